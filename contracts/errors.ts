@@ -1,0 +1,196 @@
+import type { JsonObject } from './json.ts'
+
+/** What the registry says of one error code. */
+export interface ErrorDefinition {
+  /** HTTP status of an answer with this code. */
+  readonly status: number
+  /** Exit code of a command that ends with it; absent where it cannot end one. */
+  readonly exitCode?: number
+  /** What happened, in general; a thrown error says it in particular. */
+  readonly message: string
+  /** What to do about it. */
+  readonly nextStep: string
+}
+
+const define = <const Registry extends Record<string, ErrorDefinition>>(registry: Registry): Registry =>
+  registry
+
+/** Every refusal of the service. `docs/errors.md` is generated from it. */
+export const ERRORS = define({
+  invalid_request: {
+    status: 400,
+    message: 'A parameter or the body is not valid.',
+    nextStep: 'Correct the field named in `details` and send the request again.',
+  },
+  unauthorized: {
+    status: 401,
+    message: 'The credential is missing or not valid.',
+    nextStep: 'Send `Authorization: Bearer …` with a valid token.',
+  },
+  not_found: {
+    status: 404,
+    message: 'There is nothing at this address.',
+    nextStep: 'Check the path; `GET /` lists what is served.',
+  },
+  method_not_allowed: {
+    status: 405,
+    message: 'This address does not take this method.',
+    nextStep: 'Use a method that the `Allow` header names.',
+  },
+  payload_too_large: {
+    status: 413,
+    message: 'The request is too large.',
+    nextStep: 'Send less; the limit is in the message.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    message: 'The body is of a type that is not read here.',
+    nextStep: 'Send JSON with `Content-Type: application/json`.',
+  },
+  internal_error: {
+    status: 500,
+    exitCode: 1,
+    message: 'Something failed that should not have.',
+    nextStep: 'Try again; if it stays, report the `request_id`.',
+  },
+  shutting_down: {
+    status: 503,
+    message: 'This process is shutting down.',
+    nextStep: 'Send the request again; another process or the next start answers it.',
+  },
+  event_invalid: {
+    status: 500,
+    message: 'An event or a stream name was refused before it was appended.',
+    nextStep: 'This is a fault of the service; report it with the message.',
+  },
+  event_unreadable: {
+    status: 500,
+    exitCode: 1,
+    message: 'An event in the log cannot be read by this release.',
+    nextStep: 'Run the release that wrote it, or a newer one.',
+  },
+  revision_conflict: {
+    status: 409,
+    message: 'The stream is not at the expected revision.',
+    nextStep: 'Read the stream again and decide anew.',
+  },
+  idempotency_conflict: {
+    status: 409,
+    message: 'The same event id was used for other content.',
+    nextStep: 'Use a new id for a new fact.',
+  },
+  append_too_large: {
+    status: 413,
+    message: 'The append is larger than the log takes.',
+    nextStep: 'Split it, or store less in one event.',
+  },
+  append_unknown: {
+    status: 503,
+    exitCode: 5,
+    message: 'The log did not confirm an append; it may or may not have happened.',
+    nextStep: 'Repeat it with the same ids and the same expected revision.',
+  },
+  store_unavailable: {
+    status: 503,
+    exitCode: 5,
+    message: 'The event store does not answer or takes nothing more at the moment.',
+    nextStep: 'Try again shortly; see `/readyz` for its state.',
+  },
+  store_full: {
+    status: 503,
+    exitCode: 6,
+    message: 'The disk of the event store is full. Nothing acknowledged was lost; nothing new is accepted.',
+    nextStep: 'Free space on the disk of DATA_DIR; writing resumes by itself.',
+  },
+  store_locked: {
+    status: 503,
+    exitCode: 7,
+    message: 'Another process has this store open.',
+    nextStep: 'Stop that process, or choose another DATA_DIR.',
+  },
+  store_mismatch: {
+    status: 503,
+    exitCode: 8,
+    message: 'The store belongs to another market or another key.',
+    nextStep: 'Use the market and key it was begun with, or choose another DATA_DIR.',
+  },
+  projection_stopped: {
+    status: 503,
+    message: 'A projection met an event it cannot fold and stopped there.',
+    nextStep: 'See `/readyz` for the projection and the position; repair it and restart.',
+  },
+  bus_unavailable: {
+    status: 503,
+    exitCode: 9,
+    message: 'The message bus does not answer.',
+    nextStep: 'Check NATS_URL and the server behind it.',
+  },
+  cache_unavailable: {
+    status: 503,
+    exitCode: 9,
+    message: 'The cache does not answer.',
+    nextStep: 'Check REDIS_URL and the server behind it.',
+  },
+  config_invalid: {
+    status: 500,
+    exitCode: 2,
+    message: 'A setting cannot be used.',
+    nextStep: 'Correct the setting named in the message; docs/settings.md lists them all.',
+  },
+  market_data_missing: {
+    status: 503,
+    exitCode: 3,
+    message: 'There is no market data where it was looked for.',
+    nextStep:
+      'Point MARKET_DATA (or --data) at a folder with candle files; docs/market-data.md shows the format.',
+  },
+  market_data_damaged: {
+    status: 503,
+    exitCode: 4,
+    message: 'A market data file cannot be read.',
+    nextStep: 'Repair or remove the row or column named in the message.',
+  },
+  insufficient_history: {
+    status: 422,
+    message: 'The series has too few closed bars for a verdict.',
+    nextStep: 'Choose a shorter timeframe, or wait until the series has at least 500 closed bars.',
+  },
+  port_in_use: {
+    status: 500,
+    exitCode: 10,
+    message: 'The address is already in use.',
+    nextStep: 'Stop what listens there, or set PORT (or --port) to another.',
+  },
+  runtime_too_old: {
+    status: 500,
+    exitCode: 11,
+    message: 'This version of Node.js cannot run the service.',
+    nextStep: 'Run it with `npm start`, which brings its own Node.js 24, or install Node.js 24.',
+  },
+})
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** An error the service means to report: a code of the registry and what happened in particular. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError'
+  readonly code: ErrorCode
+  readonly details: JsonObject | undefined
+
+  constructor(code: ErrorCode, options: { message?: string; details?: JsonObject; cause?: unknown } = {}) {
+    super(
+      options.message ?? ERRORS[code].message,
+      options.cause === undefined ? {} : { cause: options.cause },
+    )
+    this.code = code
+    this.details = options.details
+  }
+
+  /** What to do about it, from the registry. */
+  get nextStep(): string {
+    return ERRORS[this.code].nextStep
+  }
+}
+
+export const isServiceError = (error: unknown, code?: ErrorCode): error is ServiceError =>
+  error instanceof ServiceError && (code === undefined || error.code === code)

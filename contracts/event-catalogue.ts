@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { ServiceError } from './errors.ts'
+import type { RecordedEvent } from './event.ts'
+import { defineEvent, type EventDefinition, type EventOf, upcast } from './event-definition.ts'
+import { regimeSchema } from './regime.ts'
+import { seriesSchema } from './series.ts'
+import { verdictSchema } from './verdict.ts'
+
+const timeMs = z.int().nonnegative()
+
+export const MARKET_KINDS = ['simulated', 'recorded', 'live'] as const
+export type MarketKind = (typeof MARKET_KINDS)[number]
+
+export const StoreInitialised = defineEvent({
+  type: 'StoreInitialised',
+  stream: 'store-identity',
+  summary:
+    'The first event of a store: the kind of market it belongs to, and a fingerprint of its secret. Opening it for another is refused.',
+  data: z.object({
+    market: z.enum(MARKET_KINDS),
+    /** HMAC of a fixed text under the store secret; tells whether a key fits, and nothing about it. */
+    secretFingerprint: z.string().regex(/^[0-9a-f]{64}$/),
+  }),
+})
+
+export const MarketClockAnchored = defineEvent({
+  type: 'MarketClockAnchored',
+  stream: 'store-market-clock',
+  summary:
+    'A simulated market began to run at another speed: from this instant, market time = marketTime + (wall time − wallTime) × speed.',
+  data: z.object({ wallTime: timeMs, marketTime: timeMs, speed: z.number().positive().max(100_000) }),
+})
+
+export const VerdictRecorded = defineEvent({
+  type: 'VerdictRecorded',
+  stream: 'verdict-{exchange}.{coin}.{timeframe}',
+  summary: 'The verdict of a series at a closed bar, HOLDs included. Recorded once per bar, whoever asks.',
+  data: verdictSchema,
+})
+
+export const RegimeShifted = defineEvent({
+  type: 'RegimeShifted',
+  stream: 'verdict-{exchange}.{coin}.{timeframe}',
+  summary:
+    "A verdict's regime differs from that of the verdict recorded before it; appended together with that verdict.",
+  data: seriesSchema.extend({
+    verdictId: z.uuid(),
+    barClose: timeMs,
+    regime: regimeSchema,
+    priorRegime: regimeSchema,
+    confidence: z.int().min(0).max(100),
+  }),
+})
+
+/** Every event the service writes, by type. */
+export const EVENT_CATALOGUE = { StoreInitialised, MarketClockAnchored, VerdictRecorded, RegimeShifted }
+
+export type EventType = keyof typeof EVENT_CATALOGUE
+
+/** Any event of the catalogue, decoded; narrows by `type`. */
+export type ServiceEvent = { [Type in EventType]: EventOf<(typeof EVENT_CATALOGUE)[Type]> }[EventType]
+
+/**
+ * Decodes a recorded event to its current schema.
+ *
+ * @throws ServiceError `event_unreadable` where this release cannot read it.
+ */
+export function decodeEvent(event: RecordedEvent): ServiceEvent {
+  const definition: EventDefinition | undefined = Object.hasOwn(EVENT_CATALOGUE, event.type)
+    ? EVENT_CATALOGUE[event.type as EventType]
+    : undefined
+  if (definition === undefined) {
+    throw new ServiceError('event_unreadable', {
+      message: `event type ${event.type} at position ${event.position} is not known to this release`,
+    })
+  }
+  return upcast(event, definition) as ServiceEvent
+}

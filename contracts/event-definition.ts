@@ -1,0 +1,97 @@
+import type { z } from 'zod'
+import { ServiceError } from './errors.ts'
+import type { NewEvent, RecordedEvent } from './event.ts'
+import type { JsonObject } from './json.ts'
+
+/** Turns data of one schema version into data of the next. Pure, and never changed once released. */
+export type Upcaster = (data: JsonObject) => JsonObject
+
+/** What the catalogue knows of one event type. */
+export interface EventDefinition<Type extends string = string, Data extends JsonObject = JsonObject> {
+  readonly type: Type
+  /** Version that is written today. */
+  readonly schema: number
+  /** Which stream it is appended to, as a pattern for the documentation. */
+  readonly stream: string
+  /** One sentence for the documentation. */
+  readonly summary: string
+  readonly data: z.ZodType<Data>
+  /** `upcasters[n]` turns data of version n into version n + 1; every version below `schema` has one. */
+  readonly upcasters: Readonly<Record<number, Upcaster>>
+}
+
+/** A decoded event: upcast to the current schema and typed by its definition. */
+export type EventOf<Definition> =
+  Definition extends EventDefinition<infer Type, infer Data>
+    ? Omit<RecordedEvent, 'type' | 'data'> & { readonly type: Type; readonly data: Data }
+    : never
+
+export function defineEvent<const Type extends string, Data extends JsonObject>(definition: {
+  type: Type
+  schema?: number
+  stream: string
+  summary: string
+  data: z.ZodType<Data>
+  upcasters?: Readonly<Record<number, Upcaster>>
+}): EventDefinition<Type, Data> {
+  const { schema = 1, upcasters = {}, ...rest } = definition
+  for (let version = 1; version < schema; version++) {
+    if (upcasters[version] === undefined) {
+      throw new TypeError(`${definition.type}: no upcaster from schema ${version} to ${version + 1}`)
+    }
+  }
+  return { ...rest, schema, upcasters }
+}
+
+/**
+ * Makes an event of the current schema, with its data checked: what is in the log has passed here, so
+ * readers need no second look.
+ */
+export function newEvent<Type extends string, Data extends JsonObject>(
+  definition: EventDefinition<Type, Data>,
+  event: { id: string; data: Data; meta: NewEvent['meta'] },
+): NewEvent {
+  const checked = definition.data.safeParse(event.data)
+  if (!checked.success) {
+    const issue = checked.error.issues[0]
+    throw new ServiceError('event_invalid', {
+      message: `${definition.type} at ${issue?.path.join('.') ?? '$'}: ${issue?.message ?? 'not valid'}`,
+    })
+  }
+  return {
+    id: event.id,
+    type: definition.type,
+    schema: definition.schema,
+    data: checked.data,
+    meta: event.meta,
+  }
+}
+
+/**
+ * Brings a recorded event to the current schema. Data that is already current is trusted, because it was
+ * checked before it was appended; data that an upcaster made is checked here.
+ *
+ * @throws ServiceError `event_unreadable` for a schema newer than this release knows, or a faulty upcast.
+ */
+export function upcast(event: RecordedEvent, definition: EventDefinition): RecordedEvent {
+  if (event.schema === definition.schema) return event
+  if (event.schema > definition.schema || event.schema < 1) {
+    throw new ServiceError('event_unreadable', {
+      message: `${event.type} at position ${event.position} has schema ${event.schema}; this release reads up to ${definition.schema}`,
+    })
+  }
+  let data = event.data
+  for (let version = event.schema; version < definition.schema; version++) {
+    const step = definition.upcasters[version]
+    if (step === undefined) throw new TypeError(`${event.type}: no upcaster from schema ${version}`)
+    data = step(data)
+  }
+  const checked = definition.data.safeParse(data)
+  if (!checked.success) {
+    throw new ServiceError('event_unreadable', {
+      message: `${event.type} at position ${event.position} cannot be brought from schema ${event.schema} to ${definition.schema}`,
+      cause: checked.error,
+    })
+  }
+  return { ...event, schema: definition.schema, data: checked.data }
+}

@@ -1,0 +1,37 @@
+import type { Candle } from './candle.ts'
+import type { FundingRate } from './funding.ts'
+import type { Market, Series } from './series.ts'
+
+/** A closed bar of a series. */
+export interface ClosedBar {
+  readonly series: Series
+  readonly candle: Candle
+}
+
+/** A funding settlement of a market. */
+export interface FundingUpdate {
+  readonly market: Market
+  readonly funding: FundingRate
+}
+
+/**
+ * All that became known at one instant of market time: the bars that closed then, of every timeframe,
+ * shortest timeframe first, and the funding settled since the batch before.
+ */
+export interface BarBatch {
+  /** Close time of the bars, Unix milliseconds; rises strictly from batch to batch. */
+  readonly at: number
+  /**
+   * `history` warms up the state of the series; its verdicts are not recorded, except that of the newest
+   * history bar of each series. `live` bars are recorded as they close.
+   */
+  readonly phase: 'history' | 'live'
+  readonly bars: readonly ClosedBar[]
+  readonly funding: readonly FundingUpdate[]
+}
+
+/** How far a feed with an end has come. */
+export interface FeedProgress {
+  readonly barsDone: number
+  readonly barsTotal: number
+}

@@ -1,0 +1,57 @@
+/** What can be written to the log and read back unchanged. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+export type JsonObject = { readonly [key: string]: Json }
+
+/**
+ * Where a value is not JSON that survives a round trip, or undefined when it is: bigint, undefined, NaN,
+ * infinities, functions, class instances, sparse arrays, lone surrogates, and nesting past a limit.
+ *
+ * @returns a path and a reason.
+ * @example jsonFault({ a: [1, NaN] }, 32) === '$.a[1]: NaN is not JSON'
+ */
+export function jsonFault(value: unknown, maxDepth: number, path = '$'): string | undefined {
+  switch (typeof value) {
+    case 'boolean':
+      return undefined
+    case 'string':
+      return value.isWellFormed() ? undefined : `${path}: text with a lone surrogate is not JSON`
+    case 'number':
+      return Number.isFinite(value) ? undefined : `${path}: ${value} is not JSON`
+    case 'object':
+      if (value === null) return undefined
+      if (maxDepth === 0) return `${path}: nested too deeply`
+      return Array.isArray(value) ? arrayFault(value, maxDepth, path) : objectFault(value, maxDepth, path)
+    default:
+      return `${path}: ${typeof value} is not JSON`
+  }
+}
+
+function arrayFault(values: readonly unknown[], maxDepth: number, path: string): string | undefined {
+  for (let index = 0; index < values.length; index++) {
+    const fault = jsonFault(values[index], maxDepth - 1, `${path}[${index}]`)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+function objectFault(value: object, maxDepth: number, path: string): string | undefined {
+  const prototype = Object.getPrototypeOf(value) as unknown
+  if (prototype !== Object.prototype && prototype !== null) return `${path}: not a plain object`
+  for (const [key, entry] of Object.entries(value)) {
+    if (key === '__proto__') return `${path}: the key __proto__ is refused`
+    if (!key.isWellFormed()) return `${path}: a key with a lone surrogate is not JSON`
+    const fault = jsonFault(entry, maxDepth - 1, `${path}.${key}`)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+/** JSON with the keys of every object in order, so that equal values have equal text. */
+export function canonicalJson(value: Json): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonicalJson(entry)}`).join(',')}}`
+}
+
+const isArray = (value: readonly Json[] | JsonObject): value is readonly Json[] => Array.isArray(value)

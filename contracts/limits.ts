@@ -1,0 +1,57 @@
+/** Every limit of the service, in one place. Units are in the names. */
+export const LIMITS = {
+  /** Longest coin symbol. */
+  coinCharacters: 20,
+
+  /** Bars a series needs before it may have a verdict: a cold start then differs by less than 0.001. */
+  warmUpBars: 500,
+  /** Bars the volatility percentile looks back on, at most. */
+  volatilityBars: 1_500,
+
+  /** Events in one append. */
+  appendEvents: 256,
+  /** Encoded size of one append; EventStoreDB's own default is 1 MiB. */
+  appendBytes: 1_000_000,
+  /** Longest stream name. */
+  streamNameCharacters: 250,
+  /** Nesting of event data. */
+  jsonDepth: 32,
+  /** Appends waiting for the embedded store's writer; past it callers are told it is unavailable. */
+  appendQueue: 16_384,
+  /** Appends that share one commit of the embedded store. */
+  commitAppends: 512,
+  /** Encoded bytes that share one commit of the embedded store. */
+  commitBytes: 4_194_304,
+  /** How long an append to a remote store may stay without an answer before its outcome is unknown. */
+  appendTimeoutMs: 10_000,
+  /** Events fetched at a time by reads and subscriptions. */
+  readPageEvents: 500,
+
+  /** Events a projection folds in one transaction. */
+  projectionBatchEvents: 500,
+  /** Differences that a comparison of two projection versions keeps as a sample. */
+  projectionDifferences: 20,
+
+  /** Encoded size of one bus message; nats-server's default is 1 MiB. */
+  busMessageBytes: 1_000_000,
+  /** Messages a bus consumer holds unacknowledged. */
+  busInFlight: 256,
+  /** Longest cache key. */
+  cacheKeyCharacters: 512,
+  /** Largest cached value. */
+  cacheValueBytes: 1_048_576,
+  /** Entries kept by the in-memory cache. */
+  cacheEntries: 100_000,
+
+  /** Verdicts in one answer of the replay route; the next page starts at its last position. */
+  replayEvents: 1_000_000,
+  /** Body of an HTTP request, unless a route says less. */
+  requestBodyBytes: 65_536,
+  /** Longest request target. */
+  requestUrlCharacters: 4_096,
+  /** Values in one list filter of the replay route. */
+  filterValues: 100,
+
+  /** How long a shutdown may take before what is left is cut. */
+  shutdownMs: 10_000,
+} as const

@@ -1,0 +1,28 @@
+/**
+ * The global order of events: opaque to callers, comparable, resumable. `"17"` in the embedded store,
+ * `"commit/prepare"` in EventStoreDB; a log only ever holds one kind.
+ */
+export type Position = string
+
+/** Before the first event of a log. */
+export const START: Position = 'start'
+
+const POSITION = /^(?:start|\d{1,20}(?:\/\d{1,20})?)$/
+
+export const isPosition = (value: string): value is Position => POSITION.test(value)
+
+/** Negative when `a` comes before `b`, 0 when they are the same, positive when it comes after. */
+export function comparePositions(a: Position, b: Position): number {
+  if (a === b) return 0
+  if (a === START) return -1
+  if (b === START) return 1
+  const [aCommit = '', aPrepare = ''] = a.split('/')
+  const [bCommit = '', bPrepare = ''] = b.split('/')
+  return compareDigits(aCommit, bCommit) || compareDigits(aPrepare, bPrepare)
+}
+
+/** Whole numbers as text, without leading zeros: the longer is the larger. */
+function compareDigits(a: string, b: string): number {
+  if (a.length !== b.length) return a.length - b.length
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,19 @@
+import { LIMITS } from './limits.ts'
+import { parseSeriesName, type Series, seriesName } from './series.ts'
+
+export const STORE_IDENTITY_STREAM = 'store-identity'
+export const MARKET_CLOCK_STREAM = 'store-market-clock'
+
+const VERDICT_PREFIX = 'verdict-'
+
+/** @example verdictStream({ exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'verdict-SIM.BTC.1m' */
+export const verdictStream = (series: Series): string => `${VERDICT_PREFIX}${seriesName(series)}`
+
+/** Inverse of {@link verdictStream}. */
+export const parseVerdictStream = (stream: string): Series | undefined =>
+  stream.startsWith(VERDICT_PREFIX) ? parseSeriesName(stream.slice(VERDICT_PREFIX.length)) : undefined
+
+/** Starts with a lower-case letter, so that no name is taken for one of EventStoreDB's `$` streams. */
+const STREAM_NAME = new RegExp(`^[a-z][A-Za-z0-9._:-]{0,${LIMITS.streamNameCharacters - 1}}$`)
+
+export const isStreamName = (name: string): boolean => STREAM_NAME.test(name)

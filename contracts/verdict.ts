@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { regimeSchema } from './regime.ts'
+import { seriesSchema } from './series.ts'
+import type { Timeframe } from './timeframes.ts'
+
+export const CALLS = ['BUY', 'SELL', 'HOLD'] as const
+export type Call = (typeof CALLS)[number]
+export const callSchema = z.enum(CALLS).describe('Composite verdict')
+
+/** Bars in which a verdict's outcome is decided; its end is the verdict's `validUntil`. */
+export const WINDOW_BARS: Readonly<Record<Timeframe, number>> = {
+  '1m': 15,
+  '3m': 15,
+  '5m': 12,
+  '15m': 12,
+  '30m': 10,
+  '1h': 8,
+  '2h': 8,
+  '4h': 6,
+  '8h': 6,
+  '12h': 5,
+  '1d': 5,
+}
+
+/** One signed part of a verdict's log-odds; positive speaks for BUY, negative for SELL. */
+export const factorSchema = z.object({
+  name: z.string().min(1).max(64),
+  /** The measured value, null when its input is missing. */
+  value: z.number().nullable(),
+  /** Exact share of the log-odds; all contributions sum to them. */
+  contribution: z.number(),
+  /** A missing input contributes 0 and says so; it is never "normal". */
+  status: z.enum(['measured', 'unavailable']),
+})
+
+export type Factor = z.infer<typeof factorSchema>
+
+const timeMs = z.int().nonnegative()
+
+/** A verdict as recorded: the engine's answer for a series at a closed bar. */
+export const verdictSchema = seriesSchema.extend({
+  verdictId: z.uuid(),
+  /** Close of the bar the verdict was computed on, Unix milliseconds. */
+  barClose: timeMs,
+  /** Close of the last bar of its window. */
+  validUntil: timeMs,
+  call: callSchema,
+  /** round(100 × max(p, 1 − p)); lives in 50–60. */
+  confidence: z.int().min(0).max(100),
+  /** 0–100 percentile of |log-odds| among this series' recent bars: for ranking only. */
+  strength: z.int().min(0).max(100),
+  /** P(+1σ is reached before −1σ, given that one of them is reached within the window). */
+  probability: z.number().gt(0).lt(1),
+  regime: regimeSchema,
+  regimeSince: timeMs,
+  regimeStrength: z.int().min(0).max(100),
+  volatilityPercentile: z.number().min(0).max(1),
+  /** Close price of the bar. */
+  price: z.number().positive(),
+  factors: z.array(factorSchema).max(64),
+  reasoning: z.string().max(500),
+  modelVersion: z.string().min(1).max(64),
+  /** Open time of the bar where the series' state began; averages and hysteresis depend on it. */
+  anchorBar: timeMs,
+  /** SHA-256 (hex) over everything the verdict was computed from since the anchor. */
+  inputsHash: z.string().regex(/^[0-9a-f]{64}$/),
+})
+
+export type Verdict = z.infer<typeof verdictSchema>

@@ -1,0 +1,124 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { type AppendRefusal, decideAppend, type LogView, type StoredEvent } from '../decide-append.ts'
+import type { EncodedAppend } from '../encode-append.ts'
+
+/** How one append of a batch ended, in a form that crosses the thread boundary cheaply. */
+export type AppendOutcome =
+  | { readonly revision: number; readonly position: number; readonly replayed: boolean }
+  | AppendRefusal
+
+export interface BatchCommitter {
+  /**
+   * Appends every request of a batch in one transaction; what is refused is refused alone. Returns after
+   * the commit is on the disk. A failing transaction gives every request of the batch the same refusal.
+   */
+  commit(batch: readonly EncodedAppend[], at: string): AppendOutcome[]
+}
+
+/** Streams whose head is remembered between batches; a miss costs one index look-up. */
+const REMEMBERED_HEADS = 65_536
+
+/** SQLite's primary result codes that mean something in particular here. */
+const SQLITE_FULL = 13
+
+export function createBatchCommitter(db: DatabaseSync): BatchCommitter {
+  const statements = prepareStatements(db)
+  const heads = new Map<string, number>()
+  let position = statements.lastPosition()
+
+  const view: LogView = {
+    findById: statements.findById,
+    headOf(stream) {
+      const known = heads.get(stream)
+      if (known !== undefined) return known
+      if (heads.size >= REMEMBERED_HEADS) heads.clear()
+      const head = statements.headOf(stream)
+      heads.set(stream, head)
+      return head
+    },
+  }
+
+  function appendOne(append: EncodedAppend, at: string): AppendOutcome {
+    const decision = decideAppend(append, view)
+    if (decision.kind === 'refuse') return decision.refusal
+    if (decision.kind === 'replay') {
+      return { revision: decision.revision, position: Number(decision.position), replayed: true }
+    }
+    let revision = decision.firstRevision - 1
+    for (const event of append.events) {
+      revision += 1
+      position += 1
+      statements.insert(position, append.stream, revision, event, at)
+    }
+    heads.set(append.stream, revision)
+    return { revision, position, replayed: false }
+  }
+
+  return {
+    commit(batch, at) {
+      let isCommitting = false
+      try {
+        statements.begin.run()
+        const outcomes = batch.map((append) => appendOne(append, at))
+        isCommitting = true
+        statements.commit.run()
+        return outcomes
+      } catch (error) {
+        // What is remembered may be of the transaction that is now undone.
+        heads.clear()
+        const isUndone = undo(db)
+        position = statements.lastPosition()
+        const refusal = refusalOf(error, isCommitting && !isUndone)
+        return batch.map(() => refusal)
+      }
+    },
+  }
+}
+
+/** Whether there was still a transaction to undo; SQLite ends some of them by itself. */
+function undo(db: DatabaseSync): boolean {
+  if (!db.isTransaction) return false
+  db.exec('ROLLBACK')
+  return true
+}
+
+function refusalOf(error: unknown, isOutcomeUnknown: boolean): AppendRefusal {
+  const reason = error instanceof Error ? error.message : String(error)
+  const code = typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) : 0
+  // A full disk is found before the commit record is written, so it is never in doubt.
+  if ((code & 0xff) === SQLITE_FULL) {
+    return { code: 'store_full', message: `the event store cannot grow: ${reason}` }
+  }
+  if (isOutcomeUnknown) {
+    return { code: 'append_unknown', message: `the event store did not confirm a commit: ${reason}` }
+  }
+  return { code: 'store_unavailable', message: `the event store cannot write: ${reason}` }
+}
+
+function prepareStatements(db: DatabaseSync) {
+  const insert = db.prepare(
+    'INSERT INTO event (position, stream, revision, type, schema, id, data, meta, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const byId = db.prepare('SELECT stream, revision, position, type, schema, data FROM event WHERE id = ?')
+  const head = db.prepare('SELECT max(revision) AS revision FROM event WHERE stream = ?')
+  const last = db.prepare('SELECT max(position) AS position FROM event')
+  return {
+    begin: db.prepare('BEGIN IMMEDIATE'),
+    commit: db.prepare('COMMIT'),
+    insert(
+      position: number,
+      stream: string,
+      revision: number,
+      event: EncodedAppend['events'][number],
+      at: string,
+    ): void {
+      insert.run(position, stream, revision, event.type, event.schema, event.id, event.data, event.meta, at)
+    },
+    findById(id: string): StoredEvent | undefined {
+      const row = byId.get(id) as (Omit<StoredEvent, 'position'> & { position: number }) | undefined
+      return row === undefined ? undefined : { ...row, position: String(row.position) }
+    },
+    headOf: (stream: string): number => (head.get(stream) as { revision: number | null }).revision ?? -1,
+    lastPosition: (): number => (last.get() as { position: number | null }).position ?? 0,
+  }
+}

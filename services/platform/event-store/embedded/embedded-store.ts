@@ -1,0 +1,138 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { ServiceError } from '../../../../contracts/errors.ts'
+import { createAppendSignal } from '../append-signal.ts'
+import { encodeAppend } from '../encode-append.ts'
+import type { EventStore, StoreHealth } from '../event-store.ts'
+import { followLog } from '../follow-log.ts'
+import { createAppendQueue } from './append-queue.ts'
+import { openLogReader } from './log-reader.ts'
+import { takeStoreLock } from './store-lock.ts'
+import { startWriter, type Writer, type WriterOptions } from './writer.ts'
+
+export interface EmbeddedStoreOptions {
+  /** Folder of the store; created when missing. */
+  readonly directory: string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly maxPages?: number
+  /** Appends that may wait for the writer. */
+  readonly maxWaiting?: number
+  /** How the writer is started; tests put a faulty one in between. */
+  readonly writer?: (options: WriterOptions) => Promise<Writer>
+}
+
+/**
+ * The log in one SQLite file, for one process: durable to the disk before any append is answered, with
+ * group commit in a writer thread. Nothing else needs to be installed.
+ *
+ * @throws ServiceError `store_locked` when another process has it open, `store_unavailable` when the file
+ * cannot be opened.
+ * @example const store = await openEmbeddedStore({ directory: './data', now: Date.now })
+ */
+export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<EventStore> {
+  const { directory, now, maxPages, maxWaiting } = options
+  mkdirSync(directory, { recursive: true })
+  const file = join(directory, 'events.db')
+  const lock = takeStoreLock(join(directory, 'events.lock'))
+  try {
+    const start = options.writer ?? startWriter
+    const writer = await start({ file, ...(maxPages === undefined ? {} : { maxPages }) })
+    return assembleStore({
+      file,
+      now,
+      writer,
+      release: () => lock.release(),
+      ...(maxWaiting && { maxWaiting }),
+    })
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+function assembleStore(parts: {
+  file: string
+  now: () => number
+  writer: Writer
+  release: () => void
+  maxWaiting?: number
+}): EventStore {
+  const reader = openLogReader(parts.file)
+  const appended = createAppendSignal()
+  const queue = createAppendQueue({ ...parts, onCommitted: () => appended.notify() })
+  const closing = new AbortController()
+  let closed: Promise<void> | undefined
+  let lastFailure: unknown
+
+  const requireOpen = (): void => {
+    if (closing.signal.aborted)
+      throw new ServiceError('store_unavailable', { message: 'the store is closed' })
+  }
+
+  async function close(): Promise<void> {
+    closing.abort()
+    await queue.drain()
+    await parts.writer.close()
+    reader.close()
+    parts.release()
+  }
+
+  return {
+    async append(stream, events, { expected }) {
+      const append = encodeAppend(stream, events, expected)
+      requireOpen()
+      try {
+        const result = await queue.push(append)
+        lastFailure = undefined
+        return result
+      } catch (error) {
+        if (isStoreFailure(error)) lastFailure = error
+        throw error
+      }
+    },
+    read(stream, readOptions = {}) {
+      requireOpen()
+      return reader.read(stream, readOptions)
+    },
+    readAll(readOptions = {}) {
+      requireOpen()
+      return reader.readAll(readOptions)
+    },
+    subscribe({ after, filter, signal }) {
+      requireOpen()
+      const log = {
+        readPage: (position: string, limit: number) => reader.readPage(position, limit, filter),
+        head: () => reader.head(),
+        appended,
+      }
+      return followLog(
+        after === 'end' ? reader.head() : after,
+        log,
+        AbortSignal.any([signal, closing.signal]),
+      )
+    },
+    async head() {
+      requireOpen()
+      return reader.head()
+    },
+    async health(): Promise<StoreHealth> {
+      const failure = closing.signal.aborted
+        ? 'closed'
+        : lastFailure instanceof Error
+          ? lastFailure.message
+          : undefined
+      const detail = failure ?? `${reader.head()} is the newest position, ${queue.length} appends waiting`
+      return { ok: failure === undefined, adapter: 'embedded', detail }
+    },
+    close() {
+      closed ??= close()
+      return closed
+    },
+  }
+}
+
+/** A failure of the store itself, as opposed to a refusal of what was asked. */
+const isStoreFailure = (error: unknown): boolean =>
+  error instanceof ServiceError &&
+  (error.code === 'store_full' || error.code === 'store_unavailable' || error.code === 'append_unknown')

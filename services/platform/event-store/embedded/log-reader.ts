@@ -1,0 +1,141 @@
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { ServiceError } from '../../../../contracts/errors.ts'
+import type { RecordedEvent } from '../../../../contracts/event.ts'
+import { LIMITS } from '../../../../contracts/limits.ts'
+import { type Position, START } from '../../../../contracts/position.ts'
+import type { EventFilter, ReadAllOptions, ReadOptions } from '../event-store.ts'
+import type { LogPage } from '../follow-log.ts'
+
+const COLUMNS = 'position, stream, revision, type, schema, id, data, meta, at'
+
+interface Row {
+  readonly position: number
+  readonly stream: string
+  readonly revision: number
+  readonly type: string
+  readonly schema: number
+  readonly id: string
+  readonly data: string
+  readonly meta: string
+  readonly at: string
+}
+
+export interface LogReader {
+  read(stream: string, options: ReadOptions): AsyncGenerator<RecordedEvent, void, void>
+  readAll(options: ReadAllOptions): AsyncGenerator<RecordedEvent, void, void>
+  readPage(after: Position, limit: number, filter?: EventFilter): LogPage
+  head(): Position
+  close(): void
+}
+
+/** Reads the log in pages over a connection of its own, which the writer does not hold up. */
+export function openLogReader(file: string): LogReader {
+  const db = new DatabaseSync(file, { readOnly: true })
+  const headStatement = db.prepare('SELECT max(position) AS position FROM event')
+  const requireOpen = (): void => {
+    if (!db.isOpen) throw new ServiceError('store_unavailable', { message: 'the store is closed' })
+  }
+  const head = (): number => {
+    requireOpen()
+    return (headStatement.get() as { position: number | null }).position ?? 0
+  }
+  const streamPage = {
+    forwards: db.prepare(
+      `SELECT ${COLUMNS} FROM event WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision LIMIT ?`,
+    ),
+    backwards: db.prepare(
+      `SELECT ${COLUMNS} FROM event WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision DESC LIMIT ?`,
+    ),
+  }
+  const pages = new Map<string, ReturnType<DatabaseSync['prepare']>>()
+
+  /** Matching rows in (after, upTo], in order. */
+  function selectPage(after: number, upTo: number, limit: number, filter: EventFilter | undefined): Row[] {
+    requireOpen()
+    const where = filterSql(filter)
+    const sql = `SELECT ${COLUMNS} FROM event WHERE position > ? AND position <= ?${where.sql} ORDER BY position LIMIT ?`
+    const statement = pages.get(sql) ?? db.prepare(sql)
+    pages.set(sql, statement)
+    return statement.all(after, upTo, ...where.values, limit) as unknown as Row[]
+  }
+
+  return {
+    async *read(stream, { from, to, direction = 'forwards', limit = Infinity, signal }) {
+      let low = direction === 'forwards' ? (from ?? 0) : (to ?? 0)
+      let high = (direction === 'forwards' ? to : from) ?? Number.MAX_SAFE_INTEGER
+      for (let left = limit; left > 0; ) {
+        requireOpen()
+        const page = Math.min(left, LIMITS.readPageEvents)
+        const rows = streamPage[direction].all(stream, low, high, page) as unknown as Row[]
+        for (const row of rows) {
+          if (signal?.aborted === true) return
+          yield recorded(row)
+        }
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < page) return
+        left -= rows.length
+        if (direction === 'forwards') low = last.revision + 1
+        else high = last.revision - 1
+      }
+    },
+
+    async *readAll({ after = START, upTo, filter, limit = Infinity, signal }) {
+      const end = typeof upTo === 'string' ? Math.min(number(upTo), head()) : head()
+      const until = upTo instanceof Date ? upTo.toISOString() : undefined
+      let position = number(after)
+      for (let left = limit; left > 0; ) {
+        const page = Math.min(left, LIMITS.readPageEvents)
+        const rows = selectPage(position, end, page, filter)
+        for (const row of rows) {
+          if (signal?.aborted === true || (until !== undefined && row.at > until)) return
+          yield recorded(row)
+        }
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < page) return
+        left -= rows.length
+        position = last.position
+      }
+    },
+
+    readPage(after, limit, filter) {
+      const from = number(after)
+      // A filtered page looks at a bounded stretch of the log, so that a rare match costs bounded time.
+      const upTo = Math.min(head(), from + limit * (filter === undefined ? 1 : 8))
+      const rows = selectPage(from, upTo, limit, filter)
+      const lookedUpTo = rows.length < limit ? upTo : (rows.at(-1)?.position ?? upTo)
+      return { events: rows.map(recorded), lookedUpTo: lookedUpTo > from ? String(lookedUpTo) : after }
+    },
+
+    head: () => position(head()),
+    close: () => db.close(),
+  }
+}
+
+function filterSql(filter: EventFilter | undefined): { sql: string; values: SQLInputValue[] } {
+  const values: SQLInputValue[] = []
+  let sql = ''
+  if (filter?.types !== undefined) {
+    sql += ` AND type IN (${filter.types.map(() => '?').join(', ')})`
+    values.push(...filter.types)
+  }
+  if (filter?.streamPrefixes !== undefined) {
+    sql += ` AND (${filter.streamPrefixes.map(() => 'substr(stream, 1, ?) = ?').join(' OR ') || 'FALSE'})`
+    for (const prefix of filter.streamPrefixes) values.push(prefix.length, prefix)
+  }
+  return { sql, values }
+}
+
+const number = (value: Position): number => (value === START ? 0 : Number(value))
+const position = (value: number): Position => (value === 0 ? START : String(value))
+
+const recorded = (row: Row): RecordedEvent => ({
+  id: row.id,
+  stream: row.stream,
+  revision: row.revision,
+  position: String(row.position),
+  type: row.type,
+  schema: row.schema,
+  at: row.at,
+  data: JSON.parse(row.data) as RecordedEvent['data'],
+  meta: JSON.parse(row.meta) as RecordedEvent['meta'],
+})

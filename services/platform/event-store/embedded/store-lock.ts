@@ -1,0 +1,26 @@
+import { DatabaseSync } from 'node:sqlite'
+import { ServiceError } from '../../../../contracts/errors.ts'
+
+export interface StoreLock {
+  release(): void
+}
+
+/**
+ * Keeps a second process off the store: two connections could both write the same file. The lock is held
+ * in a small database beside it, by the operating system, so it ends with the process however that ends.
+ *
+ * @throws ServiceError `store_locked`
+ */
+export function takeStoreLock(file: string): StoreLock {
+  const db = new DatabaseSync(file, { timeout: 0 })
+  try {
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;')
+  } catch (error) {
+    db.close()
+    throw new ServiceError('store_locked', {
+      message: `the event store beside ${file} is open in another process`,
+      cause: error,
+    })
+  }
+  return { release: () => db.close() }
+}

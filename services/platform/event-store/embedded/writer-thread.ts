@@ -1,0 +1,37 @@
+import { DatabaseSync } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+import { type BatchCommitter, createBatchCommitter } from './commit-batch.ts'
+import { prepareWriter } from './schema.ts'
+import type { WriterOptions, WriterReply, WriterRequest } from './writer.ts'
+
+const { file, maxPages } = workerData as WriterOptions
+const port = parentPort
+if (port === null) throw new Error('writer-thread.ts runs as a worker thread')
+
+const reply = (message: WriterReply): void => port.postMessage(message)
+
+function open(): { db: DatabaseSync; committer: BatchCommitter } | undefined {
+  try {
+    const db = new DatabaseSync(file)
+    prepareWriter(db)
+    if (maxPages !== undefined) db.exec(`PRAGMA max_page_count = ${Math.trunc(maxPages)}`)
+    return { db, committer: createBatchCommitter(db) }
+  } catch (error) {
+    reply({ kind: 'failed', message: error instanceof Error ? error.message : String(error) })
+    return undefined
+  }
+}
+
+const opened = open()
+if (opened !== undefined) {
+  const { db, committer } = opened
+  port.on('message', (request: WriterRequest) => {
+    if (request.kind === 'commit') {
+      reply({ kind: 'committed', outcomes: committer.commit(request.batch, request.at) })
+      return
+    }
+    db.close()
+    port.close()
+  })
+  reply({ kind: 'ready' })
+}

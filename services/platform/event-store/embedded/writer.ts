@@ -1,0 +1,88 @@
+import { Worker } from 'node:worker_threads'
+import { ServiceError } from '../../../../contracts/errors.ts'
+import type { EncodedAppend } from '../encode-append.ts'
+import type { AppendOutcome } from './commit-batch.ts'
+
+/** Commits batches in the order they are given. */
+export interface Writer {
+  /** Resolves once the batch is on the disk; rejects when nobody knows whether it is. */
+  commit(batch: readonly EncodedAppend[], at: string): Promise<AppendOutcome[]>
+  close(): Promise<void>
+}
+
+export interface WriterOptions {
+  /** The database file. */
+  readonly file: string
+  /** Pages the file may grow to, for a store that must not fill its disk; no limit without it. */
+  readonly maxPages?: number
+}
+
+export type WriterRequest =
+  | { readonly kind: 'commit'; readonly batch: readonly EncodedAppend[]; readonly at: string }
+  | { readonly kind: 'close' }
+
+export type WriterReply =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'committed'; readonly outcomes: AppendOutcome[] }
+
+interface Waiting {
+  resolve(outcomes: AppendOutcome[]): void
+  reject(error: ServiceError): void
+}
+
+/**
+ * The one connection that writes, in a thread of its own: a commit waits for the disk, and on a slow disk
+ * that wait would hold up every request of the process.
+ */
+export async function startWriter(options: WriterOptions): Promise<Writer> {
+  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: options })
+  const waiting: Waiting[] = []
+  let ended: ServiceError | undefined
+
+  const exited = new Promise<void>((resolve) => {
+    worker.once('exit', () => {
+      ended ??= new ServiceError('store_unavailable', { message: 'the writer of the event store has ended' })
+      const unknown = new ServiceError('append_unknown', {
+        message: 'the writer of the event store ended before it confirmed an append',
+        cause: ended,
+      })
+      for (const { reject } of waiting.splice(0)) reject(unknown)
+      resolve()
+    })
+  })
+
+  await new Promise<void>((resolve, reject) => {
+    worker.on('error', (error) => {
+      ended = new ServiceError('store_unavailable', {
+        message: `the writer failed: ${error.message}`,
+        cause: error,
+      })
+      reject(ended)
+    })
+    worker.on('message', (reply: WriterReply) => {
+      if (reply.kind === 'committed') waiting.shift()?.resolve(reply.outcomes)
+      else if (reply.kind === 'ready') resolve()
+      else
+        reject(
+          new ServiceError('store_unavailable', {
+            message: `the event store cannot be opened: ${reply.message}`,
+          }),
+        )
+    })
+  })
+
+  return {
+    commit(batch, at) {
+      if (ended !== undefined) return Promise.reject(ended)
+      return new Promise((resolve, reject) => {
+        waiting.push({ resolve, reject })
+        worker.postMessage({ kind: 'commit', batch, at } satisfies WriterRequest)
+      })
+    },
+    async close() {
+      if (ended === undefined) worker.postMessage({ kind: 'close' } satisfies WriterRequest)
+      await exited
+    },
+  }
+}
