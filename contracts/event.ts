@@ -3,7 +3,7 @@ import type { JsonObject } from './json.ts'
 import type { Position } from './position.ts'
 
 /** Where an event came from. */
-export const eventMetaSchema = z.object({
+export const eventMetaSchema = z.strictObject({
   /** Everything that one request or one bar caused shares this. */
   correlationId: z.string().min(1).max(128),
   /** The event or request that caused this one. */

@@ -9,39 +9,45 @@ export type JsonObject = { readonly [key: string]: Json }
  * @returns a path and a reason.
  * @example jsonFault({ a: [1, NaN] }, 32) === '$.a[1]: NaN is not JSON'
  */
-export function jsonFault(value: unknown, maxDepth: number, path = '$'): string | undefined {
+export function jsonFault(value: unknown, maxDepth: number): string | undefined {
+  const fault = faultIn(value, maxDepth)
+  return fault === undefined ? undefined : `$${fault}`
+}
+
+/** The path is put together on the way out of a fault, so that sound data costs no text. */
+function faultIn(value: unknown, maxDepth: number): string | undefined {
   switch (typeof value) {
     case 'boolean':
       return undefined
     case 'string':
-      return value.isWellFormed() ? undefined : `${path}: text with a lone surrogate is not JSON`
+      return value.isWellFormed() ? undefined : ': text with a lone surrogate is not JSON'
     case 'number':
-      return Number.isFinite(value) ? undefined : `${path}: ${value} is not JSON`
+      return Number.isFinite(value) ? undefined : `: ${value} is not JSON`
     case 'object':
       if (value === null) return undefined
-      if (maxDepth === 0) return `${path}: nested too deeply`
-      return Array.isArray(value) ? arrayFault(value, maxDepth, path) : objectFault(value, maxDepth, path)
+      if (maxDepth === 0) return ': nested too deeply'
+      return Array.isArray(value) ? arrayFault(value, maxDepth) : objectFault(value, maxDepth)
     default:
-      return `${path}: ${typeof value} is not JSON`
+      return `: ${typeof value} is not JSON`
   }
 }
 
-function arrayFault(values: readonly unknown[], maxDepth: number, path: string): string | undefined {
+function arrayFault(values: readonly unknown[], maxDepth: number): string | undefined {
   for (let index = 0; index < values.length; index++) {
-    const fault = jsonFault(values[index], maxDepth - 1, `${path}[${index}]`)
-    if (fault !== undefined) return fault
+    const fault = faultIn(values[index], maxDepth - 1)
+    if (fault !== undefined) return `[${index}]${fault}`
   }
   return undefined
 }
 
-function objectFault(value: object, maxDepth: number, path: string): string | undefined {
+function objectFault(value: object, maxDepth: number): string | undefined {
   const prototype = Object.getPrototypeOf(value) as unknown
-  if (prototype !== Object.prototype && prototype !== null) return `${path}: not a plain object`
-  for (const [key, entry] of Object.entries(value)) {
-    if (key === '__proto__') return `${path}: the key __proto__ is refused`
-    if (!key.isWellFormed()) return `${path}: a key with a lone surrogate is not JSON`
-    const fault = jsonFault(entry, maxDepth - 1, `${path}.${key}`)
-    if (fault !== undefined) return fault
+  if (prototype !== Object.prototype && prototype !== null) return ': not a plain object'
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__') return ': the key __proto__ is refused'
+    if (!key.isWellFormed()) return ': a key with a lone surrogate is not JSON'
+    const fault = faultIn((value as Record<string, unknown>)[key], maxDepth - 1)
+    if (fault !== undefined) return `.${key}${fault}`
   }
   return undefined
 }

@@ -29,6 +29,8 @@ export const LIMITS = {
 
   /** Events a projection folds in one transaction. */
   projectionBatchEvents: 500,
+  /** Rows in one page of a read model. */
+  rowsPerPage: 1_000,
   /** Differences that a comparison of two projection versions keeps as a sample. */
   projectionDifferences: 20,
 

@@ -76,7 +76,7 @@ function encodeEvent(event: NewEvent): EncodedEvent {
   }
   const fault = jsonFault(event.data, LIMITS.jsonDepth)
   if (fault !== undefined) refuse(`${event.type}: data at ${fault}`)
-  const meta = eventMetaSchema.strict().safeParse(event.meta)
+  const meta = eventMetaSchema.safeParse(event.meta)
   if (!meta.success) refuse(`${event.type}: meta is not valid: ${meta.error.issues[0]?.message ?? ''}`)
   return {
     id: event.id,

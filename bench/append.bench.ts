@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto'
+import { fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
+import type { EventStore } from '../services/platform/event-store/event-store.ts'
+import { uuidV7 } from '../services/platform/ids/uuid.ts'
+import { openEmmett } from './peers/emmett.ts'
+import { type Candidate, measure, print, quantile, report, timed } from './support/measure.ts'
+import { sampleVerdict } from './support/sample-events.ts'
+
+/**
+ * Durable appends per second: the embedded store beside the disk's own limit (the same bytes, one write and
+ * one fdatasync per batch) and beside emmett-sqlite doing the same work.
+ *
+ * node bench/append.bench.ts [--rounds 5] [--seconds 1]
+ */
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
+const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 1_200)
+
+const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-append-'))
+const template = sampleVerdict(0, randomBytes, Date.now())
+/** A verdict like the last one under an id of its own: making events is not what is measured. */
+const nextEvent = () => ({ ...template, id: uuidV7(Date.now(), randomBytes(10)) })
+
+/** Callers that append as soon as their last append is answered, each to a stream of its own. */
+async function runCallers(callers: number, append: (caller: number, n: number) => Promise<void>) {
+  const latencies: number[] = []
+  const start = performance.now()
+  const deadline = start + ROUND_MS
+  const caller = async (index: number): Promise<void> => {
+    for (let n = 0; performance.now() < deadline; n++) {
+      latencies.push(await timed(() => append(index, n)))
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, (_, index) => caller(index)))
+  return { latencies, units: latencies.length, milliseconds: performance.now() - start }
+}
+
+let round = 0
+const latencyByName = new Map<string, number[]>()
+
+function embedded(store: EventStore, callers: number): Candidate {
+  const name = `embedded store, ${callers} callers`
+  return {
+    name,
+    async round() {
+      round += 1
+      const run = await runCallers(callers, async (caller, n) => {
+        const expected = n === 0 ? 'no-stream' : n - 1
+        await store.append(`verdict-c${callers}.r${round}.s${caller}`, [nextEvent()], { expected })
+      })
+      latencyByName.set(name, run.latencies)
+      return run
+    },
+  }
+}
+
+function disk(batch: number): Candidate {
+  const file = openSync(join(directory, `raw-${batch}`), 'a')
+  return {
+    name: diskName(batch),
+    async round() {
+      const start = performance.now()
+      let units = 0
+      while (performance.now() - start < ROUND_MS) {
+        const lines: string[] = []
+        for (let n = 0; n < batch; n++) lines.push(JSON.stringify(nextEvent()))
+        writeSync(file, lines.join('\n'))
+        fdatasyncSync(file)
+        units += batch
+      }
+      return { units, milliseconds: performance.now() - start }
+    },
+  }
+}
+const diskName = (batch: number): string => `write + fdatasync, ${batch} per sync`
+
+const store = await openEmbeddedStore({ directory: join(directory, 'store'), now: Date.now })
+const emmett = await openEmmett(join(directory, 'emmett.db'))
+let emmettStream = 0
+
+print(
+  `durable append of one verdict event (${JSON.stringify(nextEvent()).length} bytes), ${ROUNDS} rounds of ${ROUND_MS} ms, interleaved`,
+)
+for (const callers of [1, 64, 512]) {
+  const candidates = [disk(callers), embedded(store, callers)]
+  if (callers === 1 && emmett !== undefined) {
+    candidates.push({
+      name: 'emmett-sqlite, 1 caller',
+      round: async () => runCallers(1, async () => emmett.append(`verdict-${emmettStream++}`, nextEvent())),
+    })
+  }
+  const measured = await measure(candidates, ROUNDS)
+  const floor: Record<string, number> = callers === 64 ? { [`embedded store, 64 callers`]: 0.35 } : {}
+  report(`${callers} callers`, 'events/s', measured, diskName(callers), floor)
+  const sorted = (latencyByName.get(`embedded store, ${callers} callers`) ?? []).toSorted((a, b) => a - b)
+  print(
+    `  latency of the embedded store: p50 ${quantile(sorted, 0.5).toFixed(2)} ms, p99 ${quantile(sorted, 0.99).toFixed(2)} ms`,
+  )
+}
+if (emmett === undefined) {
+  print('\nemmett-sqlite left out: run `npm ci --prefix bench/peers` first')
+} else {
+  const measured = await measure(
+    [
+      {
+        name: 'emmett-sqlite, 1 caller',
+        round: async () => runCallers(1, async () => emmett.append(`verdict-${emmettStream++}`, nextEvent())),
+      },
+      embedded(store, 64),
+    ],
+    ROUNDS,
+  )
+  report(
+    'beside emmett-sqlite, which takes one caller at a time',
+    'events/s',
+    measured,
+    'emmett-sqlite, 1 caller',
+    {
+      'embedded store, 64 callers': 40,
+    },
+  )
+}
+await emmett?.close()
+await store.close()
+rmSync(directory, { recursive: true, force: true })

@@ -1,0 +1,84 @@
+/** One way of doing the work that a benchmark measures. */
+export interface Candidate {
+  readonly name: string
+  /** Does one round; answers how many units of work it did and how long they took. */
+  round(): Promise<{ units: number; milliseconds: number }>
+}
+
+export interface Measured {
+  readonly name: string
+  /** Units per second: the middle round, the slowest and the fastest. */
+  readonly median: number
+  readonly low: number
+  readonly high: number
+}
+
+/**
+ * Runs the candidates in turn, round after round, so that what else the machine does hits all of them; one
+ * round of each beforehand warms up and is not counted.
+ */
+export async function measure(candidates: readonly Candidate[], rounds: number): Promise<Measured[]> {
+  const rates = candidates.map((): number[] => [])
+  for (const candidate of candidates) await candidate.round()
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, candidate] of candidates.entries()) {
+      const { units, milliseconds } = await candidate.round()
+      rates[index]?.push((units * 1_000) / milliseconds)
+    }
+  }
+  return candidates.map((candidate, index) => summarise(candidate.name, rates[index] ?? []))
+}
+
+export function summarise(name: string, rates: readonly number[]): Measured {
+  const sorted = rates.toSorted((a, b) => a - b)
+  return {
+    name,
+    median: quantile(sorted, 0.5),
+    low: sorted[0] ?? Number.NaN,
+    high: sorted.at(-1) ?? Number.NaN,
+  }
+}
+
+/** Quantile of ascending values. */
+export const quantile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+
+/** Times one piece of work in milliseconds. */
+export async function timed(work: () => Promise<void> | void): Promise<number> {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
+const number = (value: number): string =>
+  value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3)
+
+/**
+ * Prints a table of rates with the ratio of each to a base, and the ratio's spread over the rounds.
+ *
+ * @param floors the least ratio asked of a candidate, by name.
+ */
+export function report(
+  title: string,
+  unit: string,
+  measured: readonly Measured[],
+  base: string,
+  floors: Readonly<Record<string, number>> = {},
+): void {
+  const reference = measured.find((entry) => entry.name === base)
+  if (reference === undefined) throw new Error(`no candidate is called ${base}`)
+  print(`\n${title}`)
+  for (const entry of measured) {
+    const ratio = entry.median / reference.median
+    const floor = floors[entry.name]
+    const verdict = floor === undefined ? '' : `  ${ratio >= floor ? 'meets' : 'MISSES'} ${floor}`
+    const spread = `[${number(entry.low)}–${number(entry.high)}]`
+    print(
+      `  ${entry.name.padEnd(46)} ${number(entry.median).padStart(10)} ${unit}  ${spread.padEnd(22)} × ${ratio.toPrecision(3)}${verdict}`,
+    )
+  }
+}
+
+export const print = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}

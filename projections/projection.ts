@@ -1,0 +1,40 @@
+import type { EventType, ServiceEvent } from '../contracts/event-catalogue.ts'
+import type { JsonObject } from '../contracts/json.ts'
+
+/** The rows of a read model while an event is folded into them. */
+export interface Rows<Row extends JsonObject> {
+  get(key: string): Row | undefined
+  put(key: string, row: Row): void
+  delete(key: string): void
+}
+
+/**
+ * A read model: keyed rows that follow from the log and nothing else. A fold sees events in log order, has
+ * no clock and no randomness, and reads only its own rows, so that building it anew gives the same rows.
+ */
+export interface Projection<Row extends JsonObject = JsonObject> {
+  /** Lower case and underscores; part of a table name. */
+  readonly name: string
+  /** Raised whenever the fold or the shape of its rows changes; the new version is then built beside the old. */
+  readonly version: number
+  /**
+   * What this version may change against the one before: `nothing` (the same rows by better code: a
+   * difference keeps the old version in service and is reported) or `rows`.
+   */
+  readonly changes: 'nothing' | 'rows'
+  /** The events it is made of; others never reach it. */
+  readonly events: readonly EventType[]
+  /** Folds one event. What it throws stops the projection at this event; nothing is skipped. */
+  fold(rows: Rows<Row>, event: ServiceEvent): void
+}
+
+/** Rows in a plain map, for tests and for folds that need no disk. */
+export function rowsInMemory<Row extends JsonObject>(): Rows<Row> & { readonly entries: Map<string, Row> } {
+  const entries = new Map<string, Row>()
+  return {
+    entries,
+    get: (key) => entries.get(key),
+    put: (key, row) => void entries.set(key, row),
+    delete: (key) => void entries.delete(key),
+  }
+}

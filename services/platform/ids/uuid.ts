@@ -1,0 +1,25 @@
+/**
+ * A version 7 UUID (RFC 9562 §5.7): Unix milliseconds, then random bits, so that ids made later sort later.
+ *
+ * @param random at least 10 bytes.
+ * @example uuidV7(Date.now(), crypto.getRandomValues(new Uint8Array(10)))
+ */
+export function uuidV7(timeMs: number, random: Uint8Array): string {
+  const time = Math.trunc(timeMs).toString(16).padStart(12, '0')
+  return formatUuid(`${time}${hex(random.subarray(0, 10))}`, '7')
+}
+
+/**
+ * A version 8 UUID (RFC 9562 §5.8) over 16 bytes of the caller's making.
+ *
+ * @param bytes at least 16 bytes; 6 bits of them give way to version and variant.
+ */
+export const uuidV8 = (bytes: Uint8Array): string => formatUuid(hex(bytes.subarray(0, 16)), '8')
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+function formatUuid(digits: string, version: '7' | '8'): string {
+  const variant = ((Number.parseInt(digits[16] ?? '0', 16) & 0x3) | 0x8).toString(16)
+  const d = digits.slice(0, 12) + version + digits.slice(13, 16) + variant + digits.slice(17, 32)
+  return `${d.slice(0, 8)}-${d.slice(8, 12)}-${d.slice(12, 16)}-${d.slice(16, 20)}-${d.slice(20)}`
+}

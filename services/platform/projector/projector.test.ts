@@ -1,0 +1,322 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { NewEvent } from '../../../contracts/event.ts'
+import { decodeEvent, RegimeShifted, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { REGIMES } from '../../../contracts/regime.ts'
+import { verdictStream } from '../../../contracts/streams.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { CALLS } from '../../../contracts/verdict.ts'
+import { latestVerdicts, PROJECTIONS, type Projection, rowsInMemory } from '../../../projections/index.ts'
+import { collect } from '../event-store/event-store.contract.ts'
+import type { EventStore } from '../event-store/event-store.ts'
+import { openMemoryStore } from '../event-store/memory/memory-store.ts'
+import { uuidV8 } from '../ids/uuid.ts'
+import { type ProjectionHealth, type Projector, startProjector } from './projector.ts'
+import { openRowTables, type RowTables } from './row-tables.ts'
+
+const HOUR_MS = 3_600_000
+let made = 0
+const nextId = (): string => uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))
+const meta = { correlationId: 'test', actor: 'test' }
+
+const recorded = (change: Parameters<typeof aVerdict>[0]): NewEvent => {
+  const id = nextId()
+  return newEvent(VerdictRecorded, { id, data: aVerdict({ ...change, verdictId: id }), meta })
+}
+
+/** Appends any valid history: verdicts of a few series, with regime shifts where the regime changes. */
+async function appendHistory(store: EventStore, history: readonly Step[]): Promise<void> {
+  const before = new Map<string, Step['regime']>()
+  for (const [n, step] of history.entries()) {
+    const series = { exchange: 'SIM', coin: step.coin, timeframe: '1h' } as const
+    const verdict = recorded({ ...series, ...step, barClose: (n + 1) * HOUR_MS })
+    const prior = before.get(step.coin)
+    const { confidence, barClose, verdictId } = verdict.data as ReturnType<typeof aVerdict>
+    const shift =
+      prior === undefined || prior === step.regime
+        ? []
+        : [
+            newEvent(RegimeShifted, {
+              id: nextId(),
+              data: { ...series, verdictId, barClose, regime: step.regime, priorRegime: prior, confidence },
+              meta,
+            }),
+          ]
+    before.set(step.coin, step.regime)
+    await store.append(verdictStream(series), [verdict, ...shift], { expected: 'any' })
+  }
+}
+
+const steps = fc.array(
+  fc.record({
+    coin: fc.constantFrom('BTC', 'ETH', 'SOL'),
+    regime: fc.constantFrom(...REGIMES),
+    call: fc.constantFrom(...CALLS),
+  }),
+  { minLength: 1, maxLength: 40 },
+)
+type Step = { coin: string; regime: (typeof REGIMES)[number]; call: (typeof CALLS)[number] }
+
+const openStore = (): EventStore => openMemoryStore({ now: () => Date.UTC(2025, 0, 1) })
+const openTables = (logId = 'log-1', file = ':memory:'): RowTables => openRowTables(file, logId)
+const noSleep = async (): Promise<void> => undefined
+
+const start = (
+  store: EventStore,
+  tables: RowTables,
+  projections: readonly Projection[] = PROJECTIONS,
+  onProblem: (health: ProjectionHealth) => void = () => undefined,
+): Projector => startProjector({ store, tables, projections, onProblem, sleep: noSleep })
+
+/** Row tables whose file outlives the projector that closes them. */
+function keptOpen(tables: RowTables): RowTables {
+  return { ...tables, close: () => undefined }
+}
+
+const rowsOf = (tables: RowTables, projection: Projection): unknown[] => [
+  ...tables.table(projection.name, projection.version).entries(),
+]
+
+async function untilPosition(projector: Projector, position: string): Promise<void> {
+  while (projector.health().some((health) => health.position !== position)) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+describe('rebuild equals live', () => {
+  test.each(PROJECTIONS.map((projection) => [projection.name, projection] as const))(
+    '%s: folded as events came, over restarts, rebuilt at once, and in plain memory',
+    async (_name, projection) => {
+      await fc.assert(
+        fc.asyncProperty(steps, fc.nat(40), async (history, cut) => {
+          const store = openStore()
+          const live = keptOpen(openTables())
+          let projector = start(store, live, [projection])
+          await appendHistory(store, history.slice(0, cut))
+          await untilPosition(projector, await store.head())
+          await projector.close()
+          await appendHistory(store, history.slice(cut))
+          projector = start(store, live, [projection])
+          await untilPosition(projector, await store.head())
+          await projector.close()
+
+          const rebuilt = keptOpen(openTables())
+          const again = start(store, rebuilt, [projection])
+          await again.caughtUp()
+          await again.close()
+
+          const memory = rowsInMemory()
+          for (const event of await collect(store.readAll({ filter: { types: projection.events } }))) {
+            projection.fold(memory, decodeEvent(event))
+          }
+          const expected = [...memory.entries]
+            .toSorted(([a], [b]) => (a < b ? -1 : 1))
+            .map(([key, row]) => ({ key, row: JSON.stringify(row) }))
+          expect(rowsOf(rebuilt, projection)).toEqual(expected)
+          expect(rowsOf(live, projection)).toEqual(expected)
+        }),
+        { numRuns: 40, seed: 7 },
+      )
+    },
+  )
+})
+
+describe('queries', () => {
+  test('get one row; page through a range, forwards and backwards', async () => {
+    const store = openStore()
+    const history = Array.from({ length: 9 }, (_, n) => ({
+      coin: 'BTC',
+      regime: REGIMES[n % 2] ?? 'RANGING',
+      call: 'BUY' as const,
+    }))
+    await appendHistory(store, [...history, { coin: 'ETH', regime: 'RANGING', call: 'HOLD' }])
+    const projector = start(store, openTables())
+    await projector.caughtUp()
+    const board = projector.reader(latestVerdicts)
+    expect(board.get('SIM.BTC.1h')).toMatchObject({ recorded: 9, buys: 9, sells: 0 })
+    expect(board.get('SIM.XRP.1h')).toBeUndefined()
+
+    const shifts = projector.reader(PROJECTIONS[1] as Projection)
+    const prefix = 'SIM.BTC.1h/'
+    const first = shifts.range({ prefix, limit: 5 })
+    const second = shifts.range({ prefix, limit: 5, after: first.at(-1)?.key ?? '' })
+    expect([...first, ...second].map(({ row }) => row.barClose)).toEqual(
+      [2, 3, 4, 5, 6, 7, 8, 9].map((n) => n * HOUR_MS),
+    )
+    const newest = shifts.range({ prefix, limit: 3, direction: 'backwards' })
+    expect(newest.map(({ row }) => row.barClose)).toEqual([9, 8, 7].map((n) => n * HOUR_MS))
+    const older = shifts.range({ prefix, limit: 3, direction: 'backwards', after: newest.at(-1)?.key ?? '' })
+    expect(older.map(({ row }) => row.barClose)).toEqual([6, 5, 4].map((n) => n * HOUR_MS))
+    await projector.close()
+  })
+})
+
+describe('an event that cannot be folded', () => {
+  const counting = (name: string, failAt?: string): Projection => ({
+    name,
+    version: 1,
+    changes: 'rows',
+    events: ['VerdictRecorded'],
+    fold(rows, event) {
+      rows.put('count', { n: ((rows.get('count')?.n as number | undefined) ?? 0) + 1 })
+      if (event.position === failAt) throw new Error('cannot divide by a coin')
+    },
+  })
+
+  test('stops that projection before it, keeps what came before, and shows in health; others go on', async () => {
+    const store = openStore()
+    for (let n = 1; n <= 6; n++) {
+      await store.append('verdict-SIM.BTC.1h', [recorded({ barClose: n * HOUR_MS })], { expected: 'any' })
+    }
+    const tables = openTables()
+    const problems: ProjectionHealth[] = []
+    const projector = start(store, tables, [counting('sick', '4'), counting('well')], (health) =>
+      problems.push(health),
+    )
+    await projector.caughtUp()
+    const [sick, well] = projector.health()
+    expect(sick).toMatchObject({ state: 'stopped', position: '3' })
+    expect(sick?.detail).toBe('cannot fold the event at position 4: cannot divide by a coin')
+    expect(well).toMatchObject({ state: 'live', position: '6' })
+    expect(problems).toEqual([sick])
+    expect(projector.reader(counting('sick')).get('count')).toEqual({ n: 3 })
+    expect(projector.reader(counting('well')).get('count')).toEqual({ n: 6 })
+    await projector.close()
+  })
+
+  test('of a schema this release does not know stops it too', async () => {
+    const store = openStore()
+    const future = { ...recorded({}), schema: 99 }
+    await store.append('verdict-SIM.BTC.1h', [future], { expected: 'any' })
+    const projector = start(store, openTables(), [counting('any')])
+    await projector.caughtUp()
+    expect(projector.health()[0]).toMatchObject({ state: 'stopped', position: 'start' })
+    expect(projector.health()[0]?.detail).toContain('schema 99')
+    await projector.close()
+  })
+
+  test('once repaired, goes on where it stopped', async () => {
+    const store = openStore()
+    for (let n = 1; n <= 5; n++) {
+      await store.append('verdict-SIM.BTC.1h', [recorded({ barClose: n * HOUR_MS })], { expected: 'any' })
+    }
+    const tables = keptOpen(openTables())
+    const sick = start(store, tables, [counting('any', '3')])
+    await sick.caughtUp()
+    await sick.close()
+    const repaired = start(store, tables, [counting('any')])
+    await repaired.caughtUp()
+    expect(repaired.health()[0]).toMatchObject({ state: 'live', position: '5' })
+    expect(repaired.reader(counting('any')).get('count')).toEqual({ n: 5 })
+    await repaired.close()
+  })
+})
+
+describe('a new version', () => {
+  const rowSchema = z.object({ n: z.number() })
+  const counter = (version: number, changes: Projection['changes'], by = 1): Projection => ({
+    name: 'counter',
+    version,
+    changes,
+    events: ['VerdictRecorded'],
+    fold(rows) {
+      const before = rows.get('count')
+      rows.put('count', { n: (before === undefined ? 0 : rowSchema.parse(before).n) + by })
+    },
+  })
+
+  async function replaced(
+    next: Projection,
+  ): Promise<{ health: ProjectionHealth | undefined; count: unknown; versions: number[] }> {
+    const store = openStore()
+    const append = (n: number) =>
+      store.append('verdict-SIM.BTC.1h', [recorded({ barClose: n * HOUR_MS })], { expected: 'any' })
+    const tables = keptOpen(openTables())
+    for (let n = 1; n <= 3; n++) await append(n)
+    const before = start(store, tables, [counter(1, 'rows')])
+    await before.caughtUp()
+    await before.close()
+    await append(4)
+    const after = start(store, tables, [next])
+    await after.caughtUp()
+    const health = after.health()[0]
+    const count = after.reader(next).get('count')
+    await after.close()
+    return { health, count, versions: tables.states('counter').map((state) => state.version) }
+  }
+
+  test('that may change rows is built, compared where the old one stood, switched to, and goes on', async () => {
+    const { health, count, versions } = await replaced(counter(2, 'rows', 10))
+    expect(health).toMatchObject({ version: 2, state: 'live', position: '4' })
+    expect(health?.comparison).toEqual({
+      same: 0,
+      changed: 1,
+      added: 0,
+      removed: 0,
+      sample: ['changed count'],
+    })
+    expect(count).toEqual({ n: 40 })
+    expect(versions).toEqual([2])
+  })
+
+  test('that must change nothing and does not is switched to', async () => {
+    const { health, count, versions } = await replaced(counter(2, 'nothing'))
+    expect(health?.comparison).toMatchObject({ same: 1, changed: 0 })
+    expect(count).toEqual({ n: 4 })
+    expect(versions).toEqual([2])
+  })
+
+  test('that must change nothing but does is withheld; the old one stays in service', async () => {
+    const { health, count, versions } = await replaced(counter(2, 'nothing', 2))
+    expect(health).toMatchObject({ state: 'withheld', version: 2 })
+    expect(health?.detail).toContain('changed count')
+    expect(count).toEqual({ n: 3 })
+    expect(versions).toEqual([1, 2])
+  })
+})
+
+describe('the store behind it', () => {
+  test('failing for a while is retried from the checkpoint, and reported meanwhile', async () => {
+    const store = openStore()
+    await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
+    let failures = 3
+    const flaky: EventStore = {
+      ...store,
+      readAll(options) {
+        if (failures-- > 0) throw new Error('connection reset')
+        return store.readAll(options)
+      },
+    }
+    const problems: ProjectionHealth[] = []
+    const projector = start(flaky, openTables(), [latestVerdicts as Projection], (health) =>
+      problems.push(health),
+    )
+    await projector.caughtUp()
+    expect(problems.map((health) => health.state)).toEqual(['retrying', 'retrying', 'retrying'])
+    expect(projector.health()[0]).toMatchObject({ state: 'live', position: '1' })
+    expect(projector.health()[0]?.detail).toBeUndefined()
+    await projector.close()
+  })
+
+  test('being another log empties the read models', async () => {
+    const { mkdtempSync, rmSync } = await import('node:fs')
+    const { tmpdir } = await import('node:os')
+    const directory = mkdtempSync(`${tmpdir()}/projections-`)
+    const file = `${directory}/projections.db`
+    const store = openStore()
+    await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
+    const first = start(store, openTables('log-1', file))
+    await first.caughtUp()
+    await first.close()
+    const other = openStore()
+    await appendHistory(other, [{ coin: 'ETH', regime: 'RANGING', call: 'BUY' }])
+    const second = start(other, openTables('log-2', file))
+    await second.caughtUp()
+    expect(second.reader(latestVerdicts).get('SIM.BTC.1h')).toBeUndefined()
+    expect(second.reader(latestVerdicts).get('SIM.ETH.1h')?.recorded).toBe(1)
+    await second.close()
+    rmSync(directory, { recursive: true })
+  })
+})

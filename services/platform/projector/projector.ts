@@ -1,0 +1,189 @@
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Position } from '../../../contracts/position.ts'
+import type { Projection } from '../../../projections/projection.ts'
+import type { EventStore } from '../event-store/event-store.ts'
+import { batchesOf } from './batches.ts'
+import { type Comparison, compareTables } from './compare-tables.ts'
+import { foldBatch } from './fold-batch.ts'
+import type { Entry, RangeOptions, RowTables } from './row-tables.ts'
+
+export interface ProjectionHealth {
+  readonly name: string
+  readonly version: number
+  /**
+   * `building` reads the past, `live` has caught up, `retrying` could not read or write just now,
+   * `stopped` met an event it cannot fold, `withheld` differs from the version before although it must not.
+   */
+  readonly state: 'building' | 'live' | 'retrying' | 'stopped' | 'withheld'
+  readonly position: Position
+  readonly detail?: string
+  /** How the version in service differed from the one it replaced, in this process. */
+  readonly comparison?: Comparison
+}
+
+/** Answers queries from the active version of a projection. */
+export interface ProjectionReader<Row extends JsonObject> {
+  get(key: string): Row | undefined
+  range(options: RangeOptions): Entry<Row>[]
+}
+
+export interface Projector {
+  health(): ProjectionHealth[]
+  reader<Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row>
+  /** Resolves once every projection has caught up with what is in the log now, or has stopped. */
+  caughtUp(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface ProjectorOptions {
+  readonly store: EventStore
+  readonly tables: RowTables
+  readonly projections: readonly Projection[]
+  readonly onProblem?: (health: ProjectionHealth) => void
+  /** Waits between tries after a failure that is not the fold's. */
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+}
+
+const RETRY_MS = [100, 1_000, 5_000, 30_000] as const
+
+/**
+ * Keeps read models up with the log. Rows and checkpoint of a projection change in one transaction, so a
+ * crash repeats or loses nothing. An event that cannot be folded stops its projection, and only that one.
+ */
+export function startProjector(options: ProjectorOptions): Projector {
+  const ending = new AbortController()
+  const runs = options.projections.map((projection) => runProjection(projection, options, ending.signal))
+  return {
+    health: () => runs.map((run) => run.health()),
+    reader: <Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row> => {
+      const run = runs.find((candidate) => candidate.name === projection.name)
+      if (run === undefined) throw new TypeError(`projection ${projection.name} is not run here`)
+      return {
+        get: (key) => run.active().get(key) as Row | undefined,
+        range: (range) => run.active().range(range) as Entry<Row>[],
+      }
+    },
+    async caughtUp() {
+      await Promise.all(runs.map((run) => run.caughtUp))
+    },
+    async close() {
+      ending.abort()
+      await Promise.all(runs.map((run) => run.done))
+      options.tables.close()
+    },
+  }
+}
+
+function runProjection(projection: Projection, options: ProjectorOptions, signal: AbortSignal) {
+  const { store, tables } = options
+  const { name, version } = projection
+  const filter = { types: projection.events }
+  let status: Omit<ProjectionHealth, 'name' | 'version' | 'position'> = { state: 'building' }
+  const caughtUp = Promise.withResolvers<void>()
+
+  let inService: number | undefined
+  const refreshInService = (): void => {
+    inService = tables.states(name).find((state) => state.role === 'active')?.version
+  }
+  const own = () => tables.states(name).find((state) => state.version === version)
+  const former = () =>
+    tables.states(name).find((state) => state.role === 'active' && state.version !== version)
+  const health = (): ProjectionHealth => ({ name, version, position: own()?.position ?? 'start', ...status })
+  const problem = (state: ProjectionHealth['state'], detail: string): void => {
+    status = { ...status, state, detail }
+    options.onProblem?.(health())
+  }
+
+  /** Folds a batch and commits it; false when an event in it stops the projection. */
+  function take(events: readonly RecordedEvent[], upTo: Position): boolean {
+    const table = tables.table(name, version)
+    const { changes, poison } = foldBatch(projection, (key) => table.get(key), events)
+    if (poison === undefined) {
+      table.commit(changes, upTo)
+      return true
+    }
+    const lastSound = events[poison.folded - 1]?.position
+    if (lastSound !== undefined) table.commit(changes, lastSound)
+    problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)
+    return false
+  }
+
+  /** Reads from the checkpoint to a position. */
+  async function catchUp(upTo: Position): Promise<boolean> {
+    const after = own()?.position ?? 'start'
+    let batch: RecordedEvent[] = []
+    for await (const event of store.readAll({ after, upTo, filter, signal })) {
+      batch.push(event)
+      if (batch.length < LIMITS.projectionBatchEvents) continue
+      if (!take(batch, event.position)) return false
+      batch = []
+    }
+    return signal.aborted ? false : take(batch, upTo)
+  }
+
+  /** Builds this version up to where the one in service stands, compares, and puts it in service. */
+  async function replaceFormer(): Promise<boolean> {
+    const before = former()
+    if (before === undefined) return true
+    if (!(await catchUp(before.position))) return false
+    const comparison = compareTables(tables.table(name, before.version), tables.table(name, version))
+    status = { ...status, comparison }
+    if (projection.changes === 'nothing' && comparison.changed + comparison.added + comparison.removed > 0) {
+      problem(
+        'withheld',
+        `differs from version ${before.version}, which stays in service: ${comparison.sample.join(', ')}`,
+      )
+      return false
+    }
+    tables.activate(name, version)
+    refreshInService()
+    return true
+  }
+
+  async function follow(): Promise<void> {
+    if (own() === undefined) tables.create(name, version, former() === undefined ? 'active' : 'building')
+    refreshInService()
+    if (!(await replaceFormer())) return
+    if (!(await catchUp(await store.head()))) return
+    const { detail: _resolved, ...rest } = status
+    status = { ...rest, state: 'live' }
+    caughtUp.resolve()
+    const items = store.subscribe({ after: own()?.position ?? 'start', filter, signal })
+    for await (const batch of batchesOf(items, LIMITS.projectionBatchEvents)) {
+      const events = batch.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
+      const last = batch.at(-1)
+      if (last === undefined) continue
+      if (!take(events, last.kind === 'event' ? last.event.position : last.position)) return
+    }
+  }
+
+  async function run(): Promise<void> {
+    for (let tries = 0; !signal.aborted; tries++) {
+      try {
+        await follow()
+        caughtUp.resolve()
+        return
+      } catch (error) {
+        // Not the fold's fault: the store or the disk. The checkpoint says where to go on.
+        if (signal.aborted) break
+        problem('retrying', error instanceof Error ? error.message : String(error))
+        await options.sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 30_000, signal)
+      }
+    }
+    caughtUp.resolve()
+  }
+
+  const done = run()
+  return {
+    name,
+    health,
+    done,
+    caughtUp: caughtUp.promise,
+    active: () => {
+      if (inService === undefined) throw new TypeError(`projection ${name} has no version in service`)
+      return tables.table(name, inService)
+    },
+  }
+}
