@@ -18,6 +18,8 @@ export const StoreInitialised = defineEvent({
     'The first event of a store: the kind of market it belongs to, and a fingerprint of its secret. Opening it for another is refused.',
   data: z.object({
     market: z.enum(MARKET_KINDS),
+    /** Seed of a simulated market: another seed is another market. */
+    seed: z.string().max(64).nullable(),
     /** HMAC of a fixed text under the store secret; tells whether a key fits, and nothing about it. */
     secretFingerprint: z.string().regex(/^[0-9a-f]{64}$/),
   }),

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { exchangeSchema } from './exchanges.ts'
+import { regimeSchema } from './regime.ts'
+import { coinSchema } from './series.ts'
+import { timeframeSchema } from './timeframes.ts'
+import { callSchema, factorSchema, type Verdict } from './verdict.ts'
+
+const instant = z.iso.datetime().describe('ISO 8601, UTC')
+
+/** A recorded verdict as the replay shows it, one per line. */
+export const verdictRowSchema = z.object({
+  cursor: z.string().describe('Where to go on behind this row: give it as `after`'),
+  verdict_id: z.uuid(),
+  exchange: exchangeSchema,
+  coin: coinSchema,
+  timeframe: timeframeSchema,
+  bar_close: instant,
+  valid_until: instant,
+  recorded_at: instant,
+  call: callSchema,
+  confidence: z.int().describe('100 × the calibrated probability of the called side'),
+  strength: z.int().describe('0–100 percentile, for ranking only'),
+  probability: z.number().describe('Probability that +1σ is reached before −1σ, given that one of them is'),
+  regime: regimeSchema,
+  regime_since: instant,
+  regime_strength: z.int(),
+  volatility_percentile: z.number(),
+  price: z.number(),
+  factors: z.array(factorSchema),
+  reasoning: z.string(),
+  model_version: z.string(),
+  anchor_bar: instant,
+  inputs_hash: z.string(),
+})
+
+export type VerdictRow = z.infer<typeof verdictRowSchema>
+
+const iso = (timeMs: number): string => new Date(timeMs).toISOString()
+
+/** @param recordedAt when the verdict's event was appended, ISO 8601. */
+export const verdictRow = (verdict: Verdict, cursor: string, recordedAt: string): VerdictRow => ({
+  cursor,
+  verdict_id: verdict.verdictId,
+  exchange: verdict.exchange,
+  coin: verdict.coin,
+  timeframe: verdict.timeframe,
+  bar_close: iso(verdict.barClose),
+  valid_until: iso(verdict.validUntil),
+  recorded_at: recordedAt,
+  call: verdict.call,
+  confidence: verdict.confidence,
+  strength: verdict.strength,
+  probability: verdict.probability,
+  regime: verdict.regime,
+  regime_since: iso(verdict.regimeSince),
+  regime_strength: verdict.regimeStrength,
+  volatility_percentile: verdict.volatilityPercentile,
+  price: verdict.price,
+  factors: verdict.factors,
+  reasoning: verdict.reasoning,
+  model_version: verdict.modelVersion,
+  anchor_bar: iso(verdict.anchorBar),
+  inputs_hash: verdict.inputsHash,
+})

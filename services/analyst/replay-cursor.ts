@@ -1,0 +1,82 @@
+import { comparePositions, isPosition, type Position, START } from '../../contracts/position.ts'
+
+/**
+ * Where a replay goes on. Rows come in the order of the log, but a verdict is shown only once its window has
+ * closed, so an old one can become visible behind rows already given. A cursor therefore remembers how far
+ * was looked and as of when, and, within a second look at the same stretch, how far that one came.
+ */
+export interface ReplayCursor {
+  /** Up to here, inclusive, every matching verdict was shown, whatever its window. */
+  readonly complete: Position
+  /** Up to here, inclusive, those were shown whose window had closed at `asOf`. */
+  readonly looked: Position
+  /** Market time of that look, Unix milliseconds. */
+  readonly asOf: number
+  /** The look under way: up to `at`, those were shown whose window had closed at its own `asOf`. */
+  readonly second?: { readonly at: Position; readonly asOf: number }
+}
+
+export const AT_START: ReplayCursor = { complete: START, looked: START, asOf: 0 }
+
+const CURSOR = /^([^~]+)(?:~([^~]+)~(\d{1,15})(?:~([^~]+)~(\d{1,15}))?)?$/
+
+/** Text for callers: the bare position where nothing was withheld. */
+export function formatCursor({ complete, looked, asOf, second }: ReplayCursor): string {
+  if (second !== undefined) return `${looked}~${complete}~${asOf}~${second.at}~${second.asOf}`
+  return complete === looked ? looked : `${looked}~${complete}~${asOf}`
+}
+
+/** Inverse of {@link formatCursor}; undefined for text that is no cursor. */
+export function parseCursor(text: string): ReplayCursor | undefined {
+  const [, looked, complete = looked, asOf = '0', at, secondAsOf] = CURSOR.exec(text) ?? []
+  if (looked === undefined || complete === undefined || !isPosition(looked) || !isPosition(complete))
+    return undefined
+  if (comparePositions(complete, looked) > 0) return undefined
+  const cursor = { complete, looked, asOf: Number(asOf) }
+  if (at === undefined) return cursor
+  return isPosition(at) ? { ...cursor, second: { at, asOf: Number(secondAsOf) } } : undefined
+}
+
+export interface ReplayLook {
+  /** Where reading begins, exclusive. */
+  readonly readAfter: Position
+  /** Offered every matching verdict in log order: the cursor behind it where it is to be shown, else undefined. */
+  offer(position: Position, validUntil: number): ReplayCursor | undefined
+  /** The cursor behind everything offered. */
+  end(): ReplayCursor
+}
+
+/**
+ * One look through the log: shows each verdict whose window has closed and that earlier looks have not
+ * shown. A look that was cut short (`from.second`) goes on as of the time it began, so that nothing is lost
+ * or repeated; a further look from its end brings what has closed since.
+ *
+ * @param now market time, Unix milliseconds; Infinity shows everything. A cursor never shows more than it.
+ */
+export function createLook(from: ReplayCursor, now: number): ReplayLook {
+  const asOf = Math.min(from.second?.asOf ?? now, now)
+  let { complete, looked } = from
+  let hasWithheld = false
+
+  const wasShown = (position: Position, validUntil: number): boolean => {
+    if (from.second !== undefined && comparePositions(position, from.second.at) <= 0) return true
+    return comparePositions(position, from.looked) <= 0 && validUntil <= from.asOf
+  }
+
+  return {
+    readAfter: from.complete,
+    offer(position, validUntil) {
+      if (comparePositions(position, looked) > 0) looked = position
+      if (validUntil > asOf) {
+        hasWithheld = true
+        return undefined
+      }
+      if (!hasWithheld) complete = position
+      if (wasShown(position, validUntil)) return undefined
+      if (comparePositions(position, from.looked) > 0) return { complete, looked: position, asOf }
+      const second = complete === position ? {} : { second: { at: position, asOf } }
+      return { complete, looked: from.looked, asOf: from.asOf, ...second }
+    },
+    end: () => ({ complete, looked, asOf }),
+  }
+}

@@ -1,0 +1,76 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
+import { ERRORS, type ErrorCode, ServiceError } from '../../contracts/errors.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+
+/** The body of every refusal. */
+export interface ErrorBody extends JsonObject {
+  readonly code: string
+  readonly message: string
+  readonly next_step: string
+  readonly request_id: string
+}
+
+export function errorBody(error: ServiceError, requestId: string): ErrorBody {
+  return {
+    code: error.code,
+    message: error.message,
+    next_step: error.nextStep,
+    ...(error.details === undefined ? {} : { details: error.details }),
+    request_id: requestId,
+  }
+}
+
+/** Answers every failure of a route in the words of the registry; the framework's own codes never show. */
+export function useErrorRegistry(app: FastifyInstance): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const refusal = toServiceError(error)
+    if (ERRORS[refusal.code].status >= 500)
+      request.log.error({ err: error, request_id: request.id }, 'request failed')
+    return send(reply, request, refusal)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] ?? request.url
+    const allowed = (['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const).filter((method) =>
+      app.hasRoute({ method, url: path }),
+    )
+    if (allowed.length === 0) return send(reply, request, new ServiceError('not_found'))
+    const allow = allowed.includes('GET') ? ['HEAD', ...allowed] : allowed
+    reply.header('allow', allow.join(', '))
+    return send(reply, request, new ServiceError('method_not_allowed'))
+  })
+}
+
+function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError): FastifyReply {
+  return reply.code(ERRORS[error.code].status).send(errorBody(error, request.id))
+}
+
+/** Framework failures that callers can cause, in our words. */
+const FRAMEWORK_CODES: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_request',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_request',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_request',
+  FST_ERR_BAD_URL: 'invalid_request',
+  FST_ERR_MAX_PARAM_LENGTH: 'invalid_request',
+}
+
+function toServiceError(error: FastifyError): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (hasZodFastifySchemaValidationErrors(error)) {
+    const issues = error.validation.map((issue) => ({
+      field: issue.instancePath.replace(/^\//, '').replaceAll('/', '.') || '(body)',
+      problem: issue.message ?? 'not valid',
+    }))
+    const first = issues[0]
+    return new ServiceError('invalid_request', {
+      message: first === undefined ? ERRORS.invalid_request.message : `${first.field}: ${first.problem}`,
+      details: { fields: issues },
+    })
+  }
+  const known = FRAMEWORK_CODES[error.code]
+  if (known !== undefined) return new ServiceError(known)
+  if (error.statusCode !== undefined && error.statusCode < 500) return new ServiceError('invalid_request')
+  return new ServiceError('internal_error', { cause: error })
+}

@@ -1,0 +1,2 @@
+export { type Component, type Readiness, readinessOf } from './readiness.ts'
+export { createServer, type ServerOptions } from './server.ts'

@@ -1,0 +1,71 @@
+import type { Component } from '../api/index.ts'
+import type { MarketFeed } from '../market/index.ts'
+import type { Projector } from '../platform/projector/projector.ts'
+import type { Platform } from './open-platform.ts'
+import type { EngineRole } from './run-roles.ts'
+
+/** A market that closes bars every minute is late when none came for so long. */
+const STALE_AFTER_MS = 180_000
+
+/** The parts that `/readyz` reports, asked one by one. */
+export async function componentsOf(parts: {
+  readonly platform: Platform
+  readonly projector: Projector | undefined
+  readonly engine: EngineRole | undefined
+  readonly feed: MarketFeed
+}): Promise<Component[]> {
+  const { platform, projector, engine } = parts
+  const [store, bus, cache] = await Promise.all([
+    platform.store.health(),
+    platform.bus.health(),
+    platform.cache.health(),
+  ])
+  const components: Component[] = [
+    {
+      name: 'store',
+      isRequired: true,
+      state: store.ok ? 'ok' : 'failed',
+      detail: `${store.adapter}: ${store.detail}`,
+    },
+    {
+      name: 'bus',
+      isRequired: false,
+      state: bus.ok ? 'ok' : 'failed',
+      detail: `${bus.adapter}: ${bus.detail}`,
+    },
+    {
+      name: 'cache',
+      isRequired: false,
+      state: cache.ok ? 'ok' : 'failed',
+      detail: `${cache.adapter}: ${cache.detail}`,
+    },
+  ]
+  for (const health of projector?.health() ?? []) {
+    const { name, version, position, state, detail, comparison } = health
+    components.push({
+      name: `projection ${name}`,
+      isRequired: true,
+      state: state === 'live' ? 'ok' : state === 'stopped' || state === 'withheld' ? 'failed' : 'degraded',
+      detail: detail ?? `${state} at position ${position}`,
+      more: { version, position, state, ...(comparison && { comparison: { ...comparison } }) },
+    })
+  }
+  if (engine !== undefined) components.push(marketComponent(parts.feed, engine))
+  return components
+}
+
+function marketComponent(feed: MarketFeed, engine: EngineRole): Component {
+  const trouble = engine.recorder.trouble()
+  const lastBarClose = engine.lastBarClose()
+  const ageMs = lastBarClose === undefined ? undefined : Math.max(0, feed.clock() - lastBarClose)
+  const isStale = feed.kind !== 'recorded' && (ageMs === undefined || ageMs > STALE_AFTER_MS)
+  const age =
+    ageMs === undefined ? 'no bar yet' : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
+  return {
+    name: 'market',
+    isRequired: false,
+    state: trouble !== undefined || isStale ? 'degraded' : 'ok',
+    detail: `${feed.kind}: ${trouble ?? age}`,
+    more: { data_age_ms: ageMs ?? null },
+  }
+}

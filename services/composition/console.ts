@@ -1,0 +1,79 @@
+import type { FeedProgress } from '../../contracts/feed.ts'
+import type { Verdict } from '../../contracts/verdict.ts'
+
+/** Lines for people, on standard output. */
+export interface Console {
+  banner(lines: readonly string[]): void
+  verdicts(verdicts: readonly Verdict[]): void
+  progress(progress: FeedProgress, recorded: number): void
+  summary(lines: readonly string[]): void
+}
+
+const silent: Console = {
+  banner: () => undefined,
+  verdicts: () => undefined,
+  progress: () => undefined,
+  summary: () => undefined,
+}
+
+/** A progress line goes to a terminal at most this often, and to a file once per twentieth. */
+const PROGRESS_EVERY_MS = 100
+const BAR_WIDTH = 30
+
+/**
+ * @param showVerdicts a line per verdict; off where bars are replayed faster than anybody reads.
+ */
+export function createConsole(options: {
+  readonly isOn: boolean
+  readonly showVerdicts: boolean
+  readonly output: NodeJS.WriteStream
+  readonly now: () => number
+}): Console {
+  if (!options.isOn) return silent
+  const { output, now } = options
+  let shownAt = 0
+  let shownStep = -1
+  let hasBar = false
+  const line = (text: string): void => {
+    if (hasBar) output.write('\r\u001b[K')
+    hasBar = false
+    output.write(`${text}\n`)
+  }
+  return {
+    banner: (lines) => lines.forEach(line),
+    verdicts(verdicts) {
+      if (options.showVerdicts) for (const verdict of verdicts) line(verdictLine(verdict))
+    },
+    progress({ barsDone, barsTotal }, recorded) {
+      const share = barsTotal === 0 ? 1 : Math.min(1, barsDone / barsTotal)
+      const text = `${Math.floor(share * 100)} %  ${barsDone.toLocaleString('en')} of ${barsTotal.toLocaleString('en')} bars, ${recorded.toLocaleString('en')} verdicts recorded`
+      if (!output.isTTY) {
+        const step = Math.floor(share * 20)
+        if (step > shownStep) line(text)
+        shownStep = step
+        return
+      }
+      if (share < 1 && now() - shownAt < PROGRESS_EVERY_MS) return
+      shownAt = now()
+      const filled = Math.round(share * BAR_WIDTH)
+      output.write(`\r[${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}] ${text}\u001b[K`)
+      hasBar = true
+    },
+    summary: (lines) => lines.forEach(line),
+  }
+}
+
+/** One verdict on one line, in columns. */
+export function verdictLine(verdict: Verdict): string {
+  const { barClose, exchange, coin, timeframe, call, confidence, regime, price, reasoning } = verdict
+  const time = new Date(barClose).toISOString().slice(0, 16).replace('T', ' ')
+  const columns = [
+    time,
+    `${exchange} ${coin} ${timeframe}`.padEnd(18),
+    call.padEnd(4),
+    `${confidence} %`,
+    regime.padEnd(13),
+    String(price).padEnd(12),
+  ]
+  return `${columns.join('  ')}  ${reasoning}`
+}

@@ -1,0 +1,121 @@
+import { ServiceError } from '../../contracts/errors.ts'
+import { decodeEvent, MarketClockAnchored } from '../../contracts/event-catalogue.ts'
+import { newEvent } from '../../contracts/event-definition.ts'
+import { type Series, seriesName } from '../../contracts/series.ts'
+import { MARKET_CLOCK_STREAM } from '../../contracts/streams.ts'
+import {
+  type ClockAnchor,
+  createRecordedFeed,
+  createSimulatedFeed,
+  type MarketFeed,
+  marketTimeAt,
+  planAnchor,
+} from '../market/index.ts'
+import { sleep } from '../platform/async/sleep.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
+
+/** The market that the settings choose. */
+export async function openFeed(
+  settings: Settings,
+  store: EventStore,
+  newId: () => string,
+): Promise<MarketFeed> {
+  return settings.MARKET === 'recorded'
+    ? openRecordedFeed(settings)
+    : openSimulatedFeed(settings, store, newId)
+}
+
+function openRecordedFeed(settings: Settings): MarketFeed {
+  const { EXCHANGES, COINS, TIMEFRAMES, MARKET_FROM, MARKET_TO, MARKET_SPEED } = settings
+  return createRecordedFeed({
+    folder: settings.MARKET_DATA ?? '',
+    ...(EXCHANGES && { exchanges: EXCHANGES }),
+    // Naming one exchange also says whose the files are, where their folder does not.
+    ...(EXCHANGES?.length === 1 && EXCHANGES[0] && { exchange: EXCHANGES[0] }),
+    ...(COINS && { coins: COINS }),
+    ...(TIMEFRAMES && { timeframes: TIMEFRAMES }),
+    period: {
+      ...(MARKET_FROM !== undefined && { from: MARKET_FROM }),
+      ...(MARKET_TO !== undefined && { to: MARKET_TO }),
+    },
+    ...(MARKET_SPEED !== undefined && { pace: { speed: MARKET_SPEED, now: Date.now, sleep } }),
+  })
+}
+
+async function openSimulatedFeed(
+  settings: Settings,
+  store: EventStore,
+  newId: () => string,
+): Promise<MarketFeed> {
+  const anchor = await anchorClock(store, settings.MARKET_SPEED ?? 1, newId)
+  const now = (): number => marketTimeAt(anchor, Date.now())
+  const speed = anchor?.speed ?? 1
+  return createSimulatedFeed({
+    seed: settings.MARKET_SEED,
+    ...(settings.COINS && { coins: settings.COINS }),
+    now,
+    sleepUntil: async (marketTime, signal) => {
+      while (now() < marketTime && !signal.aborted) {
+        await sleep(Math.max(1, (marketTime - now()) / speed), signal)
+      }
+    },
+  })
+}
+
+/** Market time goes on from where it stood, at whatever speed: the log keeps the anchor. */
+async function anchorClock(
+  store: EventStore,
+  speed: number,
+  newId: () => string,
+): Promise<ClockAnchor | undefined> {
+  let previous: ClockAnchor | undefined
+  let revision: number | 'no-stream' = 'no-stream'
+  for await (const recorded of store.read(MARKET_CLOCK_STREAM, { direction: 'backwards', limit: 1 })) {
+    const event = decodeEvent(recorded)
+    if (event.type === 'MarketClockAnchored') previous = event.data
+    revision = recorded.revision
+  }
+  const planned = planAnchor(previous, Date.now(), speed)
+  if (planned === undefined) return previous
+  const id = newId()
+  const event = newEvent(MarketClockAnchored, {
+    id,
+    data: { ...planned },
+    meta: { correlationId: id, actor: 'start' },
+  })
+  await store.append(MARKET_CLOCK_STREAM, [event], { expected: revision })
+  return planned
+}
+
+/**
+ * The series to monitor: all that the market has and the settings do not leave out.
+ *
+ * @throws ServiceError `market_data_missing` when nothing is left, saying what there is.
+ */
+export async function chooseSeries(feed: MarketFeed, settings: Settings): Promise<Series[]> {
+  const { EXCHANGES, COINS, TIMEFRAMES } = settings
+  const listings = await feed.listings()
+  const series = listings
+    .filter(
+      ({ exchange, coin }) => (EXCHANGES?.includes(exchange) ?? true) && (COINS?.includes(coin) ?? true),
+    )
+    .flatMap(({ exchange, coin, timeframes }) =>
+      timeframes
+        .filter((timeframe) => TIMEFRAMES?.includes(timeframe) ?? true)
+        .map((timeframe): Series => ({ exchange, coin, timeframe })),
+    )
+  if (series.length > 0) return series
+  const available = listings.map(({ exchange, coin }) => `${exchange}.${coin}`)
+  throw new ServiceError('market_data_missing', {
+    message: `EXCHANGES, COINS and TIMEFRAMES leave no series to monitor; the market has ${available.join(', ') || 'none'}`,
+  })
+}
+
+export const describeSeries = (series: readonly Series[]): string => {
+  const count = <Part>(part: (one: Series) => Part): number => new Set(series.map(part)).size
+  const [first] = series
+  if (series.length === 1 && first !== undefined) return seriesName(first)
+  const exchanges = [...new Set(series.map((one) => one.exchange))].join(', ')
+  return `${series.length} series: ${count((one) => one.coin)} coins, ${count((one) => one.timeframe)} timeframes on ${exchanges}`
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Bus } from '../platform/bus/bus.ts'
+import { createInProcessBus } from '../platform/bus/in-process-bus.ts'
+import { openNatsBus } from '../platform/bus/nats-bus.ts'
+import type { Cache } from '../platform/cache/cache.ts'
+import { createMemoryCache } from '../platform/cache/memory-cache.ts'
+import { openRedisCache } from '../platform/cache/redis-cache.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
+import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
+import { claimStore } from '../platform/event-store/store-identity.ts'
+import { factId } from '../platform/ids/fact-id.ts'
+import { uuidV7 } from '../platform/ids/uuid.ts'
+import { deriveKey, keyFingerprint, loadSealingKey } from '../platform/secrets/sealing-key.ts'
+
+/** Everything the service stands on, opened and ours. */
+export interface Platform {
+  readonly store: EventStore
+  readonly bus: Bus
+  readonly cache: Cache
+  /** Folder of this kind of market. */
+  readonly directory: string
+  /** Tells this log apart from every other. */
+  readonly logId: string
+  readonly idOf: (...about: readonly string[]) => string
+  readonly newId: () => string
+  /** Where each part is, for people; without credentials. */
+  readonly summary: readonly string[]
+}
+
+/** Adds what is to be closed, in the order it was opened. */
+export type OnClose = (close: () => Promise<void>) => void
+
+/**
+ * Opens store, bus and cache as the settings say.
+ *
+ * @throws ServiceError `store_locked`, `store_mismatch`, `store_unavailable`, `bus_unavailable`,
+ * `cache_unavailable`, `config_invalid`
+ */
+export async function openPlatform(settings: Settings, log: Logger, onClose: OnClose): Promise<Platform> {
+  const directory = join(settings.DATA_DIR, settings.MARKET)
+  const newId = (): string => uuidV7(Date.now(), randomBytes(10))
+  const sealingKey = loadSealingKey({ given: settings.SEALING_KEY, directory, random: randomBytes })
+  const factSecret = deriveKey(sealingKey, 'fact-ids')
+
+  const store = await openStore(settings, directory, log)
+  onClose(() => store.close())
+  const identity = {
+    market: settings.MARKET,
+    seed: settings.MARKET === 'simulated' ? settings.MARKET_SEED : null,
+    secretFingerprint: keyFingerprint(factSecret),
+  }
+  const logId = await claimStore(store, identity, newId)
+
+  const bus = await openBus(settings, log)
+  onClose(() => bus.close())
+  const cache = await openCache(settings, log)
+  onClose(() => cache.close())
+
+  return {
+    store,
+    bus,
+    cache,
+    directory,
+    logId,
+    newId,
+    idOf: (...about) => factId(factSecret, settings.MARKET, ...about),
+    summary: [
+      settings.EVENTSTORE_URL === undefined ? `embedded store in ${directory}` : 'EventStoreDB',
+      settings.NATS_URL === undefined ? 'in-process bus' : 'NATS JetStream',
+      settings.REDIS_URL === undefined ? 'memory cache' : 'Redis cache',
+    ],
+  }
+}
+
+async function openStore(settings: Settings, directory: string, log: Logger): Promise<EventStore> {
+  if (settings.EVENTSTORE_URL === undefined) return openEmbeddedStore({ directory, now: Date.now })
+  const store = openEventStoreDbStore({
+    connectionString: settings.EVENTSTORE_URL,
+    onSubscriptionBreak: (error, resumeInMs) =>
+      log.warn({ err: error, resumeInMs }, 'subscription interrupted'),
+  })
+  const { ok, detail } = await store.health()
+  if (!ok) log.warn({ detail }, 'EventStoreDB is not there yet')
+  return store
+}
+
+async function openBus(settings: Settings, log: Logger): Promise<Bus> {
+  const report = (fault: Error): void => log.warn({ err: fault }, 'bus')
+  if (settings.NATS_URL === undefined) return createInProcessBus({ now: Date.now, report })
+  return openNatsBus({ url: settings.NATS_URL, now: Date.now, random: Math.random, report })
+}
+
+async function openCache(settings: Settings, log: Logger): Promise<Cache> {
+  if (settings.REDIS_URL === undefined) return createMemoryCache({ now: Date.now })
+  return openRedisCache({
+    url: settings.REDIS_URL,
+    report: (fault: Error): void => log.warn({ err: fault }, 'cache'),
+    random: Math.random,
+  })
+}

@@ -1,0 +1,62 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { Verdict } from '../../contracts/verdict.ts'
+import type { ProjectionHealth } from '../platform/projector/projector.ts'
+
+/** What the service counts about itself, beside the process and the HTTP edge. */
+export interface ServiceMetrics {
+  readonly registry: Registry
+  verdictsRecorded(verdicts: readonly Verdict[]): void
+  appendTrouble(code: string): void
+}
+
+/**
+ * @param sources read at each scrape.
+ */
+export function createServiceMetrics(sources: {
+  readonly projections: () => readonly ProjectionHealth[]
+  /** Age of the newest bar in market time, milliseconds; undefined before the first. */
+  readonly dataAgeMs: () => number | undefined
+}): ServiceMetrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  const recorded = new Counter({
+    name: 'verdicts_recorded_total',
+    help: 'Verdicts appended by this process',
+    labelNames: ['exchange', 'timeframe', 'call'] as const,
+    registers,
+  })
+  const trouble = new Counter({
+    name: 'append_failures_total',
+    help: 'Appends of verdicts that had to be repeated, by error code',
+    labelNames: ['code'] as const,
+    registers,
+  })
+  new Gauge({
+    name: 'projection_live',
+    help: '1 where a projection has caught up with the log and follows it, else 0',
+    labelNames: ['projection', 'version'] as const,
+    registers,
+    collect() {
+      for (const { name, version, state } of sources.projections()) {
+        this.set({ projection: name, version: String(version) }, state === 'live' ? 1 : 0)
+      }
+    },
+  })
+  new Gauge({
+    name: 'market_data_age_seconds',
+    help: 'Age of the newest bar, in market time',
+    registers,
+    collect() {
+      const age = sources.dataAgeMs()
+      if (age !== undefined) this.set(age / 1_000)
+    },
+  })
+  return {
+    registry,
+    verdictsRecorded(verdicts) {
+      for (const { exchange, timeframe, call } of verdicts) recorded.inc({ exchange, timeframe, call })
+    },
+    appendTrouble: (code) => trouble.inc({ code }),
+  }
+}

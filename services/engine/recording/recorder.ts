@@ -1,0 +1,170 @@
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent, Revision } from '../../../contracts/event.ts'
+import { decodeEvent, RegimeShifted, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Regime } from '../../../contracts/regime.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
+import { verdictStream } from '../../../contracts/streams.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { VerdictDraft } from '../engine.ts'
+
+export interface RecorderOptions {
+  readonly store: EventStore
+  /** The id of a fact, repeatable over processes: see `factId`. */
+  readonly idOf: (...about: readonly string[]) => string
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly signal: AbortSignal
+  readonly onTrouble?: (error: ServiceError) => void
+}
+
+export interface Recorder {
+  /**
+   * Appends the verdicts of one series, oldest first, each once: those at or before the newest recorded bar
+   * are known already and add nothing, whoever recorded them. Resolves when all are durable; waits out a
+   * store that is away. Calls for one series are made one after the other.
+   *
+   * @returns the verdicts that this call added.
+   */
+  record(series: Series, drafts: readonly VerdictDraft[]): Promise<Verdict[]>
+  /** What keeps verdicts from being recorded at the moment. */
+  trouble(): string | undefined
+}
+
+/** The newest recorded verdict of a series and where its stream ends. */
+interface Head {
+  readonly revision: Revision | 'no-stream'
+  readonly barClose: number
+  readonly regime: Regime | undefined
+}
+
+/** A verdict may bring a regime shift, so half the events of an append, and small enough in bytes. */
+const VERDICTS_PER_APPEND = Math.min(100, LIMITS.appendEvents / 2)
+const RETRY_MS = [50, 200, 1_000, 5_000, 15_000] as const
+
+export function createRecorder(options: RecorderOptions): Recorder {
+  const { store, idOf, signal } = options
+  const heads = new Map<string, Head>()
+  let trouble: string | undefined
+
+  async function headOf(series: Series): Promise<Head> {
+    const known = heads.get(seriesName(series))
+    return known ?? readHead(store, series)
+  }
+
+  function eventsFor(series: Series, drafts: readonly VerdictDraft[], head: Head): NewEvent[] {
+    let prior = head.regime
+    return drafts.flatMap((draft) => {
+      const events = verdictEvents(series, draft, prior, idOf)
+      prior = draft.regime
+      return events
+    })
+  }
+
+  /** Appends once; undefined when the stream was not where it was thought to be. */
+  async function tryAppend(
+    series: Series,
+    drafts: readonly VerdictDraft[],
+    head: Head,
+  ): Promise<Head | undefined> {
+    const events = eventsFor(series, drafts, head)
+    const last = drafts.at(-1)
+    try {
+      const { revision } = await store.append(verdictStream(series), events, { expected: head.revision })
+      return { revision, barClose: last?.barClose ?? head.barClose, regime: last?.regime ?? head.regime }
+    } catch (error) {
+      if (isServiceError(error, 'revision_conflict')) return undefined
+      throw error
+    }
+  }
+
+  async function appendOnce(series: Series, drafts: readonly VerdictDraft[]): Promise<VerdictDraft[]> {
+    for (;;) {
+      const head = await headOf(series)
+      const fresh = drafts.filter((draft) => draft.barClose > head.barClose)
+      if (fresh.length === 0) {
+        heads.set(seriesName(series), head)
+        return []
+      }
+      const next = await tryAppend(series, fresh, head)
+      if (next !== undefined) {
+        heads.set(seriesName(series), next)
+        return fresh
+      }
+      // Somebody else records this series too: adopt what is there.
+      heads.delete(seriesName(series))
+    }
+  }
+
+  /** Repeats what failed for a reason that passes. The ids and the revision stay, so nothing is doubled. */
+  async function persist(series: Series, drafts: readonly VerdictDraft[]): Promise<VerdictDraft[]> {
+    for (let tries = 0; ; tries++) {
+      try {
+        const added = await appendOnce(series, drafts)
+        trouble = undefined
+        return added
+      } catch (error) {
+        if (!isPassing(error) || signal.aborted) throw error
+        trouble = error.message
+        options.onTrouble?.(error)
+        await options.sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 15_000, signal)
+      }
+    }
+  }
+
+  return {
+    async record(series, drafts) {
+      const added: VerdictDraft[] = []
+      for (let index = 0; index < drafts.length; index += VERDICTS_PER_APPEND) {
+        added.push(...(await persist(series, drafts.slice(index, index + VERDICTS_PER_APPEND))))
+      }
+      return added.map((draft) => ({ ...draft, verdictId: verdictId(series, draft, idOf) }))
+    },
+    trouble: () => trouble,
+  }
+}
+
+const isPassing = (error: unknown): error is ServiceError =>
+  isServiceError(error, 'append_unknown') ||
+  isServiceError(error, 'store_unavailable') ||
+  isServiceError(error, 'store_full')
+
+const verdictId = (series: Series, draft: VerdictDraft, idOf: RecorderOptions['idOf']): string =>
+  idOf('verdict', seriesName(series), String(draft.barClose))
+
+function verdictEvents(
+  series: Series,
+  draft: VerdictDraft,
+  prior: Regime | undefined,
+  idOf: RecorderOptions['idOf'],
+): NewEvent[] {
+  const id = verdictId(series, draft, idOf)
+  const correlationId = `bar ${seriesName(series)} ${draft.barClose}`
+  const recorded = newEvent(VerdictRecorded, {
+    id,
+    data: { ...draft, verdictId: id },
+    meta: { correlationId, actor: 'engine' },
+  })
+  if (prior === undefined || prior === draft.regime) return [recorded]
+  const { exchange, coin, timeframe, barClose, regime, confidence } = draft
+  const shifted = newEvent(RegimeShifted, {
+    id: idOf('regime-shift', seriesName(series), String(barClose)),
+    data: { exchange, coin, timeframe, verdictId: id, barClose, regime, priorRegime: prior, confidence },
+    meta: { correlationId, causationId: id, actor: 'engine' },
+  })
+  return [recorded, shifted]
+}
+
+async function readHead(store: EventStore, series: Series): Promise<Head> {
+  let revision: Revision | 'no-stream' = 'no-stream'
+  // The newest event may be the shift that came with the newest verdict.
+  for await (const recorded of store.read(verdictStream(series), { direction: 'backwards', limit: 2 })) {
+    if (revision === 'no-stream') revision = recorded.revision
+    const event = decodeEvent(recorded)
+    if (event.type === 'VerdictRecorded') {
+      return { revision, barClose: event.data.barClose, regime: event.data.regime }
+    }
+  }
+  return { revision, barClose: Number.NEGATIVE_INFINITY, regime: undefined }
+}

@@ -1,0 +1,82 @@
+import { parseArgs } from 'node:util'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { ROLES, SETTINGS, type SettingName, type Settings } from './settings.ts'
+
+const NAMES = Object.keys(SETTINGS) as SettingName[]
+
+/**
+ * Reads every setting from flags and the environment; a flag wins. Empty variables count as absent.
+ *
+ * @throws ServiceError `config_invalid` that names the setting, what it was given, and an example.
+ * @example readSettings(['--market', 'recorded', '--data', './candles'], process.env).MARKET === 'recorded'
+ */
+export function readSettings(args: readonly string[], environment: NodeJS.ProcessEnv): Settings {
+  const flags = readFlags(args)
+  const settings: Record<string, unknown> = {}
+  for (const name of NAMES) {
+    const { flag, schema, example, isSecret } = describe(name)
+    const fromFlag = flags[flag]
+    const given = fromFlag ?? (environment[name] || undefined)
+    const read = schema.safeParse(given)
+    if (!read.success) {
+      const source = fromFlag === undefined ? name : `--${flag}`
+      const value = isSecret === true ? '(not shown)' : JSON.stringify(given ?? null)
+      throw invalid(`${source} is ${value}: ${reasonOf(read.error.issues)}. For example: ${example}`)
+    }
+    settings[name] = read.data
+  }
+  return checkTogether(settings as Settings)
+}
+
+const describe = (name: SettingName): (typeof SETTINGS)[SettingName] & { isSecret?: boolean } =>
+  SETTINGS[name]
+
+function readFlags(args: readonly string[]): Readonly<Record<string, string | undefined>> {
+  const options = Object.fromEntries(
+    NAMES.map((name) => [
+      SETTINGS[name].flag,
+      { type: name === 'EXIT_AT_END' ? 'boolean' : 'string' } as const,
+    ]),
+  )
+  try {
+    const { values } = parseArgs({ args: [...args], options, strict: true, allowPositionals: false })
+    return Object.fromEntries(Object.entries(values).map(([flag, value]) => [flag, String(value)]))
+  } catch (error) {
+    const message = error instanceof Error ? error.message.split('\n')[0] : String(error)
+    throw invalid(`${message}. Flags: ${NAMES.map((name) => `--${SETTINGS[name].flag}`).join(' ')}`)
+  }
+}
+
+/** What no single setting can say. */
+function checkTogether(settings: Settings): Settings {
+  if (settings.MARKET === 'recorded' && settings.MARKET_DATA === undefined) {
+    throw invalid(
+      'MARKET is recorded but MARKET_DATA (--data) names no folder. For example: --data ./candles',
+    )
+  }
+  const { MARKET_FROM: from, MARKET_TO: to } = settings
+  if (from !== undefined && to !== undefined && from >= to) {
+    throw invalid(
+      'MARKET_FROM (--from) is not before MARKET_TO (--to). For example: --from 2024-01-01 --to 2024-07-01',
+    )
+  }
+  const missing = ROLES.filter((role) => !settings.ROLES.includes(role))
+  if (missing.length > 0 && settings.EVENTSTORE_URL === undefined) {
+    throw invalid(
+      `ROLES leaves out ${missing.join(', ')}, which needs a store that other processes share. Set EVENTSTORE_URL, or leave ROLES at all`,
+    )
+  }
+  return settings
+}
+
+/** The first issue, in the words of its member where a value could have been one of several. */
+function reasonOf(issues: readonly { message: string; code?: string; errors?: unknown }[]): string {
+  const issue = issues[0]
+  if (issue?.code === 'invalid_union' && Array.isArray(issue.errors)) {
+    const last = issue.errors.at(-1) as typeof issues | undefined
+    if (last !== undefined && last.length > 0) return reasonOf(last)
+  }
+  return issue?.message ?? 'not valid'
+}
+
+const invalid = (message: string): ServiceError => new ServiceError('config_invalid', { message })

@@ -1,0 +1,198 @@
+import { z } from 'zod'
+import { EXCHANGES } from '../../../contracts/exchanges.ts'
+import { coinSchema } from '../../../contracts/series.ts'
+import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+
+export const ROLES = ['api', 'engine', 'projector'] as const
+export type Role = (typeof ROLES)[number]
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+
+/** How one setting is given, read and explained. `docs/settings.md` is generated from this. */
+interface SettingDefinition<Schema extends z.ZodType = z.ZodType> {
+  readonly flag: string
+  readonly schema: Schema
+  /** What it does, and its default, for people. */
+  readonly help: string
+  /** Never shown. */
+  readonly isSecret?: boolean
+  /** What to write instead of a value that was refused. */
+  readonly example: string
+}
+
+const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(z.array(item).min(1).max(500))
+
+/** A list, or `all`, which leaves it to the market. */
+const listOrAll = <Item extends z.ZodType<unknown, string>>(item: Item) =>
+  z.union([z.literal('all').transform(() => undefined), listOf(item)]).optional()
+
+const instant = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })])
+  .transform((text) => Date.parse(text))
+  .optional()
+
+const url = (protocols: readonly string[]) =>
+  z
+    .string()
+    .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+      message: `must be a URL with ${protocols.join(' or ')}`,
+    })
+    .optional()
+
+const define = <const Definitions extends Record<string, SettingDefinition>>(definitions: Definitions) =>
+  definitions
+
+export const SETTINGS = define({
+  HOST: {
+    flag: 'host',
+    schema: z.string().min(1).default('127.0.0.1'),
+    help: 'Address to listen on. Default: 127.0.0.1, this machine only.',
+    example: '0.0.0.0',
+  },
+  PORT: {
+    flag: 'port',
+    schema: z.coerce.number().int().min(0).max(65_535).default(8402),
+    help: 'Port to listen on; 0 takes any free one. Default: 8402.',
+    example: '8402',
+  },
+  PUBLIC_URL: {
+    flag: 'public-url',
+    schema: url(['http:', 'https:']),
+    help: 'The address under which callers reach the service. Default: http://HOST:PORT.',
+    example: 'https://signals.example.com',
+  },
+  DATA_DIR: {
+    flag: 'data-dir',
+    schema: z.string().min(1).default('./data'),
+    help: 'Folder for the embedded store, the read models and the sealing key; one sub-folder per kind of market. Default: ./data.',
+    example: './data',
+  },
+  ROLES: {
+    flag: 'roles',
+    schema: listOf(z.enum(ROLES)).default([...ROLES]),
+    help: `What this process does: ${ROLES.join(', ')}. Default: all. Fewer than all need EVENTSTORE_URL, so that the processes share a store.`,
+    example: 'api,projector',
+  },
+  MARKET: {
+    flag: 'market',
+    schema: z.enum(['simulated', 'recorded']).default('simulated'),
+    help: 'Where bars come from: simulated (a made-up market on the exchange SIM) or recorded (files). Default: simulated.',
+    example: 'simulated',
+  },
+  MARKET_DATA: {
+    flag: 'data',
+    schema: z.string().min(1).optional(),
+    help: 'Folder of recorded candles; needed for MARKET=recorded.',
+    example: './candles',
+  },
+  MARKET_SPEED: {
+    flag: 'speed',
+    schema: z.coerce.number().positive().max(100_000).optional(),
+    help: 'How many times faster than the clock the market runs. Default: 1 for a simulated market, as fast as possible for a recorded one.',
+    example: '60',
+  },
+  MARKET_SEED: {
+    flag: 'seed',
+    schema: z.string().min(1).max(64).default('signal'),
+    help: 'Seed of the simulated market: another seed is another market. Default: signal.',
+    example: 'my-market',
+  },
+  MARKET_FROM: {
+    flag: 'from',
+    schema: instant,
+    help: 'Recorded market: verdicts are recorded for bars that close after this instant (ISO 8601, UTC); bars before it warm up. Default: the beginning.',
+    example: '2024-01-01',
+  },
+  MARKET_TO: {
+    flag: 'to',
+    schema: instant,
+    help: 'Recorded market: the replay ends here (ISO 8601, UTC). Default: the end of the data.',
+    example: '2024-07-01T00:00:00Z',
+  },
+  EXCHANGES: {
+    flag: 'exchanges',
+    schema: listOrAll(z.enum(EXCHANGES)),
+    help: 'Exchanges to monitor, separated by commas. Default: all that the market has.',
+    example: 'BINANCE,HL',
+  },
+  COINS: {
+    flag: 'coins',
+    schema: listOrAll(coinSchema),
+    help: 'Coins to monitor, separated by commas. Default: all that the market has.',
+    example: 'BTC,ETH',
+  },
+  TIMEFRAMES: {
+    flag: 'timeframes',
+    schema: listOrAll(z.enum(TIMEFRAMES)),
+    help: 'Timeframes to monitor, separated by commas. Default: all that the market has.',
+    example: '15m,1h',
+  },
+  EVENTSTORE_URL: {
+    flag: 'eventstore-url',
+    schema: url(['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:']),
+    help: 'EventStoreDB to keep the log in. Default: the embedded store in DATA_DIR.',
+    isSecret: true,
+    example: 'esdb://localhost:2113?tls=false',
+  },
+  NATS_URL: {
+    flag: 'nats-url',
+    schema: url(['nats:', 'tls:']),
+    help: 'NATS server with JetStream that carries signals between processes. Default: none, signals stay in this process.',
+    isSecret: true,
+    example: 'nats://localhost:4222',
+  },
+  REDIS_URL: {
+    flag: 'redis-url',
+    schema: url(['redis:', 'rediss:']),
+    help: 'Redis server for what may be lost (rate limits, hot answers). Default: none, memory.',
+    isSecret: true,
+    example: 'redis://localhost:6379',
+  },
+  SEALING_KEY: {
+    flag: 'sealing-key',
+    schema: z
+      .string()
+      .refine((text) => /^[A-Za-z0-9+/]{43}=$/.test(text), { message: 'must be 32 bytes in base64' })
+      .optional(),
+    help: 'Master key, 32 bytes in base64, from which the secrets of the store are derived. Default: made on the first start and kept in DATA_DIR.',
+    isSecret: true,
+    example: 'the output of: openssl rand -base64 32',
+  },
+  OPERATOR_TOKEN: {
+    flag: 'operator-token',
+    schema: z.string().min(16).max(256).optional(),
+    help: 'Bearer token that shows an operator everything, also verdicts whose window is still open. Default: none, nobody sees them.',
+    isSecret: true,
+    example: 'the output of: openssl rand -hex 32',
+  },
+  LOG_LEVEL: {
+    flag: 'log-level',
+    schema: z.enum(LOG_LEVELS).default('warn'),
+    help: `Least important log lines written to standard error as JSON: ${LOG_LEVELS.join(', ')}. Default: warn.`,
+    example: 'info',
+  },
+  CONSOLE: {
+    flag: 'console',
+    schema: z.enum(['on', 'off']).default('on'),
+    help: 'Lines for people on standard output: what runs, verdicts as they come, progress. Default: on.',
+    example: 'off',
+  },
+  EXIT_AT_END: {
+    flag: 'exit-at-end',
+    schema: z
+      .enum(['true', 'false'])
+      .default('false')
+      .transform((text) => text === 'true'),
+    help: 'Recorded market: end the process after the last bar instead of serving on. As a flag it needs no value. Default: false.',
+    example: 'true',
+  },
+})
+
+export type SettingName = keyof typeof SETTINGS
+
+/** All settings, read and checked. */
+export type Settings = { readonly [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> }

@@ -1,0 +1,37 @@
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+
+export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>
+
+/** Never written, wherever in a logged object they stand. */
+const REDACTED = [
+  'authorization',
+  'cookie',
+  '["x-payment"]',
+  '["payment-signature"]',
+  'secret',
+  'token',
+  'key',
+  'password',
+].flatMap((name) => [
+  name,
+  name.startsWith('[') ? `*${name}` : `*.${name}`,
+  name.startsWith('[') ? `*.headers${name}` : `*.headers.${name}`,
+])
+
+/**
+ * JSON lines on standard error; standard output is for people and data.
+ *
+ * @example createLog('info').info({ port: 8402 }, 'listening')
+ */
+export function createLog(level: string, destination: DestinationStream = pino.destination(2)): Logger {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: REDACTED, censor: '(not shown)' },
+    },
+    destination,
+  )
+}

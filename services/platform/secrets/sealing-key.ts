@@ -1,0 +1,60 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ServiceError } from '../../../contracts/errors.ts'
+
+const KEY_BYTES = 32
+
+/**
+ * The master key: the one given, or the one kept in the data folder, made there on the first start and
+ * readable by its owner only.
+ *
+ * @throws ServiceError `config_invalid` when the kept key cannot be read or is no key.
+ */
+export function loadSealingKey(options: {
+  readonly given: string | undefined
+  readonly directory: string
+  readonly random: (bytes: number) => Uint8Array
+}): Uint8Array {
+  if (options.given !== undefined) return Buffer.from(options.given, 'base64')
+  const file = join(options.directory, 'sealing.key')
+  try {
+    mkdirSync(options.directory, { recursive: true })
+    const text = `${Buffer.from(options.random(KEY_BYTES)).toString('base64')}\n`
+    // `wx` lets exactly one of two first starts write; the other reads what was written.
+    writeFileSync(file, text, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw unreadable(file, error)
+  }
+  return readKey(file)
+}
+
+function readKey(file: string): Uint8Array {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+  const key = Buffer.from(text.trim(), 'base64')
+  if (key.length !== KEY_BYTES) throw unreadable(file, new Error('it does not hold 32 bytes in base64'))
+  return key
+}
+
+const unreadable = (file: string, cause: unknown): ServiceError =>
+  new ServiceError('config_invalid', {
+    message: `the sealing key ${file} cannot be used: ${cause instanceof Error ? cause.message : String(cause)}. Restore it, or set SEALING_KEY`,
+    cause,
+  })
+
+/**
+ * A key for one purpose, from the master key (HKDF-SHA256, RFC 5869): knowing one tells nothing of another.
+ *
+ * @example const secret = deriveKey(sealingKey, 'fact-ids')
+ */
+export const deriveKey = (sealingKey: Uint8Array, purpose: string): Uint8Array =>
+  new Uint8Array(hkdfSync('sha256', sealingKey, new Uint8Array(0), `signal-service ${purpose}`, KEY_BYTES))
+
+/** Tells whether two keys are the same one, without telling the key: an HMAC of a fixed text, in hex. */
+export const keyFingerprint = (key: Uint8Array): string =>
+  createHmac('sha256', key).update('fingerprint').digest('hex')
