@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { ERRORS, type ErrorCode, ServiceError } from '../../contracts/errors.ts'
@@ -23,12 +24,7 @@ export function errorBody(error: ServiceError, requestId: string): ErrorBody {
 
 /** Answers every failure of a route in the words of the registry; the framework's own codes never show. */
 export function useErrorRegistry(app: FastifyInstance): void {
-  app.setErrorHandler((error: FastifyError, request, reply) => {
-    const refusal = toServiceError(error)
-    if (ERRORS[refusal.code].status >= 500)
-      request.log.error({ err: error, request_id: request.id }, 'request failed')
-    return send(reply, request, refusal)
-  })
+  app.setErrorHandler(answerFailure)
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? request.url
     const allowed = (['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const).filter((method) =>
@@ -39,6 +35,32 @@ export function useErrorRegistry(app: FastifyInstance): void {
     reply.header('allow', allow.join(', '))
     return send(reply, request, new ServiceError('method_not_allowed'))
   })
+}
+
+/** Answers a failure that was thrown, by a route or by the framework. */
+export function answerFailure(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const refusal = toServiceError(error)
+  const isOurFault = ERRORS[refusal.code].status >= 500 && refusal.code !== 'shutting_down'
+  if (isOurFault) request.log.error({ err: error, request_id: request.id }, 'request failed')
+  return send(reply, request, refusal)
+}
+
+/** Answers bytes that are not an HTTP request, so far as anybody still listens, and hangs up. */
+export function refuseMalformed(error: Error, socket: Socket): void {
+  if (socket.writable && !('code' in error && error.code === 'ECONNRESET')) {
+    const body = JSON.stringify({
+      code: 'invalid_request',
+      message: 'This is not an HTTP request that can be read.',
+    })
+    socket.write(
+      `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+    )
+  }
+  socket.destroySoon()
 }
 
 function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError): FastifyReply {

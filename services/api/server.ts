@@ -1,8 +1,9 @@
-import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { Histogram, type Registry } from 'prom-client'
+import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { useErrorRegistry } from './errors.ts'
+import { answerFailure, refuseMalformed, useErrorRegistry } from './errors.ts'
 import type { Readiness } from './readiness.ts'
 import { healthRoutes } from './routes/health.ts'
 import { type VerdictRoutesOptions, verdictRoutes } from './routes/verdicts.ts'
@@ -29,12 +30,14 @@ const SECURITY_HEADERS = {
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const app = fastify({
     loggerInstance: options.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: options.newId,
     bodyLimit: LIMITS.requestBodyBytes,
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
     http: { maxHeaderSize: 16_384 },
-    return503OnClosing: true,
+    return503OnClosing: false,
+    frameworkErrors: answerFailure,
+    clientErrorHandler: refuseMalformed,
     forceCloseConnections: 'idle',
   })
   const closing = new AbortController()
@@ -45,12 +48,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
+    if (closing.signal.aborted) throw new ServiceError('shutting_down')
   })
-  app.addHook('preClose', async () => closing.abort())
-  app.addHook('onSend', async (_request, reply) => {
-    // A connection kept alive past its last answer would hold the shutdown up.
-    if (closing.signal.aborted) reply.header('connection', 'close')
-  })
+  endConnectionsOnClose(app, closing)
 
   app.get('/', async () => ({
     service: 'signal-service',
@@ -68,6 +68,21 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(healthRoutes, options)
   await app.register(verdictRoutes, options)
   return app
+}
+
+/** How often a server that closes looks for connections whose last answer has ended. */
+const IDLE_SWEEP_MS = 50
+
+/** A connection kept alive past its last answer would hold a shutdown up until its client hangs up. */
+function endConnectionsOnClose(app: FastifyInstance, closing: AbortController): void {
+  app.addHook('preClose', async () => {
+    closing.abort()
+    const sweeping = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
+    app.server.once('close', () => clearInterval(sweeping))
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    if (closing.signal.aborted) reply.header('connection', 'close')
+  })
 }
 
 function useMetrics(app: FastifyInstance, registry: Registry): void {
