@@ -48,64 +48,50 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const heads = new Map<string, Head>()
   let trouble: string | undefined
 
+  /** Where the stream of a series ends, as far as known; kept over failures, so that a retry is the same append. */
   async function headOf(series: Series): Promise<Head> {
-    const known = heads.get(seriesName(series))
-    return known ?? readHead(store, series)
+    const name = seriesName(series)
+    const head = heads.get(name) ?? (await readHead(store, series))
+    heads.set(name, head)
+    return head
   }
 
-  function eventsFor(series: Series, drafts: readonly VerdictDraft[], head: Head): NewEvent[] {
-    let prior = head.regime
-    return drafts.flatMap((draft) => {
-      const events = verdictEvents(series, draft, prior, idOf)
-      prior = draft.regime
-      return events
-    })
-  }
-
-  /** Appends once; undefined when the stream was not where it was thought to be. */
-  async function tryAppend(
-    series: Series,
-    drafts: readonly VerdictDraft[],
-    head: Head,
-  ): Promise<Head | undefined> {
-    const events = eventsFor(series, drafts, head)
-    const last = drafts.at(-1)
-    try {
-      const { revision } = await store.append(verdictStream(series), events, { expected: head.revision })
-      return { revision, barClose: last?.barClose ?? head.barClose, regime: last?.regime ?? head.regime }
-    } catch (error) {
-      if (isServiceError(error, 'revision_conflict')) return undefined
-      throw error
-    }
-  }
-
-  async function appendOnce(series: Series, drafts: readonly VerdictDraft[]): Promise<VerdictDraft[]> {
+  /** Appends what is not in the log yet; answers it, and whether the log had it from another process. */
+  async function append(series: Series, drafts: readonly VerdictDraft[]) {
     for (;;) {
       const head = await headOf(series)
       const fresh = drafts.filter((draft) => draft.barClose > head.barClose)
-      if (fresh.length === 0) {
-        heads.set(seriesName(series), head)
-        return []
+      const [first, last] = [fresh[0], fresh.at(-1)]
+      if (first === undefined || last === undefined) return { fresh, replayed: false }
+      try {
+        const events = eventsOf(series, fresh, head.regime, idOf)
+        const { revision, replayed } = await store.append(verdictStream(series), events, {
+          expected: head.revision,
+        })
+        heads.set(seriesName(series), { revision, barClose: last.barClose, regime: last.regime })
+        return { fresh, replayed }
+      } catch (error) {
+        // Somebody else records this series too, perhaps from another anchor: adopt what is there.
+        heads.delete(seriesName(series))
+        if (isServiceError(error, 'revision_conflict')) continue
+        const isTheirs =
+          isServiceError(error, 'idempotency_conflict') && (await headOf(series)).barClose >= first.barClose
+        if (!isTheirs) throw error
       }
-      const next = await tryAppend(series, fresh, head)
-      if (next !== undefined) {
-        heads.set(seriesName(series), next)
-        return fresh
-      }
-      // Somebody else records this series too: adopt what is there.
-      heads.delete(seriesName(series))
     }
   }
 
   /** Repeats what failed for a reason that passes. The ids and the revision stay, so nothing is doubled. */
-  async function persist(series: Series, drafts: readonly VerdictDraft[]): Promise<VerdictDraft[]> {
+  async function persist(series: Series, drafts: readonly VerdictDraft[]): Promise<readonly VerdictDraft[]> {
+    let mayBeOurs = false
     for (let tries = 0; ; tries++) {
       try {
-        const added = await appendOnce(series, drafts)
+        const { fresh, replayed } = await append(series, drafts)
         trouble = undefined
-        return added
+        return replayed && !mayBeOurs ? [] : fresh
       } catch (error) {
         if (!isPassing(error) || signal.aborted) throw error
+        mayBeOurs ||= error.code === 'append_unknown'
         trouble = error.message
         options.onTrouble?.(error)
         await options.sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 15_000, signal)
@@ -132,6 +118,20 @@ const isPassing = (error: unknown): error is ServiceError =>
 
 const verdictId = (series: Series, draft: VerdictDraft, idOf: RecorderOptions['idOf']): string =>
   idOf('verdict', seriesName(series), String(draft.barClose))
+
+function eventsOf(
+  series: Series,
+  drafts: readonly VerdictDraft[],
+  regime: Regime | undefined,
+  idOf: RecorderOptions['idOf'],
+): NewEvent[] {
+  let prior = regime
+  return drafts.flatMap((draft) => {
+    const events = verdictEvents(series, draft, prior, idOf)
+    prior = draft.regime
+    return events
+  })
+}
 
 function verdictEvents(
   series: Series,

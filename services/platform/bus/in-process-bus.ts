@@ -1,0 +1,134 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import {
+  BUS_ACK_WAIT_MS,
+  BUS_DUPLICATE_WINDOW_MS,
+  type Bus,
+  type ConsumeOptions,
+  type Consumption,
+  type ReportFault,
+} from './bus.ts'
+import { type ConsumerGroup, createConsumerGroup, type Member } from './in-process-consumers.ts'
+import { createInProcessRequests } from './in-process-requests.ts'
+import { createIntake } from './intake.ts'
+import { decodeBody, encodeBody } from './message-body.ts'
+import { createRecentIds } from './recent-ids.ts'
+import {
+  checkConsumerName,
+  checkMaxInFlight,
+  checkMessageId,
+  checkPatterns,
+  checkPublishedSubject,
+  matchesPattern,
+} from './subjects.ts'
+
+/** Memory that messages waiting for one consumer name may take; past it the oldest are dropped. */
+const CONSUMER_BACKLOG_BYTES = 67_108_864
+
+export interface InProcessBusOptions {
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly report: ReportFault
+  readonly ackWaitMs?: number
+  readonly backlogBytes?: number
+}
+
+/**
+ * The bus of a single process: the default, and the same in what it promises as the one over NATS, except
+ * that its messages end with the process.
+ *
+ * @example
+ * const bus = createInProcessBus({ now: Date.now, report: (fault) => log.warn(fault) })
+ */
+export function createInProcessBus(options: InProcessBusOptions): Bus {
+  const { now, report, ackWaitMs = BUS_ACK_WAIT_MS, backlogBytes = CONSUMER_BACKLOG_BYTES } = options
+  const groups = new Map<string, { readonly pattern: string; readonly group: ConsumerGroup }>()
+  const recentIds = createRecentIds({ now, windowMs: BUS_DUPLICATE_WINDOW_MS })
+  const requests = createInProcessRequests(report)
+  const closing = new AbortController()
+
+  function checkOpen(): void {
+    if (closing.signal.aborted) throw new ServiceError('bus_unavailable', { message: 'the bus is closed' })
+  }
+
+  function groupOf(name: string, pattern: string): ConsumerGroup {
+    const key = `${name} ${pattern}`
+    const known = groups.get(key)
+    if (known !== undefined) return known.group
+    const group = createConsumerGroup({ now, ackWaitMs, backlogBytes })
+    groups.set(key, { pattern, group })
+    return group
+  }
+
+  function consume({
+    name,
+    subjects,
+    signal,
+    maxInFlight = LIMITS.busInFlight,
+  }: ConsumeOptions): Consumption {
+    checkOpen()
+    checkConsumerName(name)
+    checkPatterns(subjects)
+    checkMaxInFlight(maxInFlight)
+    const left = new AbortController()
+    const ending = AbortSignal.any([signal, closing.signal, left.signal])
+    const intake = createIntake({ now, ackWaitMs, onEnd: () => left.abort() })
+    for (const pattern of ending.aborted ? [] : subjects) {
+      const group = groupOf(name, pattern)
+      const lane = intake.lane({ maxInFlight, onRoom: group.dispatch })
+      const member: Member = {
+        room: lane.room,
+        deliver({ message, redelivered, acknowledge, giveBack }) {
+          const body = decodeBody(message.text)
+          lane.accept({ id: message.id, subject: message.subject, body, redelivered, acknowledge, giveBack })
+        },
+      }
+      // Leaving comes before the intake gives back, or what it gives back would come to it again.
+      ending.addEventListener('abort', () => group.leave(member), { once: true })
+      group.join(member)
+    }
+    if (ending.aborted) intake.end()
+    else ending.addEventListener('abort', intake.end, { once: true })
+    return { established: Promise.resolve(), [Symbol.asyncIterator]: intake.messages }
+  }
+
+  return {
+    async publish({ id, subject, body }) {
+      checkOpen()
+      checkMessageId(id)
+      checkPublishedSubject(subject)
+      const text = encodeBody(subject, body)
+      if (recentIds.seen(id)) return { duplicate: true }
+      for (const { pattern, group } of groups.values()) {
+        if (matchesPattern(pattern, subject)) group.offer({ id, subject, text })
+      }
+      return { duplicate: false }
+    },
+
+    consume,
+
+    async request(subject, body, requestOptions) {
+      checkOpen()
+      return requests.request(subject, body, requestOptions)
+    },
+
+    serve(subject, handler, { signal }) {
+      checkOpen()
+      requests.serve(subject, handler, { signal: AbortSignal.any([signal, closing.signal]) })
+    },
+
+    async health() {
+      let waiting = 0
+      for (const { group } of groups.values()) waiting += group.pending()
+      const detail = closing.signal.aborted ? 'closed' : `${waiting} messages waiting`
+      return { ok: !closing.signal.aborted, adapter: 'in-process', detail }
+    },
+
+    async close() {
+      closing.abort()
+      for (const { group } of groups.values()) group.close()
+      groups.clear()
+      await requests.finish()
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import { describe } from 'vitest'
+import type { ServiceError } from '../../../contracts/errors.ts'
+import { natsServers } from '../test-servers/nats-servers.ts'
+import { describeBusContract } from './bus.contract.ts'
+import { openNatsBus } from './nats-bus.ts'
+
+const servers = await natsServers({ killable: false })
+
+describe.skipIf(servers.missing !== undefined)(`NATS bus${servers.missing ?? ''}`, () => {
+  const ackWaitMs = 1_000
+
+  describeBusContract('NATS JetStream', async () => {
+    const server = await servers.start()
+    const faults: ServiceError[] = []
+    const report = (fault: ServiceError): void => void faults.push(fault)
+    const open = () => openNatsBus({ url: server.url, now: Date.now, random: Math.random, report, ackWaitMs })
+    const bus = await open()
+    const peer = await open()
+    const close = async (): Promise<void> => {
+      await Promise.all([bus.close(), peer.close()])
+      await server.stop()
+    }
+    return { bus, peer, faults, open, close }
+  })
+})

@@ -1,0 +1,157 @@
+import { type ConnectionOptions, connect, Events, type NatsConnection } from 'nats'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { ReportFault } from './bus.ts'
+
+const CONNECT_TIMEOUT_MS = 5_000
+/** A server that does not answer two of these is taken for gone. */
+const PING_INTERVAL_MS = 10_000
+const RECONNECT_FLOOR_MS = 100
+const RECONNECT_CEILING_MS = 5_000
+
+/** A connection that comes back by itself for as long as it is not closed. */
+export interface NatsLink {
+  readonly connection: NatsConnection
+  /** The servers without credentials, for messages. */
+  readonly hosts: string
+  isUp(): boolean
+  /** Waits until the connection is up; false when the signal, or closing, came first. */
+  whenUp(signal: AbortSignal): Promise<boolean>
+  /** Calls back when the connection is lost or closed; returns how to stop that. */
+  onDown(listener: () => void): () => void
+}
+
+export interface NatsLinkOptions {
+  /** `nats://[user:password@|token@]host:port`, or several with commas between; `tls://` for TLS. */
+  readonly url: string
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  readonly report: ReportFault
+}
+
+/**
+ * Connects, and from then on reconnects for ever, waiting longer the longer the outage lasts.
+ *
+ * @throws ServiceError `bus_unavailable` when the first connection fails, `config_invalid` for a bad URL.
+ */
+export async function openNatsLink({ url, now, random, report }: NatsLinkOptions): Promise<NatsLink> {
+  const { hosts, ...server } = readUrl(url)
+  let downSinceMs: number | undefined
+  const reconnectDelayMs = (): number => {
+    const outageMs = downSinceMs === undefined ? 0 : now() - downSinceMs
+    const backoffMs = Math.min(RECONNECT_CEILING_MS, Math.max(RECONNECT_FLOOR_MS, outageMs / 4))
+    return backoffMs * (0.5 + random())
+  }
+  const connection = await connectFirst(server, hosts, reconnectDelayMs)
+
+  const downListeners = new Set<() => void>()
+  const upListeners = new Set<(up: boolean) => void>()
+  const goDown = (): void => {
+    if (downSinceMs !== undefined) return
+    downSinceMs = now()
+    for (const listener of downListeners) listener()
+  }
+
+  async function watch(): Promise<void> {
+    for await (const status of connection.status()) {
+      // Every failed attempt to reconnect is one more disconnect; the first tells it all.
+      if (status.type === Events.Disconnect && downSinceMs === undefined) {
+        goDown()
+        report(new ServiceError('bus_unavailable', { message: `lost NATS at ${hosts}; reconnecting` }))
+      } else if (status.type === Events.Reconnect) {
+        downSinceMs = undefined
+        for (const listener of upListeners) listener(true)
+      } else if (status.type === Events.Error) {
+        const message = `NATS at ${hosts} reports ${JSON.stringify(status.data)}`
+        report(new ServiceError('bus_unavailable', { message }))
+      }
+    }
+  }
+  watch().catch((error: unknown) => {
+    report(
+      new ServiceError('internal_error', { message: 'watching the NATS connection failed', cause: error }),
+    )
+  })
+
+  connection
+    .closed()
+    .finally(() => {
+      goDown()
+      for (const listener of upListeners) listener(false)
+    })
+    .catch((error: unknown) => {
+      report(
+        new ServiceError('internal_error', { message: 'closing the NATS connection failed', cause: error }),
+      )
+    })
+
+  return {
+    connection,
+    hosts,
+    isUp: () => downSinceMs === undefined,
+    whenUp(signal) {
+      if (downSinceMs === undefined) return Promise.resolve(true)
+      if (signal.aborted || connection.isClosed()) return Promise.resolve(false)
+      return new Promise((resolve) => {
+        const finish = (up: boolean): void => {
+          upListeners.delete(finish)
+          signal.removeEventListener('abort', onAbort)
+          resolve(up)
+        }
+        const onAbort = (): void => finish(false)
+        upListeners.add(finish)
+        signal.addEventListener('abort', onAbort)
+      })
+    },
+    onDown(listener) {
+      downListeners.add(listener)
+      return () => downListeners.delete(listener)
+    },
+  }
+}
+
+async function connectFirst(
+  server: ConnectionOptions,
+  hosts: string,
+  reconnectDelayMs: () => number,
+): Promise<NatsConnection> {
+  try {
+    return await connect({
+      ...server,
+      name: 'signal-service',
+      timeout: CONNECT_TIMEOUT_MS,
+      pingInterval: PING_INTERVAL_MS,
+      maxReconnectAttempts: -1,
+      // Otherwise a server that refuses the credentials twice, say while it is set up anew, ends it all.
+      ignoreAuthErrorAbort: true,
+      reconnectDelayHandler: reconnectDelayMs,
+      noAsyncTraces: true,
+    })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    const message = `no connection to NATS at ${hosts}: ${reason}`
+    throw new ServiceError('bus_unavailable', { message, cause: error })
+  }
+}
+
+/** The client does not read credentials from a URL, so they are taken out here. */
+function readUrl(url: string): ConnectionOptions & { readonly hosts: string } {
+  const servers = url.split(',').map((part) => (URL.canParse(part.trim()) ? new URL(part.trim()) : undefined))
+  const first = servers[0]
+  const usable = servers.every((server) => /^(?:nats|tls):$/.test(server?.protocol ?? '') && server?.hostname)
+  if (first === undefined || !usable) {
+    throw new ServiceError('config_invalid', {
+      message: 'NATS_URL is not nats://host:port or tls://host:port, or several of them with commas between',
+    })
+  }
+  const addresses = servers.map((server) => `${server?.hostname}:${server?.port || 4222}`)
+  const user = decodeURIComponent(first.username)
+  const password = decodeURIComponent(first.password)
+  return {
+    servers: addresses,
+    hosts: addresses.join(', '),
+    ...(first.protocol === 'tls:' ? { tls: {} } : {}),
+    ...(password !== '' ? { user, pass: password } : user === '' ? {} : { token: user }),
+  }
+}

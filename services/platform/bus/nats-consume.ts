@@ -1,0 +1,75 @@
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { ConsumeOptions, Consumption, ReportFault } from './bus.ts'
+import { createIntake, type Intake } from './intake.ts'
+import { type NatsPullSource, pullMessages } from './nats-pull.ts'
+import { checkConsumerName, checkMaxInFlight, checkPatterns } from './subjects.ts'
+
+export interface NatsConsumers {
+  readonly consume: (options: ConsumeOptions) => Consumption
+  /** Resolves when every consumption has ended. */
+  readonly finish: () => Promise<void>
+}
+
+export interface NatsConsumersOptions extends NatsPullSource {
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly report: ReportFault
+  /** Ends every consumption. */
+  readonly closing: AbortSignal
+}
+
+/** Consumers over JetStream: one pull for each subject pattern, all into one iteration. */
+export function createNatsConsumers(options: NatsConsumersOptions): NatsConsumers {
+  const { now, ackWaitMs, closing } = options
+  const pulls = new Set<Promise<void>>()
+
+  /** Pulls one pattern into the intake until the signal; resolves when it is established, or ends before. */
+  function pullInto(intake: Intake, name: string, pattern: string, room: number, signal: AbortSignal) {
+    const established = Promise.withResolvers<void>()
+    let roomy = Promise.withResolvers<void>()
+    const lane = intake.lane({ maxInFlight: room, onRoom: () => roomy.resolve() })
+    signal.addEventListener('abort', () => roomy.resolve(), { once: true })
+    const whenRoom = async (): Promise<number> => {
+      if (lane.room() === 0 && !signal.aborted) {
+        roomy = Promise.withResolvers()
+        await roomy.promise
+      }
+      return lane.room()
+    }
+    const target = {
+      name,
+      pattern,
+      signal,
+      whenRoom,
+      accept: lane.accept,
+      onEstablished: established.resolve,
+    }
+    const pull = pullMessages(options, target).finally(() => {
+      established.resolve()
+      pulls.delete(pull)
+    })
+    pulls.add(pull)
+    return established.promise
+  }
+
+  return {
+    consume({ name, subjects, signal, maxInFlight = LIMITS.busInFlight }) {
+      checkConsumerName(name)
+      checkPatterns(subjects)
+      checkMaxInFlight(maxInFlight)
+      const left = new AbortController()
+      const ending = AbortSignal.any([signal, closing, left.signal])
+      const intake = createIntake({ now, ackWaitMs, onEnd: () => left.abort() })
+      const pulling = subjects.map((pattern) => pullInto(intake, name, pattern, maxInFlight, ending))
+      // After the pulls have let go, or what is given back would come straight to them again.
+      const endIntake = (): void => queueMicrotask(intake.end)
+      if (ending.aborted) intake.end()
+      else ending.addEventListener('abort', endIntake, { once: true })
+      return {
+        established: Promise.all(pulling).then(() => undefined),
+        [Symbol.asyncIterator]: intake.messages,
+      }
+    },
+    finish: () => Promise.all(pulls).then(() => undefined),
+  }
+}

@@ -1,0 +1,100 @@
+import { ErrorCode, type Msg, NatsError, type Subscription } from 'nats'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Json } from '../../../contracts/json.ts'
+import type { ReportFault, RequestHandler } from './bus.ts'
+import { encodeBody } from './message-body.ts'
+import type { NatsLink } from './nats-connection.ts'
+import { answerRequests, readReply } from './request-answering.ts'
+import { checkRequestSubject } from './subjects.ts'
+
+/** Keeps requests apart from what the stream stores. */
+const REQUEST_PREFIX = 'request.'
+/** Those who serve a subject are one queue group, so that a request goes to one of them. */
+const SERVERS = 'servers'
+
+export interface NatsRequests {
+  request(subject: string, body: Json, options: { readonly timeoutMs: number }): Promise<Json>
+  serve(subject: string, handler: RequestHandler, options: { readonly signal: AbortSignal }): void
+  /** Resolves when the answers under way are sent. */
+  finish(): Promise<void>
+}
+
+/** Requests and answers over plain NATS, which stores neither. */
+export function createNatsRequests(options: {
+  readonly link: NatsLink
+  readonly report: ReportFault
+}): NatsRequests {
+  const { link, report } = options
+  const { connection, hosts } = link
+  const underWay = new Set<Promise<void>>()
+
+  function follow(answering: Promise<void>, subject: string): void {
+    const work = answering
+      .catch((cause: unknown) => report(servingFault(`answering a request to ${subject}`, cause)))
+      .finally(() => underWay.delete(work))
+    underWay.add(work)
+  }
+
+  function stopServing(subscription: Subscription): void {
+    if (connection.isClosed()) return
+    subscription.drain().catch((error: unknown) => report(servingFault('ending to serve requests', error)))
+  }
+
+  return {
+    async request(subject, body, { timeoutMs }) {
+      checkRequestSubject(subject)
+      const text = encodeBody(subject, body)
+      if (!link.isUp()) {
+        throw new ServiceError('bus_unavailable', { message: `NATS at ${hosts} is not connected` })
+      }
+      const reply = await connection
+        .request(`${REQUEST_PREFIX}${subject}`, text, { timeout: timeoutMs })
+        .catch((error: unknown) => {
+          throw requestFault(subject, timeoutMs, error)
+        })
+      return readReply(subject, reply.string())
+    },
+
+    serve(subject, handler, { signal }) {
+      checkRequestSubject(subject)
+      if (signal.aborted) return
+      const answer = answerRequests(subject, handler, report)
+      const respond = async (request: Msg): Promise<void> => {
+        const reply = await answer(request.string())
+        if (!connection.isClosed()) request.respond(reply)
+      }
+      const subscription = connection.subscribe(`${REQUEST_PREFIX}${subject}`, {
+        queue: SERVERS,
+        callback(error, request) {
+          if (error !== null) {
+            report(servingFault(`serving ${subject}`, error))
+            return
+          }
+          follow(respond(request), subject)
+        },
+      })
+      signal.addEventListener('abort', () => stopServing(subscription), { once: true })
+    },
+
+    async finish() {
+      await Promise.all(underWay)
+    },
+  }
+}
+
+function servingFault(what: string, cause: unknown): ServiceError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new ServiceError('bus_unavailable', { message: `${what} failed: ${reason}`, cause })
+}
+
+function requestFault(subject: string, timeoutMs: number, cause: unknown): ServiceError {
+  const code = cause instanceof NatsError ? cause.code : undefined
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const message =
+    code === ErrorCode.NoResponders
+      ? `nobody answers requests to ${subject}`
+      : code === ErrorCode.Timeout
+        ? `the request to ${subject} was not answered within ${timeoutMs} ms`
+        : `the request to ${subject} failed: ${reason}`
+  return new ServiceError('bus_unavailable', { message, cause })
+}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import {
+  AckPolicy,
+  DeliverPolicy,
+  DiscardPolicy,
+  type JetStreamManager,
+  NatsError,
+  nanos,
+  ReplayPolicy,
+  RetentionPolicy,
+  StorageType,
+} from 'nats'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { BUS_DUPLICATE_WINDOW_MS } from './bus.ts'
+import { PUBLISHED_ROOT } from './subjects.ts'
+
+/** The stream that holds what was published. */
+export const SIGNAL_STREAM = 'SIGNALS'
+
+/** Signals only wake; whoever was away longer than this catches up from the event log. */
+const STREAM_AGE_MS = 3_600_000
+const STREAM_BYTES = 268_435_456
+/** Messages all consumers of one name hold together; each bounds its own share below it. */
+const CONSUMER_ACK_PENDING = 8_192
+const JETSTREAM_NOT_FOUND = 404
+
+/**
+ * Makes sure that the stream exists. One that an operator made is used as it is, with its replicas and bounds.
+ *
+ * @throws ServiceError `bus_unavailable` when the existing one does not take what is published.
+ */
+export async function ensureSignalStream(
+  manager: JetStreamManager,
+): Promise<{ readonly lastSequence: number }> {
+  const wanted = `${PUBLISHED_ROOT}.>`
+  const existing = await manager.streams.info(SIGNAL_STREAM).catch(undefinedWhenNotFound)
+  const info =
+    existing ??
+    (await manager.streams.add({
+      name: SIGNAL_STREAM,
+      subjects: [wanted],
+      storage: StorageType.File,
+      retention: RetentionPolicy.Limits,
+      discard: DiscardPolicy.Old,
+      max_age: nanos(STREAM_AGE_MS),
+      max_bytes: STREAM_BYTES,
+      duplicate_window: nanos(BUS_DUPLICATE_WINDOW_MS),
+    }))
+  if (!info.config.subjects.includes(wanted)) {
+    const message = `the NATS stream ${SIGNAL_STREAM} has the subjects ${info.config.subjects.join(', ')}, not ${wanted}`
+    throw new ServiceError('bus_unavailable', { message })
+  }
+  return { lastSequence: info.state.last_seq }
+}
+
+/**
+ * Makes sure that the durable pull consumer of a name and a subject pattern exists; returns its own name.
+ * There is one for each pattern, because nats-server 2.9 filters a consumer by one pattern only.
+ */
+export async function ensureDurableConsumer(
+  manager: JetStreamManager,
+  options: { readonly name: string; readonly pattern: string; readonly ackWaitMs: number },
+): Promise<string> {
+  const { name, pattern, ackWaitMs } = options
+  const durable = `${name}-${createHash('sha256').update(pattern).digest('hex').slice(0, 12)}`
+  const ackWait = nanos(ackWaitMs)
+  const { lastSequence } = await ensureSignalStream(manager)
+  const existing = await manager.consumers.info(SIGNAL_STREAM, durable).catch(undefinedWhenNotFound)
+  if (existing === undefined) {
+    await manager.consumers.add(SIGNAL_STREAM, {
+      durable_name: durable,
+      description: `${name} on ${pattern}`,
+      filter_subject: pattern,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: ackWait,
+      max_ack_pending: CONSUMER_ACK_PENDING,
+      replay_policy: ReplayPolicy.Instant,
+      // A number, not "new": it means the same again when the server has to recover the consumer.
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: lastSequence + 1,
+    })
+  } else if (existing.config.ack_wait !== ackWait) {
+    await manager.consumers.update(SIGNAL_STREAM, durable, { ack_wait: ackWait })
+  }
+  return durable
+}
+
+function undefinedWhenNotFound(error: unknown): undefined {
+  if (error instanceof NatsError && error.api_error?.code === JETSTREAM_NOT_FOUND) return undefined
+  throw error
+}

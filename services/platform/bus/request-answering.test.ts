@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Json } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { answerRequests, readReply } from './request-answering.ts'
+
+const report = (): void => undefined
+
+describe('answering requests', () => {
+  it('refuses what is past its bound, and answers again when there is room', async () => {
+    const { promise, resolve } = Promise.withResolvers<Json>()
+    const answer = answerRequests('busy', () => promise, report)
+    const first = Array.from({ length: LIMITS.busInFlight }, () => answer('1'))
+    const refused = await answer('2')
+    expect(() => readReply('busy', refused)).toThrow(`answering ${LIMITS.busInFlight} requests already`)
+    resolve('done')
+    for (const reply of await Promise.all(first)) expect(readReply('busy', reply)).toBe('done')
+    expect(readReply('busy', await answer('3'))).toBe('done')
+  })
+
+  it('answers a request that is not JSON with an error', async () => {
+    const reply = await answerRequests('strict', async () => 1, report)('not JSON')
+    expect(() => readReply('strict', reply)).toThrow('answering a request to strict failed')
+  })
+
+  it.each([
+    '',
+    'x',
+    '{}',
+    '{"error":{"code":"no_such_code","message":"m"}}',
+    '{"error":{"code":"not_found"}}',
+  ])('does not take %j for a reply', (text) => {
+    expect(() => readReply('odd', text)).toThrow(ServiceError)
+    expect(() => readReply('odd', text)).toThrow('the reply from odd cannot be read')
+  })
+})

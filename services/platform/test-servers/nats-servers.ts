@@ -1,0 +1,19 @@
+import { findTestServers } from './find-test-servers.ts'
+import type { ServerKind, TestServers, TestServersOptions } from './test-server.ts'
+
+const NATS: ServerKind = {
+  name: 'NATS server',
+  urlVariable: 'NATS_URL',
+  binary: 'nats-server',
+  arguments: ({ port, dataDirectory }) => ['-a', '127.0.0.1', '-p', `${port}`, '-js', '-sd', dataDirectory],
+  image: 'nats:2.9-alpine',
+  containerCommand: ['-js', '-sd', '/data'],
+  containerPort: 4222,
+  url: (port) => `nats://127.0.0.1:${port}`,
+  greeting: '',
+  answer: 'INFO ',
+}
+
+/** NATS servers with JetStream for tests. */
+export const natsServers = (options: TestServersOptions): Promise<TestServers> =>
+  findTestServers(NATS, options)
