@@ -71,12 +71,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
         heads.set(seriesName(series), { revision, barClose: last.barClose, regime: last.regime })
         return { fresh, replayed }
       } catch (error) {
+        const isRace =
+          isServiceError(error, 'revision_conflict') || isServiceError(error, 'idempotency_conflict')
+        if (!isRace) throw error
         // Somebody else records this series too, perhaps from another anchor: adopt what is there.
         heads.delete(seriesName(series))
-        if (isServiceError(error, 'revision_conflict')) continue
-        const isTheirs =
-          isServiceError(error, 'idempotency_conflict') && (await headOf(series)).barClose >= first.barClose
-        if (!isTheirs) throw error
+        const theirs = await headOf(series)
+        if (error.code === 'idempotency_conflict' && theirs.barClose < first.barClose) throw error
       }
     }
   }
