@@ -1,9 +1,11 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Candle } from '../contracts/candle.ts'
 import { LIMITS } from '../contracts/limits.ts'
-import { HOUR_MS } from '../contracts/timeframes.ts'
-import { createEngine, loadModel } from '../services/engine/index.ts'
+import { HOUR_MS, TIMEFRAMES } from '../contracts/timeframes.ts'
+import { createEngine, type Engine, loadModel } from '../services/engine/index.ts'
+import { randomWalk } from '../services/engine/random-walk.ts'
 import { createSeriesPool } from '../services/engine/series-pool.ts'
 
 /**
@@ -12,6 +14,8 @@ import { createSeriesPool } from '../services/engine/series-pool.ts'
  * Budgets: at least 1,000,000 numeric verdicts per second and core from warm state, at most 12 KB per series.
  */
 const ROUNDS = 7
+const MEMORY_ROUNDS = 5
+const SETTLE_MS = 300
 /** Few enough that their state stays in the processor's cache, and many enough that it does not. */
 const CACHED_SERIES = 16
 const UNCACHED_SERIES = 4_000
@@ -22,32 +26,8 @@ const WARM_BARS = LIMITS.warmUpBars + 100
 
 const model = loadModel()
 
-/** Seeded noise (mulberry32), so that every run does the same work. */
-function noise(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
-/** A random walk of hourly bars. */
-function walk(length: number): Candle[] {
-  const random = noise(1)
-  let price = 100
-  return Array.from({ length }, (_, index) => {
-    const open = price
-    const close = open * (1 + 0.02 * (random() - 0.5))
-    price = close
-    const high = Math.max(open, close) * (1 + 0.005 * random())
-    const low = Math.min(open, close) * (1 - 0.005 * random())
-    return { openTime: index * HOUR_MS, open, high, low, close, volume: 1_000 * random() }
-  })
-}
-
-const bars = walk(200_000)
+/** Small enough to stay in the cache: bars fresh from a feed are. */
+const bars = randomWalk(1, 8_192)
 const barAt = (index: number): Candle => {
   const bar = bars[index % bars.length]
   if (bar === undefined) throw new Error(`There is no bar ${index}; the walk is empty.`)
@@ -65,12 +45,13 @@ function report(what: string, unit: string, rounds: readonly number[]): void {
   )
 }
 
-/** Work per second, in rounds. */
-function perSecond(workPerRound: number, round: () => void): number[] {
+/** Work per second of processor time, in rounds: what a core does when nobody else wants it. */
+function perCoreSecond(workPerRound: number, round: () => void): number[] {
   return Array.from({ length: ROUNDS }, () => {
-    const begun = process.hrtime.bigint()
+    const begun = process.cpuUsage()
     round()
-    return (workPerRound * 1e9) / Number(process.hrtime.bigint() - begun)
+    const { user, system } = process.cpuUsage(begun)
+    return (workPerRound * 1e6) / (user + system)
   })
 }
 
@@ -84,9 +65,9 @@ function numericRate(seriesCount: number, warmBars: number): number[] {
     for (const slot of slots) pool.push(slot, barAt(step + slot * 97))
     step += 1
   }
-  while (step < warmBars) sweep()
+  for (let warmed = 0; warmed < warmBars; warmed++) sweep()
   const sweeps = Math.ceil(PUSHES_PER_ROUND / seriesCount)
-  return perSecond(sweeps * seriesCount, () => {
+  return perCoreSecond(sweeps * seriesCount, () => {
     for (let done = 0; done < sweeps; done++) sweep()
   })
 }
@@ -100,8 +81,8 @@ function wholeRate(withRead: boolean): number[] {
     engine.push(slot, { ...barAt(step), openTime: step * HOUR_MS })
     step += 1
   }
-  while (step < WARM_BARS) advance()
-  return perSecond(READS_PER_ROUND, () => {
+  for (let warmed = 0; warmed < WARM_BARS; warmed++) advance()
+  return perCoreSecond(READS_PER_ROUND, () => {
     for (let done = 0; done < READS_PER_ROUND; done++) {
       advance()
       if (withRead) engine.read(slot)
@@ -109,37 +90,51 @@ function wholeRate(withRead: boolean): number[] {
   })
 }
 
-/** Bytes per series of a universe, slabs with their unused room and heap together. */
-function bytesPerSeries(): number[] {
+/** Bytes per series of a universe of series with a bar each: slabs with their unused room, and heap. */
+async function bytesPerSeries(): Promise<number[]> {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
-  const used = (): number => {
-    if (typeof collect === 'function') collect()
+  if (typeof collect !== 'function') throw new Error('Garbage cannot be collected on demand here.')
+  const used = async (): Promise<number> => {
+    collect()
+    // Slabs that were outgrown are given back in the background.
+    await pause(SETTLE_MS)
+    collect()
     const { heapUsed, arrayBuffers } = process.memoryUsage()
     return heapUsed + arrayBuffers
   }
-  return Array.from({ length: 5 }, () => {
-    const before = used()
-    const engine = createEngine({ model })
-    for (let index = 0; index < UNIVERSE_SERIES; index++) {
-      const slot = engine.open({ exchange: 'SIM', coin: `C${index}`, timeframe: '1h' })
-      engine.push(slot, barAt(index))
-    }
-    const bytes = (used() - before) / engine.seriesCount
-    return bytes
-  })
+  // A function of its own, so that nothing of a round is still referenced in the next.
+  const round = async (): Promise<number> => {
+    const before = await used()
+    const engine = openUniverse()
+    const after = await used()
+    return (after - before) / engine.seriesCount
+  }
+  const rounds: number[] = []
+  while (rounds.length < MEMORY_ROUNDS) rounds.push(await round())
+  return rounds
+}
+
+function openUniverse(): Engine {
+  const engine = createEngine({ model })
+  for (let index = 0; index < UNIVERSE_SERIES; index++) {
+    const timeframe = TIMEFRAMES[index % TIMEFRAMES.length] ?? '1h'
+    const coin = `C${Math.floor(index / TIMEFRAMES.length)}`
+    engine.push(engine.open({ exchange: 'SIM', coin, timeframe }), barAt(index))
+  }
+  return engine
 }
 
 report(
   `verdict, numeric, ${CACHED_SERIES} series in cache`,
-  'per second',
+  'per second and core',
   numericRate(CACHED_SERIES, LIMITS.volatilityBars + 100),
 )
 report(
   `verdict, numeric, ${grouped(UNCACHED_SERIES)} series out of cache`,
-  'per second',
+  'per second and core',
   numericRate(UNCACHED_SERIES, WARM_BARS),
 )
-report('verdict, numeric with input checks and hash chain', 'per second', wholeRate(false))
-report('verdict, whole: hash chain, object, factors, reasoning', 'per second', wholeRate(true))
-report(`memory, ${grouped(UNIVERSE_SERIES)} series`, 'bytes per series', bytesPerSeries())
+report('verdict, numeric with input checks and hash chain', 'per second and core', wholeRate(false))
+report('verdict, whole: hash chain, object, factors, reasoning', 'per second and core', wholeRate(true))
+report(`memory, ${grouped(UNIVERSE_SERIES)} series`, 'bytes per series', await bytesPerSeries())

@@ -19,11 +19,12 @@ export interface FundingUpdate {
  * shortest timeframe first, and the funding settled since the batch before.
  */
 export interface BarBatch {
-  /** Close time of the bars, Unix milliseconds; rises strictly from batch to batch. */
+  /** Close time of the bars, Unix milliseconds; rises strictly from one batch with bars to the next. */
   readonly at: number
   /**
    * `history` warms up the state of the series; its verdicts are not recorded, except that of the newest
-   * history bar of each series. `live` bars are recorded as they close.
+   * history bar of each series. `live` bars are recorded as they close. The first live batch comes as soon as
+   * history has ended, without bars where none has closed since.
    */
   readonly phase: 'history' | 'live'
   readonly bars: readonly ClosedBar[]

@@ -26,6 +26,9 @@ export const verdictRowSchema = z.object({
   regime_strength: z.int(),
   volatility_percentile: z.number(),
   price: z.number(),
+  barrier: z
+    .number()
+    .describe('Distance of either barrier, as a fraction of the price at the start of the race'),
   factors: z.array(factorSchema),
   reasoning: z.string(),
   model_version: z.string(),
@@ -56,6 +59,7 @@ export const verdictRow = (verdict: Verdict, cursor: string, recordedAt: string)
   regime_strength: verdict.regimeStrength,
   volatility_percentile: verdict.volatilityPercentile,
   price: verdict.price,
+  barrier: verdict.barrier,
   factors: verdict.factors,
   reasoning: verdict.reasoning,
   model_version: verdict.modelVersion,

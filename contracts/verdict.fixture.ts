@@ -19,6 +19,7 @@ export function aVerdict(change: Partial<Verdict> = {}): Verdict {
     regimeStrength: 10,
     volatilityPercentile: 0.4,
     price: 64_000,
+    barrier: 0.012,
     factors: [{ name: 'reversal', value: -1.2, contribution: 0.05, status: 'measured' }],
     reasoning: 'Nothing stands out.',
     modelVersion: 'first-1',

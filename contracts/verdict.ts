@@ -57,6 +57,8 @@ export const verdictSchema = seriesSchema.extend({
   volatilityPercentile: z.number().min(0).max(1),
   /** Close price of the bar. */
   price: z.number().positive(),
+  /** Distance of either barrier of the race from its start, as a fraction of the price there. */
+  barrier: z.number().positive(),
   factors: z.array(factorSchema).max(64),
   reasoning: z.string().max(500),
   modelVersion: z.string().min(1).max(64),

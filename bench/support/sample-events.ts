@@ -32,6 +32,7 @@ export function sampleVerdict(
       regimeStrength: 21,
       volatilityPercentile: 0.4312,
       price: 64_321.5 + (index % 1_000) / 10,
+      barrier: 0.0123,
       factors: NAMES.map((name, n) => ({
         name,
         value: 0.123456 * n + index / 1e6,

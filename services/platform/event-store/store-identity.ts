@@ -1,6 +1,11 @@
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
-import { decodeEvent, type MarketKind, type ServiceEvent, StoreInitialised } from '../../../contracts/event-catalogue.ts'
+import {
+  decodeEvent,
+  type MarketKind,
+  type ServiceEvent,
+  StoreInitialised,
+} from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import type { EventStore } from './event-store.ts'
@@ -19,7 +24,11 @@ export interface StoreIdentity {
  * @returns an id that tells this log apart from every other.
  * @throws ServiceError `store_mismatch`
  */
-export async function claimStore(store: EventStore, identity: StoreIdentity, newId: () => string): Promise<string> {
+export async function claimStore(
+  store: EventStore,
+  identity: StoreIdentity,
+  newId: () => string,
+): Promise<string> {
   const existing = await readIdentity(store)
   if (existing !== undefined) return requireSame(existing, identity)
   const id = newId()
@@ -49,7 +58,8 @@ function requireSame(recorded: RecordedEvent, identity: StoreIdentity): string {
   const event: ServiceEvent = decodeEvent(recorded)
   if (event.type !== 'StoreInitialised') throw mismatch('its first event is not one of this service')
   const { market, seed, secretFingerprint } = event.data
-  if (market !== identity.market) throw mismatch(`it was begun with a ${market} market, not a ${identity.market} one`)
+  if (market !== identity.market)
+    throw mismatch(`it was begun with a ${market} market, not a ${identity.market} one`)
   if (seed !== identity.seed) throw mismatch(`it was begun with the seed ${seed}, not ${identity.seed}`)
   if (secretFingerprint !== identity.secretFingerprint) {
     throw mismatch('it was begun under another sealing key; set SEALING_KEY to that one')

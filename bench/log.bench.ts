@@ -1,0 +1,186 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import type { NewEvent } from '../contracts/event.ts'
+import { latestVerdicts, type Projection } from '../projections/index.ts'
+import { replayVerdicts } from '../services/analyst/index.ts'
+import { createServer, readinessOf } from '../services/api/index.ts'
+import { sleep } from '../services/platform/async/sleep.ts'
+import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
+import type { EventStore } from '../services/platform/event-store/event-store.ts'
+import { uuidV7 } from '../services/platform/ids/uuid.ts'
+import { startProjector } from '../services/platform/projector/projector.ts'
+import { openRowTables } from '../services/platform/projector/row-tables.ts'
+import { type Candidate, measure, print, quantile, report, timed } from './support/measure.ts'
+import { sampleVerdict } from './support/sample-events.ts'
+
+/**
+ * Reading the log: by the port, by a projection that is rebuilt, and by a replay over HTTP, each beside the
+ * ceiling of reading the same rows from SQLite and parsing their JSON; and how soon a subscriber hears of an
+ * append.
+ *
+ * node bench/log.bench.ts          BENCH_EVENTS=1000000 BENCH_ROUNDS=5
+ */
+const EVENTS = Number(process.env.BENCH_EVENTS ?? 1_000_000)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
+const STREAMS = 100
+const PER_APPEND = 200
+
+const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-log-'))
+const store = await openEmbeddedStore({ directory, now: Date.now })
+
+async function fill(): Promise<void> {
+  const template = sampleVerdict(0, randomBytes, Date.now())
+  const one = (coin: number): NewEvent => ({
+    ...template,
+    id: uuidV7(Date.now(), randomBytes(10)),
+    data: { ...template.data, coin: `C${coin}` },
+  })
+  const fillStream = async (coin: number): Promise<void> => {
+    for (let n = 0; n < EVENTS / STREAMS; n += PER_APPEND) {
+      const events = Array.from({ length: Math.min(PER_APPEND, EVENTS / STREAMS - n) }, () => one(coin))
+      await store.append(`verdict-BINANCE.C${coin}.1m`, events, { expected: 'any' })
+    }
+  }
+  const milliseconds = await timed(async () => {
+    await Promise.all(Array.from({ length: STREAMS }, (_, coin) => fillStream(coin)))
+  })
+  print(`filled ${EVENTS.toLocaleString('en')} verdict events in ${(milliseconds / 1_000).toFixed(1)} s`)
+}
+
+const counted = (name: string, work: () => Promise<number>): Candidate => ({
+  name,
+  async round() {
+    let units = 0
+    const milliseconds = await timed(async () => {
+      units = await work()
+    })
+    if (units !== EVENTS) throw new Error(`${name} saw ${units} of ${EVENTS} events`)
+    return { units, milliseconds }
+  },
+})
+
+const CEILING = 'SQLite pages of 500 + JSON.parse(data)'
+
+function ceiling(): Candidate {
+  const db = new DatabaseSync(join(directory, 'events.db'), { readOnly: true })
+  const page = db.prepare('SELECT position, data FROM event WHERE position > ? ORDER BY position LIMIT 500')
+  return counted(CEILING, async () => {
+    let count = 0
+    for (let position = 0; ; ) {
+      const rows = page.all(position) as { position: number; data: string }[]
+      for (const row of rows) if (JSON.parse(row.data) !== null) count += 1
+      const last = rows.at(-1)
+      if (last === undefined) return count
+      position = last.position
+    }
+  })
+}
+
+const port = counted('readAll through the port', async () => {
+  let count = 0
+  for await (const event of store.readAll()) if (event.data !== null) count += 1
+  return count
+})
+
+let rebuilds = 0
+const rebuild = counted('projection rebuilt', async () => {
+  const file = join(directory, `projection-${++rebuilds}.db`)
+  const projector = startProjector({
+    store,
+    tables: openRowTables(file, 'bench'),
+    projections: [latestVerdicts as Projection],
+    sleep,
+  })
+  await projector.caughtUp()
+  const rows = projector.reader(latestVerdicts).range({ limit: STREAMS + 1 })
+  await projector.close()
+  rmSync(file)
+  return rows.reduce((sum, { row }) => sum + row.recorded, 0)
+})
+
+const OPERATOR = 'operator-token-of-the-benchmark'
+
+/** Reads a replay to its end in a process of its own and prints how many lines there were. */
+const CLIENT = `
+  const response = await fetch(process.argv[1], { headers: { authorization: 'Bearer ${OPERATOR}' } })
+  let lines = 0
+  for await (const chunk of response.body) for (const byte of chunk) if (byte === 10) lines++
+  process.stdout.write(String(lines))`
+
+async function replayOver(url: string): Promise<number> {
+  const client = spawn(process.execPath, ['--input-type=module', '-e', CLIENT, url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  client.stdout.setEncoding('utf8').on('data', (chunk) => {
+    text += String(chunk)
+  })
+  await once(client, 'exit')
+  return Number(text)
+}
+
+async function serve(of: EventStore) {
+  const app = await createServer({
+    log: pino({ level: 'silent' }),
+    metrics: new Registry(),
+    version: 'bench',
+    market: 'simulated',
+    operatorToken: OPERATOR,
+    newId: () => 'bench',
+    marketNow: Date.now,
+    readiness: async () => readinessOf([]),
+    replay: (options) => replayVerdicts(of, options),
+  })
+  return { app, url: `${await app.listen({ host: '127.0.0.1', port: 0 })}/api/verdicts` }
+}
+
+/** Time from an append's call until a subscriber in the same process has the event. */
+async function latency(appends: number): Promise<number[]> {
+  const ending = new AbortController()
+  const called = new Map<string, number>()
+  const waits: number[] = []
+  const ready = Promise.withResolvers<void>()
+  const done = (async () => {
+    for await (const item of store.subscribe({ after: 'end', signal: ending.signal })) {
+      if (item.kind === 'caught-up') ready.resolve()
+      const start = item.kind === 'event' ? called.get(item.event.id) : undefined
+      if (start !== undefined) waits.push(performance.now() - start)
+      if (waits.length === appends) return
+    }
+  })()
+  await ready.promise
+  const template = sampleVerdict(0, randomBytes, Date.now())
+  for (let n = 0; n < appends; n++) {
+    const id = uuidV7(Date.now(), randomBytes(10))
+    called.set(id, performance.now())
+    await store.append('verdict-BINANCE.LATENCY.1m', [{ ...template, id }], { expected: 'any' })
+    await sleep(1, ending.signal)
+  }
+  await done
+  ending.abort()
+  return waits.toSorted((a, b) => a - b)
+}
+
+await fill()
+report('reading the log', 'events/s', await measure([ceiling(), port, rebuild], ROUNDS), CEILING, {
+  'projection rebuilt': 0.5,
+})
+
+const { app, url } = await serve(store)
+const http = counted('replay as NDJSON over HTTP', () => replayOver(url))
+report('replay', 'events/s', await measure([port, http], ROUNDS), port.name, { [http.name]: 0.5 })
+await app.close()
+
+const waits = await latency(2_000)
+print(
+  `\nappend called → subscriber has it, idle: p50 ${quantile(waits, 0.5).toFixed(2)} ms, p99 ${quantile(waits, 0.99).toFixed(2)} ms`,
+)
+await store.close()
+rmSync(directory, { recursive: true, force: true })

@@ -1,0 +1,266 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Candle } from '../../contracts/candle.ts'
+import { type ErrorCode, isServiceError } from '../../contracts/errors.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Series } from '../../contracts/series.ts'
+import { HOUR_MS, TIMEFRAMES } from '../../contracts/timeframes.ts'
+import { verdictSchema } from '../../contracts/verdict.ts'
+import { createEngine, type Engine, type EngineReading, type VerdictDraft } from './engine.ts'
+import { loadModel } from './model.ts'
+import { randomWalk } from './random-walk.ts'
+
+const model = loadModel()
+const BTC: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
+const ETH: Series = { exchange: 'SIM', coin: 'ETH', timeframe: '1h' }
+const BARS = 700
+const bars = randomWalk(11, BARS)
+const otherBars = randomWalk(12, BARS)
+const fundingAt = (time: number) => ({ time, rate: 0.0001 * Math.sin(time), intervalHours: 8 })
+
+/** Feeds a bar with the funding that settles as it closes. */
+function feed(engine: Engine, slot: number, series: Series, bar: Candle): void {
+  const close = bar.openTime + HOUR_MS
+  if (close % (8 * HOUR_MS) === 0) engine.pushFunding(series, fundingAt(close))
+  engine.push(slot, bar)
+}
+
+/** Readings of a series that is alone in its engine, one per bar. */
+function replay(series: Series, history: readonly Candle[]): EngineReading[] {
+  const engine = createEngine({ model })
+  const slot = engine.open(series)
+  return history.map((bar) => {
+    feed(engine, slot, series, bar)
+    return engine.read(slot)
+  })
+}
+
+function verdictOf(reading: EngineReading | undefined): VerdictDraft {
+  if (reading?.status !== 'verdict') throw new Error(`There is no verdict but ${JSON.stringify(reading)}.`)
+  return reading.verdict
+}
+
+const codeOf = (action: () => unknown): ErrorCode | undefined => {
+  try {
+    action()
+  } catch (error) {
+    if (isServiceError(error)) return error.code
+    throw error
+  }
+  return undefined
+}
+
+const alone = replay(BTC, bars)
+
+describe('a verdict', () => {
+  test('needs 500 bars and says how many there are', () => {
+    expect(alone[498]).toEqual({ status: 'insufficient_history', bars: 499, barsNeeded: 500 })
+    expect(alone[LIMITS.warmUpBars - 1]?.status).toBe('verdict')
+  })
+
+  test('has the recorded shape and survives JSON unchanged', () => {
+    for (const reading of alone.slice(LIMITS.warmUpBars)) {
+      const verdict = { ...verdictOf(reading), verdictId: '01890a5d-ac96-774b-bcce-b302099a8057' }
+      expect(verdictSchema.parse(verdict)).toEqual(verdict)
+      expect(JSON.parse(JSON.stringify(verdict))).toStrictEqual(verdict)
+    }
+  })
+
+  test('is about the window after its bar', () => {
+    const verdict = verdictOf(alone[600])
+    expect(verdict.barClose).toBe(601 * HOUR_MS)
+    expect(verdict.validUntil).toBe(609 * HOUR_MS)
+    expect(verdict.anchorBar).toBe(0)
+    expect(verdict.price).toBe(bars[600]?.close)
+  })
+
+  test('has factors that add up to its log-odds', () => {
+    for (const reading of alone.slice(LIMITS.warmUpBars)) {
+      const { factors, probability } = verdictOf(reading)
+      const sum = factors.reduce((total, { contribution }) => total + contribution, 0)
+      expect(Math.abs(sum - Math.log(probability / (1 - probability)))).toBeLessThan(1e-12)
+      expect(factors.map(({ name }) => name)).toEqual(['bias', ...model.names])
+    }
+  })
+
+  test('calls, ranks and explains', () => {
+    const verdicts = alone.slice(LIMITS.warmUpBars).map((reading) => verdictOf(reading))
+    expect(new Set(verdicts.map(({ call }) => call))).toEqual(new Set(['BUY', 'SELL', 'HOLD']))
+    expect(Math.max(...verdicts.map(({ strength }) => strength))).toBeGreaterThan(90)
+    for (const { confidence, call, probability, reasoning } of verdicts) {
+      expect(confidence).toBe(Math.min(60, Math.round(100 * Math.max(probability, 1 - probability))))
+      expect(reasoning).toContain(call)
+      const beyondExit = { BUY: probability > 0.505, SELL: probability < 0.495, HOLD: true }
+      expect(beyondExit[call]).toBe(true)
+    }
+  })
+
+  test('dates its regime from the bar on which it changed', () => {
+    const long = replay(BTC, randomWalk(11, 2_500))
+    const verdicts = long.slice(LIMITS.warmUpBars).map((reading) => verdictOf(reading))
+    for (const [index, verdict] of verdicts.entries()) {
+      const before = verdicts[index - 1]
+      if (before === undefined) continue
+      const changed = verdict.regime !== before.regime
+      expect(verdict.regimeSince).toBe(changed ? verdict.barClose : before.regimeSince)
+    }
+    expect(new Set(verdicts.map(({ regime }) => regime))).toEqual(
+      new Set(['TRENDING_UP', 'TRENDING_DOWN', 'RANGING', 'VOLATILE']),
+    )
+  })
+
+  test('is HOLD with a reason where the model has no skill', () => {
+    const engine = createEngine({ model })
+    const slot = engine.open({ ...BTC, timeframe: '1d' })
+    for (const bar of bars) engine.push(slot, { ...bar, openTime: bar.openTime * 24 })
+    const verdict = verdictOf(engine.read(slot))
+    expect(verdict).toMatchObject({ call: 'HOLD', confidence: 50, probability: 0.5, strength: 0 })
+    expect(verdict.reasoning).toContain('no skill was measured at 1d')
+    expect(verdict.factors.every(({ contribution }) => contribution === 0)).toBe(true)
+  })
+
+  test('stands in a market that never moves', () => {
+    const engine = createEngine({ model })
+    const slot = engine.open(BTC)
+    for (let index = 0; index < LIMITS.warmUpBars; index++) {
+      engine.push(slot, { openTime: index * HOUR_MS, open: 5, high: 5, low: 5, close: 5, volume: 0 })
+    }
+    const reading = engine.read(slot)
+    expect(verdictOf(reading)).toMatchObject({
+      regime: 'RANGING',
+      regimeStrength: 0,
+      volatilityPercentile: 0,
+    })
+    expect(reading).toMatchObject({ metrics: { emaGapAtr: null, realisedVolatility: 0, barrier: 0.003 } })
+  })
+})
+
+describe('funding', () => {
+  const factorAfter = (push: (engine: Engine) => void) => {
+    const engine = createEngine({ model })
+    const slot = engine.open(BTC)
+    for (const bar of bars.slice(0, -1)) engine.push(slot, bar)
+    push(engine)
+    engine.push(slot, bars[BARS - 1] ?? expect.fail('The walk is too short.'))
+    return verdictOf(engine.read(slot)).factors.find(({ name }) => name === 'funding_level')
+  }
+  const close = BARS * HOUR_MS
+  const unavailable = { value: null, contribution: 0, status: 'unavailable' }
+
+  test('counts as its yearly level', () => {
+    const factor = factorAfter((engine) =>
+      engine.pushFunding(BTC, { time: close, rate: 0.0001, intervalHours: 8 }),
+    )
+    expect(factor?.status).toBe('measured')
+    expect(factor?.value).toBeCloseTo(0.1095, 12)
+    expect(factor?.contribution).not.toBe(0)
+  })
+
+  test.each([
+    ['none came', () => undefined],
+    ['it is of another coin', (engine: Engine) => engine.pushFunding(ETH, fundingAt(close))],
+    [
+      'it is three intervals old',
+      (engine: Engine) => engine.pushFunding(BTC, fundingAt(close - 25 * HOUR_MS)),
+    ],
+    ['it settles after the bar', (engine: Engine) => engine.pushFunding(BTC, fundingAt(close + 1))],
+  ])('is unavailable, never normal, when %s', (_, push) => {
+    expect(factorAfter(push)).toMatchObject(unavailable)
+  })
+
+  test('reaches every timeframe of its market', () => {
+    const engine = createEngine({ model })
+    const slots = TIMEFRAMES.map((timeframe) => engine.open({ ...BTC, timeframe }))
+    const hash = (): string[] =>
+      slots.map((slot, index) => {
+        const { inputsHash } = verdictOf(engine.read(slot))
+        return `${TIMEFRAMES[index]} ${inputsHash}`
+      })
+    for (const slot of slots) for (const bar of bars.slice(0, 500)) engine.push(slot, bar)
+    const before = hash()
+    engine.pushFunding(BTC, fundingAt(500 * HOUR_MS))
+    expect(hash()).toEqual(before)
+    for (const slot of slots) for (const bar of bars.slice(500, 501)) engine.push(slot, bar)
+    expect(new Set([...before, ...hash()]).size).toBe(2 * TIMEFRAMES.length)
+  })
+})
+
+describe('the same bars from the same anchor', () => {
+  test('give the same verdicts among other series, in another slot and through growth', () => {
+    const engine = createEngine({ model })
+    const first = engine.open({ ...BTC, coin: 'FIRST' })
+    const eth = engine.open(ETH)
+    const btc = engine.open(BTC)
+    for (const [index, bar] of bars.entries()) {
+      feed(engine, eth, ETH, otherBars[index] ?? bar)
+      if (index % 3 === 0) engine.push(first, bar)
+      // Slabs grow in the midst of the series' life, and slots around it come and go.
+      if (index < 200) engine.open({ ...BTC, coin: `C${index}` })
+      if (index === 300) engine.close(first)
+      if (index === 301) engine.open({ ...BTC, coin: 'LAST' })
+      feed(engine, btc, BTC, bar)
+      expect(engine.read(btc)).toStrictEqual(alone[index])
+    }
+  })
+
+  test('give the same verdicts in a slot that another series left', () => {
+    const engine = createEngine({ model })
+    const left = engine.open(ETH)
+    for (const bar of otherBars) feed(engine, left, ETH, bar)
+    engine.close(left)
+    const slot = engine.open(BTC)
+    expect(slot).toBe(left)
+    for (const [index, bar] of bars.entries()) {
+      feed(engine, slot, BTC, bar)
+      expect(engine.read(slot)).toStrictEqual(alone[index])
+    }
+  })
+
+  test('give the same verdicts whatever comes after them', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: BARS - 1 }), fc.integer(), (length, seed) => {
+        const future = randomWalk(seed, BARS).slice(length)
+        const readings = replay(BTC, [...bars.slice(0, length), ...future])
+        expect(readings.slice(0, length)).toStrictEqual(alone.slice(0, length))
+      }),
+      { numRuns: 10 },
+    )
+  })
+
+  test('do not give the same hash from another anchor', () => {
+    const later = verdictOf(replay(BTC, bars.slice(1)).at(-1))
+    expect(later.anchorBar).toBe(HOUR_MS)
+    expect(later.inputsHash).not.toBe(verdictOf(alone.at(-1)).inputsHash)
+  })
+})
+
+describe('misuse is refused', () => {
+  const engine = createEngine({ model })
+  const slot = engine.open(BTC)
+  const [first, second] = bars
+  if (first === undefined || second === undefined) throw new Error('The walk is too short.')
+  engine.push(slot, second)
+
+  test.each([
+    ['a bar twice', () => engine.push(slot, second)],
+    ['a bar before the last one', () => engine.push(slot, first)],
+    [
+      'a bar that cannot be one',
+      () => engine.push(slot, { ...second, openTime: HOUR_MS * 9, low: Number.NaN }),
+    ],
+    ['a series opened twice', () => engine.open({ ...BTC })],
+    ['a slot never opened', () => engine.read(99)],
+    [
+      'a slot closed twice',
+      () => {
+        const closed = engine.open(ETH)
+        engine.close(closed)
+        engine.close(closed)
+      },
+    ],
+  ])('%s', (_, misuse) => {
+    expect(codeOf(misuse)).toBe('internal_error')
+    expect(engine.seriesCount).toBe(1)
+    expect(engine.read(slot)).toMatchObject({ bars: 1 })
+  })
+})

@@ -1,0 +1,234 @@
+import { type Candle, candleFault } from '../../contracts/candle.ts'
+import { ServiceError } from '../../contracts/errors.ts'
+import type { FundingRate } from '../../contracts/funding.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { REGIMES } from '../../contracts/regime.ts'
+import { type Market, marketName, type Series, seriesName } from '../../contracts/series.ts'
+import { timeframeMs } from '../../contracts/timeframes.ts'
+import { type Verdict, WINDOW_BARS } from '../../contracts/verdict.ts'
+import { barrierFraction } from './barrier.ts'
+import { callOf } from './call-trigger.ts'
+import { CELL, cell } from './cells.ts'
+import { factorsOf } from './factors.ts'
+import { chainBar, chainStart } from './hash-chain.ts'
+import type { VerdictModel } from './model.ts'
+import { reasoningFor } from './reasoning.ts'
+import { createSeriesPool } from './series-pool.ts'
+import { TREND_ENTRY } from './trend-trigger.ts'
+
+/** A verdict before it has an identity; the log gives it one. */
+export type VerdictDraft = Omit<Verdict, 'verdictId'>
+
+/** What is measured of a series at its newest bar; null where there are too few bars. */
+export interface MarketMetrics {
+  readonly rsi14: number | null
+  readonly adx14: number | null
+  readonly plusDi14: number | null
+  readonly minusDi14: number | null
+  /** ATR14 as a percentage of the close. */
+  readonly atrPercent: number | null
+  /** (EMA9 − EMA21) / ATR50: the trend measure that the regime is decided on. */
+  readonly emaGapAtr: number | null
+  /** Standard deviation of the last 50 log returns, per bar. */
+  readonly realisedVolatility: number | null
+  /** Distance of the barriers of the verdict's race, as a fraction of the entry price. */
+  readonly barrier: number | null
+}
+
+export type EngineReading =
+  | { readonly status: 'verdict'; readonly verdict: VerdictDraft; readonly metrics: MarketMetrics }
+  | { readonly status: 'insufficient_history'; readonly bars: number; readonly barsNeeded: number }
+
+/**
+ * Verdicts for many series, each advanced bar by bar in constant time. A slot is a small integer, valid from
+ * `open` until `close`; afterwards it is given to another series.
+ */
+export interface Engine {
+  readonly modelVersion: string
+  /** Series open at the moment. */
+  readonly seriesCount: number
+
+  /**
+   * Begins the state of a series; its first bar becomes the anchor of all its verdicts.
+   *
+   * @throws ServiceError `internal_error` when the series is already open
+   */
+  open(series: Series): number
+
+  /** Ends the state of a series and frees its slot. */
+  close(slot: number): void
+
+  /**
+   * Advances a series by one closed bar.
+   *
+   * @throws ServiceError `internal_error` for a bar that is malformed or does not open after the last one
+   */
+  push(slot: number, bar: Candle): void
+
+  /**
+   * Takes a funding settlement for every open series of its market. It counts for the bars pushed
+   * afterwards, so what settles as a bar closes is to be pushed before that bar.
+   */
+  pushFunding(market: Market, funding: FundingRate): void
+
+  /** The verdict at the newest bar of a series, or how many bars there are while they are too few. */
+  read(slot: number): EngineReading
+}
+
+/** Confidence is capped until live outcomes show that more is earned. */
+const CONFIDENCE_CAP = 60
+/** The trend measure at which the strength of a regime reads 100, in entry thresholds. */
+const FULL_STRENGTH_ENTRIES = 3
+
+interface OpenSeries {
+  readonly series: Series
+  chain: string
+  funding: FundingRate | undefined
+}
+
+const measured = (value: number): number | null => (Number.isNaN(value) ? null : value)
+
+const internalFault = (message: string): ServiceError => new ServiceError('internal_error', { message })
+
+/**
+ * Creates an engine without any series.
+ *
+ * @example
+ * const engine = createEngine({ model: loadModel() })
+ * const slot = engine.open({ exchange: 'SIM', coin: 'BTC', timeframe: '1h' })
+ * for (const bar of bars) engine.push(slot, bar)
+ * const reading = engine.read(slot)
+ */
+export function createEngine({ model }: { readonly model: VerdictModel }): Engine {
+  const pool = createSeriesPool(model)
+  const bySlot: (OpenSeries | undefined)[] = []
+  const slotsByMarket = new Map<string, Set<number>>()
+  const openNames = new Set<string>()
+
+  function openAt(slot: number): OpenSeries {
+    const entry = bySlot[slot]
+    if (entry === undefined) throw internalFault(`Slot ${slot} is not open; open its series first.`)
+    return entry
+  }
+
+  function metricsOf(base: number): MarketMetrics {
+    const { cells } = pool
+    const read = (offset: number): number => cell(cells, base + offset)
+    const deviation = read(CELL.returnDeviation)
+    return {
+      rsi14: measured(read(CELL.rsi14)),
+      adx14: measured(read(CELL.adx14)),
+      plusDi14: measured(read(CELL.plusDi14)),
+      minusDi14: measured(read(CELL.minusDi14)),
+      atrPercent: measured((100 * read(CELL.atr14)) / read(CELL.close)),
+      emaGapAtr: measured(read(CELL.trendMeasure)),
+      realisedVolatility: measured(deviation),
+      barrier: measured(barrierFraction(deviation, read(CELL.windowBars))),
+    }
+  }
+
+  function verdictOf({ series, chain }: OpenSeries, base: number): VerdictDraft {
+    const { cells } = pool
+    const read = (offset: number): number => cell(cells, base + offset)
+    const { exchange, coin, timeframe } = series
+    const barMs = timeframeMs(timeframe)
+    const barClose = read(CELL.openTime) + barMs
+    const probability = read(CELL.probability)
+    const call = callOf(read(CELL.call))
+    const regime = REGIMES[read(CELL.regimeIndex)] ?? 'RANGING'
+    const factors = factorsOf(model, cells, base)
+    // A market that has never moved has no trend measure, and no trend.
+    const trend = measured(read(CELL.trendMeasure)) ?? 0
+    const regimeShare = Math.abs(trend) / (FULL_STRENGTH_ENTRIES * TREND_ENTRY)
+    return {
+      exchange,
+      coin,
+      timeframe,
+      barClose,
+      validUntil: barClose + WINDOW_BARS[timeframe] * barMs,
+      call,
+      confidence: Math.min(CONFIDENCE_CAP, Math.round(100 * Math.max(probability, 1 - probability))),
+      strength: Math.round(100 * read(CELL.strength)),
+      probability,
+      regime,
+      regimeSince: read(CELL.regimeSince),
+      regimeStrength: Math.round(100 * Math.min(1, regimeShare)),
+      volatilityPercentile: read(CELL.volatilityPercentile),
+      price: read(CELL.close),
+      barrier: barrierFraction(read(CELL.returnDeviation), read(CELL.windowBars)),
+      factors,
+      reasoning: reasoningFor(call, probability, regime, factors, model.timeframes[timeframe]),
+      modelVersion: model.version,
+      anchorBar: read(CELL.anchorBar),
+      inputsHash: chain,
+    }
+  }
+
+  return {
+    modelVersion: model.version,
+
+    get seriesCount() {
+      return openNames.size
+    },
+
+    open(series) {
+      const name = seriesName(series)
+      if (openNames.has(name)) throw internalFault(`Series ${name} is already open; close it first.`)
+      const slot = pool.open(series.timeframe)
+      bySlot[slot] = { series, chain: chainStart(name, model.version), funding: undefined }
+      openNames.add(name)
+      const market = marketName(series)
+      const slots = slotsByMarket.get(market)
+      if (slots === undefined) slotsByMarket.set(market, new Set([slot]))
+      else slots.add(slot)
+      return slot
+    },
+
+    close(slot) {
+      const { series } = openAt(slot)
+      bySlot[slot] = undefined
+      openNames.delete(seriesName(series))
+      const market = marketName(series)
+      const slots = slotsByMarket.get(market)
+      slots?.delete(slot)
+      if (slots?.size === 0) slotsByMarket.delete(market)
+      pool.close(slot)
+    },
+
+    push(slot, bar) {
+      const entry = openAt(slot)
+      const base = pool.baseOf(slot)
+      const fault = candleFault(bar)
+      if (fault !== undefined) {
+        throw internalFault(
+          `A bar of ${seriesName(entry.series)} was refused: ${fault}. Check bars before pushing them.`,
+        )
+      }
+      const lastOpen = cell(pool.cells, base + CELL.openTime)
+      if (cell(pool.cells, base + CELL.bars) > 0 && bar.openTime <= lastOpen) {
+        throw internalFault(
+          `A bar of ${seriesName(entry.series)} opens at ${bar.openTime}, not after the last one at ${lastOpen}; push bars in order and once.`,
+        )
+      }
+      entry.chain = chainBar(entry.chain, bar, entry.funding)
+      pool.push(slot, bar)
+    },
+
+    pushFunding(market, funding) {
+      for (const slot of slotsByMarket.get(marketName(market)) ?? []) {
+        openAt(slot).funding = funding
+        pool.setFunding(slot, funding)
+      }
+    },
+
+    read(slot) {
+      const entry = openAt(slot)
+      const base = pool.baseOf(slot)
+      const bars = cell(pool.cells, base + CELL.bars)
+      if (bars < LIMITS.warmUpBars) {
+        return { status: 'insufficient_history', bars, barsNeeded: LIMITS.warmUpBars }
+      }
+      return { status: 'verdict', verdict: verdictOf(entry, base), metrics: metricsOf(base) }
+    },
+  }
+}

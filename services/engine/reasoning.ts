@@ -1,0 +1,47 @@
+import type { Regime } from '../../contracts/regime.ts'
+import type { Call, Factor } from '../../contracts/verdict.ts'
+import { FEATURES, isFeatureName } from './features.ts'
+import type { TimeframeSkill } from './model.ts'
+
+const REGIME_WORDS: Readonly<Record<Regime, string>> = {
+  TRENDING_UP: 'trending up',
+  TRENDING_DOWN: 'trending down',
+  RANGING: 'ranging',
+  VOLATILE: 'without trend but unusually volatile',
+}
+
+const NAMED_FACTORS = 2
+
+/** The factors that weigh most, largest first, with their direction: "the RSI (up), momentum over 6 bars (down)". */
+const weightiest = (factors: readonly Factor[]): string =>
+  factors
+    .flatMap(({ name, contribution }) =>
+      isFeatureName(name) && contribution !== 0 ? [{ name, contribution }] : [],
+    )
+    .toSorted((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution))
+    .slice(0, NAMED_FACTORS)
+    .map(({ name, contribution }) => `${FEATURES[name].label} (${contribution > 0 ? 'up' : 'down'})`)
+    .join(' and ')
+
+/**
+ * One plain sentence on why a verdict is what it is.
+ *
+ * @example
+ * // 'BUY with a 54 % chance that the upper barrier comes first; the RSI (up) and the last bar (down) weigh
+ * // most in a market that is ranging.'
+ */
+export function reasoningFor(
+  call: Call,
+  probability: number,
+  regime: Regime,
+  factors: readonly Factor[],
+  skill: TimeframeSkill,
+): string {
+  const market = `in a market that is ${REGIME_WORDS[regime]}`
+  if (!skill.skill) return `HOLD ${market}, because ${skill.reason}.`
+  const chance = Math.round(100 * Math.max(probability, 1 - probability))
+  const side = probability >= 0.5 ? 'upper' : 'lower'
+  const named = weightiest(factors)
+  const weights = named === '' ? 'nothing that could be measured weighs' : `${named} weigh most`
+  return `${call} with a ${chance} % chance that the ${side} barrier comes first; ${weights} ${market}.`
+}

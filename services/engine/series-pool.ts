@@ -1,0 +1,184 @@
+import type { Candle } from '../../contracts/candle.ts'
+import type { FundingRate } from '../../contracts/funding.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { REGIMES } from '../../contracts/regime.ts'
+import { type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
+import { WINDOW_BARS } from '../../contracts/verdict.ts'
+import { nextCall } from './call-trigger.ts'
+import { CELL, CELLS_PER_FEATURE, cell, LOG_RING } from './cells.ts'
+import { updateIndicators } from './indicators/update-indicators.ts'
+import { logLevel } from './log-level.ts'
+import type { VerdictModel } from './model.ts'
+import { rankNewest } from './rolling-rank.ts'
+import { nextDirection, nextVolatile, trendMeasure } from './trend-trigger.ts'
+
+/** Bars among which a verdict's strength is ranked. */
+export const STRENGTH_BARS = 500
+/** From this bar on every feature can be measured, so log-odds compare with one another. */
+const SETTLED_BARS = LOG_RING
+
+/** 16-bit levels per series: two windows, each in order of arrival and sorted. */
+const STRENGTH_LEVELS_AT = 2 * LIMITS.volatilityBars
+const LEVELS_PER_SERIES = STRENGTH_LEVELS_AT + 2 * STRENGTH_BARS
+
+const FIRST_CAPACITY = 64
+
+const TRENDING_UP = REGIMES.indexOf('TRENDING_UP')
+const TRENDING_DOWN = REGIMES.indexOf('TRENDING_DOWN')
+const RANGING = REGIMES.indexOf('RANGING')
+const VOLATILE = REGIMES.indexOf('VOLATILE')
+
+/**
+ * The numbers of many series in two shared slabs: advancing a series touches one run of each and allocates
+ * nothing. Slots are small integers; a closed slot is given to the next series that opens.
+ */
+export interface SeriesPool {
+  /** The slab of cells. Growth replaces it, so fetch it anew after every `open`. */
+  readonly cells: Float64Array
+  /** Slots there is room for without growing. */
+  readonly capacity: number
+  /** Bytes of both slabs, per slot. */
+  readonly bytesPerSlot: number
+  open(timeframe: Timeframe): number
+  close(slot: number): void
+  /** First cell of a slot. */
+  baseOf(slot: number): number
+  /** Funding as it stands for the bars pushed from now on. */
+  setFunding(slot: number, funding: FundingRate): void
+  /** Advances a series by one closed bar: indicators, regime and the numeric verdict. */
+  push(slot: number, bar: Candle): void
+}
+
+/**
+ * @example
+ * const pool = createSeriesPool(loadModel())
+ * const slot = pool.open('1h')
+ * pool.push(slot, candle)
+ * pool.cells[pool.baseOf(slot) + CELL.rsi14]
+ */
+export function createSeriesPool(model: VerdictModel): SeriesPool {
+  const { means, inverseScales, coefficients, clip } = model
+  const measures = model.features.map((feature) => feature.measure)
+  const featureCount = measures.length
+  const stride = CELL.features + CELLS_PER_FEATURE * featureCount
+  let capacity = FIRST_CAPACITY
+  let cells = new Float64Array(capacity * stride)
+  let levels = new Uint16Array(capacity * LEVELS_PER_SERIES)
+  let slotsUsed = 0
+  const freeSlots: number[] = []
+
+  function grow(): void {
+    capacity *= 2
+    const grownCells = new Float64Array(capacity * stride)
+    grownCells.set(cells)
+    cells = grownCells
+    const grownLevels = new Uint16Array(capacity * LEVELS_PER_SERIES)
+    grownLevels.set(levels)
+    levels = grownLevels
+  }
+
+  function updateRegime(base: number, levelsAt: number, bars: number, barClose: number): void {
+    const measure = trendMeasure(cells, base)
+    const direction = nextDirection(cell(cells, base + CELL.direction), measure)
+
+    let volatile = cell(cells, base + CELL.volatile) === 1
+    const atr14 = cell(cells, base + CELL.atr14)
+    if (!Number.isNaN(atr14)) {
+      const ranked = cell(cells, base + CELL.volatilityRanked) | 0
+      const relativeRange = logLevel(atr14 / cell(cells, base + CELL.close))
+      const percentile = rankNewest(levels, levelsAt, LIMITS.volatilityBars, ranked, relativeRange)
+      cells[base + CELL.volatilityRanked] = ranked + 1
+      cells[base + CELL.volatilityPercentile] = percentile
+      volatile = bars >= LIMITS.warmUpBars && nextVolatile(volatile, percentile)
+    }
+
+    const trendless = volatile ? VOLATILE : RANGING
+    const index = direction > 0 ? TRENDING_UP : direction < 0 ? TRENDING_DOWN : trendless
+    if (bars === 1 || index !== cell(cells, base + CELL.regimeIndex)) {
+      cells[base + CELL.regimeIndex] = index
+      cells[base + CELL.regimeSince] = barClose
+    }
+    cells[base + CELL.trendMeasure] = measure
+    cells[base + CELL.direction] = direction
+    cells[base + CELL.volatile] = volatile ? 1 : 0
+  }
+
+  function updateVerdict(base: number, levelsAt: number, bars: number): void {
+    const slope = cell(cells, base + CELL.slope)
+    let logOdds = cell(cells, base + CELL.bias)
+    let at = base + CELL.features
+    for (let index = 0; index < featureCount; index++) {
+      const value = measures[index]?.(cells, base) ?? Number.NaN
+      let contribution = 0
+      if (!Number.isNaN(value)) {
+        const standardised = (value - cell(means, index)) * cell(inverseScales, index)
+        const clipped = standardised > clip ? clip : standardised < -clip ? -clip : standardised
+        contribution = slope * cell(coefficients, index) * clipped
+      }
+      cells[at] = value
+      cells[at + 1] = contribution
+      at += CELLS_PER_FEATURE
+      logOdds += contribution
+    }
+    const probability = 1 / (1 + Math.exp(-logOdds))
+    cells[base + CELL.logOdds] = logOdds
+    cells[base + CELL.probability] = probability
+    if (bars < SETTLED_BARS) return
+    // Without skill there is nothing to call and nothing to rank.
+    if (slope === 0) return
+    cells[base + CELL.call] = nextCall(cell(cells, base + CELL.call), probability)
+    const ranked = cell(cells, base + CELL.strengthRanked) | 0
+    const level = logLevel(Math.abs(logOdds))
+    const rank = rankNewest(levels, levelsAt + STRENGTH_LEVELS_AT, STRENGTH_BARS, ranked, level)
+    cells[base + CELL.strength] = rank
+    cells[base + CELL.strengthRanked] = ranked + 1
+  }
+
+  return {
+    get cells() {
+      return cells
+    },
+    get capacity() {
+      return capacity
+    },
+    bytesPerSlot: stride * Float64Array.BYTES_PER_ELEMENT + LEVELS_PER_SERIES * Uint16Array.BYTES_PER_ELEMENT,
+
+    open(timeframe) {
+      const slot = freeSlots.pop() ?? slotsUsed++
+      if (slot >= capacity) grow()
+      const base = slot * stride
+      cells.fill(0, base, base + stride)
+      const skill = model.timeframes[timeframe]
+      cells[base + CELL.timeframeMs] = timeframeMs(timeframe)
+      cells[base + CELL.windowBars] = WINDOW_BARS[timeframe]
+      cells[base + CELL.slope] = skill.skill ? skill.slope : 0
+      cells[base + CELL.bias] = skill.skill ? skill.slope * model.intercept + skill.offset : 0
+      return slot
+    },
+
+    close(slot) {
+      freeSlots.push(slot)
+    },
+
+    baseOf: (slot) => slot * stride,
+
+    setFunding(slot, funding) {
+      const base = slot * stride
+      cells[base + CELL.fundingTime] = funding.time
+      cells[base + CELL.fundingRate] = funding.rate
+      cells[base + CELL.fundingIntervalHours] = funding.intervalHours
+    },
+
+    push(slot, bar) {
+      const base = slot * stride
+      const levelsAt = slot * LEVELS_PER_SERIES
+      const bars = (cell(cells, base + CELL.bars) + 1) | 0
+      cells[base + CELL.bars] = bars
+      if (bars === 1) cells[base + CELL.anchorBar] = bar.openTime
+      cells[base + CELL.openTime] = bar.openTime
+      updateIndicators(cells, base, bars, bar)
+      updateRegime(base, levelsAt, bars, bar.openTime + cell(cells, base + CELL.timeframeMs))
+      updateVerdict(base, levelsAt, bars)
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import type { MarketKind } from '../../contracts/event-catalogue.ts'
+import type { BarBatch, FeedProgress } from '../../contracts/feed.ts'
+import type { Market, Series } from '../../contracts/series.ts'
+import type { Timeframe } from '../../contracts/timeframes.ts'
+
+/** Bars of one timeframe that a market has of its own, not aggregated. Times are Unix milliseconds. */
+export interface NativeBars {
+  readonly timeframe: Timeframe
+  /** Open time of the first bar; absent where the past has no known beginning. */
+  readonly firstOpen?: number
+  /** Close time of the last bar; absent where bars keep coming. */
+  readonly lastClose?: number
+}
+
+/** One market that a feed can deliver. */
+export interface MarketListing extends Market {
+  readonly native: readonly NativeBars[]
+  /** Every timeframe that can be asked for, native or aggregated, shortest first. */
+  readonly timeframes: readonly Timeframe[]
+  /** Whether its funding rates are delivered too. */
+  readonly hasFunding: boolean
+}
+
+export interface BatchesRequest {
+  /** The series whose bars are wanted. Their markets' funding comes with them. */
+  readonly series: readonly Series[]
+  /** Further markets whose funding alone is wanted. */
+  readonly funding?: readonly Market[]
+  /**
+   * Bars that close after this instant are `live`, the ones before it `history`. It is how a restart goes on
+   * behind its last recorded bar, and how a series is loaded on demand. Without it the feed decides.
+   */
+  readonly liveFrom?: number
+  /** Ends the iteration, quietly. */
+  readonly signal: AbortSignal
+}
+
+/** Where bars and funding come from. */
+export interface MarketFeed {
+  readonly kind: MarketKind
+  /**
+   * The present instant of this market, Unix milliseconds. The age of a series is this minus the close of its
+   * newest bar: a recorded market is not old because its year is.
+   */
+  clock(): number
+  /**
+   * What there is to ask for, ordered by exchange and coin.
+   *
+   * @throws ServiceError `market_data_missing`, `market_data_damaged`
+   */
+  listings(): Promise<readonly MarketListing[]>
+  /**
+   * Closed bars of the wanted series: first their history, then `live` bars, without a gap at the seam.
+   * `at` rises strictly; every bar of a batch closes at its `at`; bars are ordered by timeframe, then by series
+   * name. A batch at which only funding was settled has no bars. Every iteration stands alone, and the same
+   * request on the same data yields the same batches.
+   *
+   * @throws ServiceError `market_data_missing` for a series that is not listed, `market_data_damaged`
+   * @example for await (const batch of feed.batches({ series, signal })) engine.take(batch)
+   */
+  batches(request: BatchesRequest): AsyncIterable<BarBatch>
+  /** How far the newest iteration has come; undefined where the feed has no end or has not begun. */
+  progress(): FeedProgress | undefined
+}

@@ -1,0 +1,16 @@
+export { type AggregationTarget, type BarAggregator, createBarAggregator } from './aggregate-bars.ts'
+export type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from './feed.ts'
+export { type ClockAnchor, marketTimeAt, planAnchor } from './market-clock.ts'
+export { type NormalisedBars, normaliseBars } from './normalise-bars.ts'
+export { type NormalisedFunding, normaliseFunding, type RawFunding } from './normalise-funding.ts'
+export { derivableTimeframes, planSource } from './plan-source.ts'
+export {
+  type AcceleratedPace,
+  createRecordedFeed,
+  type RecordedFeed,
+  type RecordedFeedOptions,
+  type ReplayPace,
+} from './recorded/recorded-feed.ts'
+export type { IgnoredRecording } from './recorded/recording.ts'
+export { DEFAULT_SIMULATED_COINS } from './simulated/simulated-coins.ts'
+export { createSimulatedFeed, type SimulatedFeedOptions } from './simulated/simulated-feed.ts'

@@ -1,0 +1,116 @@
+import { ServiceError } from '../../contracts/errors.ts'
+import type { FundingRate } from '../../contracts/funding.ts'
+import { type Market, marketName } from '../../contracts/series.ts'
+import { HOUR_MS, MINUTE_MS } from '../../contracts/timeframes.ts'
+import { readVenueNumber, type VenueNumber } from './venue-number.ts'
+
+/** One settlement as a venue sends it. Some venues say the interval, most leave it to be seen. */
+export interface RawFunding {
+  /** Unix milliseconds; venues write them some milliseconds late. */
+  readonly time: VenueNumber
+  /** Fraction paid by longs for one interval. */
+  readonly rate: VenueNumber
+  readonly intervalHours?: number
+}
+
+interface Settlement extends RawFunding {
+  readonly time: number
+  readonly rate: number
+}
+
+export interface NormalisedFunding {
+  /** Oldest first, one per minute; every rate still stands for its own interval. */
+  readonly funding: readonly FundingRate[]
+  /** Settlement times that came more than once with different rates; the later row was taken. */
+  readonly conflicts: readonly number[]
+}
+
+/** Intervals that venues settle at. Anything else between two settlements is an outage or a late one. */
+const SCHEDULES_HOURS: readonly number[] = [1, 2, 4, 8, 12, 24]
+
+/** How many steps to either side say what is usual around a settlement. */
+const NEIGHBOURS = 3
+
+/**
+ * Brings the funding history of a market into order: times rounded to the minute, repeated ones dropped, and
+ * every rate with the interval it was paid for.
+ *
+ * An interval that the venue does not say is the time since the settlement before, as long as that is a usual
+ * step and not longer than most steps around it. Otherwise (the first row, an outage, a late settlement) it is
+ * the most frequent step around it. Contracts change between 8, 4 and 1 hours, so the steps of the whole
+ * history would not do.
+ *
+ * @throws ServiceError `market_data_damaged` for a row that cannot be a settlement, and for a history whose
+ *   intervals cannot be told.
+ * @example normaliseFunding([{ time: 28_800_003, rate: 0.0001 }, { time: 57_600_000, rate: 0.0002 }], market)
+ */
+export function normaliseFunding(rows: readonly RawFunding[], market: Market): NormalisedFunding {
+  const byTime = new Map<number, Settlement>()
+  const conflicts = new Set<number>()
+  for (const [index, raw] of rows.entries()) {
+    const row: Settlement = { ...raw, time: readVenueNumber(raw.time), rate: readVenueNumber(raw.rate) }
+    const fault = fundingFault(row)
+    if (fault !== undefined) throw damaged(market, `row ${index} is not a settlement: ${fault}`, index)
+    const time = Math.round(row.time / MINUTE_MS) * MINUTE_MS
+    const earlier = byTime.get(time)
+    if (earlier !== undefined && earlier.rate !== row.rate) conflicts.add(time)
+    byTime.set(time, row)
+  }
+  const times = [...byTime.keys()].toSorted((a, b) => a - b)
+  const steps = stepsBetween(times)
+  const usualOverall = mostFrequent(steps, undefined)
+  const funding = times.map((time, index): FundingRate => {
+    const row = byTime.get(time) as Settlement
+    const intervalHours = row.intervalHours ?? intervalAt(index, steps, usualOverall)
+    if (intervalHours === undefined) {
+      throw damaged(market, `the interval of the rate at ${new Date(time).toISOString()} cannot be told`)
+    }
+    return { time, rate: row.rate, intervalHours }
+  })
+  return { funding, conflicts: [...conflicts].toSorted((a, b) => a - b) }
+}
+
+const stepsBetween = (times: readonly number[]): number[] =>
+  times.slice(1).map((time, index) => (time - (times[index] as number)) / HOUR_MS)
+
+function intervalAt(
+  index: number,
+  steps: readonly number[],
+  usualOverall: number | undefined,
+): number | undefined {
+  // Step i lies between settlements i and i + 1, so the one before settlement `index` is `index - 1`.
+  const own = index === 0 ? undefined : steps[index - 1]
+  const around = steps.slice(Math.max(0, index - 1 - NEIGHBOURS), index + NEIGHBOURS)
+  const usual = mostFrequent(around, own) ?? usualOverall
+  if (own === undefined || !SCHEDULES_HOURS.includes(own)) return usual
+  return usual === undefined ? own : Math.min(own, usual)
+}
+
+/** The most frequent usual step; of equally frequent ones `preferred`, else the shortest. */
+function mostFrequent(steps: readonly number[], preferred: number | undefined): number | undefined {
+  let best: number | undefined
+  let bestCount = 0
+  for (const hours of SCHEDULES_HOURS) {
+    const count = steps.filter((step) => step === hours).length
+    if (count > bestCount || (count === bestCount && count > 0 && hours === preferred)) {
+      best = hours
+      bestCount = count
+    }
+  }
+  return best
+}
+
+function fundingFault({ time, rate, intervalHours }: Settlement): string | undefined {
+  if (!Number.isSafeInteger(time) || time < 0) return `time ${time} is not a time`
+  if (!(Math.abs(rate) <= 1)) return `rate ${rate} is not a fraction between -1 and 1`
+  if (intervalHours !== undefined && !(intervalHours > 0 && intervalHours <= 48)) {
+    return `interval ${intervalHours} h is not between 0 and 48`
+  }
+  return undefined
+}
+
+const damaged = (market: Market, fault: string, row?: number): ServiceError =>
+  new ServiceError('market_data_damaged', {
+    message: `funding of ${marketName(market)}: ${fault}`,
+    details: { market: marketName(market), ...(row === undefined ? {} : { row }) },
+  })

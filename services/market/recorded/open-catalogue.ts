@@ -1,0 +1,179 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import { type Coin, type Market, marketName } from '../../../contracts/series.ts'
+import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
+import type { MarketListing, NativeBars } from '../feed.ts'
+import { derivableTimeframes } from '../plan-source.ts'
+import { findRecordings } from './find-recordings.ts'
+import { type RecordingSummary, summarise } from './read-recording.ts'
+import type { IgnoredRecording, Recording } from './recording.ts'
+
+/** Which part of a folder is wanted. */
+export interface CatalogueOptions {
+  /** The whole data set, one folder of it, or a folder of `{SYMBOL}-{timeframe}.csv[.gz]` files. */
+  readonly folder: string
+  /** The exchange of files whose folder and name do not say it. */
+  readonly exchange?: Exchange
+  /** Only these exchanges, coins and timeframes; absent means all. */
+  readonly exchanges?: readonly Exchange[]
+  readonly coins?: readonly Coin[]
+  readonly timeframes?: readonly Timeframe[]
+  /** Bars are replayed that close after `from` and not after `to`; what lies before `from` warms up. */
+  readonly period?: { readonly from?: number; readonly to?: number }
+}
+
+/** A file that was read through and is used. */
+export interface SummarisedRecording extends Recording {
+  readonly summary: RecordingSummary
+}
+
+/** A market and the files that hold it. */
+export interface RecordedMarket {
+  readonly listing: MarketListing
+  readonly candles: readonly SummarisedRecording[]
+  readonly funding: SummarisedRecording | undefined
+}
+
+export interface Catalogue {
+  /** By market name, ordered by exchange and coin. */
+  readonly markets: ReadonlyMap<string, RecordedMarket>
+  readonly ignored: readonly IgnoredRecording[]
+}
+
+/** Files read at the same time: unpacking runs beside parsing. */
+const FILES_AT_A_TIME = 4
+
+/** Names that a message lists before it says how many more there are. */
+const NAMES_IN_MESSAGE = 20
+
+/**
+ * Finds the files that are wanted, reads each through once, and settles which file serves a series that several
+ * hold: a perpetual contract before spot, then the longest, then the first by name.
+ *
+ * @throws ServiceError `market_data_missing` where no bars are left, saying what there is; `market_data_damaged`
+ */
+export async function openCatalogue(options: CatalogueOptions): Promise<Catalogue> {
+  const { recordings, ignored } = await findRecordings(options.folder, options.exchange)
+  if (recordings.length === 0) throw nothingFound(options.folder, ignored)
+  const wanted = recordings.filter((recording) => isWanted(recording.market, options))
+  const { from = 0, to = Number.POSITIVE_INFINITY } = options.period ?? {}
+  const summarised = await summariseAll(wanted, to)
+  const best = new Map<string, SummarisedRecording>()
+  for (const recording of summarised) {
+    const { rows, last } = recording.summary
+    if (rows === 0 || last <= from) {
+      ignored.push({
+        name: recording.name,
+        reason: rows === 0 ? 'it has no rows in the period' : 'it ends before the period',
+      })
+      continue
+    }
+    const key = `${marketName(recording.market)}.${recording.content}`
+    const rival = best.get(key)
+    const [winner, loser] =
+      rival === undefined || isBetter(recording, rival) ? [recording, rival] : [rival, recording]
+    best.set(key, winner)
+    if (loser !== undefined) ignored.push({ name: loser.name, reason: reasonAgainst(loser, winner) })
+  }
+  const markets = groupByMarket([...best.values()], options.timeframes ?? TIMEFRAMES)
+  const hasBars = [...markets.values()].some(({ listing }) => listing.timeframes.length > 0)
+  if (!hasBars) throw nothingLeft(options, recordings, summarised)
+  return { markets, ignored }
+}
+
+const isWanted = ({ exchange, coin }: Market, { exchanges, coins }: CatalogueOptions): boolean =>
+  (exchanges?.includes(exchange) ?? true) && (coins?.includes(coin) ?? true)
+
+async function summariseAll(recordings: readonly Recording[], to: number): Promise<SummarisedRecording[]> {
+  const summarised: SummarisedRecording[] = []
+  for (let start = 0; start < recordings.length; start += FILES_AT_A_TIME) {
+    const group = recordings.slice(start, start + FILES_AT_A_TIME)
+    const read = await Promise.all(
+      group.map(async (recording) => ({ ...recording, summary: await summarise(recording, to) })),
+    )
+    summarised.push(...read)
+  }
+  return summarised
+}
+
+function isBetter(a: SummarisedRecording, b: SummarisedRecording): boolean {
+  if (a.isSpot !== b.isSpot) return b.isSpot
+  return spanOf(a) > spanOf(b)
+}
+
+const spanOf = ({ summary }: SummarisedRecording): number => summary.last - summary.first
+
+const reasonAgainst = (loser: SummarisedRecording, winner: SummarisedRecording): string =>
+  loser.isSpot && !winner.isSpot
+    ? `spot prices; ${winner.name} has those of the perpetual contract`
+    : `${winner.name} holds the same series over a longer time`
+
+function groupByMarket(
+  recordings: readonly SummarisedRecording[],
+  timeframes: readonly Timeframe[],
+): Map<string, RecordedMarket> {
+  const groups = Map.groupBy(recordings, (recording) => marketName(recording.market))
+  const markets = new Map<string, RecordedMarket>()
+  for (const name of [...groups.keys()].toSorted()) {
+    const files = groups.get(name) ?? []
+    const candles = files.filter((file) => file.content !== 'funding')
+    const funding = files.find((file) => file.content === 'funding')
+    const native = candles.map(nativeBars)
+    const derivable = derivableTimeframes(native).filter((timeframe) => timeframes.includes(timeframe))
+    const [first] = files
+    if (first === undefined || (derivable.length === 0 && funding === undefined)) continue
+    const listing = { ...first.market, native, timeframes: derivable, hasFunding: funding !== undefined }
+    markets.set(name, { listing, candles, funding })
+  }
+  return markets
+}
+
+const nativeBars = ({ content, summary }: SummarisedRecording): NativeBars => ({
+  timeframe: content as Timeframe,
+  firstOpen: summary.first,
+  lastClose: summary.last,
+})
+
+function nothingFound(folder: string, ignored: readonly IgnoredRecording[]): ServiceError {
+  const left = ignored.map(({ name, reason }) => `${name} (${reason})`)
+  const seen =
+    left.length === 0
+      ? 'neither it nor the folders in it have .csv or .csv.gz files'
+      : `not used: ${listed(left)}`
+  return new ServiceError('market_data_missing', {
+    message: `no candle files in ${folder}: ${seen}. Expected {SYMBOL}-{timeframe}.csv.gz in a folder named after its exchange, such as binance-usdm/BTCUSDT-1h.csv.gz`,
+    details: { folder },
+  })
+}
+
+function nothingLeft(
+  { folder, exchanges, coins, timeframes, period }: CatalogueOptions,
+  recordings: readonly Recording[],
+  summarised: readonly SummarisedRecording[],
+): ServiceError {
+  const filters = [
+    exchanges && `exchanges ${exchanges.join(', ')}`,
+    coins && `coins ${coins.join(', ')}`,
+    timeframes && `timeframes ${timeframes.join(', ')}`,
+    period?.from !== undefined && `from ${dateOf(period.from)}`,
+    period?.to !== undefined && `to ${dateOf(period.to)}`,
+  ].filter((filter) => typeof filter === 'string')
+  const ranges = new Map(summarised.map(({ name, summary }) => [name, summary]))
+  const existing = recordings.map(({ name, market, content }) => {
+    const range = ranges.get(name)
+    const span =
+      range === undefined || range.rows === 0 ? '' : ` (${dateOf(range.first)} to ${dateOf(range.last)})`
+    return `${marketName(market)} ${content}${span}`
+  })
+  return new ServiceError('market_data_missing', {
+    message: `nothing in ${folder} fits ${filters.join('; ') || 'what was asked for'}. There is: ${listed([...new Set(existing)])}`,
+    details: { folder },
+  })
+}
+
+const dateOf = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 16)
+
+function listed(names: readonly string[]): string {
+  const more = names.length - NAMES_IN_MESSAGE
+  return `${names.slice(0, NAMES_IN_MESSAGE).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}

@@ -1,0 +1,221 @@
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { type ErrorCode, ServiceError } from '../../../contracts/errors.ts'
+import { parseDecimal } from './parse-decimal.ts'
+
+/** Rows of numbers, one after another, in the order of the columns that were asked for. */
+export interface RowBlock {
+  readonly rows: Float64Array
+  readonly count: number
+}
+
+/** Why a row cannot be, and in which column; undefined where it can. */
+export type RowCheck = (rows: Float64Array, offset: number) => { column: string; fault: string } | undefined
+
+/** Bytes read and unpacked at a time: what an open file costs in memory, a few times over. */
+const CHUNK_BYTES = 262_144
+
+/** Longest line; past it a file without line ends would be gathered in memory. */
+const LINE_BYTES = 1_024
+
+const NEWLINE = 10
+const CARRIAGE_RETURN = 13
+const COMMA = 44
+
+/**
+ * The rows of a CSV file, packed with gzip where its name ends so, a block at a time. The header names the
+ * columns, which may stand in any order. Windows line ends and empty lines are accepted. Messages count rows as
+ * lines of the file, so the header is row 1.
+ *
+ * @param name how messages call the file
+ * @throws ServiceError `market_data_damaged` naming file, row and column; `market_data_missing` for a file that
+ *   cannot be opened.
+ */
+export async function* readRows(
+  path: string,
+  name: string,
+  columns: readonly string[],
+  check: RowCheck,
+): AsyncGenerator<RowBlock, void, undefined> {
+  let context: BlockContext | undefined
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of chunksOf(path, name)) {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    const end = bytes.lastIndexOf(NEWLINE) + 1
+    rest = bytes.subarray(end)
+    if (rest.length > LINE_BYTES) throw endlessLine(name, context?.row ?? 0)
+    if (end === 0) continue
+    let start = 0
+    if (context === undefined) {
+      start = bytes.indexOf(NEWLINE) + 1
+      context = begin(bytes.toString('utf8', 0, start), name, columns, check)
+    }
+    yield parseLines(bytes.subarray(start, end), context)
+  }
+  const hasHeader = context !== undefined
+  context ??= begin(rest.toString('utf8'), name, columns, check)
+  // The last line may lack its line end.
+  if (hasHeader && rest.length > 0) yield parseLines(Buffer.concat([rest, Buffer.of(NEWLINE)]), context)
+}
+
+const begin = (header: string, name: string, columns: readonly string[], check: RowCheck): BlockContext => ({
+  name,
+  columns,
+  order: readHeader(header, name, columns),
+  check,
+  row: 1,
+  scratch: new Float64Array(),
+})
+
+const endlessLine = (name: string, row: number): ServiceError =>
+  new ServiceError('market_data_damaged', {
+    message: `${name}, row ${row + 1}: the line is longer than ${LINE_BYTES} bytes; this is not a CSV file of market data`,
+    details: { file: name, row: row + 1 },
+  })
+
+async function* chunksOf(path: string, name: string): AsyncGenerator<Buffer, void, undefined> {
+  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES })
+  // The pipeline hands an error of either stream to whoever iterates, so its own callback has nothing to do.
+  const source = path.endsWith('.gz')
+    ? pipeline(file, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined)
+    : file
+  try {
+    for await (const chunk of source) yield chunk as Buffer
+  } catch (error) {
+    throw unreadable(name, error as NodeJS.ErrnoException)
+  } finally {
+    file.destroy()
+  }
+}
+
+function unreadable(name: string, error: NodeJS.ErrnoException): ServiceError {
+  const { code, message } = error
+  if (code === 'Z_BUF_ERROR') {
+    return unreadableFile(
+      'market_data_damaged',
+      name,
+      'the gzip data ends too early; the file was cut off, so copy it again',
+      error,
+    )
+  }
+  if (code === 'Z_DATA_ERROR') {
+    const hint = 'copy the file again, or name it .csv if it is not packed'
+    return unreadableFile(
+      'market_data_damaged',
+      name,
+      `this is not sound gzip data (${message}); ${hint}`,
+      error,
+    )
+  }
+  return unreadableFile('market_data_missing', name, `the file cannot be read (${message})`, error)
+}
+
+const unreadableFile = (code: ErrorCode, name: string, fault: string, cause: Error): ServiceError =>
+  new ServiceError(code, { message: `${name}: ${fault}`, details: { file: name }, cause })
+
+function readHeader(line: string, name: string, columns: readonly string[]): number[] {
+  const found = line
+    .replace(/^\uFEFF/, '')
+    .trimEnd()
+    .split(',')
+    .map((column) => column.trim())
+  const expected = `the header must name ${columns.join(',')}`
+  const damaged = (fault: string, column: string) =>
+    new ServiceError('market_data_damaged', {
+      message: `${name}, row 1: ${fault}; ${expected}`,
+      details: { file: name, row: 1, column },
+    })
+  const missing = columns.find((column) => !found.includes(column))
+  if (missing !== undefined) throw damaged(`column "${missing}" is missing`, missing)
+  const unknown = found.find((column, index) => !columns.includes(column) || found.indexOf(column) !== index)
+  if (unknown !== undefined) throw damaged(`column "${unknown}" is not known or stands there twice`, unknown)
+  return found.map((column) => columns.indexOf(column))
+}
+
+interface BlockContext {
+  readonly name: string
+  readonly columns: readonly string[]
+  /** For each column of the file, the place of its number in a row. */
+  readonly order: readonly number[]
+  readonly check: RowCheck
+  /** The line of the file that was read last. */
+  row: number
+  /** Where a block is parsed before its numbers are copied out, kept from block to block. */
+  scratch: Float64Array
+}
+
+/** Parses whole lines; `bytes` ends with a line end. */
+function parseLines(bytes: Buffer, context: BlockContext): RowBlock {
+  const { columns, check } = context
+  const width = columns.length
+  // No row is shorter than a digit and a separator for each of its columns.
+  const mostNumbers = Math.ceil(bytes.length / 2) + width
+  if (context.scratch.length < mostNumbers) context.scratch = new Float64Array(mostNumbers)
+  const rows = context.scratch
+  let count = 0
+  for (let start = 0; start < bytes.length; ) {
+    const end = bytes.indexOf(NEWLINE, start)
+    const lineEnd = end > start && bytes[end - 1] === CARRIAGE_RETURN ? end - 1 : end
+    context.row++
+    if (lineEnd > start) {
+      parseLine(bytes, start, lineEnd, rows, count * width, context)
+      const fault = check(rows, count * width)
+      if (fault !== undefined) {
+        const value = String(rows[count * width + columns.indexOf(fault.column)])
+        throw damagedCell(context, fault.column, value, fault.fault)
+      }
+      count++
+    }
+    start = end + 1
+  }
+  return { rows: rows.slice(0, count * width), count }
+}
+
+function parseLine(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  rows: Float64Array,
+  offset: number,
+  context: BlockContext,
+): void {
+  const { columns, order } = context
+  let cellStart = start
+  let cell = 0
+  for (let at = start; at <= end; at++) {
+    if (at < end && bytes[at] !== COMMA) continue
+    const place = order[cell]
+    if (place === undefined) {
+      throw damagedCell(context, `number ${cell + 1}`, bytes.toString('utf8', cellStart, at), 'has no header')
+    }
+    const value = parseDecimal(bytes, cellStart, at)
+    if (Number.isNaN(value)) {
+      const text = bytes.toString('utf8', cellStart, at)
+      throw damagedCell(context, columns[place] as string, text, text === '' ? 'is empty' : 'is not a number')
+    }
+    rows[offset + place] = value
+    cellStart = at + 1
+    cell++
+  }
+  const absent = order[cell]
+  if (absent !== undefined) {
+    throw damagedCell(
+      context,
+      columns[absent] as string,
+      '',
+      `is missing: the row has ${cell} of ${columns.length} cells`,
+    )
+  }
+}
+
+const damagedCell = (
+  { name, row }: BlockContext,
+  column: string,
+  text: string,
+  fault: string,
+): ServiceError =>
+  new ServiceError('market_data_damaged', {
+    message: `${name}, row ${row}, column ${column}: "${text.slice(0, 40)}" ${fault}; correct the cell or delete the row`,
+    details: { file: name, row, column },
+  })

@@ -1,0 +1,74 @@
+import { basename } from 'node:path'
+import { EXCHANGES, type Exchange, isExchange } from '../../../contracts/exchanges.ts'
+import { coinSchema, type Market } from '../../../contracts/series.ts'
+import { isTimeframe, type Timeframe } from '../../../contracts/timeframes.ts'
+
+/** What a candle or funding file holds, as its folder and file name say. */
+export interface Recording {
+  readonly path: string
+  /** Path below the folder that was opened, for messages. */
+  readonly name: string
+  readonly market: Market
+  readonly content: Timeframe | 'funding'
+  /** Spot prices stand in for those of the perpetual contract only where it has none. */
+  readonly isSpot: boolean
+}
+
+/** A file that is not used, and why. */
+export interface IgnoredRecording {
+  readonly name: string
+  readonly reason: string
+}
+
+/** Venues that are written otherwise than by their exchange code. */
+const VENUE_NAMES: Readonly<Record<string, Exchange>> = { hyperliquid: 'HL' }
+
+const QUOTE = /(?:USDT|USDC|USD)$/
+
+// [exchange-]SYMBOL[-content[-label]].csv[.gz], with the exchange in lower and the symbol in upper case.
+const FILE_NAME =
+  /^(?:([a-z][a-z0-9]*)-)?([A-Z0-9]+)(?:-([0-9]+[mhdwM]|funding))?(?:-([a-z0-9]+))?\.csv(?:\.gz)?$/
+
+/**
+ * Reads what a file holds from its name and its folder's.
+ *
+ * The exchange is the lower-case word before the symbol, else the first word of the folder (`binance-usdm`,
+ * `hyperliquid`), else `exchange`. The coin is the symbol without USDT, USDC or USD. In a folder `funding` a name
+ * without a timeframe is of funding rates. A folder whose second word is `spot` holds spot prices.
+ *
+ * @example
+ * readRecordingName('/data/binance-usdm/BTCUSDT-1h.csv.gz', 'binance-usdm', 'BTCUSDT-1h.csv.gz')
+ * // { market: { exchange: 'BINANCE', coin: 'BTC' }, content: '1h', isSpot: false, … }
+ */
+export function readRecordingName(
+  path: string,
+  folder: string,
+  name: string,
+  exchange?: Exchange,
+): Recording | IgnoredRecording {
+  const match = FILE_NAME.exec(basename(path))
+  if (match === null) return { name, reason: 'the name is not of the form {SYMBOL}-{timeframe}.csv.gz' }
+  const [, venue, symbol = '', suffix, label] = match
+  if (label === 'mark') return { name, reason: 'mark prices are not traded prices' }
+
+  const content = suffix ?? (folder === 'funding' ? 'funding' : '')
+  if (content !== 'funding' && !isTimeframe(content)) {
+    return { name, reason: `"${content}" is not one of the eleven timeframes, nor funding` }
+  }
+  const [folderVenue = '', market] = folder.split('-')
+  const found = venue === undefined ? (exchangeOf(folderVenue) ?? exchange) : exchangeOf(venue)
+  if (found === undefined) {
+    const place = venue === undefined ? `folder "${folder}"` : `"${venue}"`
+    return { name, reason: `${place} is not an exchange; known are ${EXCHANGES.join(', ')}` }
+  }
+  const coin = symbol.replace(QUOTE, '') || symbol
+  if (!coinSchema.safeParse(coin).success) return { name, reason: `"${coin}" is too long for a coin` }
+  return { path, name, market: { exchange: found, coin }, content, isSpot: market === 'spot' }
+}
+
+export const isIgnored = (file: Recording | IgnoredRecording): file is IgnoredRecording => 'reason' in file
+
+function exchangeOf(venue: string): Exchange | undefined {
+  const code = venue.toUpperCase()
+  return isExchange(code) ? code : VENUE_NAMES[venue.toLowerCase()]
+}

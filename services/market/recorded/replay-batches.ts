@@ -1,0 +1,203 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
+import type { FundingRate } from '../../../contracts/funding.ts'
+import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
+import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { type BarAggregator, createBarAggregator } from '../aggregate-bars.ts'
+import { ROW_NUMBERS } from '../bar-slab.ts'
+import { planSource } from '../plan-source.ts'
+import type { Catalogue, RecordedMarket, SummarisedRecording } from './open-catalogue.ts'
+import { readCandleRows, readFunding } from './read-recording.ts'
+import type { RowBlock } from './read-rows.ts'
+import { createTimeQueue, type TimeQueue } from './time-queue.ts'
+
+export interface ReplayPlan {
+  /** The series to make, each once. */
+  readonly series: readonly Series[]
+  /** The markets whose funding is wanted, each once. */
+  readonly funding: readonly Market[]
+  /** Open time of the first bar wanted of a timeframe. */
+  notBefore(timeframe: Timeframe): number
+  /** The last instant. */
+  readonly to: number
+  /** Hears of each row of a candle file that was read. */
+  onRow(): void
+}
+
+/** A candle file at the row that is next. */
+interface CandleCursor {
+  readonly source: number
+  readonly lengthMs: number
+  /** Rows that open earlier are not wanted. */
+  readonly notBefore: number
+  readonly blocks: AsyncGenerator<RowBlock, void, undefined>
+  block: RowBlock
+  row: number
+}
+
+interface FundingCursor {
+  readonly market: Market
+  readonly funding: readonly FundingRate[]
+  index: number
+}
+
+/** A replay that can begin: its files, and how many rows of them will be read. */
+export interface Replay {
+  readonly rows: number
+  /** The batches in order, some at a time: one turn of an asynchronous loop costs more than one batch. */
+  groups(): AsyncGenerator<readonly Instant[], void, undefined>
+}
+
+/** A batch before it is known as history or live. */
+export type Instant = Omit<BarBatch, 'phase'>
+
+/** Batches made at a time. */
+const GROUP_BATCHES = 256
+
+/**
+ * Merges the files behind some series by the close time of their bars. A file is held a block at a time, so
+ * memory grows with the number of files and not with their length; funding, of a few rows a day, is held whole.
+ *
+ * @throws ServiceError `market_data_missing` for a series the catalogue does not have.
+ */
+export function planReplay(catalogue: Catalogue, plan: ReplayPlan): Replay {
+  const aggregator = createBarAggregator()
+  const files = new Map<SummarisedRecording, { source: number; notBefore: number }>()
+  for (const series of plan.series) {
+    const recording = recordingFor(catalogue, series)
+    const notBefore = plan.notBefore(series.timeframe)
+    const source = aggregator.add({ series, base: recording.content as Timeframe, notBefore })
+    const known = files.get(recording)
+    files.set(recording, { source, notBefore: Math.min(notBefore, known?.notBefore ?? notBefore) })
+  }
+  const rows = [...files.keys()].reduce((sum, { summary }) => sum + summary.rows, 0)
+
+  async function* groups() {
+    const cursors = [...files].map(([recording, { source, notBefore }]): CandleCursor => {
+      const timeframe = recording.content as Timeframe
+      const blocks = readCandleRows(recording, timeframe)
+      const block = { rows: new Float64Array(), count: 0 }
+      return { source, lengthMs: timeframeMs(timeframe), notBefore, blocks, block, row: -1 }
+    })
+    const queue = createTimeQueue<CandleCursor>()
+    const settlements = createTimeQueue<FundingCursor>()
+    try {
+      for (const cursor of cursors) await advance(cursor, queue, plan)
+      await queueFunding(catalogue, plan, settlements)
+      yield* merge(aggregator, queue, settlements, plan)
+    } finally {
+      for (const cursor of cursors) await cursor.blocks.return()
+    }
+  }
+  return { rows, groups }
+}
+
+async function* merge(
+  aggregator: BarAggregator,
+  queue: TimeQueue<CandleCursor>,
+  settlements: TimeQueue<FundingCursor>,
+  plan: ReplayPlan,
+): AsyncGenerator<readonly Instant[], void, undefined> {
+  let group: Instant[] = []
+  for (;;) {
+    const at = Math.min(queue.earliest(), settlements.earliest())
+    if (at === Number.POSITIVE_INFINITY || at > plan.to) break
+    for (let due = aggregator.overdue(at); due !== undefined; due = aggregator.overdue(at)) {
+      group.push({ at: due, bars: aggregator.close(due), funding: [] })
+    }
+    while (queue.earliest() === at) {
+      const cursor = queue.take() as CandleCursor
+      aggregator.push(cursor.source, cursor.block.rows, cursor.row * ROW_NUMBERS)
+      // Waits only where the file's next block has to be read: a wait for every bar would cost more than the bar.
+      if (!stepWithinBlock(cursor, queue, plan)) await advance(cursor, queue, plan)
+    }
+    const bars = aggregator.close(at)
+    const funding = takeFunding(settlements, at)
+    if (bars.length > 0 || funding.length > 0) group.push({ at, bars, funding })
+    if (group.length >= GROUP_BATCHES) {
+      yield group
+      group = []
+    }
+  }
+  yield group
+}
+
+/** Moves to the next wanted row of the block and queues the file under its close; false where there is none. */
+function stepWithinBlock(cursor: CandleCursor, queue: TimeQueue<CandleCursor>, plan: ReplayPlan): boolean {
+  const { block } = cursor
+  for (cursor.row++; cursor.row < block.count; cursor.row++) {
+    const opens = block.rows[cursor.row * ROW_NUMBERS] as number
+    const closes = opens + cursor.lengthMs
+    if (closes > plan.to) return true
+    plan.onRow()
+    if (opens < cursor.notBefore) continue
+    queue.put(closes, cursor)
+    return true
+  }
+  return false
+}
+
+async function advance(
+  cursor: CandleCursor,
+  queue: TimeQueue<CandleCursor>,
+  plan: ReplayPlan,
+): Promise<void> {
+  while (!stepWithinBlock(cursor, queue, plan)) {
+    const next = await cursor.blocks.next()
+    if (next.done) return
+    cursor.block = next.value
+    cursor.row = -1
+  }
+}
+
+async function queueFunding(
+  catalogue: Catalogue,
+  plan: ReplayPlan,
+  settlements: TimeQueue<FundingCursor>,
+): Promise<void> {
+  const from = Math.min(...plan.series.map(({ timeframe }) => plan.notBefore(timeframe)))
+  for (const { exchange, coin } of plan.funding) {
+    const market = { exchange, coin }
+    const recording = catalogue.markets.get(marketName(market))?.funding
+    if (recording === undefined) continue
+    const all = await readFunding(recording)
+    const funding = from === Number.POSITIVE_INFINITY ? all : all.filter(({ time }) => time >= from)
+    const [first] = funding
+    if (first !== undefined) settlements.put(first.time, { market, funding, index: 0 })
+  }
+}
+
+function takeFunding(settlements: TimeQueue<FundingCursor>, at: number): FundingUpdate[] {
+  const updates: FundingUpdate[] = []
+  while (settlements.earliest() === at) {
+    const cursor = settlements.take() as FundingCursor
+    updates.push({ market: cursor.market, funding: cursor.funding[cursor.index] as FundingRate })
+    cursor.index++
+    const next = cursor.funding[cursor.index]
+    if (next !== undefined) settlements.put(next.time, cursor)
+  }
+  // The order in which equal times leave the queue is its own affair; batches are the same each time.
+  return updates.toSorted((a, b) => (marketName(a.market) < marketName(b.market) ? -1 : 1))
+}
+
+function recordingFor(catalogue: Catalogue, series: Series): SummarisedRecording {
+  const market: RecordedMarket | undefined = catalogue.markets.get(marketName(series))
+  const native = market === undefined ? undefined : planSource(series.timeframe, market.listing.native)
+  const recording = market?.candles.find(({ content }) => content === native?.timeframe)
+  if (
+    market !== undefined &&
+    recording !== undefined &&
+    market.listing.timeframes.includes(series.timeframe)
+  ) {
+    return recording
+  }
+  const known = market?.listing.timeframes.join(', ') ?? ''
+  const hint =
+    known === ''
+      ? `recorded are ${[...catalogue.markets.keys()].join(', ')}`
+      : `${marketName(series)} has ${known}`
+  throw new ServiceError('market_data_missing', {
+    message: `there are no recorded bars for ${seriesName(series)}; ${hint}`,
+    details: { series: seriesName(series) },
+  })
+}

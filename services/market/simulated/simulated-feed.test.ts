@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest'
+import type { BarBatch } from '../../../contracts/feed.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
+import { HOUR_MS, MINUTE_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { BatchesRequest } from '../feed.ts'
+import { createSimulatedFeed } from './simulated-feed.ts'
+
+const NOW = Date.UTC(2026, 5, 15, 13, 37, 20)
+
+const sim = (coin: string, timeframe: Timeframe): Series => ({ exchange: 'SIM', coin, timeframe })
+
+/**
+ * Reads a feed until market time passes `until`. Its clock stands still while batches are taken and moves when
+ * the feed sleeps: to the instant it waits for, or to the next entry of `wakes` where it oversleeps.
+ */
+async function collect(
+  request: Omit<BatchesRequest, 'signal'>,
+  { now = NOW, until = NOW, wakes = [] as number[], historyBars = 20 } = {},
+): Promise<BarBatch[]> {
+  const controller = new AbortController()
+  let clock = now
+  const feed = createSimulatedFeed({
+    seed: 'seed',
+    historyBars,
+    now: () => clock,
+    sleepUntil: (marketTime) => {
+      clock = wakes.shift() ?? marketTime
+      if (clock > until) controller.abort()
+      return Promise.resolve()
+    },
+  })
+  const batches: BarBatch[] = []
+  for await (const batch of feed.batches({ ...request, signal: controller.signal })) batches.push(batch)
+  return batches
+}
+
+const isSeam = ({ phase, bars, funding }: BarBatch): boolean =>
+  phase === 'live' && bars.length === 0 && funding.length === 0
+
+/** The live batches that tell something. */
+const live = (batches: readonly BarBatch[]): BarBatch[] =>
+  batches.filter((batch) => batch.phase === 'live' && !isSeam(batch))
+
+const barsOf = (batches: readonly BarBatch[], name: string) =>
+  batches.flatMap(({ bars }) =>
+    bars.filter(({ series }) => seriesName(series) === name).map(({ candle }) => candle),
+  )
+
+describe('createSimulatedFeed', () => {
+  it('lists its coins with all eleven timeframes', async () => {
+    const feed = createSimulatedFeed({
+      seed: 'seed',
+      coins: ['ETH', 'BTC'],
+      now: () => NOW,
+      sleepUntil: () => Promise.resolve(),
+    })
+    const listings = await feed.listings()
+    expect(listings.map(({ exchange, coin }) => `${exchange}.${coin}`)).toEqual(['SIM.BTC', 'SIM.ETH'])
+    expect(listings[0]?.timeframes).toEqual(TIMEFRAMES)
+    expect(feed.clock()).toBe(NOW)
+    expect(feed.progress()).toBeUndefined()
+  })
+
+  it('has a past of six hundred bars of each timeframe, ending at the newest closed bar', async () => {
+    const batches = await collect(
+      { series: TIMEFRAMES.map((timeframe) => sim('BTC', timeframe)) },
+      { historyBars: 600 },
+    )
+    expect(live(batches)).toEqual([])
+    for (const timeframe of TIMEFRAMES) {
+      const bars = barsOf(batches, `SIM.BTC.${timeframe}`)
+      const lengthMs = timeframeMs(timeframe)
+      const newest = Math.floor(NOW / lengthMs) * lengthMs - lengthMs
+      expect(bars).toHaveLength(600)
+      expect(bars.map(({ openTime }) => openTime)).toEqual(
+        Array.from({ length: 600 }, (_, index) => newest - (599 - index) * lengthMs),
+      )
+    }
+  })
+
+  it('makes longer bars of the shorter ones to the last bit', async () => {
+    const batches = await collect(
+      { series: [sim('ETH', '1m'), sim('ETH', '1h'), sim('ETH', '4h')] },
+      { historyBars: 300 },
+    )
+    const minutes = new Map(barsOf(batches, 'SIM.ETH.1m').map((bar) => [bar.openTime, bar]))
+    const hours = barsOf(batches, 'SIM.ETH.1h')
+    const whole = hours.filter(({ openTime }) => minutes.has(openTime))
+    expect(whole.length).toBeGreaterThan(3)
+    for (const hour of whole) {
+      const parts = Array.from({ length: 60 }, (_, index) => minutes.get(hour.openTime + index * MINUTE_MS))
+      expect(Math.max(...parts.map((part) => part?.high ?? Number.NaN))).toBe(hour.high)
+      expect(parts.reduce((sum, part) => sum + (part?.volume ?? Number.NaN), 0)).toBe(hour.volume)
+    }
+    const [last] = barsOf(batches, 'SIM.ETH.4h').slice(-1)
+    const parts = hours.filter(
+      ({ openTime }) => Math.floor(openTime / (4 * HOUR_MS)) * 4 * HOUR_MS === last?.openTime,
+    )
+    expect(parts.map(({ low }) => low).toSorted((a, b) => a - b)[0]).toBe(last?.low)
+    expect(parts.reduce((sum, { volume }) => sum + volume, 0)).toBe(last?.volume)
+  })
+
+  it('goes from history to live without a gap', async () => {
+    const batches = await collect(
+      { series: [sim('BTC', '1m'), sim('BTC', '5m')] },
+      { until: NOW + 30 * MINUTE_MS },
+    )
+    const opens = barsOf(batches, 'SIM.BTC.1m').map(({ openTime }) => openTime)
+    expect(opens).toEqual(Array.from({ length: 50 }, (_, index) => (opens[0] ?? 0) + index * MINUTE_MS))
+    expect(live(batches)).toHaveLength(30)
+    expect(live(batches)[0]?.at).toBe(Math.ceil(NOW / MINUTE_MS) * MINUTE_MS)
+    expect(barsOf(live(batches), 'SIM.BTC.5m')).toHaveLength(6)
+  })
+
+  it('delivers what came due while it slept, in order, none left out', async () => {
+    const request = { series: [sim('BTC', '1m'), sim('SOL', '15m'), sim('BTC', '1h')] }
+    const until = NOW + 5 * HOUR_MS
+    const slept = await collect(request, { until, wakes: [NOW + 30_000, NOW + 4 * HOUR_MS] })
+    expect(slept).toEqual(await collect(request, { until }))
+    expect(slept.map(({ at }) => at)).toEqual(slept.map(({ at }) => at).toSorted((a, b) => a - b))
+  })
+
+  it('waits again where it is woken too early', async () => {
+    const early = [NOW + 1, NOW + 2, NOW + 3]
+    const batches = await collect({ series: [sim('BTC', '1m')] }, { until: NOW + MINUTE_MS, wakes: early })
+    expect(live(batches)).toHaveLength(1)
+  })
+
+  it('says at once that history has ended, before it waits for the next bar', async () => {
+    const batches = await collect({ series: [sim('BTC', '1h')] }, { until: NOW + 2 * HOUR_MS })
+    const seam = batches.findIndex(isSeam)
+    expect(batches[seam]?.at).toBe(NOW)
+    expect(batches.slice(0, seam).every(({ phase }) => phase === 'history')).toBe(true)
+    expect(batches.slice(seam + 1).every((batch) => batch.phase === 'live' && !isSeam(batch))).toBe(true)
+  })
+
+  it('goes on behind an instant as if it had never stopped', async () => {
+    const request = { series: [sim('XRP', '1m'), sim('XRP', '30m'), sim('XRP', '1h'), sim('XRP', '1d')] }
+    const stopped = NOW + 40 * MINUTE_MS
+    const until = NOW + 3 * HOUR_MS
+    const whole = live(await collect(request, { until }))
+    const resumed = await collect({ ...request, liveFrom: stopped }, { now: NOW + 2 * HOUR_MS, until })
+    expect(live(resumed)).toEqual(whole.filter(({ at }) => at > stopped))
+  })
+
+  it('orders the bars of an instant by timeframe, then by name, and brings funding at its time', async () => {
+    const midnight = Math.ceil(NOW / (24 * HOUR_MS)) * 24 * HOUR_MS
+    const request = {
+      series: [sim('SOL', '1d'), sim('BTC', '1d'), sim('SOL', '1m'), sim('BTC', '1m')],
+      funding: [{ exchange: 'SIM', coin: 'LINK' } as const],
+    }
+    const batches = await collect(request, { now: midnight - 1, until: midnight, historyBars: 3 })
+    const last = batches.at(-1)
+    expect(last?.bars.map(({ series }) => seriesName(series))).toEqual([
+      'SIM.BTC.1m',
+      'SIM.SOL.1m',
+      'SIM.BTC.1d',
+      'SIM.SOL.1d',
+    ])
+    expect(
+      last?.funding.map(({ market, funding }) => [market.coin, funding.intervalHours, funding.time]),
+    ).toEqual([
+      ['BTC', 8, midnight],
+      ['LINK', 1, midnight],
+      ['SOL', 8, midnight],
+    ])
+  })
+
+  it('tells of full hours only, where no shorter bars are wanted', async () => {
+    const batches = await collect({ series: [sim('BTC', '2h')] }, { until: NOW + 6 * HOUR_MS })
+    expect(live(batches).every(({ at }) => at % HOUR_MS === 0)).toBe(true)
+    expect(barsOf(live(batches), 'SIM.BTC.2h')).toHaveLength(3)
+  })
+
+  it('refuses a series of a real exchange', async () => {
+    const request = { series: [{ exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const] }
+    await expect(collect(request)).rejects.toMatchObject({ code: 'market_data_missing' })
+  })
+})

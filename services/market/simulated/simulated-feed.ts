@@ -1,0 +1,189 @@
+import { setImmediate } from 'node:timers/promises'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
+import { type Coin, type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
+import {
+  barOpenAt,
+  HOUR_MS,
+  MINUTE_MS,
+  TIMEFRAMES,
+  type Timeframe,
+  timeframeMs,
+} from '../../../contracts/timeframes.ts'
+import { type BarAggregator, createBarAggregator } from '../aggregate-bars.ts'
+import { ROW_NUMBERS } from '../bar-slab.ts'
+import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
+import { planSource } from '../plan-source.ts'
+import { createSimulatedBars, type SimulatedBars } from './simulated-bars.ts'
+import { DEFAULT_SIMULATED_COINS } from './simulated-coins.ts'
+
+export interface SimulatedFeedOptions {
+  /** Another seed is another market. */
+  readonly seed: string
+  /** The coins that are listed. Bars can be had of any coin. */
+  readonly coins?: readonly Coin[]
+  /** Market time, Unix milliseconds. */
+  readonly now: () => number
+  /** Ends once market time has reached an instant, or at once when the signal is aborted; does not reject. */
+  readonly sleepUntil: (marketTime: number, signal: AbortSignal) => Promise<void>
+  /** Bars of each series that come as history. */
+  readonly historyBars?: number
+}
+
+/** A verdict needs 500 bars; some more let slow averages settle. */
+const HISTORY_BARS = 600
+
+/** Batches of history between two turns of the event loop, which has others to serve meanwhile. */
+const BATCHES_PER_TURN = 512
+
+/** Hours from 1h bars; whatever is shorter from 1m bars. */
+const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
+
+/**
+ * A market that is made up: the exchange `SIM`, so that no verdict on it can pass for a real one. Its bars are a
+ * pure function of seed, coin and time; therefore it has a past, and goes on after a stop without a gap.
+ *
+ * Bars that came due while the process slept are delivered in order, none is left out.
+ *
+ * @throws ServiceError from `batches`: `market_data_missing` for a series of another exchange.
+ * @example
+ * const feed = createSimulatedFeed({ seed: 'a', now: Date.now, sleepUntil })
+ * for await (const batch of feed.batches({ series, signal })) engine.take(batch)
+ */
+export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
+  const { seed, coins = DEFAULT_SIMULATED_COINS, now, sleepUntil, historyBars = HISTORY_BARS } = options
+
+  async function* batches(request: BatchesRequest): AsyncGenerator<BarBatch, void, undefined> {
+    const { signal, liveFrom = now() } = request
+    const market = openMarket(seed, request, (timeframe) =>
+      Math.max(0, barOpenAt(timeframe, liveFrom) - historyBars * timeframeMs(timeframe)),
+    )
+    let at = market.begins
+    let sinceTurn = 0
+    let isHistoryTold = false
+    while (!signal.aborted) {
+      const next = market.instantAfter(at)
+      if (next > liveFrom && !isHistoryTold) {
+        isHistoryTold = true
+        yield { at: liveFrom, phase: 'live', bars: [], funding: [] }
+      }
+      if (next > now()) {
+        await sleepUntil(next, signal)
+        continue
+      }
+      at = next
+      const { bars, funding } = market.advanceTo(at)
+      if (bars.length > 0 || funding.length > 0) {
+        yield { at, phase: at > liveFrom ? 'live' : 'history', bars, funding }
+      }
+      if (++sinceTurn % BATCHES_PER_TURN === 0) await setImmediate()
+    }
+  }
+
+  return {
+    kind: 'simulated',
+    clock: now,
+    listings: () => Promise.resolve(coins.toSorted().map(listingOf)),
+    batches,
+    progress: () => undefined,
+  }
+}
+
+const listingOf = (coin: Coin): MarketListing => ({
+  exchange: 'SIM',
+  coin,
+  native: NATIVE,
+  timeframes: TIMEFRAMES,
+  hasFunding: true,
+})
+
+/** The bars of one coin and where they go. */
+interface CoinSources {
+  readonly bars: SimulatedBars
+  minutes?: number
+  hours?: number
+}
+
+interface SimulatedMarket {
+  /** Nothing is to be told before this instant. */
+  readonly begins: number
+  /** The instant after another at which bars close. */
+  instantAfter(at: number): number
+  /** What became known at an instant; every instant is visited once, in order. */
+  advanceTo(at: number): Pick<BarBatch, 'bars' | 'funding'>
+}
+
+function openMarket(
+  seed: string,
+  { series, funding = [] }: BatchesRequest,
+  notBefore: (timeframe: Timeframe) => number,
+): SimulatedMarket {
+  const aggregator = createBarAggregator()
+  const coins = new Map<Coin, CoinSources>()
+  let minutesBegin = Number.POSITIVE_INFINITY
+  let hoursBegin = Number.POSITIVE_INFINITY
+  const sourcesOf = (market: Market): CoinSources => {
+    if (market.exchange !== 'SIM') throw notSimulated(market)
+    const known = coins.get(market.coin)
+    const sources = known ?? { bars: createSimulatedBars(seed, market.coin) }
+    coins.set(market.coin, sources)
+    return sources
+  }
+  for (const one of new Map(series.map((each): [string, Series] => [seriesName(each), each])).values()) {
+    const sources = sourcesOf(one)
+    const base = planSource(one.timeframe, NATIVE)?.timeframe ?? '1m'
+    const begins = notBefore(one.timeframe)
+    const source = aggregator.add({ series: one, base, notBefore: begins })
+    if (base === '1m') {
+      sources.minutes = source
+      minutesBegin = Math.min(minutesBegin, begins)
+    } else {
+      sources.hours = source
+      hoursBegin = Math.min(hoursBegin, begins)
+    }
+  }
+  for (const market of funding) sourcesOf(market)
+  // Funding alone has the past that hourly bars would have.
+  if (hoursBegin === Number.POSITIVE_INFINITY && minutesBegin === Number.POSITIVE_INFINITY)
+    hoursBegin = notBefore('1h')
+  const byName = [...coins].toSorted(([a], [b]) => (a < b ? -1 : 1))
+
+  return {
+    begins: Math.min(minutesBegin, hoursBegin),
+    instantAfter: (at) =>
+      at >= minutesBegin ? at + MINUTE_MS : Math.min(at + HOUR_MS, minutesBegin + MINUTE_MS),
+    advanceTo(at) {
+      for (const [, sources] of byName) pushClosing(aggregator, sources, at, minutesBegin)
+      return {
+        bars: aggregator.close(at),
+        funding: at % HOUR_MS === 0 ? settledAt(byName, at / HOUR_MS) : [],
+      }
+    },
+  }
+}
+
+function pushClosing(
+  aggregator: BarAggregator,
+  { bars, minutes, hours }: CoinSources,
+  at: number,
+  minutesBegin: number,
+): void {
+  const hour = Math.ceil(at / HOUR_MS) - 1
+  if (minutes !== undefined && at > minutesBegin) {
+    const minute = (at - MINUTE_MS - hour * HOUR_MS) / MINUTE_MS
+    aggregator.push(minutes, bars.minutes(hour), minute * ROW_NUMBERS)
+  }
+  if (hours !== undefined && at % HOUR_MS === 0) aggregator.push(hours, bars.hour(hour), 0)
+}
+
+const settledAt = (coins: readonly (readonly [Coin, CoinSources])[], hour: number): FundingUpdate[] =>
+  coins.flatMap(([coin, { bars }]) => {
+    const funding = bars.funding(hour)
+    return funding === undefined ? [] : [{ market: { exchange: 'SIM', coin }, funding }]
+  })
+
+const notSimulated = (market: Market): ServiceError =>
+  new ServiceError('market_data_missing', {
+    message: `${marketName(market)} is not in the simulated market, whose exchange is SIM; ask for SIM.${market.coin}`,
+    details: { market: marketName(market) },
+  })

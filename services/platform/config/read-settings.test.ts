@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { readSettings } from './read-settings.ts'
+import { SETTINGS } from './settings.ts'
+
+function refusal(args: readonly string[], environment: NodeJS.ProcessEnv = {}): string {
+  try {
+    readSettings(args, environment)
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'config_invalid') return error.message
+    throw error
+  }
+  throw new Error('expected a refusal')
+}
+
+describe('settings', () => {
+  test('all have a default, so that nothing needs to be set', () => {
+    expect(readSettings([], {})).toMatchObject({
+      HOST: '127.0.0.1',
+      PORT: 8402,
+      MARKET: 'simulated',
+      DATA_DIR: './data',
+      ROLES: ['api', 'engine', 'projector'],
+      COINS: undefined,
+      EXIT_AT_END: false,
+    })
+  })
+
+  test('come from the environment, and flags win', () => {
+    const environment = { PORT: '9000', COINS: 'BTC, ETH', TIMEFRAMES: 'all', MARKET_DATA: '' }
+    const settings = readSettings(['--port', '9001', '--exit-at-end'], environment)
+    expect(settings).toMatchObject({
+      PORT: 9001,
+      COINS: ['BTC', 'ETH'],
+      TIMEFRAMES: undefined,
+      EXIT_AT_END: true,
+    })
+    expect(settings.MARKET_DATA).toBeUndefined()
+  })
+
+  test('instants are UTC milliseconds', () => {
+    const settings = readSettings(['--from', '2024-01-01', '--to', '2024-01-01T06:00:00+02:00'], {})
+    expect([settings.MARKET_FROM, settings.MARKET_TO]).toEqual([
+      Date.UTC(2024, 0, 1),
+      Date.UTC(2024, 0, 1, 4),
+    ])
+  })
+
+  test.each([
+    [['--port', '70000'], '--port is "70000"'],
+    [['--port', 'http'], '--port is "http"'],
+    [['--market', 'live'], '--market is "live"'],
+    [['--timeframes', '1h,7m'], '--timeframes is "1h,7m"'],
+    [['--coins', 'btc'], '--coins is "btc"'],
+    [['--coins', ''], '--coins is ""'],
+    [['--exchanges', 'NASDAQ'], '--exchanges is "NASDAQ"'],
+    [['--speed', '0'], '--speed is "0"'],
+    [['--from', 'yesterday'], '--from is "yesterday"'],
+    [['--roles', 'api,cook'], '--roles is "api,cook"'],
+    [['--nats-url', 'localhost:4222'], '--nats-url is (not shown)'],
+    [['--market', 'recorded'], 'MARKET_DATA (--data) names no folder'],
+    [['--from', '2024-02-01', '--to', '2024-01-01'], 'is not before'],
+    [['--roles', 'api'], 'Set EVENTSTORE_URL'],
+    [['--verbose'], "Unknown option '--verbose'"],
+    [['--port'], '--port'],
+    [['start'], 'start'],
+  ])('%j is refused with the name, the value and an example', (args, words) => {
+    const message = refusal(args)
+    expect(message).toContain(words)
+    expect(message).toMatch(/For example: |Flags: |Set EVENTSTORE_URL/)
+  })
+
+  test('a refused variable is named as the variable it is', () => {
+    expect(refusal([], { PORT: 'x' })).toContain('PORT is "x"')
+  })
+
+  test('no secret is shown, whatever is wrong with it', () => {
+    const environment = {
+      OPERATOR_TOKEN: 'hunter2',
+      SEALING_KEY: 'hunter2',
+      REDIS_URL: 'http://me:hunter2@host',
+    }
+    for (const [name, value] of Object.entries(environment)) {
+      const message = refusal([], { [name]: value })
+      expect(message).toContain(name)
+      expect(message).not.toContain('hunter2')
+    }
+  })
+
+  test('flags are unique', () => {
+    const flags = Object.values(SETTINGS).map((definition) => definition.flag)
+    expect(new Set(flags).size).toBe(flags.length)
+  })
+})

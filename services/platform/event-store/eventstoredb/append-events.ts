@@ -1,0 +1,169 @@
+import type { AppendResult as ServerAnswer } from '@eventstore/db-client'
+import { isServiceError, ServiceError } from '../../../../contracts/errors.ts'
+import type { Revision } from '../../../../contracts/event.ts'
+import { type AppendRefusal, idempotencyConflict, revisionConflict } from '../decide-append.ts'
+import type { EncodedAppend } from '../encode-append.ts'
+import type { AppendResult, ExpectedRevision } from '../event-store.ts'
+import { appendFailure, describeClientError, isClientError } from './client-error.ts'
+import { type ReadContext, readStoredStream } from './read-events.ts'
+import { proposeEvent, type StoredEvent, toPosition } from './recorded-event.ts'
+import { withTimeout } from './with-timeout.ts'
+
+export interface AppendContext extends ReadContext {
+  /** A new UUID at each call. */
+  readonly newId: () => string
+}
+
+/**
+ * One try to append.
+ *
+ * The server knows a repeated append by its event ids and answers it as if it had just been written: it
+ * neither tells the two apart nor compares the content. So where the expectation names one place in the
+ * stream (`no-stream`, a revision), the server gets new ids at each try and refuses a repeat as a wrong
+ * revision; what is at that place is then read back and compared, by the service's own ids. A first append
+ * costs no read that way. For `any` and `stream-exists` the server's memory of recent ids is the only help
+ * there is; they go out under their own ids, and the first event is read back to see whose attempt it holds.
+ */
+export async function appendEvents(context: AppendContext, append: EncodedAppend): Promise<AppendResult> {
+  const attempt = context.newId()
+  const firstRevision = namedPlace(append.expected)
+  let answer: ServerAnswer
+  try {
+    answer = await sendAppend(context, append, attempt, firstRevision === undefined)
+  } catch (error) {
+    if (!isClientError(error, 'wrong-expected-version')) throw error
+    const head = actualHead(error)
+    if (firstRevision !== undefined) return compareStored(context, append, firstRevision, head)
+    // `any` cannot be wrong about the stream: some of the ids were appended before, and others not.
+    throw refused(
+      head === -1 ? revisionConflict(append, head) : idempotencyConflict(append.events[0], append.stream),
+    )
+  }
+  const revision = Number(answer.nextExpectedRevision)
+  if (firstRevision !== undefined && answer.position !== undefined) {
+    return { revision, position: toPosition(answer.position), replayed: false }
+  }
+  return recognise(context, append, attempt, revision)
+}
+
+/** Revision that the first event gets if this expectation is met, where it names one. */
+function namedPlace(expected: ExpectedRevision): Revision | undefined {
+  if (expected === 'no-stream') return 0
+  return typeof expected === 'number' ? expected + 1 : undefined
+}
+
+async function sendAppend(
+  { client, answerTimeoutMs, newId }: AppendContext,
+  { stream, events, expected }: EncodedAppend,
+  attempt: string,
+  keepIds: boolean,
+): Promise<ServerAnswer> {
+  const proposed = events.map((event) => proposeEvent(event, keepIds ? event.id : newId(), attempt))
+  const sending = client.appendToStream(stream, proposed, {
+    expectedRevision: toServerExpectation(expected),
+    deadline: answerTimeoutMs,
+  })
+  try {
+    // The client's own deadline does not cover all the ways in which an answer can stay away.
+    return await withTimeout(sending, answerTimeoutMs, () => noAnswer(stream, answerTimeoutMs))
+  } catch (error) {
+    if (error instanceof ServiceError || isClientError(error, 'wrong-expected-version')) throw error
+    throw appendFailure(error, stream)
+  }
+}
+
+function toServerExpectation(expected: ExpectedRevision): 'any' | 'no_stream' | 'stream_exists' | bigint {
+  switch (expected) {
+    case 'any':
+      return 'any'
+    case 'no-stream':
+      return 'no_stream'
+    case 'stream-exists':
+      return 'stream_exists'
+    default:
+      return BigInt(expected)
+  }
+}
+
+const noAnswer = (stream: string, answerTimeoutMs: number): ServiceError =>
+  new ServiceError('append_unknown', {
+    message: `append to ${stream}: EventStoreDB did not answer within ${answerTimeoutMs} ms`,
+  })
+
+/** The newest revision that a wrong-expected-version error reports, -1 for a missing stream. */
+function actualHead(error: unknown): Revision {
+  const actual = error instanceof Error && 'actualVersion' in error ? error.actualVersion : undefined
+  if (typeof actual === 'bigint') return Number(actual)
+  if (actual === 'no_stream') return -1
+  throw new ServiceError('internal_error', {
+    message: `EventStoreDB reported the stream to be at ${String(actual)} (${describeClientError(error).message})`,
+    cause: error,
+  })
+}
+
+/** Decides a refused append by what is in its place: the same append, part of it, or something else. */
+async function compareStored(
+  context: AppendContext,
+  append: EncodedAppend,
+  firstRevision: Revision,
+  head: Revision,
+): Promise<AppendResult> {
+  const stored =
+    head < firstRevision ? [] : await readPlace(context, append, firstRevision, append.events.length)
+  const ids = new Set(stored.map(({ event }) => event.id))
+  const repeated = append.events.find((event) => ids.has(event.id))
+  if (repeated === undefined) throw refused(revisionConflict(append, head))
+  return replayOf(append, stored)
+}
+
+/** Finds out whether an answered append was written by this attempt, or was in the log already. */
+async function recognise(
+  context: AppendContext,
+  append: EncodedAppend,
+  attempt: string,
+  lastRevision: Revision,
+): Promise<AppendResult> {
+  const count = append.events.length
+  try {
+    const [last] = await readPlace(context, append, lastRevision, 1)
+    if (last?.attempt === attempt) {
+      return { revision: lastRevision, position: last.event.position, replayed: false }
+    }
+    return replayOf(append, await readPlace(context, append, lastRevision - count + 1, count))
+  } catch (error) {
+    if (!isServiceError(error, 'store_unavailable')) throw error
+    throw new ServiceError('append_unknown', {
+      message: `append to ${append.stream}: written, but it could not be read back to see when`,
+      cause: error,
+    })
+  }
+}
+
+function replayOf(append: EncodedAppend, stored: readonly StoredEvent[]): AppendResult {
+  const last = stored.at(-1)
+  const differing = append.events.find((event, index) => {
+    const there = stored[index]?.event
+    return (
+      there?.id !== event.id ||
+      there.type !== event.type ||
+      there.schema !== event.schema ||
+      JSON.stringify(there.data) !== event.data
+    )
+  })
+  if (differing !== undefined || last === undefined)
+    throw refused(idempotencyConflict(differing, append.stream))
+  return { revision: last.event.revision, position: last.event.position, replayed: true }
+}
+
+async function readPlace(
+  context: AppendContext,
+  { stream }: EncodedAppend,
+  from: Revision,
+  limit: number,
+): Promise<StoredEvent[]> {
+  const place: StoredEvent[] = []
+  for await (const stored of readStoredStream(context, stream, { from, limit })) place.push(stored)
+  return place
+}
+
+const refused = (refusal: AppendRefusal): ServiceError => new ServiceError(refusal.code, refusal)

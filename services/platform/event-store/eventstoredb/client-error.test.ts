@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { ServiceError } from '../../../../contracts/errors.ts'
+import { appendFailure, readFailure } from './client-error.ts'
+
+const failure = (message: string, properties: object = {}): Error =>
+  Object.assign(new Error(message), properties)
+
+test.each([
+  [
+    'a refused connection, as a raw gRPC error',
+    failure('14 UNAVAILABLE: No connection established. Last error: connect ECONNREFUSED', { code: 14 }),
+    'store_unavailable',
+  ],
+  [
+    'a channel that was closed first',
+    failure('14 UNAVAILABLE: Channel closed before call started', { code: 14, type: 'unavailable' }),
+    'store_unavailable',
+  ],
+  [
+    'busy, of unknown type',
+    failure('2 UNKNOWN: Server Is Busy', { code: 2, type: 'unknown' }),
+    'store_unavailable',
+  ],
+  [
+    'too busy',
+    failure('14 UNAVAILABLE: Server Is Too Busy', { code: 14, type: 'unavailable' }),
+    'store_unavailable',
+  ],
+  [
+    'not ready',
+    failure('14 UNAVAILABLE: Server Is Not Ready', { code: 14, type: 'unavailable' }),
+    'store_unavailable',
+  ],
+  ['another leader', failure('leader', { code: 5, type: 'not-leader' }), 'store_unavailable'],
+  ['no access', failure('denied', { code: 16, type: 'access-denied' }), 'store_unavailable'],
+  ['no access, as a raw gRPC error', failure('denied', { code: 7 }), 'store_unavailable'],
+  ['another kind of server', failure('12 UNIMPLEMENTED', { code: 12, type: 'unknown' }), 'store_unavailable'],
+  [
+    'a connection that broke',
+    failure('14 UNAVAILABLE: Connection dropped', { code: 14, type: 'unavailable' }),
+    'append_unknown',
+  ],
+  [
+    'a timeout on the server',
+    failure('2 UNKNOWN: Operation timed out', { code: 2, type: 'unknown' }),
+    'append_unknown',
+  ],
+  ['an aborted call', failure('10 ABORTED', { code: 10, type: 'timeout' }), 'append_unknown'],
+  [
+    'a passed deadline',
+    failure('4 DEADLINE_EXCEEDED', { code: 4, type: 'deadline-exceeded' }),
+    'append_unknown',
+  ],
+  ['a cancelled call', failure('1 CANCELLED', { code: 1, type: 'cancelled' }), 'append_unknown'],
+  ['anything else', 'not even an error', 'append_unknown'],
+  ['too large', failure('too large', { type: 'maximum-append-size-exceeded' }), 'append_too_large'],
+  ['a tombstoned stream', failure('deleted', { code: 9, type: 'stream-deleted' }), 'internal_error'],
+])('an append that fails by %s', (_name, error, code) => {
+  const failed = appendFailure(error, 's-1')
+  expect(failed.code).toBe(code)
+  expect(failed.message).toContain('append to s-1: ')
+})
+
+test('a read fails with what the server said, or with what the service itself found', () => {
+  expect(readFailure(failure('14 UNAVAILABLE'), 'reading s-1')).toMatchObject({
+    code: 'store_unavailable',
+    message: 'reading s-1: EventStoreDB answered "14 UNAVAILABLE"',
+  })
+  const own = new ServiceError('event_unreadable')
+  expect(readFailure(own, 'reading s-1')).toBe(own)
+})

@@ -1,0 +1,45 @@
+import type { RecordedEvent } from '../../../../contracts/event.ts'
+import { comparePositions, type Position, START } from '../../../../contracts/position.ts'
+import { isStreamName } from '../../../../contracts/streams.ts'
+import type { EventFilter, EventStore, SubscriptionItem } from '../event-store.ts'
+
+/**
+ * A store that shows only the streams of one prefix and what came after one position, so that tests which
+ * need an empty log can share a server. Imported by tests only.
+ */
+export function confineStore(store: EventStore, prefix: string, base: Position): EventStore {
+  const within = (stream: string): string => (isStreamName(stream) ? prefix + stream : stream)
+  const strip = (event: RecordedEvent): RecordedEvent => ({
+    ...event,
+    stream: event.stream.slice(prefix.length),
+  })
+  const confine = ({ streamPrefixes = [''], ...filter }: EventFilter = {}): EventFilter => ({
+    ...filter,
+    streamPrefixes: streamPrefixes.map((streamPrefix) => prefix + streamPrefix),
+  })
+  const stripItem = (item: SubscriptionItem): SubscriptionItem =>
+    item.kind === 'event' ? { kind: 'event', event: strip(item.event) } : item
+  const fromBase = (after: Position): Position => (after === START ? base : after)
+
+  return {
+    append: (stream, events, options) => store.append(within(stream), events, options),
+    async *read(stream, options) {
+      for await (const event of store.read(within(stream), options)) yield strip(event)
+    },
+    async *readAll({ after = START, filter, ...options } = {}) {
+      const all = store.readAll({ ...options, after: fromBase(after), filter: confine(filter) })
+      for await (const event of all) yield strip(event)
+    },
+    async *subscribe({ after, filter, signal }) {
+      const start = after === 'end' ? after : fromBase(after)
+      for await (const item of store.subscribe({ after: start, filter: confine(filter), signal }))
+        yield stripItem(item)
+    },
+    async head() {
+      const head = await store.head()
+      return comparePositions(head, base) <= 0 ? START : head
+    },
+    health: () => store.health(),
+    close: () => store.close(),
+  }
+}

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto'
+import { ServiceError } from '../../../../contracts/errors.ts'
+import { LIMITS } from '../../../../contracts/limits.ts'
+import { encodeAppend } from '../encode-append.ts'
+import type { AppendResult, EventStore } from '../event-store.ts'
+import { appendEvents } from './append-events.ts'
+import { createEventStoreDbClient } from './eventstoredb-client.ts'
+import { type FollowContext, followAll } from './follow-all.ts'
+import { readHead, readStoredStream, readWholeLog } from './read-events.ts'
+
+export interface EventStoreDbOptions {
+  /** `esdb://name:password@host:2113?tls=true`. It is never printed. */
+  readonly connectionString: string
+  /** How long an append, or the next part of a read, may stay without an answer. */
+  readonly answerTimeoutMs?: number
+  /** A new UUID at each call. */
+  readonly newId?: () => string
+  /** From 0 up to, but not including, 1: the jitter of waits. */
+  readonly random?: () => number
+  /** Resolves after the time, or as soon as the signal is aborted. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
+  /** Told of each break of a subscription, which then resumes by itself. */
+  readonly onSubscriptionBreak?: (error: ServiceError, resumeInMs: number) => void
+}
+
+/**
+ * The log in EventStoreDB (23.10 or later, which say when a subscription has caught up).
+ *
+ * Each store has a client and a connection of its own; several in one process do not disturb each other.
+ * The connection is made by the first call and again by the next call after it broke, so opening a store
+ * whose server is away succeeds, and `health()` says so. What the server cannot promise, this store does not
+ * either: with an expectation of `any` or `stream-exists` a repeat is recognised only while the server
+ * remembers the ids, and the same id at another place of the log is not noticed.
+ *
+ * @throws ServiceError `config_invalid` for a connection string that cannot be used.
+ * @example const store = openEventStoreDbStore({ connectionString: 'esdb://127.0.0.1:2113?tls=false' })
+ */
+export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore {
+  const client = createEventStoreDbClient(options.connectionString)
+  const context: FollowContext & { readonly newId: () => string } = {
+    client,
+    answerTimeoutMs: options.answerTimeoutMs ?? LIMITS.appendTimeoutMs,
+    newId: options.newId ?? randomUUID,
+    random: options.random ?? Math.random,
+    sleep: options.sleep ?? sleep,
+    onSubscriptionBreak: options.onSubscriptionBreak ?? (() => undefined),
+  }
+  const closing = new AbortController()
+  const appending = new Set<Promise<AppendResult>>()
+  let disposal: Promise<void> | undefined
+
+  const requireOpen = (): void => {
+    if (closing.signal.aborted)
+      throw new ServiceError('store_unavailable', { message: 'the store is closed' })
+  }
+  const requireRoom = (): void => {
+    if (appending.size < LIMITS.appendQueue) return
+    throw new ServiceError('store_unavailable', {
+      message: `${appending.size} appends wait for EventStoreDB; the limit is ${LIMITS.appendQueue}`,
+    })
+  }
+
+  return {
+    async append(stream, events, { expected }) {
+      const append = encodeAppend(stream, events, expected)
+      requireOpen()
+      requireRoom()
+      const work = appendEvents(context, append)
+      appending.add(work)
+      try {
+        return await work
+      } finally {
+        appending.delete(work)
+      }
+    },
+    async *read(stream, readOptions) {
+      requireOpen()
+      for await (const { event } of readStoredStream(context, stream, readOptions)) yield event
+    },
+    async *readAll(readOptions) {
+      requireOpen()
+      yield* readWholeLog(context, readOptions)
+    },
+    subscribe(subscribeOptions) {
+      requireOpen()
+      const signal = AbortSignal.any([subscribeOptions.signal, closing.signal])
+      return followAll(context, { ...subscribeOptions, signal })
+    },
+    async head() {
+      requireOpen()
+      return readHead(context)
+    },
+    async health() {
+      const adapter = 'eventstoredb'
+      if (closing.signal.aborted) return { ok: false, adapter, detail: 'closed' }
+      return readHead(context).then(
+        (head) => ({ ok: true, adapter, detail: `at ${head}` }),
+        (error: unknown) => ({
+          ok: false,
+          adapter,
+          detail: error instanceof Error ? error.message : String(error),
+        }),
+      )
+    },
+    async close() {
+      closing.abort()
+      disposal ??= Promise.allSettled(appending).then(() => client.dispose())
+      await disposal
+    },
+  }
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end)
+  })
+}

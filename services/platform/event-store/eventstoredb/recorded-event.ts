@@ -1,0 +1,103 @@
+import {
+  type EventData,
+  type JSONType,
+  jsonEvent,
+  type Position as LogPosition,
+  type ResolvedEvent,
+} from '@eventstore/db-client'
+import { z } from 'zod'
+import { ServiceError } from '../../../../contracts/errors.ts'
+import { eventMetaSchema, type RecordedEvent } from '../../../../contracts/event.ts'
+import type { JsonObject } from '../../../../contracts/json.ts'
+import { type Position, START } from '../../../../contracts/position.ts'
+import type { EncodedEvent } from '../encode-append.ts'
+
+/**
+ * The metadata of each event as EventStoreDB holds it. `$correlationId` and `$causationId` repeat what is in
+ * `meta`, because EventStoreDB's own projections group by these two names.
+ */
+const storedMetadataSchema = z.object({
+  /** The event's id; EventStoreDB's own event id may be that of the attempt, see `append-events.ts`. */
+  id: z.uuid(),
+  /** The attempt that wrote the event: tells a first append from a repeat that the server took for done. */
+  attempt: z.uuid(),
+  schema: z.int().positive(),
+  meta: eventMetaSchema,
+  $correlationId: z.string(),
+  $causationId: z.string().optional(),
+})
+
+type StoredMetadata = z.infer<typeof storedMetadataSchema>
+
+/** An event of this service in EventStoreDB. */
+export interface StoredEvent {
+  readonly event: RecordedEvent
+  readonly attempt: string
+}
+
+/** An event on its way to EventStoreDB, under the id that the server is to know it by. */
+export function proposeEvent(event: EncodedEvent, serverId: string, attempt: string): EventData {
+  // Both are parsed from their checked text: what the caller holds may change while the append waits.
+  const data = JSON.parse(event.data) as JSONType
+  const meta = JSON.parse(event.meta) as StoredMetadata['meta']
+  const metadata: StoredMetadata = {
+    id: event.id,
+    attempt,
+    schema: event.schema,
+    meta,
+    $correlationId: meta.correlationId,
+    ...(meta.causationId === undefined ? {} : { $causationId: meta.causationId }),
+  }
+  return jsonEvent({ id: serverId, type: event.type, data, metadata })
+}
+
+/**
+ * The service's event in what EventStoreDB hands over, or undefined for one of EventStoreDB's own (`$…`).
+ *
+ * @throws ServiceError `event_unreadable` for an event that something else wrote into this log.
+ */
+export function parseStored({ event: stored }: ResolvedEvent): StoredEvent | undefined {
+  if (stored === undefined || stored.streamId.startsWith('$') || stored.type.startsWith('$')) return undefined
+  const metadata = storedMetadataSchema.safeParse(stored.metadata)
+  if (!metadata.success || !stored.isJson || stored.position === undefined) {
+    throw new ServiceError('event_unreadable', {
+      message: `${stored.type} at revision ${stored.revision} of ${stored.streamId} in EventStoreDB was not written by this service; give the service a database of its own`,
+    })
+  }
+  const { id, attempt, schema, meta } = metadata.data
+  return {
+    attempt,
+    event: {
+      id,
+      type: stored.type,
+      schema,
+      data: stored.data as JsonObject,
+      meta,
+      stream: stored.streamId,
+      revision: Number(stored.revision),
+      position: toPosition(stored.position),
+      at: stored.created.toISOString(),
+    },
+  }
+}
+
+/** @example toPosition({ commit: 12n, prepare: 12n }) === '12/12' */
+export const toPosition = ({ commit, prepare }: LogPosition): Position => `${commit}/${prepare}`
+
+const LOG_POSITION = /^(\d{1,20})\/(\d{1,20})$/
+
+/**
+ * Inverse of {@link toPosition}; `START` is the server's own word for it.
+ *
+ * @throws ServiceError `invalid_request` for a position of another kind of store.
+ */
+export function toLogPosition(position: Position): LogPosition | 'start' {
+  if (position === START) return 'start'
+  const match = LOG_POSITION.exec(position)
+  if (match === null) {
+    throw new ServiceError('invalid_request', {
+      message: `position ${JSON.stringify(position)} is not one of EventStoreDB, which look like "12/12"`,
+    })
+  }
+  return { commit: BigInt(match[1] ?? ''), prepare: BigInt(match[2] ?? '') }
+}

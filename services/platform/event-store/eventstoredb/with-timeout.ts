@@ -1,0 +1,21 @@
+/**
+ * The outcome of a promise, or the given error once the time is over. The promise itself goes on; an outcome
+ * that comes later is of no use to anybody.
+ *
+ * @example await withTimeout(client.appendToStream(…), 10_000, () => new ServiceError('append_unknown'))
+ */
+export async function withTimeout<Value>(
+  work: Promise<Value>,
+  timeoutMs: number,
+  timeoutError: () => Error,
+): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(timeoutError()), timeoutMs)
+  })
+  try {
+    return await Promise.race([work, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,116 @@
+import shared from '@eventstore/db-client/generated/shared_pb.js'
+import statusMessages from '@eventstore/db-client/generated/status_pb.js'
+import type {
+  AppendReq,
+  AppendResp,
+  BatchAppendReq,
+  BatchAppendResp,
+} from '@eventstore/db-client/generated/streams_pb.js'
+import streams from '@eventstore/db-client/generated/streams_pb.js'
+import { type ServerDuplexStream, type ServerReadableStream, type sendUnaryData } from '@grpc/grpc-js'
+import protobufAny from 'google-protobuf/google/protobuf/any_pb.js'
+import type { AppendOutcome, DoubleLog } from './double-log.ts'
+import type { Faults } from './faults.ts'
+import {
+  fromExpectation,
+  fromProposed,
+  setPosition,
+  streamNameOf,
+  toIdentifier,
+  tombstonedError,
+} from './wire-messages.ts'
+
+/** One append per call. */
+export function handleAppend(
+  call: ServerReadableStream<AppendReq, AppendResp>,
+  callback: sendUnaryData<AppendResp>,
+  log: DoubleLog,
+  faults: Faults,
+): void {
+  const requests: AppendReq[] = []
+  call.on('data', (request: AppendReq) => requests.push(request))
+  call.on('end', () => {
+    const options = requests[0]?.getOptions()
+    const stream = streamNameOf(options?.getStreamIdentifier())
+    const expected = fromExpectation(options)
+    const proposed = requests.flatMap((request) => request.getProposedMessage() ?? []).map(fromProposed)
+    faults.onAppend({
+      commit: () => log.append(stream, proposed, expected),
+      answer: (outcome) => {
+        if (outcome.kind === 'tombstoned') callback(tombstonedError(stream))
+        else callback(null, toAppendResp(outcome))
+      },
+      fail: callback,
+      endSilently: () => call.destroy(),
+    })
+  })
+}
+
+function toAppendResp(outcome: Exclude<AppendOutcome, { kind: 'tombstoned' }>): AppendResp {
+  const response = new streams.AppendResp()
+  if (outcome.kind === 'written') {
+    const success = new streams.AppendResp.Success()
+      .setCurrentRevision(String(outcome.last.revision))
+      .setPosition(setPosition(new streams.AppendResp.Position(), outcome.last.position))
+    return response.setSuccess(success)
+  }
+  const wrong = new streams.AppendResp.WrongExpectedVersion()
+  if (outcome.actual === -1) wrong.setCurrentNoStream(new shared.Empty())
+  else wrong.setCurrentRevision(String(outcome.actual))
+  return response.setWrongExpectedVersion(wrong)
+}
+
+/** Many appends on one stream, each in parts that share a correlation id. Refusals are not told apart. */
+export function handleBatchAppend(
+  call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>,
+  log: DoubleLog,
+  faults: Faults,
+): void {
+  const parts = new Map<string, BatchAppendReq[]>()
+  call.on('data', (request: BatchAppendReq) => {
+    const id = request.getCorrelationId()?.getString() ?? ''
+    const requests = [...(parts.get(id) ?? []), request]
+    parts.set(id, requests)
+    if (!request.getIsFinal()) return
+    parts.delete(id)
+    const options = requests[0]?.getOptions()
+    const stream = streamNameOf(options?.getStreamIdentifier())
+    const expected = fromExpectation(options)
+    const proposed = requests.flatMap((part) => part.getProposedMessagesList()).map(fromProposed)
+    const response = new streams.BatchAppendResp()
+      .setCorrelationId(new shared.UUID().setString(id))
+      .setStreamIdentifier(toIdentifier(stream))
+    faults.onAppend({
+      // The deadline is an instant of the client's clock, held against ours.
+      commit: () =>
+        (options?.getDeadline()?.toDate().getTime() ?? Infinity) < faults.now()
+          ? { kind: 'too-late' }
+          : log.append(stream, proposed, expected),
+      answer: (outcome) => call.write(fillBatchResp(response, outcome)),
+      fail: (error) => call.emit('error', error),
+      endSilently: () => call.end(),
+    })
+  })
+  call.on('end', () => call.end())
+}
+
+function fillBatchResp(
+  response: BatchAppendResp,
+  outcome: AppendOutcome | { kind: 'too-late' },
+): BatchAppendResp {
+  if (outcome.kind === 'written') {
+    const success = new streams.BatchAppendResp.Success()
+      .setCurrentRevision(String(outcome.last.revision))
+      .setPosition(setPosition(new shared.AllStreamPosition(), outcome.last.position))
+    return response.setSuccess(success)
+  }
+  const details = new protobufAny.Any()
+  if (outcome.kind === 'too-late') {
+    details.pack(new shared.Timeout().serializeBinary(), 'event_store.client.Timeout')
+  } else {
+    const wrong = new shared.WrongExpectedVersion()
+    if (outcome.kind === 'wrong-revision') wrong.setCurrentStreamRevision(String(outcome.actual))
+    details.pack(wrong.serializeBinary(), 'event_store.client.WrongExpectedVersion')
+  }
+  return response.setError(new statusMessages.Status().setMessage(outcome.kind).setDetails(details))
+}

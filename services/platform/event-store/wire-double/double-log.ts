@@ -1,0 +1,143 @@
+/** An event as the double holds it: bytes stay bytes. */
+export interface LoggedEvent {
+  readonly id: string
+  readonly stream: string
+  readonly revision: number
+  /** Commit and prepare position, which are the same. Rising, not dense. */
+  readonly position: bigint
+  readonly createdMs: number
+  /** `type` and `content-type`. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly data: Uint8Array
+  readonly metadata: Uint8Array
+}
+
+export type ProposedEvent = Pick<LoggedEvent, 'id' | 'headers' | 'data' | 'metadata'>
+
+export type Expectation = 'any' | 'no-stream' | 'stream-exists' | number
+
+export type AppendOutcome =
+  | { readonly kind: 'written'; readonly last: LoggedEvent }
+  /** `actual` is -1 for a missing stream. */
+  | { readonly kind: 'wrong-revision'; readonly actual: number }
+  | { readonly kind: 'tombstoned' }
+
+export interface DoubleLog {
+  readonly events: readonly LoggedEvent[]
+  /** What happens is what a server would do; that it never compares content is part of it. */
+  append(stream: string, proposed: readonly ProposedEvent[], expected: Expectation): AppendOutcome
+  /** Events that a read shows, oldest first: not those cut off by `$tb`, `$maxCount` or `$maxAge`. */
+  visible(stream: string): readonly LoggedEvent[]
+  isTombstoned(stream: string): boolean
+  /** Hides what is there; revisions go on counting. */
+  softDelete(stream: string): void
+  /** Final: no read, no append. */
+  tombstone(stream: string): void
+  /** Drops the memory of recent ids, as a restart does. */
+  forgetRecentIds(): void
+  /** Calls back after each append, until the returned function is called. */
+  onAppend(listener: () => void): () => void
+}
+
+const FIRST_POSITION = 100n
+
+interface StreamRules {
+  readonly $tb?: number
+  readonly $maxCount?: number
+  /** Seconds. */
+  readonly $maxAge?: number
+}
+
+export function createDoubleLog(now: () => number): DoubleLog {
+  const events: LoggedEvent[] = []
+  const streams = new Map<string, LoggedEvent[]>()
+  const tombstoned = new Set<string>()
+  const recentIds = new Map<string, LoggedEvent>()
+  const listeners = new Set<() => void>()
+  let nextPosition = FIRST_POSITION
+
+  const eventsOf = (stream: string): LoggedEvent[] => streams.get(stream) ?? []
+  const headOf = (stream: string): number => eventsOf(stream).length - 1
+
+  function rulesOf(stream: string): StreamRules {
+    const last = eventsOf(`$$${stream}`).at(-1)
+    return last === undefined ? {} : (JSON.parse(Buffer.from(last.data).toString('utf8')) as StreamRules)
+  }
+
+  function setRules(stream: string, rules: StreamRules): void {
+    const data = Buffer.from(JSON.stringify({ ...rulesOf(stream), ...rules }))
+    const headers = new Map([
+      ['type', '$metadata'],
+      ['content-type', 'application/json'],
+    ])
+    write(`$$${stream}`, [{ id: crypto.randomUUID(), headers, data, metadata: new Uint8Array() }])
+  }
+
+  function visible(stream: string): readonly LoggedEvent[] {
+    const { $tb = 0, $maxCount = Infinity, $maxAge = Infinity } = rulesOf(stream)
+    const all = eventsOf(stream)
+    const from = Math.max($tb, all.length - $maxCount)
+    return all.filter((event) => event.revision >= from && now() - event.createdMs <= $maxAge * 1_000)
+  }
+
+  function write(stream: string, proposed: readonly ProposedEvent[]): LoggedEvent {
+    const own = eventsOf(stream)
+    streams.set(stream, own)
+    for (const event of proposed) {
+      const logged = { ...event, stream, revision: own.length, position: nextPosition, createdMs: now() }
+      nextPosition += BigInt(64 + event.data.length + event.metadata.length)
+      own.push(logged)
+      events.push(logged)
+      recentIds.set(event.id, logged)
+    }
+    for (const listener of listeners) listener()
+    return events.at(-1) as LoggedEvent
+  }
+
+  /** The events that make this append a repeat, or undefined where one of its ids is not in its place. */
+  function repeated(
+    stream: string,
+    proposed: readonly ProposedEvent[],
+    expected: Expectation,
+  ): LoggedEvent | undefined {
+    const place = typeof expected === 'number' ? expected + 1 : expected === 'no-stream' ? 0 : undefined
+    const first = place ?? recentIds.get(proposed[0]?.id ?? '')?.revision
+    if (first === undefined) return undefined
+    const there = eventsOf(stream).slice(first, first + proposed.length)
+    const isRepeat = proposed.every(({ id }, index) => there[index]?.id === id)
+    return isRepeat ? there.at(-1) : undefined
+  }
+
+  function isMet(stream: string, expected: Expectation): boolean {
+    const isThere = visible(stream).length > 0
+    if (expected === 'any') return true
+    if (expected === 'no-stream') return !isThere
+    if (expected === 'stream-exists') return isThere
+    return headOf(stream) === expected
+  }
+
+  return {
+    events,
+    append(stream, proposed, expected) {
+      if (tombstoned.has(stream)) return { kind: 'tombstoned' }
+      const last = repeated(stream, proposed, expected)
+      if (last !== undefined) return { kind: 'written', last }
+      const isKnown =
+        typeof expected === 'string' && proposed.some(({ id }) => recentIds.get(id)?.stream === stream)
+      if (isKnown || !isMet(stream, expected)) return { kind: 'wrong-revision', actual: headOf(stream) }
+      if (rulesOf(stream).$tb === Number.MAX_SAFE_INTEGER) setRules(stream, { $tb: headOf(stream) + 1 })
+      return { kind: 'written', last: write(stream, proposed) }
+    },
+    visible,
+    isTombstoned: (stream) => tombstoned.has(stream),
+    softDelete: (stream) => setRules(stream, { $tb: Number.MAX_SAFE_INTEGER }),
+    tombstone(stream) {
+      tombstoned.add(stream)
+    },
+    forgetRecentIds: () => recentIds.clear(),
+    onAppend(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}

@@ -1,0 +1,39 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { factId } from './fact-id.ts'
+import { uuidV7, uuidV8 } from './uuid.ts'
+
+describe('uuidV7', () => {
+  test('is the example of RFC 9562, appendix A.6', () => {
+    const random = Buffer.from('0cc318c4dc0c0c07398f', 'hex')
+    expect(uuidV7(0x017f22e279b0, random)).toBe('017f22e2-79b0-7cc3-98c4-dc0c0c07398f')
+  })
+
+  test('is well formed, and sorts by time', () => {
+    const times = fc.nat(2 ** 47 - 1)
+    fc.assert(
+      fc.property(times, times, fc.uint8Array({ minLength: 10, maxLength: 10 }), (a, b, random) => {
+        const [first, second] = [uuidV7(a, random), uuidV7(b, random)]
+        expect(first).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+        expect(Math.sign(first.localeCompare(second))).toBe(Math.sign(a - b))
+      }),
+    )
+  })
+})
+
+describe('uuidV8', () => {
+  test('keeps all bits but version and variant', () => {
+    expect(uuidV8(Buffer.from('5c146b143c524afd938a375d0df1fbf6', 'hex'))).toBe(
+      '5c146b14-3c52-8afd-938a-375d0df1fbf6',
+    )
+  })
+})
+
+describe('factId', () => {
+  test('is the same for the same fact, and other parts never run into one another', () => {
+    const secret = Buffer.from('secret')
+    expect(factId(secret, 'verdict', 'SIM.BTC.1h', '1')).toBe(factId(secret, 'verdict', 'SIM.BTC.1h', '1'))
+    expect(factId(secret, 'a', 'bc')).not.toBe(factId(secret, 'ab', 'c'))
+    expect(factId(secret, 'a', 'b')).not.toBe(factId(Buffer.from('other'), 'a', 'b'))
+  })
+})
