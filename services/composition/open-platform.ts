@@ -12,7 +12,7 @@ import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-sto
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
 import { claimStore } from '../platform/event-store/store-identity.ts'
-import { factId } from '../platform/ids/fact-id.ts'
+import { createFactIds, type FactId } from '../platform/ids/fact-id.ts'
 import { uuidV7 } from '../platform/ids/uuid.ts'
 import { deriveKey, keyFingerprint, loadSealingKey } from '../platform/secrets/sealing-key.ts'
 
@@ -25,7 +25,7 @@ export interface Platform {
   readonly directory: string
   /** Tells this log apart from every other. */
   readonly logId: string
-  readonly idOf: (...about: readonly string[]) => string
+  readonly idOf: FactId
   readonly newId: () => string
   /** Where each part is, for people; without credentials. */
   readonly summary: readonly string[]
@@ -44,7 +44,7 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   const directory = join(settings.DATA_DIR, settings.MARKET)
   const newId = (): string => uuidV7(Date.now(), randomBytes(10))
   const sealingKey = loadSealingKey({ given: settings.SEALING_KEY, directory, random: randomBytes })
-  const factSecret = deriveKey(sealingKey, 'fact-ids')
+  const factSecret = deriveKey(sealingKey, `fact-ids of a ${settings.MARKET} market`)
 
   const store = await openStore(settings, directory, log)
   onClose(() => store.close())
@@ -67,7 +67,7 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
     directory,
     logId,
     newId,
-    idOf: (...about) => factId(factSecret, settings.MARKET, ...about),
+    idOf: createFactIds(factSecret),
     summary: [
       settings.EVENTSTORE_URL === undefined ? `embedded store in ${directory}` : 'EventStoreDB',
       settings.NATS_URL === undefined ? 'in-process bus' : 'NATS JetStream',

@@ -6,7 +6,7 @@ import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
-import { factId } from '../../platform/ids/fact-id.ts'
+import { createFactIds } from '../../platform/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
 import { createRecorder, type Recorder } from './recorder.ts'
 
@@ -33,7 +33,7 @@ function recorderOn(store: EventStore, secret = 'secret', signal = new AbortCont
   const recorder = createRecorder({
     store,
     signal,
-    idOf: (...about) => factId(Buffer.from(secret), ...about),
+    idOf: createFactIds(Buffer.from(secret)),
     sleep: async (ms) => void waited.push(ms),
   })
   return { recorder, waited }
@@ -209,7 +209,7 @@ describe('a store in trouble', () => {
     const recorder = createRecorder({
       store,
       signal: ending.signal,
-      idOf: (...about) => factId(Buffer.from('secret'), ...about),
+      idOf: createFactIds(Buffer.from('secret')),
       async sleep() {
         seen.push(recorder.trouble())
         if (seen.length === 3) ending.abort()

@@ -8,12 +8,12 @@ import { type Series, seriesName } from '../../../contracts/series.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
 
 export interface RecorderOptions {
   readonly store: EventStore
-  /** The id of a fact, repeatable over processes: see `factId`. */
-  readonly idOf: (...about: readonly string[]) => string
+  readonly idOf: FactId
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
   readonly onTrouble?: (error: ServiceError) => void
@@ -117,14 +117,14 @@ const isPassing = (error: unknown): error is ServiceError =>
   isServiceError(error, 'store_unavailable') ||
   isServiceError(error, 'store_full')
 
-const verdictId = (series: Series, draft: VerdictDraft, idOf: RecorderOptions['idOf']): string =>
+const verdictId = (series: Series, draft: VerdictDraft, idOf: FactId): string =>
   idOf('verdict', seriesName(series), String(draft.barClose))
 
 function eventsOf(
   series: Series,
   drafts: readonly VerdictDraft[],
   regime: Regime | undefined,
-  idOf: RecorderOptions['idOf'],
+  idOf: FactId,
 ): NewEvent[] {
   let prior = regime
   return drafts.flatMap((draft) => {
@@ -138,7 +138,7 @@ function verdictEvents(
   series: Series,
   draft: VerdictDraft,
   prior: Regime | undefined,
-  idOf: RecorderOptions['idOf'],
+  idOf: FactId,
 ): NewEvent[] {
   const id = verdictId(series, draft, idOf)
   const correlationId = `bar ${seriesName(series)} ${draft.barClose}`

@@ -3,7 +3,7 @@ import type { BarBatch } from '../../../contracts/feed.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
-import { factId } from '../../platform/ids/fact-id.ts'
+import { createFactIds } from '../../platform/ids/fact-id.ts'
 import type { Engine, EngineReading } from '../engine.ts'
 import { createRecorder } from './recorder.ts'
 import { runEngine } from './run-engine.ts'
@@ -78,7 +78,7 @@ async function run(batches: readonly BarBatch[], series: readonly Series[] = [BT
     recorder: createRecorder({
       store,
       signal: new AbortController().signal,
-      idOf: (...about) => factId(Buffer.from('secret'), ...about),
+      idOf: createFactIds(Buffer.from('secret')),
       sleep: async () => undefined,
     }),
     batches: feed(batches),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { factId } from './fact-id.ts'
+import { createFactIds } from './fact-id.ts'
 import { uuidV7, uuidV8 } from './uuid.ts'
 
 describe('uuidV7', () => {
@@ -29,11 +29,13 @@ describe('uuidV8', () => {
   })
 })
 
-describe('factId', () => {
-  test('is the same for the same fact, and other parts never run into one another', () => {
-    const secret = Buffer.from('secret')
-    expect(factId(secret, 'verdict', 'SIM.BTC.1h', '1')).toBe(factId(secret, 'verdict', 'SIM.BTC.1h', '1'))
-    expect(factId(secret, 'a', 'bc')).not.toBe(factId(secret, 'ab', 'c'))
-    expect(factId(secret, 'a', 'b')).not.toBe(factId(Buffer.from('other'), 'a', 'b'))
+describe('fact ids', () => {
+  test('are the same for the same fact, and other parts never run into one another', () => {
+    const idOf = createFactIds(Buffer.from('secret'))
+    const id = idOf('verdict', 'SIM.BTC.1h', '1')
+    expect(id).toBe(createFactIds(Buffer.from('secret'))('verdict', 'SIM.BTC.1h', '1'))
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(idOf('a', 'bc')).not.toBe(idOf('ab', 'c'))
+    expect(idOf('a', 'b')).not.toBe(createFactIds(Buffer.from('other'))('a', 'b'))
   })
 })
