@@ -111,7 +111,7 @@ const OPERATOR = 'operator-token-of-the-benchmark'
 const CLIENT = `
   const response = await fetch(process.argv[1], { headers: { authorization: 'Bearer ${OPERATOR}' } })
   let lines = 0
-  for await (const chunk of response.body) for (const byte of chunk) if (byte === 10) lines++
+  for await (const chunk of response.body) for (let at = -1; (at = chunk.indexOf(10, at + 1)) !== -1; ) lines++
   process.stdout.write(String(lines))`
 
 async function replayOver(url: string): Promise<number> {

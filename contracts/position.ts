@@ -16,6 +16,8 @@ export function comparePositions(a: Position, b: Position): number {
   if (a === b) return 0
   if (a === START) return -1
   if (b === START) return 1
+  // The embedded store's positions have one part; they are compared for every row of a replay.
+  if (!a.includes('/') && !b.includes('/')) return compareDigits(a, b)
   const [aCommit = '', aPrepare = ''] = a.split('/')
   const [bCommit = '', bPrepare = ''] = b.split('/')
   return compareDigits(aCommit, bCommit) || compareDigits(aPrepare, bPrepare)

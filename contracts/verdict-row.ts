@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { exchangeSchema } from './exchanges.ts'
+import { isoTime } from './iso-time.ts'
 import { regimeSchema } from './regime.ts'
 import { coinSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
@@ -38,8 +39,6 @@ export const verdictRowSchema = z.object({
 
 export type VerdictRow = z.infer<typeof verdictRowSchema>
 
-const iso = (timeMs: number): string => new Date(timeMs).toISOString()
-
 /** @param recordedAt when the verdict's event was appended, ISO 8601. */
 export const verdictRow = (verdict: Verdict, cursor: string, recordedAt: string): VerdictRow => ({
   cursor,
@@ -47,15 +46,15 @@ export const verdictRow = (verdict: Verdict, cursor: string, recordedAt: string)
   exchange: verdict.exchange,
   coin: verdict.coin,
   timeframe: verdict.timeframe,
-  bar_close: iso(verdict.barClose),
-  valid_until: iso(verdict.validUntil),
+  bar_close: isoTime(verdict.barClose),
+  valid_until: isoTime(verdict.validUntil),
   recorded_at: recordedAt,
   call: verdict.call,
   confidence: verdict.confidence,
   strength: verdict.strength,
   probability: verdict.probability,
   regime: verdict.regime,
-  regime_since: iso(verdict.regimeSince),
+  regime_since: isoTime(verdict.regimeSince),
   regime_strength: verdict.regimeStrength,
   volatility_percentile: verdict.volatilityPercentile,
   price: verdict.price,
@@ -63,6 +62,6 @@ export const verdictRow = (verdict: Verdict, cursor: string, recordedAt: string)
   factors: verdict.factors,
   reasoning: verdict.reasoning,
   model_version: verdict.modelVersion,
-  anchor_bar: iso(verdict.anchorBar),
+  anchor_bar: isoTime(verdict.anchorBar),
   inputs_hash: verdict.inputsHash,
 })

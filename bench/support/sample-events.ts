@@ -12,7 +12,7 @@ export function sampleVerdict(
   timeMs: number,
 ): NewEvent {
   const id = uuidV7(timeMs, random(10))
-  const barClose = 1_700_000_000_000 + index * 60_000
+  const barClose = 1_699_999_980_000 + index * 60_000
   return newEvent(VerdictRecorded, {
     id,
     meta: { correlationId: id, actor: 'engine' },
@@ -41,7 +41,7 @@ export function sampleVerdict(
       })),
       reasoning: 'Leans up: short-term reversal and momentum outweigh the trend in a ranging market.',
       modelVersion: 'first-1',
-      anchorBar: 1_699_000_000_000,
+      anchorBar: 1_698_999_960_000,
       inputsHash: 'ab'.repeat(32),
     },
   })
