@@ -10,13 +10,13 @@ export const LIMITS = {
 
   /** Events in one append. */
   appendEvents: 256,
-  /** Encoded size of one append; EventStoreDB's own default is 1 MiB. */
-  appendBytes: 1_000_000,
+  /** Encoded size of one append; EventStoreDB takes 1 MiB, of which its metadata needs some. */
+  appendBytes: 900_000,
   /** Longest stream name. */
   streamNameCharacters: 250,
   /** Nesting of event data. */
   jsonDepth: 32,
-  /** Appends waiting for the embedded store's writer; past it callers are told it is unavailable. */
+  /** Appends waiting for an answer of the store; past it callers are told it is unavailable. */
   appendQueue: 16_384,
   /** Appends that share one commit of the embedded store. */
   commitAppends: 512,

@@ -76,6 +76,7 @@ async function compose(
 
   let engine: EngineRole | undefined
   const metrics = createServiceMetrics({
+    market: settings.MARKET,
     projections: () => projector?.health() ?? [],
     dataAgeMs: () => {
       const newest = engine?.lastBarClose()
@@ -163,7 +164,7 @@ async function summarised(
   const lines = [
     '',
     `The market has ended: ${run.bars.toLocaleString('en')} bars in ${seconds.toFixed(1)} s.`,
-    `${run.recorded.toLocaleString('en')} verdicts recorded (${BUY} BUY, ${SELL} SELL, ${HOLD} HOLD); ${run.known.toLocaleString('en')} were in the log already.`,
+    `${run.recorded.toLocaleString('en')} verdicts recorded (${BUY} BUY, ${SELL} SELL, ${HOLD} HOLD); for ${run.known.toLocaleString('en')} bars the log had this or a newer one.`,
   ]
   if (run.withoutVerdict.length > 0) {
     lines.push(`Fewer than ${LIMITS.warmUpBars} bars, so no verdict: ${run.withoutVerdict.join(', ')}.`)

@@ -82,7 +82,9 @@ function toServiceError(error: FastifyError): ServiceError {
   if (error instanceof ServiceError) return error
   if (hasZodFastifySchemaValidationErrors(error)) {
     const issues = error.validation.map((issue) => ({
-      field: issue.instancePath.replace(/^\//, '').replaceAll('/', '.') || '(body)',
+      field:
+        issue.instancePath.replace(/^\//, '').replaceAll('/', '.') ||
+        `(${error.validationContext ?? 'body'})`,
       problem: issue.message ?? 'not valid',
     }))
     const first = issues[0]

@@ -4,8 +4,8 @@ import type { Projector } from '../platform/projector/projector.ts'
 import type { Platform } from './open-platform.ts'
 import type { EngineRole } from './run-roles.ts'
 
-/** A market that closes bars every minute is late when none came for so long. */
-const STALE_AFTER_MS = 180_000
+/** How much later than its due time a bar may come before the market counts as stale. */
+const LATE_MS = 120_000
 
 /** The parts that `/readyz` reports, asked one by one. */
 export async function componentsOf(parts: {
@@ -58,7 +58,7 @@ function marketComponent(feed: MarketFeed, engine: EngineRole): Component {
   const trouble = engine.recorder.trouble()
   const lastBarClose = engine.lastBarClose()
   const ageMs = lastBarClose === undefined ? undefined : Math.max(0, feed.clock() - lastBarClose)
-  const isStale = feed.kind !== 'recorded' && (ageMs === undefined || ageMs > STALE_AFTER_MS)
+  const isStale = feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs + LATE_MS)
   const age =
     ageMs === undefined ? 'no bar yet' : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
   return {

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent, MarketClockAnchored } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { type Series, seriesName } from '../../contracts/series.ts'
@@ -69,23 +69,32 @@ async function anchorClock(
   speed: number,
   newId: () => string,
 ): Promise<ClockAnchor | undefined> {
-  let previous: ClockAnchor | undefined
-  let revision: number | 'no-stream' = 'no-stream'
+  for (;;) {
+    const { anchor, revision } = await readAnchor(store)
+    const planned = planAnchor(anchor, Date.now(), speed)
+    if (planned === undefined) return anchor
+    const id = newId()
+    const meta = { correlationId: id, actor: 'start' }
+    const event = newEvent(MarketClockAnchored, { id, data: { ...planned }, meta })
+    try {
+      await store.append(MARKET_CLOCK_STREAM, [event], { expected: revision })
+      return planned
+    } catch (error) {
+      // Another process of the same market was first: its anchor holds for all of them.
+      if (!isServiceError(error, 'revision_conflict')) throw error
+    }
+  }
+}
+
+async function readAnchor(store: EventStore) {
   for await (const recorded of store.read(MARKET_CLOCK_STREAM, { direction: 'backwards', limit: 1 })) {
     const event = decodeEvent(recorded)
-    if (event.type === 'MarketClockAnchored') previous = event.data
-    revision = recorded.revision
+    return {
+      anchor: event.type === 'MarketClockAnchored' ? event.data : undefined,
+      revision: recorded.revision,
+    }
   }
-  const planned = planAnchor(previous, Date.now(), speed)
-  if (planned === undefined) return previous
-  const id = newId()
-  const event = newEvent(MarketClockAnchored, {
-    id,
-    data: { ...planned },
-    meta: { correlationId: id, actor: 'start' },
-  })
-  await store.append(MARKET_CLOCK_STREAM, [event], { expected: revision })
-  return planned
+  return { anchor: undefined, revision: 'no-stream' as const }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Bus } from '../platform/bus/bus.ts'
@@ -42,6 +43,7 @@ export type OnClose = (close: () => Promise<void>) => void
  */
 export async function openPlatform(settings: Settings, log: Logger, onClose: OnClose): Promise<Platform> {
   const directory = join(settings.DATA_DIR, settings.MARKET)
+  mkdirSync(directory, { recursive: true })
   const newId = (): string => uuidV7(Date.now(), randomBytes(10))
   const sealingKey = loadSealingKey({ given: settings.SEALING_KEY, directory, random: randomBytes })
   const factSecret = deriveKey(sealingKey, `fact-ids of a ${settings.MARKET} market`)

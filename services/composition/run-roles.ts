@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { BarBatch } from '../../contracts/feed.ts'
 import type { Series } from '../../contracts/series.ts'
+import { timeframeMs } from '../../contracts/timeframes.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
 import { PROJECTIONS } from '../../projections/index.ts'
 import {
@@ -34,6 +35,8 @@ export interface EngineRole {
   readonly done: Promise<EngineRun>
   /** Close of the newest bar, Unix milliseconds. */
   lastBarClose(): number | undefined
+  /** Length of the shortest bar that is monitored, milliseconds: how often something is due. */
+  readonly shortestBarMs: number
   calls(): Readonly<Record<Call, number>>
   readonly recorder: Recorder
 }
@@ -77,5 +80,6 @@ export function startEngine(options: {
       options.onRecorded(verdicts)
     },
   })
-  return { done, lastBarClose: () => lastBarClose, calls: () => calls, recorder }
+  const shortestBarMs = Math.min(...series.map((one) => timeframeMs(one.timeframe)))
+  return { done, lastBarClose: () => lastBarClose, shortestBarMs, calls: () => calls, recorder }
 }

@@ -13,6 +13,7 @@ export interface ServiceMetrics {
  * @param sources read at each scrape.
  */
 export function createServiceMetrics(sources: {
+  readonly market: string
   readonly projections: () => readonly ProjectionHealth[]
   /** Age of the newest bar in market time, milliseconds; undefined before the first. */
   readonly dataAgeMs: () => number | undefined
@@ -46,10 +47,12 @@ export function createServiceMetrics(sources: {
   new Gauge({
     name: 'market_data_age_seconds',
     help: 'Age of the newest bar, in market time',
+    // A label, so that there is no value before the first bar.
+    labelNames: ['market'] as const,
     registers,
     collect() {
       const age = sources.dataAgeMs()
-      if (age !== undefined) this.set(age / 1_000)
+      if (age !== undefined) this.set({ market: sources.market }, age / 1_000)
     },
   })
   return {

@@ -19,7 +19,7 @@ export interface RunEngineOptions {
 export interface EngineRun {
   readonly bars: number
   readonly recorded: number
-  /** Verdicts that were in the log already. */
+  /** Verdicts for whose bar the log had one already, or had one of a later bar. */
   readonly known: number
   /** Series that ended without enough bars for a verdict. */
   readonly withoutVerdict: readonly string[]

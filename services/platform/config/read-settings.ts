@@ -51,7 +51,7 @@ function readFlags(args: readonly string[]): Readonly<Record<string, string | un
 function checkTogether(settings: Settings): Settings {
   if (settings.MARKET === 'recorded' && settings.MARKET_DATA === undefined) {
     throw invalid(
-      'MARKET is recorded but MARKET_DATA (--data) names no folder. For example: --data ./candles',
+      'MARKET is recorded but MARKET_DATA (--data) names no folder. For example: --data ./binance-usdm',
     )
   }
   const { MARKET_FROM: from, MARKET_TO: to } = settings

@@ -86,8 +86,8 @@ export const SETTINGS = define({
   MARKET_DATA: {
     flag: 'data',
     schema: z.string().min(1).optional(),
-    help: 'Folder of recorded candles; needed for MARKET=recorded.',
-    example: './candles',
+    help: 'Folder of recorded candles; needed for MARKET=recorded. The folder is named after the exchange, or EXCHANGES names it.',
+    example: './binance-usdm',
   },
   MARKET_SPEED: {
     flag: 'speed',

@@ -73,8 +73,9 @@ function assembleStore(parts: {
   async function close(): Promise<void> {
     closing.abort()
     await queue.drain()
-    await parts.writer.close()
+    // The last connection to close folds the write-ahead log into the file; a reader cannot.
     reader.close()
+    await parts.writer.close()
     parts.release()
   }
 
