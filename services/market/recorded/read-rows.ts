@@ -114,6 +114,9 @@ function unreadable(name: string, error: NodeJS.ErrnoException): ServiceError {
 const unreadableFile = (code: ErrorCode, name: string, fault: string, cause: Error): ServiceError =>
   new ServiceError(code, { message: `${name}: ${fault}`, details: { file: name }, cause })
 
+/** Characters of a faulty header that a message shows. */
+const HEADER_IN_MESSAGE = 200
+
 function readHeader(line: string, name: string, columns: readonly string[]): number[] {
   const found = line
     .replace(/^\uFEFF/, '')
@@ -123,7 +126,7 @@ function readHeader(line: string, name: string, columns: readonly string[]): num
   const expected = `the header must name ${columns.join(',')}`
   const damaged = (fault: string, column: string) =>
     new ServiceError('market_data_damaged', {
-      message: `${name}, row 1: ${fault}; ${expected}`,
+      message: `${name}, row 1: ${fault}; ${expected}, and it names ${JSON.stringify(found.join(',').slice(0, HEADER_IN_MESSAGE))}`,
       details: { file: name, row: 1, column },
     })
   const missing = columns.find((column) => !found.includes(column))
