@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { NewEvent } from '../contracts/event.ts'
-import { latestVerdicts, type Projection } from '../projections/index.ts'
+import { latestVerdicts } from '../projections/index.ts'
 import { replayVerdicts } from '../services/analyst/index.ts'
 import { createServer, readinessOf } from '../services/api/index.ts'
 import { sleep } from '../services/platform/async/sleep.ts'
@@ -95,7 +95,7 @@ const rebuild = counted('projection rebuilt', async () => {
   const projector = startProjector({
     store,
     tables: openRowTables(file, 'bench'),
-    projections: [latestVerdicts as Projection],
+    projections: [latestVerdicts],
     sleep,
   })
   await projector.caughtUp()

@@ -4,7 +4,8 @@ export type JsonObject = { readonly [key: string]: Json }
 
 /**
  * Where a value is not JSON that survives a round trip, or undefined when it is: bigint, undefined, NaN,
- * infinities, functions, class instances, sparse arrays, lone surrogates, and nesting past a limit.
+ * infinities, functions, class instances, sparse arrays, keys that are symbols, lone surrogates, and nesting
+ * past a limit. Hidden properties and names on an array are not looked for: it would cost more than the rest.
  *
  * @returns a path and a reason.
  * @example jsonFault({ a: [1, NaN] }, 32) === '$.a[1]: NaN is not JSON'
@@ -33,6 +34,7 @@ function faultIn(value: unknown, maxDepth: number): string | undefined {
 }
 
 function arrayFault(values: readonly unknown[], maxDepth: number): string | undefined {
+  if (Object.getPrototypeOf(values) !== Array.prototype) return ': not a plain array'
   for (let index = 0; index < values.length; index++) {
     const fault = faultIn(values[index], maxDepth - 1)
     if (fault !== undefined) return `[${index}]${fault}`
@@ -43,6 +45,7 @@ function arrayFault(values: readonly unknown[], maxDepth: number): string | unde
 function objectFault(value: object, maxDepth: number): string | undefined {
   const prototype = Object.getPrototypeOf(value) as unknown
   if (prototype !== Object.prototype && prototype !== null) return ': not a plain object'
+  if (Object.getOwnPropertySymbols(value).length > 0) return ': a key that is a symbol is not JSON'
   for (const key of Object.keys(value)) {
     if (key === '__proto__') return ': the key __proto__ is refused'
     if (!key.isWellFormed()) return ': a key with a lone surrogate is not JSON'
@@ -56,7 +59,7 @@ function objectFault(value: object, maxDepth: number): string | undefined {
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonicalJson(entry)}`).join(',')}}`
 }
 

@@ -7,7 +7,8 @@ export type Position = string
 /** Before the first event of a log. */
 export const START: Position = 'start'
 
-const POSITION = /^(?:start|\d{1,20}(?:\/\d{1,20})?)$/
+/** Without leading zeros, so that a place has one text and the longer number is the larger. */
+const POSITION = /^(?:start|(?:0|[1-9]\d{0,19})(?:\/(?:0|[1-9]\d{0,19}))?)$/
 
 export const isPosition = (value: string): value is Position => POSITION.test(value)
 

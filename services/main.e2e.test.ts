@@ -111,7 +111,7 @@ async function logOf(market: string, data = 'data'): Promise<RecordedEvent[]> {
 const verdictsOf = (events: readonly RecordedEvent[]): RecordedEvent[] =>
   events.filter((event) => event.type === 'VerdictRecorded')
 
-const seriesAndBar = ({ stream, data }: RecordedEvent): string => `${stream} ${String(data.barClose)}`
+const seriesAndBar = ({ stream, data }: RecordedEvent): string => `${stream} ${JSON.stringify(data.barClose)}`
 
 /** A folder of hourly candles of our own making: a seeded walk. */
 function writeCandles(bars: number, change: (lines: string[]) => void = () => undefined): string {

@@ -74,12 +74,12 @@ async function compose(
   const projector = has('projector') ? startProjections(platform, log) : undefined
   if (projector !== undefined) onClose(() => projector.close())
 
-  let engine: EngineRole | undefined
+  const running: { engine?: EngineRole } = {}
   const metrics = createServiceMetrics({
     market: settings.MARKET,
     projections: () => projector?.health() ?? [],
     dataAgeMs: () => {
-      const newest = engine?.lastBarClose()
+      const newest = running.engine?.lastBarClose()
       return newest === undefined ? undefined : Math.max(0, feed.clock() - newest)
     },
   })
@@ -93,7 +93,8 @@ async function compose(
     newId: platform.newId,
     operatorToken: settings.OPERATOR_TOKEN,
     marketNow,
-    readiness: async () => readinessOf(await componentsOf({ platform, projector, engine, feed })),
+    readiness: async () =>
+      readinessOf(await componentsOf({ platform, projector, engine: running.engine, feed })),
     replay: (options) => replayVerdicts(platform.store, options),
   })
   const url = has('api') ? await listen(app, settings) : undefined
@@ -103,19 +104,20 @@ async function compose(
   if (!has('engine')) return { url, marketEnd: Promise.resolve(undefined) }
   const ending = new AbortController()
   let recorded = 0
-  engine = startEngine({
+  const engine = startEngine({
     platform,
     feed,
     series,
     log,
     signal: ending.signal,
-    onTrouble: metrics.appendTrouble,
+    onTrouble: (code) => metrics.appendTrouble(code),
     onRecorded(verdicts) {
       recorded += verdicts.length
       metrics.verdictsRecorded(verdicts)
       people.verdicts(verdicts)
     },
   })
+  running.engine = engine
   const { done } = engine
   const ticking = showProgress(people, feed, () => recorded)
   onClose(async () => {

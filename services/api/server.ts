@@ -36,7 +36,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
     http: { maxHeaderSize: 16_384 },
     return503OnClosing: false,
-    frameworkErrors: answerFailure,
+    frameworkErrors: (error, request, reply) => void answerFailure(error, request, reply),
     clientErrorHandler: refuseMalformed,
     forceCloseConnections: 'idle',
   })

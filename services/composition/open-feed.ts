@@ -122,7 +122,7 @@ export async function chooseSeries(feed: MarketFeed, settings: Settings): Promis
 }
 
 export const describeSeries = (series: readonly Series[]): string => {
-  const count = <Part>(part: (one: Series) => Part): number => new Set(series.map(part)).size
+  const count = (part: (one: Series) => string): number => new Set(series.map(part)).size
   const [first] = series
   if (series.length === 1 && first !== undefined) return seriesName(first)
   const exchanges = [...new Set(series.map((one) => one.exchange))].join(', ')

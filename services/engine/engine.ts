@@ -134,6 +134,7 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
     const barMs = timeframeMs(timeframe)
     const barClose = read(CELL.openTime) + barMs
     const probability = read(CELL.probability)
+    const confidence = Math.min(CONFIDENCE_CAP, Math.round(100 * Math.max(probability, 1 - probability)))
     const call = callOf(read(CELL.call))
     const regime = REGIMES[read(CELL.regimeIndex)] ?? 'RANGING'
     const factors = factorsOf(model, cells, base)
@@ -147,7 +148,7 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
       barClose,
       validUntil: barClose + WINDOW_BARS[timeframe] * barMs,
       call,
-      confidence: Math.min(CONFIDENCE_CAP, Math.round(100 * Math.max(probability, 1 - probability))),
+      confidence,
       strength: Math.round(100 * read(CELL.strength)),
       probability,
       regime,
@@ -157,7 +158,7 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
       price: read(CELL.close),
       barrier: barrierFraction(read(CELL.returnDeviation), read(CELL.windowBars)),
       factors,
-      reasoning: reasoningFor(call, probability, regime, factors, model.timeframes[timeframe]),
+      reasoning: reasoningFor(call, confidence, probability, regime, factors, model.timeframes[timeframe]),
       modelVersion: model.version,
       anchorBar: read(CELL.anchorBar),
       inputsHash: chain,

@@ -26,12 +26,15 @@ const weightiest = (factors: readonly Factor[]): string =>
 /**
  * One plain sentence on why a verdict is what it is.
  *
+ * @param confidence as the verdict states it, in percent: capped, so it cannot be had from the probability
+ * @param probability tells the side
  * @example
- * // 'BUY with a 54 % chance that the upper barrier comes first; the RSI (up) and the last bar (down) weigh
- * // most in a market that is ranging.'
+ * // 'BUY with 54 % confidence that the upper barrier comes first; the RSI (up) and momentum over 3 bars
+ * // (down) weigh most in a market that is ranging.'
  */
 export function reasoningFor(
   call: Call,
+  confidence: number,
   probability: number,
   regime: Regime,
   factors: readonly Factor[],
@@ -39,9 +42,8 @@ export function reasoningFor(
 ): string {
   const market = `in a market that is ${REGIME_WORDS[regime]}`
   if (!skill.skill) return `HOLD ${market}, because ${skill.reason}.`
-  const chance = Math.round(100 * Math.max(probability, 1 - probability))
   const side = probability >= 0.5 ? 'upper' : 'lower'
   const named = weightiest(factors)
   const weights = named === '' ? 'nothing that could be measured weighs' : `${named} weigh most`
-  return `${call} with a ${chance} % chance that the ${side} barrier comes first; ${weights} ${market}.`
+  return `${call} with ${confidence} % confidence that the ${side} barrier comes first; ${weights} ${market}.`
 }

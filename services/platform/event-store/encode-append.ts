@@ -35,7 +35,7 @@ export function encodeAppend(
   expected: ExpectedRevision,
 ): EncodedAppend {
   if (typeof stream !== 'string' || !isStreamName(stream)) {
-    refuse(`stream name ${JSON.stringify(String(stream).slice(0, 80))} is not allowed`)
+    refuse(`stream name ${show(stream)} is not allowed`)
   }
   if (typeof expected === 'number' && !(Number.isSafeInteger(expected) && expected >= 0)) {
     refuse(`expected revision ${expected} is not a revision`)
@@ -64,10 +64,10 @@ export function encodeAppend(
 
 function encodeEvent(event: NewEvent): EncodedEvent {
   if (typeof event.id !== 'string' || !UUID.test(event.id)) {
-    refuse(`event id ${JSON.stringify(String(event.id).slice(0, 80))} is not a lower-case UUID`)
+    refuse(`event id ${show(event.id)} is not a lower-case UUID`)
   }
   if (typeof event.type !== 'string' || !EVENT_TYPE.test(event.type)) {
-    refuse(`event type ${JSON.stringify(String(event.type).slice(0, 80))} is not allowed`)
+    refuse(`event type ${show(event.type)} is not allowed`)
   }
   if (!Number.isSafeInteger(event.schema) || event.schema < 1)
     refuse(`schema ${event.schema} is not a version`)
@@ -86,6 +86,9 @@ function encodeEvent(event: NewEvent): EncodedEvent {
     meta: JSON.stringify(event.meta),
   }
 }
+
+/** A value of any kind, short enough for a message. */
+const show = (value: unknown): string => JSON.stringify(String(value).slice(0, 80))
 
 function refuse(message: string): never {
   throw new ServiceError('event_invalid', { message })

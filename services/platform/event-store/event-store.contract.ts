@@ -383,7 +383,7 @@ export function describeEventStoreContract(
         const forwards = await collect(store.read('s-2'))
         expect(forwards.map((event) => event.revision)).toEqual(Array.from({ length: count }, (_, n) => n))
         expect(ids(await collect(store.read('s-2', { direction: 'backwards' })))).toEqual(
-          ids(forwards).reverse(),
+          ids(forwards).toReversed(),
         )
         expect(ids((await collect(store.readAll())).slice(5))).toEqual(ids(forwards))
       })

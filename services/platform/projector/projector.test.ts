@@ -290,9 +290,7 @@ describe('the store behind it', () => {
       },
     }
     const problems: ProjectionHealth[] = []
-    const projector = start(flaky, openTables(), [latestVerdicts as Projection], (health) =>
-      problems.push(health),
-    )
+    const projector = start(flaky, openTables(), [latestVerdicts], (health) => problems.push(health))
     await projector.caughtUp()
     expect(problems.map((health) => health.state)).toEqual(['retrying', 'retrying', 'retrying'])
     expect(projector.health()[0]).toMatchObject({ state: 'live', position: '1' })

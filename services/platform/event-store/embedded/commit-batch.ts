@@ -27,7 +27,7 @@ export function createBatchCommitter(db: DatabaseSync): BatchCommitter {
   let position = statements.lastPosition()
 
   const view: LogView = {
-    findById: statements.findById,
+    findById: (id) => statements.findById(id),
     headOf(stream) {
       const known = heads.get(stream)
       if (known !== undefined) return known

@@ -47,7 +47,7 @@ export async function startWriter(options: WriterOptions): Promise<Writer> {
         message: 'the writer of the event store ended before it confirmed an append',
         cause: ended,
       })
-      for (const { reject } of waiting.splice(0)) reject(unknown)
+      for (const entry of waiting.splice(0)) entry.reject(unknown)
       resolve()
     })
   })
