@@ -13,7 +13,7 @@ import { sampleVerdict } from './support/sample-events.ts'
  * Durable appends per second: the embedded store beside the disk's own limit (the same bytes, one write and
  * one fdatasync per batch) and beside emmett-sqlite doing the same work.
  *
- * node bench/append.bench.ts [--rounds 5] [--seconds 1]
+ * node bench/append.bench.ts          BENCH_ROUNDS=5 BENCH_ROUND_MS=1200
  */
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 1_200)
@@ -83,44 +83,27 @@ let emmettStream = 0
 print(
   `durable append of one verdict event (${JSON.stringify(nextEvent()).length} bytes), ${ROUNDS} rounds of ${ROUND_MS} ms, interleaved`,
 )
+function latencyOf(name: string): string {
+  const sorted = (latencyByName.get(name) ?? []).toSorted((a, b) => a - b)
+  return `p50 ${quantile(sorted, 0.5).toFixed(2)} ms, p99 ${quantile(sorted, 0.99).toFixed(2)} ms`
+}
+
 for (const callers of [1, 64, 512]) {
-  const candidates = [disk(callers), embedded(store, callers)]
-  if (callers === 1 && emmett !== undefined) {
-    candidates.push({
-      name: 'emmett-sqlite, 1 caller',
-      round: async () => runCallers(1, async () => emmett.append(`verdict-${emmettStream++}`, nextEvent())),
-    })
-  }
-  const measured = await measure(candidates, ROUNDS)
-  const floor: Record<string, number> = callers === 64 ? { [`embedded store, 64 callers`]: 0.35 } : {}
-  report(`${callers} callers`, 'events/s', measured, diskName(callers), floor)
-  const sorted = (latencyByName.get(`embedded store, ${callers} callers`) ?? []).toSorted((a, b) => a - b)
-  print(
-    `  latency of the embedded store: p50 ${quantile(sorted, 0.5).toFixed(2)} ms, p99 ${quantile(sorted, 0.99).toFixed(2)} ms`,
-  )
+  const own = embedded(store, callers)
+  const measured = await measure([disk(callers), own], ROUNDS)
+  report(`${callers} callers`, 'events/s', measured, diskName(callers), callers === 64 ? { [own.name]: 0.35 } : {})
+  print(`  latency of the embedded store: ${latencyOf(own.name)}`)
 }
 if (emmett === undefined) {
   print('\nemmett-sqlite left out: run `npm ci --prefix bench/peers` first')
 } else {
-  const measured = await measure(
-    [
-      {
-        name: 'emmett-sqlite, 1 caller',
-        round: async () => runCallers(1, async () => emmett.append(`verdict-${emmettStream++}`, nextEvent())),
-      },
-      embedded(store, 64),
-    ],
-    ROUNDS,
-  )
-  report(
-    'beside emmett-sqlite, which takes one caller at a time',
-    'events/s',
-    measured,
-    'emmett-sqlite, 1 caller',
-    {
-      'embedded store, 64 callers': 40,
-    },
-  )
+  const peer: Candidate = {
+    name: 'emmett-sqlite, 1 caller',
+    round: () => runCallers(1, () => emmett.append(`verdict-${emmettStream++}`, nextEvent())),
+  }
+  const [one, many] = [embedded(store, 1), embedded(store, 64)]
+  const measured = await measure([peer, one, many], ROUNDS)
+  report('beside emmett-sqlite, which takes one caller at a time', 'events/s', measured, peer.name, { [many.name]: 40 })
 }
 await emmett?.close()
 await store.close()

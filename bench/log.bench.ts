@@ -25,10 +25,10 @@ import { sampleVerdict } from './support/sample-events.ts'
  * ceiling of reading the same rows from SQLite and parsing their JSON; and how soon a subscriber hears of an
  * append.
  *
- * node bench/log.bench.ts          BENCH_EVENTS=1000000 BENCH_ROUNDS=5
+ * node bench/log.bench.ts          BENCH_EVENTS=1000000 BENCH_ROUNDS=3
  */
 const EVENTS = Number(process.env.BENCH_EVENTS ?? 1_000_000)
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 const STREAMS = 100
 const PER_APPEND = 200
 
