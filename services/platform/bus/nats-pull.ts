@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Consumer, JetStreamClient, JetStreamManager, JsMsg } from 'nats'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { sleep } from '../async/sleep.ts'
 import type { ReportFault } from './bus.ts'
 import type { Delivery } from './intake.ts'
 import { decodeBody } from './message-body.ts'
@@ -60,7 +60,7 @@ export async function pullMessages(source: NatsPullSource, target: NatsPullTarge
       if (signal.aborted) return
       if (link.isUp()) report(pullFault(name, pattern, error))
       const backoffMs = Math.min(RETRY_CEILING_MS, RETRY_FLOOR_MS * 2 ** failures) * (0.5 + random())
-      await pause(backoffMs, signal)
+      await sleep(backoffMs, signal)
     }
     if (signal.aborted) return
   }
@@ -126,7 +126,3 @@ function pullFault(name: string, what: string, cause: unknown): ServiceError {
     cause,
   })
 }
-
-/** Waits, or until the signal, which is the only thing that can reject here. */
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  delay(ms, undefined, { signal, ref: false }).catch(() => undefined)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ServiceError } from '../../../../contracts/errors.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
+import { sleep } from '../../async/sleep.ts'
 import { encodeAppend } from '../encode-append.ts'
 import type { AppendResult, EventStore } from '../event-store.ts'
 import { appendEvents } from './append-events.ts'
@@ -108,17 +109,4 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
       await disposal
     },
   }
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end)
-  })
 }
