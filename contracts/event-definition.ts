@@ -55,7 +55,7 @@ export function newEvent<Type extends string, Data extends JsonObject>(
   if (!checked.success) {
     const issue = checked.error.issues[0]
     throw new ServiceError('event_invalid', {
-      message: `${definition.type} at ${issue?.path.join('.') ?? '$'}: ${issue?.message ?? 'not valid'}`,
+      message: `${definition.type} at ${issue?.path.join('.') || '$'}: ${issue?.message ?? 'not valid'}`,
     })
   }
   return {
@@ -80,18 +80,18 @@ export function upcast(event: RecordedEvent, definition: EventDefinition): Recor
       message: `${event.type} at position ${event.position} has schema ${event.schema}; this release reads up to ${definition.schema}`,
     })
   }
-  let data = event.data
-  for (let version = event.schema; version < definition.schema; version++) {
-    const step = definition.upcasters[version]
-    if (step === undefined) throw new TypeError(`${event.type}: no upcaster from schema ${version}`)
-    data = step(data)
-  }
-  const checked = definition.data.safeParse(data)
-  if (!checked.success) {
+  try {
+    let data = event.data
+    for (let version = event.schema; version < definition.schema; version++) {
+      const step = definition.upcasters[version]
+      if (step === undefined) throw new TypeError(`${event.type}: no upcaster from schema ${version}`)
+      data = step(data)
+    }
+    return { ...event, schema: definition.schema, data: definition.data.parse(data) }
+  } catch (cause) {
     throw new ServiceError('event_unreadable', {
       message: `${event.type} at position ${event.position} cannot be brought from schema ${event.schema} to ${definition.schema}`,
-      cause: checked.error,
+      cause,
     })
   }
-  return { ...event, schema: definition.schema, data: checked.data }
 }

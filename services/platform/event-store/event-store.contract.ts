@@ -430,6 +430,15 @@ export function describeEventStoreContract(
         expect(await collect(store.readAll({ upTo: START }))).toEqual([])
       })
 
+      test('a position of another kind of store is refused', async () => {
+        await store.append('s-1', [anEvent()], { expected: 'any' })
+        const foreign = (await store.head()).includes('/') ? '7' : '7/7'
+        await expectRefusal(collect(store.readAll({ after: foreign })), 'invalid_request')
+        await expectRefusal(collect(store.readAll({ upTo: foreign })), 'invalid_request')
+        const following = async () => take(subscribe(foreign), 1)
+        await expectRefusal(following(), 'invalid_request')
+      })
+
       test('upTo an instant', async () => {
         const [first] = [await store.append('s-1', [anEvent()], { expected: 'any' })]
         const [event] = await collect(store.readAll())

@@ -5,6 +5,7 @@ import { LIMITS } from '../../../../contracts/limits.ts'
 import { type Position, START } from '../../../../contracts/position.ts'
 import type { EventFilter, ReadAllOptions, ReadOptions } from '../event-store.ts'
 import type { LogPage } from '../follow-log.ts'
+import { toPosition, toSequence } from '../sequence-position.ts'
 
 const COLUMNS = 'position, stream, revision, type, schema, id, data, meta, at'
 
@@ -80,9 +81,9 @@ export function openLogReader(file: string): LogReader {
     },
 
     async *readAll({ after = START, upTo, filter, limit = Infinity, signal }) {
-      const end = typeof upTo === 'string' ? Math.min(number(upTo), head()) : head()
+      const end = typeof upTo === 'string' ? Math.min(toSequence(upTo), head()) : head()
       const until = upTo instanceof Date ? upTo.toISOString() : undefined
-      let position = number(after)
+      let position = toSequence(after)
       for (let left = limit; left > 0; ) {
         const page = Math.min(left, LIMITS.readPageEvents)
         const rows = selectPage(position, end, page, filter)
@@ -98,7 +99,7 @@ export function openLogReader(file: string): LogReader {
     },
 
     readPage(after, limit, filter) {
-      const from = number(after)
+      const from = toSequence(after)
       // A filtered page looks at a bounded stretch of the log, so that a rare match costs bounded time.
       const upTo = Math.min(head(), from + limit * (filter === undefined ? 1 : 8))
       const rows = selectPage(from, upTo, limit, filter)
@@ -106,7 +107,7 @@ export function openLogReader(file: string): LogReader {
       return { events: rows.map(recorded), lookedUpTo: lookedUpTo > from ? String(lookedUpTo) : after }
     },
 
-    head: () => position(head()),
+    head: () => toPosition(head()),
     close: () => db.close(),
   }
 }
@@ -124,9 +125,6 @@ function filterSql(filter: EventFilter | undefined): { sql: string; values: SQLI
   }
   return { sql, values }
 }
-
-const number = (value: Position): number => (value === START ? 0 : Number(value))
-const position = (value: number): Position => (value === 0 ? START : String(value))
 
 const recorded = (row: Row): RecordedEvent => ({
   id: row.id,

@@ -56,6 +56,7 @@ export async function* readWholeLog(
 ): AsyncGenerator<RecordedEvent, void, void> {
   if (limit <= 0) return
   const fromPosition = toLogPosition(after)
+  if (typeof upTo === 'string') toLogPosition(upTo)
   const isPast = (event: RecordedEvent): boolean =>
     upTo instanceof Date
       ? event.at > upTo.toISOString()

@@ -7,6 +7,7 @@ import { type EncodedAppend, encodeAppend } from '../encode-append.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { AppendResult, EventStore, ReadAllOptions } from '../event-store.ts'
 import { followLog } from '../follow-log.ts'
+import { toPosition, toSequence } from '../sequence-position.ts'
 
 interface StoredRow extends Omit<RecordedEvent, 'data' | 'meta'> {
   readonly data: string
@@ -82,10 +83,10 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
 
     async *readAll({ after = START, upTo, filter, limit = Infinity, signal }: ReadAllOptions = {}) {
       requireOpen()
-      const end = typeof upTo === 'string' ? upTo : head()
+      const end = typeof upTo === 'string' ? toPosition(toSequence(upTo)) : head()
       const until = upTo instanceof Date ? upTo.toISOString() : undefined
       let left = limit
-      for (let index = indexAfter(after); left > 0 && index < log.rows.length; index++) {
+      for (let index = toSequence(after); left > 0 && index < log.rows.length; index++) {
         const row = log.rows[index]
         if (row === undefined || signal?.aborted === true) return
         if (comparePositions(row.position, end) > 0 || (until !== undefined && row.at > until)) return
@@ -98,7 +99,7 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
     subscribe({ after, filter, signal }) {
       requireOpen()
       const readPage = (position: Position, limit: number) => {
-        const first = indexAfter(position)
+        const first = toSequence(position)
         const rows = log.rows.slice(first, first + limit)
         return {
           events: rows.filter((row) => matchesFilter(row, filter)).map(recorded),
@@ -122,8 +123,6 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
     },
   }
 }
-
-const indexAfter = (position: Position): number => (position === START ? 0 : Number(position))
 
 /** Brings a first index into the stream without changing where a reading in this direction would begin. */
 const clamp = (index: number, step: number, length: number): number =>

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ServiceError } from './errors.ts'
+import { eventMetaSchema, type RecordedEvent } from './event.ts'
+import { decodeEvent, EVENT_CATALOGUE, type EventType } from './event-catalogue.ts'
+import { canonicalJson, type Json, type JsonObject, jsonFault } from './json.ts'
+import { LIMITS } from './limits.ts'
+import { isPosition } from './position.ts'
+import { isStreamName, MARKET_CLOCK_STREAM, STORE_IDENTITY_STREAM, verdictStream } from './streams.ts'
+
+/** One recorded event as a log holds it, per event type and schema version that was ever written. */
+const FIXTURES = join(import.meta.dirname, 'fixtures')
+
+/** What a fixture is held to. A released fixture never changes: a new schema version gets a new one. */
+interface Golden {
+  /** Of the fixture as canonical JSON, so that white space and line ends do not matter. */
+  readonly sha256: string
+  readonly stream: string
+  /** Its data in the current schema. */
+  readonly current: JsonObject
+}
+
+const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as const
+
+const GOLDEN: Readonly<Record<string, Golden>> = {
+  'StoreInitialised.v1.json': {
+    sha256: 'f12924d566688e2160e3c53cd28b1f217adfd8463208c869ed608e5d939f63e1',
+    stream: STORE_IDENTITY_STREAM,
+    current: {
+      market: 'simulated',
+      seed: 'first',
+      secretFingerprint: '4f8b42c22dd3729b519ba6f68d2da7cc5b2d606d05daed5ad5128cc03e6c6358',
+    },
+  },
+  'MarketClockAnchored.v1.json': {
+    sha256: '4cd31c5d318618747cf2d09e88b361e612990403aca9c599c1e80e77192f4836',
+    stream: MARKET_CLOCK_STREAM,
+    current: { wallTime: 1_735_689_600_010, marketTime: 1_704_067_200_000, speed: 0.5 },
+  },
+  'VerdictRecorded.v1.json': {
+    sha256: 'd33f309c964999760e16148bb95e8882c97c9c6adc835a9cd624387857874fb7',
+    stream: verdictStream(SERIES),
+    current: {
+      ...SERIES,
+      verdictId: '6d0a3b52-9c1e-8f47-a2d3-5b7e9014c6f8',
+      barClose: Date.UTC(2025, 0, 1, 4),
+      validUntil: Date.UTC(2025, 0, 2, 4),
+      call: 'SELL',
+      confidence: 54,
+      strength: 91,
+      probability: 0.4592173305,
+      regime: 'TRENDING_DOWN',
+      regimeSince: Date.UTC(2025, 0, 1, 4),
+      regimeStrength: 38,
+      volatilityPercentile: 0.7345,
+      price: 0.0201735,
+      barrier: 0.0318,
+      factors: [
+        { name: 'reversal', value: 1.75, contribution: -0.1635, status: 'measured' },
+        { name: 'funding', value: null, contribution: 0, status: 'unavailable' },
+      ],
+      reasoning: 'Stretched above its average – such bars have reversed a little more often than not.',
+      modelVersion: 'first-1',
+      anchorBar: Date.UTC(2024, 6, 1),
+      inputsHash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    },
+  },
+  'RegimeShifted.v1.json': {
+    sha256: '2016fa533e2cf282ff6a34705a2ac05dd1a6a2694d480555ab19b4e182c498cb',
+    stream: verdictStream(SERIES),
+    current: {
+      ...SERIES,
+      verdictId: '6d0a3b52-9c1e-8f47-a2d3-5b7e9014c6f8',
+      barClose: Date.UTC(2025, 0, 1, 4),
+      regime: 'TRENDING_DOWN',
+      priorRegime: 'VOLATILE',
+      confidence: 54,
+    },
+  },
+}
+
+const readFixture = (name: string): RecordedEvent =>
+  JSON.parse(readFileSync(join(FIXTURES, name), 'utf8')) as RecordedEvent
+
+test('every event type has a fixture of every schema version it was stored in', () => {
+  const expected = Object.values(EVENT_CATALOGUE).flatMap(({ type, schema }) =>
+    Array.from({ length: schema }, (_, index) => `${type}.v${index + 1}.json`),
+  )
+  expect(readdirSync(FIXTURES).toSorted()).toEqual(expected.toSorted())
+  expect(Object.keys(GOLDEN).toSorted()).toEqual(expected.toSorted())
+})
+
+test('every definition is filed under its own type', () => {
+  for (const [name, { type }] of Object.entries(EVENT_CATALOGUE)) expect(type).toBe(name)
+})
+
+describe.each(Object.entries(GOLDEN))('fixture %s', (name, { sha256, stream, current }) => {
+  const fixture = readFixture(name)
+
+  test('is what it was when it was released', () => {
+    const text = canonicalJson(fixture as unknown as Json)
+    expect(createHash('sha256').update(text).digest('hex')).toBe(sha256)
+  })
+
+  test('is an event that a log would take, named after its type and schema', () => {
+    expect(`${fixture.type}.v${fixture.schema}.json`).toBe(name)
+    expect(fixture.stream).toBe(stream)
+    expect(isStreamName(fixture.stream)).toBe(true)
+    expect(isPosition(fixture.position)).toBe(true)
+    expect(new Date(fixture.at).toISOString()).toBe(fixture.at)
+    expect(eventMetaSchema.parse(fixture.meta)).toEqual(fixture.meta)
+    expect(jsonFault(fixture.data, LIMITS.jsonDepth)).toBeUndefined()
+  })
+
+  test('decodes to the current schema', () => {
+    const { type, schema, data } = EVENT_CATALOGUE[fixture.type as EventType]
+    const decoded = decodeEvent(fixture)
+    expect(decoded).toEqual({ ...fixture, type, schema, data: current })
+    // Decoding trusts what is already current; a schema that no longer takes it needs a new version.
+    expect(data.parse(decoded.data)).toEqual(current)
+  })
+})
+
+describe('decodeEvent', () => {
+  const event = readFixture('StoreInitialised.v1.json')
+
+  test.each(['VerdictForgotten', 'storeinitialised', '', 'constructor', '__proto__', 'toString'])(
+    'refuses the unknown type %j and says where it met it',
+    (type) => {
+      const decode = () => decodeEvent({ ...event, type, position: '4711' })
+      expect(decode).toThrow(ServiceError)
+      expect(decode).toThrow(
+        expect.objectContaining({
+          code: 'event_unreadable',
+          message: `event type ${type} at position 4711 is not known to this release`,
+        }),
+      )
+    },
+  )
+
+  test.each(Object.values(EVENT_CATALOGUE))('refuses $type of a newer release', ({ type, schema }) => {
+    expect(() => decodeEvent({ ...event, type, schema: schema + 1 })).toThrow(
+      expect.objectContaining({ code: 'event_unreadable' }),
+    )
+  })
+})

@@ -1,0 +1,56 @@
+import type { NewEvent, RecordedEvent } from '../contracts/event.ts'
+import {
+  decodeEvent,
+  RegimeShifted,
+  type ServiceEvent,
+  VerdictRecorded,
+} from '../contracts/event-catalogue.ts'
+import { newEvent } from '../contracts/event-definition.ts'
+import type { JsonObject } from '../contracts/json.ts'
+import type { Regime } from '../contracts/regime.ts'
+import { verdictStream } from '../contracts/streams.ts'
+import { aVerdict } from '../contracts/verdict.fixture.ts'
+import type { Verdict } from '../contracts/verdict.ts'
+import { type Projection, rowsInMemory } from './projection.ts'
+
+/** An event and the stream it is to be found in, for {@link given}. */
+export interface Fact {
+  readonly stream: string
+  readonly event: NewEvent
+}
+
+const META = { correlationId: 'given', actor: 'test' }
+
+export function verdictRecorded(change: Partial<Verdict> = {}): Fact {
+  const data = aVerdict(change)
+  return {
+    stream: verdictStream(data),
+    event: newEvent(VerdictRecorded, { id: data.verdictId, data, meta: META }),
+  }
+}
+
+/** A shift to the regime of a verdict. */
+export function regimeShifted(priorRegime: Regime, change: Partial<Verdict> = {}): Fact {
+  const { exchange, coin, timeframe, verdictId, barClose, regime, confidence } = aVerdict(change)
+  const data = { exchange, coin, timeframe, verdictId, barClose, regime, priorRegime, confidence }
+  return { stream: verdictStream(data), event: newEvent(RegimeShifted, { id: verdictId, data, meta: META }) }
+}
+
+/** Facts as a fold meets them: at the positions 1, 2, …, read back from JSON, decoded, and not to be changed. */
+export const given = (...facts: readonly Fact[]): ServiceEvent[] =>
+  facts.map(({ stream, event }, index) => {
+    const place = { stream, revision: index, position: String(index + 1), at: '2025-01-01T00:00:00.000Z' }
+    return decodeEvent(JSON.parse(JSON.stringify({ ...event, ...place }), frozen) as RecordedEvent)
+  })
+
+const frozen = (_: string, value: unknown): unknown => Object.freeze(value)
+
+/** The rows that a projection makes of events, by key. */
+export function fold<Row extends JsonObject>(
+  projection: Projection<Row>,
+  events: readonly ServiceEvent[],
+): Record<string, Row> {
+  const rows = rowsInMemory<Row>()
+  for (const event of events) projection.fold(rows, event)
+  return Object.fromEntries(rows.entries)
+}

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { jsonFault } from '../contracts/json.ts'
+import { LIMITS } from '../contracts/limits.ts'
+import { REGIMES } from '../contracts/regime.ts'
+import { HOUR_MS } from '../contracts/timeframes.ts'
+import { CALLS } from '../contracts/verdict.ts'
+import { fold, given, regimeShifted, verdictRecorded } from './given-events.fixture.ts'
+import { PROJECTIONS } from './index.ts'
+
+/** Verdicts with shifts in three series, every call and every regime among them. */
+const HISTORY = given(
+  ...Array.from({ length: 60 }, (_, n) => {
+    const bar = {
+      coin: ['BTC', 'ETH', 'SOL'][n % 3] ?? '',
+      barClose: (n + 1) * HOUR_MS,
+      call: CALLS[(n * 7) % CALLS.length] ?? 'HOLD',
+      regime: REGIMES[n % REGIMES.length] ?? 'RANGING',
+    }
+    return [verdictRecorded(bar), regimeShifted(REGIMES[(n + 1) % REGIMES.length] ?? 'RANGING', bar)]
+  }).flat(),
+)
+
+test('every projection has a name of its own', () => {
+  expect(new Set(PROJECTIONS.map(({ name }) => name)).size).toBe(PROJECTIONS.length)
+})
+
+describe.each(PROJECTIONS)('projection $name', (projection) => {
+  test('is named and numbered as part of a table name', () => {
+    expect(projection.name).toMatch(/^[a-z]+(?:_[a-z]+)*$/)
+    expect(Number.isSafeInteger(projection.version) && projection.version >= 1).toBe(true)
+  })
+
+  test('makes rows of the events it names, and of no others', () => {
+    const isNamed = (type: string): boolean => (projection.events as readonly string[]).includes(type)
+    const rows = fold(projection, HISTORY)
+    expect(Object.keys(rows).length).toBeGreaterThan(0)
+    expect(
+      fold(
+        projection,
+        HISTORY.filter(({ type }) => isNamed(type)),
+      ),
+    ).toEqual(rows)
+    expect(
+      fold(
+        projection,
+        HISTORY.filter(({ type }) => !isNamed(type)),
+      ),
+    ).toEqual({})
+  })
+
+  test('makes rows that can be stored and read back', () => {
+    for (const [key, row] of Object.entries(fold(projection, HISTORY))) {
+      expect(jsonFault(row, LIMITS.jsonDepth), key).toBeUndefined()
+    }
+  })
+})
