@@ -23,7 +23,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['services/api'],
   ['services/composition'],
   ['services/main.ts'],
-  ['services/start.js', 'services/main.e2e.test.ts'],
+  ['services/start.js', 'services/main.e2e.test.ts', 'services/write-docs.ts', 'services/docs.test.ts'],
   ['bench'],
 ]
 

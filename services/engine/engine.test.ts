@@ -89,7 +89,7 @@ describe('a verdict', () => {
     expect(Math.max(...verdicts.map(({ strength }) => strength))).toBeGreaterThan(90)
     for (const { confidence, call, probability, reasoning } of verdicts) {
       expect(confidence).toBe(Math.min(60, Math.round(100 * Math.max(probability, 1 - probability))))
-      expect(reasoning).toContain(call)
+      expect(reasoning).toContain(`${call} with ${confidence} % confidence`)
       const beyondExit = { BUY: probability > 0.505, SELL: probability < 0.495, HOLD: true }
       expect(beyondExit[call]).toBe(true)
     }

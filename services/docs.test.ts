@@ -1,0 +1,155 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ERRORS, type ErrorDefinition } from '../contracts/errors.ts'
+import { EXCHANGES } from '../contracts/exchanges.ts'
+import { REGIMES } from '../contracts/regime.ts'
+import { CALLS } from '../contracts/verdict.ts'
+import { loadModel } from './engine/index.ts'
+import { referencePages } from './knowledge/index.ts'
+import { readMarkdown, spansOf } from './knowledge/testing/read-markdown.ts'
+import { type RunningService, startService } from './main.ts'
+import { readSettings } from './platform/config/read-settings.ts'
+import { SETTINGS } from './platform/config/settings.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const DOCS = join(ROOT, 'docs')
+
+const files = [
+  ...readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(DOCS, name)),
+  ...[join(ROOT, 'README.md')].filter((file) => existsSync(file)),
+]
+const pages = files.map((file) => {
+  const text = readFileSync(file, 'utf8')
+  return { name: relative(ROOT, file), file, text, ...readMarkdown(text) }
+})
+
+describe('generated pages', () => {
+  test.each(Object.entries(referencePages({ model: loadModel() })))(
+    'docs/%s is what `npm run docs` writes',
+    (name, text) => {
+      expect(readFileSync(join(DOCS, name), 'utf8')).toBe(text)
+    },
+  )
+})
+
+describe('links', () => {
+  test.each(pages)('of $name lead somewhere', ({ file, links }) => {
+    const broken = links.filter((link) => {
+      if (/^[a-z]+:/.test(link)) return false
+      const [path = '', anchor] = link.split('#')
+      const target = path === '' ? file : resolve(dirname(file), path)
+      if (!existsSync(target)) return true
+      return anchor !== undefined && !readMarkdown(readFileSync(target, 'utf8')).anchors.includes(anchor)
+    })
+    expect(broken).toEqual([])
+  })
+})
+
+describe('names', () => {
+  const flags = new Set(Object.values(SETTINGS).map(({ flag }) => `--${flag}`))
+  const settings = new Set<string>(Object.keys(SETTINGS))
+  const values = new Set<string>([...EXCHANGES, ...REGIMES, ...CALLS])
+  /** Words in capitals that are no settings: coins, currencies, methods, and the letter of UTC. */
+  const others = new Set(['BTC', 'ETH', 'USDT', 'USDC', 'USD', 'GET', 'HEAD', 'POST', 'Z'])
+  const errors: Readonly<Record<string, ErrorDefinition>> = ERRORS
+  const exitCodes = new Set([0, ...Object.values(errors).map(({ exitCode }) => exitCode)])
+
+  test.each(pages)('of settings in $name exist', ({ spans }) => {
+    const named = spans
+      .filter((span) => /^[A-Z][A-Z0-9_]*(=.*)?$/.test(span))
+      .map((span) => span.split('=')[0])
+    const unknown = named.filter((name = '') => !settings.has(name) && !values.has(name) && !others.has(name))
+    expect(unknown).toEqual([])
+  })
+
+  test.each(pages)('of flags in $name exist', ({ spans, blocks }) => {
+    const commands = blocks
+      .flatMap(({ text }) => text.split('\n'))
+      .filter((line) => line.includes('npm start -- '))
+      .map((line) => line.slice(line.indexOf('npm start -- ')))
+    const inText = spans.filter((span) => span.startsWith('--') || span.startsWith('npm start -- '))
+    const named = [...inText, ...commands].flatMap((text) => text.match(/(?<=^|\s)--[a-z][a-z-]*/g) ?? [])
+    expect(named.filter((flag) => !flags.has(flag))).toEqual([])
+  })
+
+  test.each(pages)('of errors in $name exist', ({ rows, text }) => {
+    const inTables = rows.flatMap(({ code = '', error = '' }) => [...spansOf(code), ...spansOf(error)])
+    const inOutput = [/^error (\w+):/gm, /\bcode="(\w+)"/g, /"code":"(\w+)"/g].flatMap((pattern) =>
+      [...text.matchAll(pattern)].map((match) => match[1] ?? ''),
+    )
+    expect([...inTables, ...inOutput].filter((code) => errors[code] === undefined)).toEqual([])
+  })
+
+  test.each(pages)('of exit codes in $name exist', ({ text }) => {
+    const named = [...text.matchAll(/\bexit code (\d+)/gi)].map((match) => Number(match[1]))
+    expect(named.filter((code) => !exitCodes.has(code))).toEqual([])
+  })
+
+  test.each(pages)('of errors in $name stand beside their own status and exit code', ({ rows }) => {
+    const wrong = rows.filter(({ code = '', error = '', status, 'exit code': exitCode }) =>
+      [...spansOf(code), ...spansOf(error)].some(
+        (name) =>
+          (status !== undefined && Number(status) !== errors[name]?.status) ||
+          (exitCode !== undefined && exitCode !== String(errors[name]?.exitCode ?? '')),
+      ),
+    )
+    expect(wrong).toEqual([])
+  })
+})
+
+const DOCUMENTED_ADDRESS = 'http://127.0.0.1:8402'
+const OPERATOR_TOKEN = 'operator-token-for-tests'
+const run = promisify(execFile)
+
+const requests = pages.flatMap(({ name, blocks }) =>
+  blocks
+    .filter(({ language, text }) => language === 'bash' && text.startsWith('curl '))
+    .map(({ text }) => ({ name, text, first: text.split('\n')[0] })),
+)
+const absent = ['bash', 'curl'].filter((tool) => spawnSync(tool, ['--version']).error !== undefined)
+const reason = absent.length === 0 ? '' : ` (skipped: ${absent.join(' and ')} not on PATH)`
+
+describe.skipIf(reason !== '')(`requests${reason}`, () => {
+  let folder: string
+  let service: RunningService | undefined
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'docs-'))
+    // What keeps the commands as they are written: an answer from 400 on makes curl fail.
+    writeFileSync(join(folder, '.curlrc'), 'fail-with-body\n')
+    const flags = [
+      '--port',
+      '0',
+      '--data-dir',
+      join(folder, 'data'),
+      '--console',
+      'off',
+      '--log-level',
+      'error',
+    ]
+    const environment = { OPERATOR_TOKEN, COINS: 'BTC', TIMEFRAMES: '1m,1h' }
+    service = await startService(readSettings(flags, environment), process.stdout)
+  })
+  afterAll(async () => {
+    await service?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('are documented', () => {
+    expect(requests.length).toBeGreaterThan(2)
+  })
+
+  test.each(requests)('of $name are answered: $first', async ({ text }) => {
+    const url = service?.url ?? expect.fail('The service has no address.')
+    const script = text.replaceAll(DOCUMENTED_ADDRESS, url)
+    expect(script).toContain(url)
+    const environment = { PATH: process.env.PATH, CURL_HOME: folder, OPERATOR_TOKEN }
+    await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env: environment })
+  })
+})
