@@ -91,7 +91,13 @@ function latencyOf(name: string): string {
 for (const callers of [1, 64, 512]) {
   const own = embedded(store, callers)
   const measured = await measure([disk(callers), own], ROUNDS)
-  report(`${callers} callers`, 'events/s', measured, diskName(callers), callers === 64 ? { [own.name]: 0.35 } : {})
+  report(
+    `${callers} callers`,
+    'events/s',
+    measured,
+    diskName(callers),
+    callers === 64 ? { [own.name]: 0.35 } : {},
+  )
   print(`  latency of the embedded store: ${latencyOf(own.name)}`)
 }
 if (emmett === undefined) {
@@ -103,7 +109,9 @@ if (emmett === undefined) {
   }
   const [one, many] = [embedded(store, 1), embedded(store, 64)]
   const measured = await measure([peer, one, many], ROUNDS)
-  report('beside emmett-sqlite, which takes one caller at a time', 'events/s', measured, peer.name, { [many.name]: 40 })
+  report('beside emmett-sqlite, which takes one caller at a time', 'events/s', measured, peer.name, {
+    [many.name]: 40,
+  })
 }
 await emmett?.close()
 await store.close()
