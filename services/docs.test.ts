@@ -8,6 +8,7 @@ import { ERRORS, type ErrorDefinition } from '../contracts/errors.ts'
 import { EXCHANGES } from '../contracts/exchanges.ts'
 import { REGIMES } from '../contracts/regime.ts'
 import { CALLS } from '../contracts/verdict.ts'
+import { verdictRowSchema } from '../contracts/verdict-row.ts'
 import { loadModel } from './engine/index.ts'
 import { referencePages } from './knowledge/index.ts'
 import { readMarkdown, spansOf } from './knowledge/testing/read-markdown.ts'
@@ -139,6 +140,12 @@ describe.skipIf(reason !== '')(`requests${reason}`, () => {
   afterAll(async () => {
     await service?.stop()
     rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('of all fields of a replayed row are documented', () => {
+    const page = readFileSync(join(DOCS, 'replay.md'), 'utf8')
+    const fields = Object.keys(verdictRowSchema.shape)
+    expect(fields.filter((field) => !page.includes(`\`${field}\``))).toEqual([])
   })
 
   test('are documented', () => {
