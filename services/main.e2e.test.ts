@@ -281,6 +281,12 @@ describe('what keeps it from running is one message with an exit code', () => {
     expect(message).toMatch(/^error config_invalid: --timeframes is "7m"/)
   })
 
+  test('a data folder that cannot be one', async () => {
+    writeFileSync(join(directory, 'file'), '')
+    const { code, message } = await refusal(['--data-dir', join(directory, 'file')])
+    expect([code, message]).toEqual([2, expect.stringContaining(join(directory, 'file'))])
+  })
+
   test('a folder that is missing, and one without data', async () => {
     const missing = await refusal(recorded(join(directory, 'nowhere')))
     expect([missing.code, missing.message]).toEqual([3, expect.stringContaining(join(directory, 'nowhere'))])

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { ServiceError } from '../../contracts/errors.ts'
 import type { Bus } from '../platform/bus/bus.ts'
 import { createInProcessBus } from '../platform/bus/in-process-bus.ts'
 import { openNatsBus } from '../platform/bus/nats-bus.ts'
@@ -43,7 +44,7 @@ export type OnClose = (close: () => Promise<void>) => void
  */
 export async function openPlatform(settings: Settings, log: Logger, onClose: OnClose): Promise<Platform> {
   const directory = join(settings.DATA_DIR, settings.MARKET)
-  mkdirSync(directory, { recursive: true })
+  createFolder(directory)
   const newId = (): string => uuidV7(Date.now(), randomBytes(10))
   const sealingKey = loadSealingKey({ given: settings.SEALING_KEY, directory, random: randomBytes })
   const factSecret = deriveKey(sealingKey, `fact-ids of a ${settings.MARKET} market`)
@@ -75,6 +76,19 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
       settings.NATS_URL === undefined ? 'in-process bus' : 'NATS JetStream',
       settings.REDIS_URL === undefined ? 'memory cache' : 'Redis cache',
     ],
+  }
+}
+
+function createFolder(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC'
+    throw new ServiceError(isFull ? 'store_full' : 'config_invalid', {
+      message: `DATA_DIR (--data-dir) cannot hold ${directory}: ${reason}`,
+      cause: error,
+    })
   }
 }
 

@@ -82,7 +82,8 @@ function undo(db: DatabaseSync): boolean {
   return true
 }
 
-function refusalOf(error: unknown, isOutcomeUnknown: boolean): AppendRefusal {
+/** What a failure of SQLite means to whoever wanted to write. */
+export function refusalOf(error: unknown, isOutcomeUnknown: boolean): AppendRefusal {
   const reason = error instanceof Error ? error.message : String(error)
   const code = typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) : 0
   // A full disk is found before the commit record is written, so it is never in doubt.
@@ -92,7 +93,7 @@ function refusalOf(error: unknown, isOutcomeUnknown: boolean): AppendRefusal {
   if (isOutcomeUnknown) {
     return { code: 'append_unknown', message: `the event store did not confirm a commit: ${reason}` }
   }
-  return { code: 'store_unavailable', message: `the event store cannot write: ${reason}` }
+  return { code: 'store_unavailable', message: `the event store cannot be written: ${reason}` }
 }
 
 function prepareStatements(db: DatabaseSync) {

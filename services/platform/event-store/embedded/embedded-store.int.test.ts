@@ -93,6 +93,11 @@ describe('a second writer', () => {
 })
 
 describe('a full disk', () => {
+  test('at the first start is told as such, and the lock is let go', async () => {
+    expect(await codeOf(open({ maxPages: 2 }))).toBe('store_full')
+    await (await open()).close()
+  })
+
   test('refuses what does not fit, keeps all that was acknowledged, and resumes when there is room', async () => {
     const store = await open({ maxPages: 60 })
     const kept: string[] = []

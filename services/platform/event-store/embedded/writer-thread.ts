@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
-import { type BatchCommitter, createBatchCommitter } from './commit-batch.ts'
+import { type BatchCommitter, createBatchCommitter, refusalOf } from './commit-batch.ts'
 import { prepareWriter } from './schema.ts'
 import type { WriterOptions, WriterReply, WriterRequest } from './writer.ts'
 
@@ -13,11 +13,11 @@ const reply = (message: WriterReply): void => port.postMessage(message)
 function open(): { db: DatabaseSync; committer: BatchCommitter } | undefined {
   try {
     const db = new DatabaseSync(file)
-    prepareWriter(db)
     if (maxPages !== undefined) db.exec(`PRAGMA max_page_count = ${Math.trunc(maxPages)}`)
+    prepareWriter(db)
     return { db, committer: createBatchCommitter(db) }
   } catch (error) {
-    reply({ kind: 'failed', message: error instanceof Error ? error.message : String(error) })
+    reply({ kind: 'failed', refusal: refusalOf(error, false) })
     return undefined
   }
 }

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { ServiceError } from '../../../../contracts/errors.ts'
+import type { AppendRefusal } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
 import type { AppendOutcome } from './commit-batch.ts'
 
@@ -23,7 +24,7 @@ export type WriterRequest =
 
 export type WriterReply =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'failed'; readonly message: string }
+  | { readonly kind: 'failed'; readonly refusal: AppendRefusal }
   | { readonly kind: 'committed'; readonly outcomes: AppendOutcome[] }
 
 interface Waiting {
@@ -63,12 +64,7 @@ export async function startWriter(options: WriterOptions): Promise<Writer> {
     worker.on('message', (reply: WriterReply) => {
       if (reply.kind === 'committed') waiting.shift()?.resolve(reply.outcomes)
       else if (reply.kind === 'ready') resolve()
-      else
-        reject(
-          new ServiceError('store_unavailable', {
-            message: `the event store cannot be opened: ${reply.message}`,
-          }),
-        )
+      else reject(new ServiceError(reply.refusal.code, reply.refusal))
     })
   })
 
