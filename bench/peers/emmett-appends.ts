@@ -21,8 +21,8 @@ interface EmmettSqlite {
 const [fileName = '', milliseconds = '1000'] = process.argv.slice(2)
 // Not a dependency of the service, so its types are not there either.
 const name = '@event-driven-io/emmett-sqlite'
-const { getSQLiteEventStore } = (await import(name)) as EmmettSqlite
-const store = getSQLiteEventStore({ fileName })
+const emmett = (await import(name)) as EmmettSqlite
+const store = emmett.getSQLiteEventStore({ fileName })
 const { type, data, meta } = sampleVerdict(0, randomBytes, Date.now())
 
 const run = uuidV7(Date.now(), randomBytes(10))
