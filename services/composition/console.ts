@@ -31,13 +31,21 @@ export function createConsole(options: {
 }): Console {
   if (!options.isOn) return silent
   const { output, now } = options
+  let isBroken = false
+  // A reader that hung up, or a full disk: the service goes on without lines for people.
+  output.on('error', () => {
+    isBroken = true
+  })
+  const write = (text: string): void => {
+    if (!isBroken) output.write(text)
+  }
   let shownAt = 0
   let shownStep = -1
   let hasBar = false
   const line = (text: string): void => {
-    if (hasBar) output.write('\r\u001b[K')
+    if (hasBar) write('\r\u001b[K')
     hasBar = false
-    output.write(`${text}\n`)
+    write(`${text}\n`)
   }
   return {
     banner: (lines) => lines.forEach(line),

@@ -29,7 +29,7 @@ export function createServiceMetrics(sources: {
   })
   const trouble = new Counter({
     name: 'append_failures_total',
-    help: 'Appends of verdicts that had to be repeated, by error code',
+    help: 'Times that verdicts began to wait for the event store, by error code',
     labelNames: ['code'] as const,
     registers,
   })

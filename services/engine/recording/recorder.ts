@@ -16,6 +16,7 @@ export interface RecorderOptions {
   readonly idOf: FactId
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
+  /** Told when verdicts begin to wait for the store. */
   readonly onTrouble?: (error: ServiceError) => void
 }
 
@@ -93,8 +94,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
       } catch (error) {
         if (!isPassing(error) || signal.aborted) throw error
         mayBeOurs ||= error.code === 'append_unknown'
+        // Told when trouble begins; every series of a bar would repeat it.
+        if (trouble === undefined) options.onTrouble?.(error)
         trouble = error.message
-        options.onTrouble?.(error)
         await options.sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 15_000, signal)
       }
     }

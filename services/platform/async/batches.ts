@@ -1,36 +1,41 @@
 /**
  * Gathers what an async iterable has ready into arrays, up to `max` at a time, without waiting for more:
  * under load one array holds many items, and a lone item is passed on at once.
+ *
+ * Leaving the iteration asks the source to end and does not wait for it: a source that sleeps would answer
+ * only when it wakes.
  */
 export async function* batchesOf<Item>(
   items: AsyncIterable<Item>,
   max: number,
 ): AsyncGenerator<Item[], void, void> {
   const iterator = items[Symbol.asyncIterator]()
-  let next = iterator.next()
+  let next = handled(iterator.next())
   try {
     while (true) {
       const first = await next
       if (first.done === true) return
       const batch = [first.value]
-      next = iterator.next()
-      let isDone = false
+      next = handled(iterator.next())
       while (batch.length < max) {
         const ready = await Promise.race([next, later()])
-        if (ready === undefined) break
-        if (ready.done === true) {
-          isDone = true
-          break
-        }
+        // What the source fails with is thrown where the next batch begins, after this one was taken.
+        if (ready === undefined || ready.done === true) break
         batch.push(ready.value)
-        next = iterator.next()
+        next = handled(iterator.next())
       }
       yield batch
-      if (isDone) return
     }
   } finally {
-    await iterator.return?.()
+    const ended = iterator.return?.()
+    if (ended !== undefined) void handled(ended)
   }
+}
+
+/** A promise whose rejection may be looked at later, or never, without counting as unhandled meanwhile. */
+function handled<Value>(promise: Promise<Value>): Promise<Value> {
+  promise.then(undefined, () => undefined)
+  return promise
 }
 
 /** Resolves after everything that is ready now has had its turn. */

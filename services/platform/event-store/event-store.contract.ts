@@ -430,6 +430,21 @@ export function describeEventStoreContract(
         expect(await collect(store.readAll({ upTo: START }))).toEqual([])
       })
 
+      test('with a filter of a thousand entries, and leaves others their turn meanwhile', async () => {
+        for (let n = 0; n < 5; n++) await store.append('s-many', someEvents(200), { expected: 'any' })
+        const streamPrefixes = Array.from({ length: 1_100 }, (_, n) => `s-${n}.`)
+        let turns = 0
+        const counting = setInterval(() => {
+          turns += 1
+        }, 0)
+        expect(await collect(store.readAll({ filter: { streamPrefixes } }))).toEqual([])
+        expect(
+          await collect(store.readAll({ filter: { streamPrefixes: [...streamPrefixes, 's-m'] } })),
+        ).toHaveLength(1_000)
+        clearInterval(counting)
+        expect(turns).toBeGreaterThan(0)
+      })
+
       test('a position of another kind of store is refused', async () => {
         await store.append('s-1', [anEvent()], { expected: 'any' })
         const foreign = (await store.head()).includes('/') ? '7' : '7/7'

@@ -35,6 +35,7 @@ export async function* followLog(
       position = event.position
       yield { kind: 'event', event }
     }
+    if (signal.aborted) return
     if (comparePositions(page.lookedUpTo, position) > 0) {
       position = page.lookedUpTo
       if (!signal.aborted) yield { kind: 'checkpoint', position }

@@ -23,7 +23,7 @@ const REDACTED = [
  *
  * @example createLog('info').info({ port: 8402 }, 'listening')
  */
-export function createLog(level: string, destination: DestinationStream = pino.destination(2)): Logger {
+export function createLog(level: string, destination: DestinationStream = standardError()): Logger {
   return pino(
     {
       level,
@@ -34,4 +34,14 @@ export function createLog(level: string, destination: DestinationStream = pino.d
     },
     destination,
   )
+}
+
+/**
+ * Written at once, and dropped where it cannot be: a full disk behind standard error must not stop the
+ * service that reports it.
+ */
+function standardError(): DestinationStream {
+  const destination = pino.destination({ dest: 2, sync: true })
+  destination.on('error', () => undefined)
+  return destination
 }

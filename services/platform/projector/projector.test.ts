@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -298,11 +301,64 @@ describe('the store behind it', () => {
     await projector.close()
   })
 
+  test('failing a commit while it follows is retried at once, not at the next event', async () => {
+    const store = openStore()
+    const tables = openTables()
+    let failures = 1
+    const flaky: RowTables = {
+      ...tables,
+      table(name, version) {
+        const table = tables.table(name, version)
+        return {
+          ...table,
+          commit(changes, position) {
+            if (changes.size > 0 && failures-- > 0) throw new Error('disk I/O error')
+            table.commit(changes, position)
+          },
+        }
+      },
+    }
+    const projector = start(store, flaky, [latestVerdicts as Projection])
+    await projector.caughtUp()
+    await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
+    await untilPosition(projector, '1')
+    expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
+    await projector.close()
+  })
+
+  test('shorter than the read models rebuilds them', async () => {
+    const tables = keptOpen(openTables())
+    const longer = openStore()
+    const step = { coin: 'BTC', regime: 'RANGING', call: 'BUY' } as const
+    await appendHistory(longer, [step, step, step])
+    const before = start(longer, tables)
+    await before.caughtUp()
+    await before.close()
+    const shorter = openStore()
+    await appendHistory(shorter, [step])
+    const after = start(shorter, tables)
+    await after.caughtUp()
+    expect(after.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
+    expect(after.health().map((health) => health.position)).toEqual(['1', '1'])
+    await after.close()
+  })
+
+  test('whose read models are damaged has them built anew', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'projections-'))
+    const file = join(directory, 'projections.db')
+    writeFileSync(file, 'this is no database, whatever its name says'.repeat(50))
+    const store = openStore()
+    await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
+    const projector = start(store, openTables('log-1', file))
+    await projector.caughtUp()
+    expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
+    await projector.close()
+    rmSync(directory, { recursive: true })
+  })
+
   test('being another log empties the read models', async () => {
-    const { mkdtempSync, rmSync } = await import('node:fs')
-    const { tmpdir } = await import('node:os')
-    const directory = mkdtempSync(`${tmpdir()}/projections-`)
-    const file = `${directory}/projections.db`
+    const directory = mkdtempSync(join(tmpdir(), 'projections-'))
+    const file = join(directory, 'projections.db')
     const store = openStore()
     await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
     const first = start(store, openTables('log-1', file))

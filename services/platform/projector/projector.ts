@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Position } from '../../../contracts/position.ts'
+import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 import { batchesOf } from '../async/batches.ts'
 import type { EventStore } from '../event-store/event-store.ts'
@@ -14,7 +14,8 @@ export interface ProjectionHealth {
   readonly version: number
   /**
    * `building` reads the past, `live` has caught up, `retrying` could not read or write just now,
-   * `stopped` met an event it cannot fold, `withheld` differs from the version before although it must not.
+   * `stopped` met an event it cannot fold, `withheld` differs from the version before although it must not;
+   * that version then answers as it stood.
    */
   readonly state: 'building' | 'live' | 'retrying' | 'stopped' | 'withheld'
   readonly position: Position
@@ -32,7 +33,7 @@ export interface ProjectionReader<Row extends JsonObject> {
 export interface Projector {
   health(): ProjectionHealth[]
   reader<Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row>
-  /** Resolves once every projection has caught up with what is in the log now, or has stopped. */
+  /** Resolves once every projection has caught up with the log for the first time, or has stopped. */
   caughtUp(): Promise<void>
   close(): Promise<void>
 }
@@ -82,6 +83,8 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
   const filter = { types: projection.events }
   let status: Omit<ProjectionHealth, 'name' | 'version' | 'position'> = { state: 'building' }
   const caughtUp = Promise.withResolvers<void>()
+  /** Tries in a row that failed for a reason that may pass. */
+  let failures = 0
 
   let inService: number | undefined
   const refreshInService = (): void => {
@@ -142,13 +145,22 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
     return true
   }
 
+  /** Rows beyond the end of the log are of a log that was longer: one restored from an older copy, say. */
+  function discardBeyond(head: Position): void {
+    for (const state of tables.states(name)) {
+      if (comparePositions(state.position, head) > 0) tables.drop(name, state.version)
+    }
+  }
+
   async function follow(): Promise<void> {
+    discardBeyond(await store.head())
     if (own() === undefined) tables.create(name, version, former() === undefined ? 'active' : 'building')
     refreshInService()
     if (!(await replaceFormer())) return
     if (!(await catchUp(await store.head()))) return
     const { detail: _resolved, ...rest } = status
     status = { ...rest, state: 'live' }
+    failures = 0
     caughtUp.resolve()
     const items = store.subscribe({ after: own()?.position ?? 'start', filter, signal })
     for await (const batch of batchesOf(items, LIMITS.projectionBatchEvents)) {
@@ -160,7 +172,7 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
   }
 
   async function run(): Promise<void> {
-    for (let tries = 0; !signal.aborted; tries++) {
+    while (!signal.aborted) {
       try {
         await follow()
         caughtUp.resolve()
@@ -169,7 +181,9 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
         // Not the fold's fault: the store or the disk. The checkpoint says where to go on.
         if (signal.aborted) break
         problem('retrying', error instanceof Error ? error.message : String(error))
-        await options.sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 30_000, signal)
+        const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 30_000
+        failures += 1
+        await options.sleep(wait, signal)
       }
     }
     caughtUp.resolve()

@@ -1,4 +1,6 @@
+import { rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Position, START } from '../../../contracts/position.ts'
@@ -54,15 +56,7 @@ const SETTINGS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;'
  * @param logId what tells the log apart from every other: the id of its first event.
  */
 export function openRowTables(file: string, logId: string): RowTables {
-  const db = new DatabaseSync(file)
-  db.exec(SETTINGS)
-  db.exec(`
-    CREATE TABLE IF NOT EXISTS log (id TEXT NOT NULL) STRICT;
-    CREATE TABLE IF NOT EXISTS version (
-      name TEXT NOT NULL, version INTEGER NOT NULL, position TEXT NOT NULL, role TEXT NOT NULL,
-      PRIMARY KEY (name, version)
-    ) STRICT;`)
-  claimFor(db, logId)
+  const db = openDatabase(file, logId)
   const tables = new Map<string, RowTable>()
 
   function dropTable(name: string, version: number): void {
@@ -106,6 +100,36 @@ export function openRowTables(file: string, logId: string): RowTables {
     },
     drop: (name, version) => transaction(db, () => dropTable(name, version)),
     close: () => db.close(),
+  }
+}
+
+/** SQLite's primary result codes for a file that is damaged, and one that is no database. */
+const SQLITE_DAMAGED: readonly number[] = [11, 26]
+
+function openDatabase(file: string, logId: string): DatabaseSync {
+  const db = new DatabaseSync(file)
+  try {
+    db.exec(SETTINGS)
+    db.exec(`
+      CREATE TABLE IF NOT EXISTS log (id TEXT NOT NULL) STRICT;
+      CREATE TABLE IF NOT EXISTS version (
+        name TEXT NOT NULL, version INTEGER NOT NULL, position TEXT NOT NULL, role TEXT NOT NULL,
+        PRIMARY KEY (name, version)
+      ) STRICT;`)
+    claimFor(db, logId)
+    return db
+  } catch (error) {
+    db.close()
+    const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+    if (SQLITE_DAMAGED.includes(code)) {
+      // Everything in it follows from the log, so a damaged file is made anew.
+      for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
+      return openDatabase(file, logId)
+    }
+    throw new ServiceError('store_unavailable', {
+      message: `the read models ${file} cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
+      cause: error,
+    })
   }
 }
 

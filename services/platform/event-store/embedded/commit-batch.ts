@@ -25,6 +25,7 @@ export function createBatchCommitter(db: DatabaseSync): BatchCommitter {
   const statements = prepareStatements(db)
   const heads = new Map<string, number>()
   let position = statements.lastPosition()
+  let newestAt = statements.lastAt()
 
   const view: LogView = {
     findById: (id) => statements.findById(id),
@@ -59,7 +60,9 @@ export function createBatchCommitter(db: DatabaseSync): BatchCommitter {
       let isCommitting = false
       try {
         statements.begin.run()
-        const outcomes = batch.map((append) => appendOne(append, at))
+        // A clock that steps back must not put an event before its predecessor in time.
+        newestAt = at > newestAt ? at : newestAt
+        const outcomes = batch.map((append) => appendOne(append, newestAt))
         isCommitting = true
         statements.commit.run()
         return outcomes
@@ -102,6 +105,7 @@ function prepareStatements(db: DatabaseSync) {
   )
   const byId = db.prepare('SELECT stream, revision, position, type, schema, data FROM event WHERE id = ?')
   const head = db.prepare('SELECT max(revision) AS revision FROM event WHERE stream = ?')
+  const newest = db.prepare('SELECT at FROM event ORDER BY position DESC LIMIT 1')
   const last = db.prepare('SELECT max(position) AS position FROM event')
   return {
     begin: db.prepare('BEGIN IMMEDIATE'),
@@ -120,6 +124,7 @@ function prepareStatements(db: DatabaseSync) {
       return row === undefined ? undefined : { ...row, position: String(row.position) }
     },
     headOf: (stream: string): number => (head.get(stream) as { revision: number | null }).revision ?? -1,
+    lastAt: (): string => (newest.get() as { at: string } | undefined)?.at ?? '',
     lastPosition: (): number => (last.get() as { position: number | null }).position ?? 0,
   }
 }

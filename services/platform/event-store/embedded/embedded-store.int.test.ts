@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -176,6 +176,26 @@ describe('the queue', () => {
   })
 })
 
+describe('a clock that steps back', () => {
+  test('puts no event before its predecessor in time, also over a restart', async () => {
+    let now = 5_000
+    const at = async (store: EventStore) =>
+      (await collect(store.readAll())).map((event) => Date.parse(event.at))
+    const first = await open({ now: () => now })
+    await first.append('s-1', [anEvent()], { expected: 'any' })
+    now = 1_000
+    await first.append('s-1', [anEvent()], { expected: 'any' })
+    expect(await at(first)).toEqual([5_000, 5_000])
+    await first.close()
+    const second = await open({ now: () => now })
+    await second.append('s-1', [anEvent()], { expected: 'any' })
+    now = 6_000
+    await second.append('s-1', [anEvent()], { expected: 'any' })
+    expect(await at(second)).toEqual([5_000, 5_000, 5_000, 6_000])
+    await second.close()
+  })
+})
+
 describe('a file that cannot be opened', () => {
   test('of another layout is refused with the reason, and the lock is let go', async () => {
     const db = new DatabaseSync(join(directory, 'events.db'))
@@ -183,5 +203,10 @@ describe('a file that cannot be opened', () => {
     db.close()
     await expect(open()).rejects.toThrow(/layout 99/)
     await expect(open()).rejects.toThrow(/layout 99/)
+  })
+
+  test('of a damaged lock is not taken for a second process', async () => {
+    writeFileSync(join(directory, 'events.lock'), 'x'.repeat(5_000))
+    expect(await codeOf(open())).toBe('store_unavailable')
   })
 })

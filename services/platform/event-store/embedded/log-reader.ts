@@ -1,4 +1,5 @@
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../../contracts/event.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
@@ -6,6 +7,9 @@ import { type Position, START } from '../../../../contracts/position.ts'
 import type { EventFilter, ReadAllOptions, ReadOptions } from '../event-store.ts'
 import type { LogPage } from '../follow-log.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
+
+/** A filtered look covers so many pages at most. */
+const FILTERED_PAGES = 8
 
 const COLUMNS = 'position, stream, revision, type, schema, id, data, meta, at'
 
@@ -50,9 +54,17 @@ export function openLogReader(file: string): LogReader {
   }
   const pages = new Map<string, ReturnType<DatabaseSync['prepare']>>()
 
-  /** Matching rows in (after, upTo], in order. */
-  function selectPage(after: number, upTo: number, limit: number, filter: EventFilter | undefined): Row[] {
+  /** Matching rows behind `after`, and how far was looked: a rare match must not make one look long. */
+  function lookAt(after: number, end: number, limit: number, filter: EventFilter | undefined) {
     requireOpen()
+    const window = LIMITS.readPageEvents * (filter === undefined ? 1 : FILTERED_PAGES)
+    const upTo = Math.min(end, after + window)
+    const rows = selectPage(after, upTo, limit, filter)
+    const lookedUpTo = rows.length < limit ? upTo : (rows.at(-1)?.position ?? upTo)
+    return { rows, lookedUpTo: Math.max(after, lookedUpTo) }
+  }
+
+  function selectPage(after: number, upTo: number, limit: number, filter: EventFilter | undefined): Row[] {
     const where = filterSql(filter)
     const sql = `SELECT ${COLUMNS} FROM event WHERE position > ? AND position <= ?${where.sql} ORDER BY position LIMIT ?`
     const statement = pages.get(sql) ?? db.prepare(sql)
@@ -81,30 +93,28 @@ export function openLogReader(file: string): LogReader {
     },
 
     async *readAll({ after = START, upTo, filter, limit = Infinity, signal }) {
-      const end = typeof upTo === 'string' ? Math.min(toSequence(upTo), head()) : head()
+      const newest = head()
+      const end = typeof upTo === 'string' ? Math.min(toSequence(upTo), newest) : newest
       const until = upTo instanceof Date ? upTo.toISOString() : undefined
       let position = toSequence(after)
-      for (let left = limit; left > 0; ) {
-        const page = Math.min(left, LIMITS.readPageEvents)
-        const rows = selectPage(position, end, page, filter)
+      for (let left = limit; left > 0 && position < end; ) {
+        const { rows, lookedUpTo } = lookAt(position, end, Math.min(left, LIMITS.readPageEvents), filter)
         for (const row of rows) {
           if (signal?.aborted === true || (until !== undefined && row.at > until)) return
           yield recorded(row)
         }
-        const last = rows.at(-1)
-        if (last === undefined || rows.length < page) return
+        position = lookedUpTo
         left -= rows.length
-        position = last.position
+        // A long read must not keep others from their turn, nor a client's hanging up from being noticed.
+        await setImmediate()
+        if (signal?.aborted === true) return
       }
     },
 
     readPage(after, limit, filter) {
       const from = toSequence(after)
-      // A filtered page looks at a bounded stretch of the log, so that a rare match costs bounded time.
-      const upTo = Math.min(head(), from + limit * (filter === undefined ? 1 : 8))
-      const rows = selectPage(from, upTo, limit, filter)
-      const lookedUpTo = rows.length < limit ? upTo : (rows.at(-1)?.position ?? upTo)
-      return { events: rows.map(recorded), lookedUpTo: lookedUpTo > from ? String(lookedUpTo) : after }
+      const { rows, lookedUpTo } = lookAt(from, head(), limit, filter)
+      return { events: rows.map(recorded), lookedUpTo: toPosition(lookedUpTo) }
     },
 
     head: () => toPosition(head()),
@@ -112,16 +122,18 @@ export function openLogReader(file: string): LogReader {
   }
 }
 
-function filterSql(filter: EventFilter | undefined): { sql: string; values: SQLInputValue[] } {
-  const values: SQLInputValue[] = []
+/** Lists are bound as one JSON text each, so that there are four statements at most, however long the lists. */
+function filterSql(filter: EventFilter | undefined): { sql: string; values: string[] } {
+  const values: string[] = []
   let sql = ''
   if (filter?.types !== undefined) {
-    sql += ` AND type IN (${filter.types.map(() => '?').join(', ')})`
-    values.push(...filter.types)
+    sql += ' AND type IN (SELECT value FROM json_each(?))'
+    values.push(JSON.stringify(filter.types))
   }
   if (filter?.streamPrefixes !== undefined) {
-    sql += ` AND (${filter.streamPrefixes.map(() => 'substr(stream, 1, ?) = ?').join(' OR ') || 'FALSE'})`
-    for (const prefix of filter.streamPrefixes) values.push(prefix.length, prefix)
+    sql +=
+      ' AND EXISTS (SELECT 1 FROM json_each(?) AS prefix WHERE substr(stream, 1, length(prefix.value)) = prefix.value)'
+    values.push(JSON.stringify(filter.streamPrefixes))
   }
   return { sql, values }
 }

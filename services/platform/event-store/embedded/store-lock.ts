@@ -17,10 +17,21 @@ export function takeStoreLock(file: string): StoreLock {
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;')
   } catch (error) {
     db.close()
-    throw new ServiceError('store_locked', {
-      message: `the event store beside ${file} is open in another process`,
+    if (isBusy(error)) {
+      throw new ServiceError('store_locked', {
+        message: `the event store beside ${file} is open in another process`,
+        cause: error,
+      })
+    }
+    throw new ServiceError('store_unavailable', {
+      message: `the lock ${file} cannot be taken: ${error instanceof Error ? error.message : String(error)}`,
       cause: error,
     })
   }
   return { release: () => db.close() }
 }
+
+const SQLITE_BUSY = 5
+
+const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY

@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../../contracts/event.ts'
+import { LIMITS } from '../../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../../contracts/position.ts'
 import { type AppendSignal, createAppendSignal } from '../append-signal.ts'
 import { decideAppend, type LogView } from '../decide-append.ts'
@@ -57,7 +59,9 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
       if (decision.kind === 'replay') {
         return { revision: decision.revision, position: decision.position, replayed: true }
       }
-      const result = insert(log, append, decision.firstRevision, new Date(options.now()).toISOString())
+      const at = new Date(options.now()).toISOString()
+      const newest = log.rows.at(-1)?.at ?? ''
+      const result = insert(log, append, decision.firstRevision, at > newest ? at : newest)
       log.appended.notify()
       return result
     },
@@ -90,6 +94,7 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
         const row = log.rows[index]
         if (row === undefined || signal?.aborted === true) return
         if (comparePositions(row.position, end) > 0 || (until !== undefined && row.at > until)) return
+        if (index % LIMITS.readPageEvents === 0) await setImmediate()
         if (!matchesFilter(row, filter)) continue
         left -= 1
         yield recorded(row)
