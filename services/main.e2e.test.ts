@@ -164,6 +164,35 @@ describe('npm start', () => {
     expect([code, err]).toEqual([0, ''])
   })
 
+  test('stops with the shell that npm started it in', async () => {
+    const shell = spawn(
+      'sh',
+      [
+        '-c',
+        `"${process.execPath}" "${START}" --port 0 --coins BTC --data-dir "${join(directory, 'data')}"; true`,
+      ],
+      {
+        env: { PATH: process.env.PATH, SEALING_KEY, npm_lifecycle_event: 'start' },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
+    const [url] = await new Promise<string[]>((resolve) => {
+      let out = ''
+      shell.stdout.setEncoding('utf8').on('data', (chunk) => {
+        out += String(chunk)
+        const match = /http:[^ ]*\d(?=\/ )/.exec(out)
+        if (match !== null) resolve([match[0]])
+      })
+    })
+    shell.kill('SIGTERM')
+    // Its end is that of its output, which the service shares.
+    await once(shell, 'close')
+    await expect(fetch(`${url}/livez`)).rejects.toThrow()
+    await openEmbeddedStore({ directory: join(directory, 'data/simulated'), now: Date.now }).then((store) =>
+      store.close(),
+    )
+  })
+
   test('at another speed goes on by the same market clock after a restart', async () => {
     const args = ['--speed', '1200', '--coins', 'BTC', '--timeframes', '1m,5m']
     const first = start(args)
@@ -285,6 +314,11 @@ describe('what keeps it from running is one message with an exit code', () => {
     writeFileSync(join(directory, 'file'), '')
     const { code, message } = await refusal(['--data-dir', join(directory, 'file')])
     expect([code, message]).toEqual([2, expect.stringContaining(join(directory, 'file'))])
+  })
+
+  test('an address that is not this machine’s', async () => {
+    const { code, message } = await refusal(['--host', '203.0.113.1'])
+    expect([code, message]).toEqual([2, expect.stringContaining('203.0.113.1')])
   })
 
   test('a folder that is missing, and one without data', async () => {

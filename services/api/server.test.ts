@@ -167,6 +167,8 @@ describe('GET /api/verdicts', () => {
     ['?limit=x', 'limit'],
     ['?after=yesterday', 'after'],
     ['?as_of=soon', 'as_of'],
+    ['?as_of=hello-1', 'as_of'],
+    ['?as_of=-1', 'as_of'],
     ['?from=1st of May', 'from'],
     ['?from=2025-01-02&to=2025-01-01', 'from'],
     ['?coins=BTC', 'coins'],
@@ -310,5 +312,17 @@ describe('shutdown', () => {
     open()
     expect(await (await inFlight).text()).toBe('{"cursor":"1"}\n')
     await closing
+  })
+
+  test('is not held up by connections that never asked anything, or not wholly', async () => {
+    const port = Number(new URL(base).port)
+    const sockets = ['', 'GET /livez HTTP/1.1\r\nhost:'].map((text) => {
+      const socket = connect(port, '127.0.0.1', () => socket.write(text))
+      return { hungUp: new Promise((resolve) => socket.once('close', resolve)), socket }
+    })
+    await Promise.all(sockets.map(({ socket }) => new Promise((resolve) => socket.once('connect', resolve))))
+    await fetch(`${base}/livez`)
+    await app.close()
+    await Promise.all(sockets.map(({ hungUp }) => hungUp))
   })
 })

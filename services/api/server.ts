@@ -1,3 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { Histogram, type Registry } from 'prom-client'
@@ -70,15 +72,26 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app
 }
 
-/** How often a server that closes looks for connections whose last answer has ended. */
-const IDLE_SWEEP_MS = 50
-
-/** A connection kept alive past its last answer would hold a shutdown up until its client hangs up. */
+/**
+ * A connection without a request in flight, kept alive behind its last answer or silent from the beginning,
+ * would hold a shutdown up until its client hangs up: it is ended, and the others as soon as they have theirs.
+ */
 function endConnectionsOnClose(app: FastifyInstance, closing: AbortController): void {
+  const idle = new Set<Socket>()
+  app.server.on('connection', (socket: Socket) => {
+    idle.add(socket)
+    socket.once('close', () => idle.delete(socket))
+  })
+  app.server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    idle.delete(socket)
+    response.once('close', () => {
+      if (closing.signal.aborted) socket.destroySoon()
+      else if (!socket.destroyed) idle.add(socket)
+    })
+  })
   app.addHook('preClose', async () => {
     closing.abort()
-    const sweeping = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
-    app.server.once('close', () => clearInterval(sweeping))
+    for (const socket of idle) socket.destroy()
   })
   app.addHook('onSend', async (_request, reply) => {
     if (closing.signal.aborted) reply.header('connection', 'close')

@@ -1,5 +1,6 @@
 import type { Component } from '../api/index.ts'
 import type { MarketFeed } from '../market/index.ts'
+import { sleep } from '../platform/async/sleep.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import type { Platform } from './open-platform.ts'
 import type { EngineRole } from './run-roles.ts'
@@ -16,9 +17,9 @@ export async function componentsOf(parts: {
 }): Promise<Component[]> {
   const { platform, projector, engine } = parts
   const [store, bus, cache] = await Promise.all([
-    platform.store.health(),
-    platform.bus.health(),
-    platform.cache.health(),
+    inTime('store', platform.store.health()),
+    inTime('bus', platform.bus.health()),
+    inTime('cache', platform.cache.health()),
   ])
   const components: Component[] = [
     {
@@ -52,6 +53,25 @@ export async function componentsOf(parts: {
   }
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine))
   return components
+}
+
+/** A probe waits a few seconds at most; a part that says nothing for so long is not well. */
+const HEALTH_TIMEOUT_MS = 2_000
+
+interface PartHealth {
+  readonly ok: boolean
+  readonly adapter: string
+  readonly detail: string
+}
+
+async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHealth> {
+  const waiting = new AbortController()
+  const silence = sleep(HEALTH_TIMEOUT_MS, waiting.signal).then(
+    (): PartHealth => ({ ok: false, adapter: name, detail: `no answer within ${HEALTH_TIMEOUT_MS} ms` }),
+  )
+  const health = await Promise.race([asking, silence])
+  waiting.abort()
+  return health
 }
 
 function marketComponent(feed: MarketFeed, engine: EngineRole): Component {

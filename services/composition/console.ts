@@ -64,7 +64,7 @@ export function createConsole(options: {
       if (share < 1 && now() - shownAt < PROGRESS_EVERY_MS) return
       shownAt = now()
       const filled = Math.round(share * BAR_WIDTH)
-      output.write(`\r[${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}] ${text}\u001b[K`)
+      write(`\r[${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}] ${text}\u001b[K`)
       hasBar = true
     },
     summary: (lines) => lines.forEach(line),

@@ -1,6 +1,7 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent, MarketClockAnchored } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
+import { START } from '../../contracts/position.ts'
 import { type Series, seriesName } from '../../contracts/series.ts'
 import { MARKET_CLOCK_STREAM } from '../../contracts/streams.ts'
 import {
@@ -14,16 +15,17 @@ import {
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
+import type { OnClose, Platform } from './open-platform.ts'
 
 /** The market that the settings choose. */
 export async function openFeed(
   settings: Settings,
-  store: EventStore,
-  newId: () => string,
+  platform: Platform,
+  onClose: OnClose,
 ): Promise<MarketFeed> {
   return settings.MARKET === 'recorded'
     ? openRecordedFeed(settings)
-    : openSimulatedFeed(settings, store, newId)
+    : openSimulatedFeed(settings, platform, onClose)
 }
 
 function openRecordedFeed(settings: Settings): MarketFeed {
@@ -45,40 +47,62 @@ function openRecordedFeed(settings: Settings): MarketFeed {
 
 async function openSimulatedFeed(
   settings: Settings,
-  store: EventStore,
-  newId: () => string,
+  { store, newId }: Platform,
+  onClose: OnClose,
 ): Promise<MarketFeed> {
-  const anchor = await anchorClock(store, settings.MARKET_SPEED ?? 1, newId)
+  // Who computes the market sets its pace; everybody else goes by it.
+  if (settings.ROLES.includes('engine')) await anchorClock(store, settings.MARKET_SPEED ?? 1, newId)
+  let { anchor } = await readAnchor(store)
+  const ending = new AbortController()
+  const following = followAnchor(store, ending.signal, (next) => {
+    anchor = next
+  })
+  onClose(async () => {
+    ending.abort()
+    await following
+  })
   const now = (): number => marketTimeAt(anchor, Date.now())
-  const speed = anchor?.speed ?? 1
   return createSimulatedFeed({
     seed: settings.MARKET_SEED,
     ...(settings.COINS && { coins: settings.COINS }),
     now,
     sleepUntil: async (marketTime, signal) => {
       while (now() < marketTime && !signal.aborted) {
-        await sleep(Math.max(1, (marketTime - now()) / speed), signal)
+        const left = (marketTime - now()) / (anchor?.speed ?? 1)
+        // Woken now and then, because another process may set another pace meanwhile.
+        await sleep(Math.min(LONGEST_SLEEP_MS, Math.max(1, left)), signal)
       }
     },
   })
 }
 
-/** Market time goes on from where it stood, at whatever speed: the log keeps the anchor. */
-async function anchorClock(
+const LONGEST_SLEEP_MS = 5_000
+
+async function followAnchor(
   store: EventStore,
-  speed: number,
-  newId: () => string,
-): Promise<ClockAnchor | undefined> {
+  signal: AbortSignal,
+  onAnchor: (anchor: ClockAnchor) => void,
+): Promise<void> {
+  const filter = { streamPrefixes: [MARKET_CLOCK_STREAM] }
+  for await (const item of store.subscribe({ after: START, filter, signal })) {
+    if (item.kind !== 'event') continue
+    const event = decodeEvent(item.event)
+    if (event.type === 'MarketClockAnchored') onAnchor(event.data)
+  }
+}
+
+/** Market time goes on from where it stood, at whatever speed: the log keeps the anchor. */
+async function anchorClock(store: EventStore, speed: number, newId: () => string): Promise<void> {
   for (;;) {
     const { anchor, revision } = await readAnchor(store)
     const planned = planAnchor(anchor, Date.now(), speed)
-    if (planned === undefined) return anchor
+    if (planned === undefined) return
     const id = newId()
     const meta = { correlationId: id, actor: 'start' }
     const event = newEvent(MarketClockAnchored, { id, data: { ...planned }, meta })
     try {
       await store.append(MARKET_CLOCK_STREAM, [event], { expected: revision })
-      return planned
+      return
     } catch (error) {
       // Another process of the same market was first: its anchor holds for all of them.
       if (!isServiceError(error, 'revision_conflict')) throw error

@@ -27,10 +27,10 @@ const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
     .pipe(z.array(item).max(LIMITS.filterValues))
     .optional()
 
-const instant = z
-  .union([z.iso.datetime({ offset: true }), z.iso.date()], { error: 'must be an ISO 8601 instant or date' })
-  .transform((text) => Date.parse(text))
-  .optional()
+const instantText = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
+  error: 'must be an ISO 8601 instant or date',
+})
+const instant = instantText.transform((text) => Date.parse(text)).optional()
 
 const cursor = z
   .string()
@@ -48,8 +48,7 @@ const logPoint = z
   .max(64)
   .transform((text, context): string | Date => {
     if (isPosition(text)) return text
-    const time = Date.parse(text)
-    if (!Number.isNaN(time)) return new Date(time)
+    if (instantText.safeParse(text).success) return new Date(text)
     context.addIssue('must be a position or an ISO 8601 instant')
     return z.NEVER
   })

@@ -49,6 +49,8 @@ describe('settings', () => {
   test.each([
     [['--port', '70000'], '--port is "70000"'],
     [['--port', 'http'], '--port is "http"'],
+    [['--port', ' '], '--port is " "'],
+    [['--speed', '1e3'], '--speed is "1e3"'],
     [['--market', 'live'], '--market is "live"'],
     [['--timeframes', '1h,7m'], '--timeframes is "1h,7m"'],
     [['--coins', 'btc'], '--coins is "btc"'],

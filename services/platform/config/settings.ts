@@ -26,6 +26,10 @@ const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
     .transform((text) => text.split(',').map((part) => part.trim()))
     .pipe(z.array(item).min(1).max(500))
 
+/** Digits as people write them: no blanks, signs or exponents. */
+const decimal = (pattern: RegExp) =>
+  z.string().regex(pattern, { error: 'must be a number' }).transform(Number)
+
 /** A list, or `all`, which leaves it to the market. */
 const listOrAll = <Item extends z.ZodType<unknown, string>>(item: Item) =>
   z.union([z.literal('all').transform(() => undefined), listOf(item)]).optional()
@@ -55,7 +59,9 @@ export const SETTINGS = define({
   },
   PORT: {
     flag: 'port',
-    schema: z.coerce.number().int().min(0).max(65_535).default(8402),
+    schema: decimal(/^\d{1,5}$/)
+      .pipe(z.number().max(65_535))
+      .default(8402),
     help: 'Port to listen on; 0 takes any free one. Default: 8402.',
     example: '8402',
   },
@@ -91,7 +97,9 @@ export const SETTINGS = define({
   },
   MARKET_SPEED: {
     flag: 'speed',
-    schema: z.coerce.number().positive().max(100_000).optional(),
+    schema: decimal(/^\d{1,6}(\.\d{1,6})?$/)
+      .pipe(z.number().positive().max(100_000))
+      .optional(),
     help: 'How many times faster than the clock the market runs. Default: 1 for a simulated market, as fast as possible for a recorded one.',
     example: '60',
   },

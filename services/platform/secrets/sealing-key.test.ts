@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -21,6 +21,11 @@ describe('the sealing key', () => {
     expect(first).toHaveLength(32)
     expect(load()).toEqual(first)
     expect(statSync(join(directory, 'data/sealing.key')).mode & 0o777).toBe(0o600)
+  })
+
+  test('leaves nothing unfinished behind, and spoils no key that is there', () => {
+    load()
+    expect(readdirSync(join(directory, 'data'))).toEqual(['sealing.key'])
   })
 
   test('that is given is used, and nothing is written', () => {

@@ -1,6 +1,16 @@
 import { createHmac, hkdfSync } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
 
 const KEY_BYTES = 32
@@ -18,15 +28,30 @@ export function loadSealingKey(options: {
 }): Uint8Array {
   if (options.given !== undefined) return Buffer.from(options.given, 'base64')
   const file = join(options.directory, 'sealing.key')
+  if (!existsSync(file)) writeKey(file, options.random(KEY_BYTES))
+  return readKey(file)
+}
+
+/** Appears whole or not at all, and is on the disk before anything is bound to it. */
+function writeKey(file: string, key: Uint8Array): void {
+  const unfinished = `${file}.${process.pid}`
   try {
-    mkdirSync(options.directory, { recursive: true })
-    const text = `${Buffer.from(options.random(KEY_BYTES)).toString('base64')}\n`
-    // `wx` lets exactly one of two first starts write; the other reads what was written.
-    writeFileSync(file, text, { mode: 0o600, flag: 'wx' })
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(unfinished, `${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flush: true })
+    // A link, unlike a rename, leaves the key of another first start alone.
+    linkSync(unfinished, file)
+    syncFolder(dirname(file))
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw unreadable(file, error)
+  } finally {
+    rmSync(unfinished, { force: true })
   }
-  return readKey(file)
+}
+
+function syncFolder(folder: string): void {
+  const handle = openSync(folder, 'r')
+  fsyncSync(handle)
+  closeSync(handle)
 }
 
 function readKey(file: string): Uint8Array {

@@ -1,0 +1,56 @@
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Series } from '../../contracts/series.ts'
+import type { Call } from '../../contracts/verdict.ts'
+import type { EngineRun } from '../engine/index.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import { describeSeries } from './open-feed.ts'
+
+/** What runs, on what, and where to go. */
+export function bannerLines(about: {
+  readonly version: string
+  readonly settings: Settings
+  readonly platform: readonly string[]
+  readonly series: readonly Series[]
+  readonly url: string | undefined
+}): string[] {
+  const { version, settings, platform, series, url } = about
+  const market = settings.MARKET === 'simulated' ? 'simulated market (not real prices)' : 'recorded market'
+  const lines = [`signal-service ${version}: ${[market, ...platform].join(', ')}`]
+  if (series.length > 0) lines.push(`  monitoring ${describeSeries(series)}`)
+  if (url !== undefined) {
+    lines.push(
+      `  ${url}/              what is served`,
+      `  ${url}/api/verdicts  recorded verdicts, one JSON object a line, shown once their window has closed`,
+      `  ${url}/readyz        the state of everything`,
+    )
+  }
+  return [...lines, '']
+}
+
+const grouped = (count: number): string => count.toLocaleString('en')
+
+/** What came of a market that has an end. */
+export function summaryLines(about: {
+  readonly run: EngineRun
+  readonly calls: Readonly<Record<Call, number>>
+  readonly seconds: number
+  /** Where it can be read, while the process serves on. */
+  readonly url: string | undefined
+}): string[] {
+  const { run, calls, seconds, url } = about
+  const lines = [
+    '',
+    `The market has ended: ${grouped(run.bars)} bars in ${seconds.toFixed(1)} s.`,
+    `${grouped(run.recorded)} verdicts recorded (${calls.BUY} BUY, ${calls.SELL} SELL, ${calls.HOLD} HOLD); for ${grouped(run.known)} bars the log had this or a newer one.`,
+  ]
+  if (run.withoutVerdict.length > 0) {
+    lines.push(`Fewer than ${LIMITS.warmUpBars} bars, so no verdict: ${run.withoutVerdict.join(', ')}.`)
+  }
+  if (url !== undefined) {
+    lines.push(
+      `Read them: curl '${url}/api/verdicts?limit=5'`,
+      'Serving on; Ctrl-C stops (--exit-at-end would have).',
+    )
+  }
+  return lines
+}
