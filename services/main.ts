@@ -16,7 +16,7 @@ const PARENT_CHECK_MS = 250
 export async function main(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-  exit: (code: number) => never = process.exit,
+  exit: (code: number) => never = (code) => process.exit(code),
 ): Promise<number> {
   const signalled = stopSignal(environment)
   let service: RunningService | undefined

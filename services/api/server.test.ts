@@ -323,6 +323,6 @@ describe('shutdown', () => {
     await Promise.all(sockets.map(({ socket }) => new Promise((resolve) => socket.once('connect', resolve))))
     await fetch(`${base}/livez`)
     await app.close()
-    await Promise.all(sockets.map(({ hungUp }) => hungUp))
+    expect(await Promise.all(sockets.map(({ hungUp }) => hungUp))).toHaveLength(2)
   })
 })

@@ -318,7 +318,7 @@ describe('the store behind it', () => {
         }
       },
     }
-    const projector = start(store, flaky, [latestVerdicts as Projection])
+    const projector = start(store, flaky, [latestVerdicts])
     await projector.caughtUp()
     await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
     await untilPosition(projector, '1')
