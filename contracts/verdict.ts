@@ -25,7 +25,7 @@ export const WINDOW_BARS: Readonly<Record<Timeframe, number>> = {
 /** One signed part of a verdict's log-odds; positive speaks for BUY, negative for SELL. */
 export const factorSchema = z.object({
   name: z.string().min(1).max(64),
-  /** The measured value, null when its input is missing. */
+  /** The measured value; null where an input is missing, and for the bias, which measures nothing. */
   value: z.number().nullable(),
   /** Exact share of the log-odds; all contributions sum to them. */
   contribution: z.number(),
