@@ -132,6 +132,7 @@ describe('the queue', () => {
       writer: async (options) => {
         const writer = await startWriter(options)
         return {
+          hasEnded: false,
           async commit(batch, at) {
             await gate.promise
             return writer.commit(batch, at)

@@ -6,6 +6,7 @@ import { encodeAppend } from '../encode-append.ts'
 import type { EventStore, StoreHealth } from '../event-store.ts'
 import { followLog } from '../follow-log.ts'
 import { createAppendQueue } from './append-queue.ts'
+import { keepWriterRunning } from './keep-writer-running.ts'
 import { openLogReader } from './log-reader.ts'
 import { takeStoreLock } from './store-lock.ts'
 import { startWriter, type Writer, type WriterOptions } from './writer.ts'
@@ -37,7 +38,9 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   const lock = takeStoreLock(join(directory, 'events.lock'))
   try {
     const start = options.writer ?? startWriter
-    const writer = await start({ file, ...(maxPages === undefined ? {} : { maxPages }) })
+    const writer = await keepWriterRunning(() =>
+      start({ file, ...(maxPages === undefined ? {} : { maxPages }) }),
+    )
     return assembleStore({
       file,
       now,

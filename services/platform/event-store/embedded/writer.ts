@@ -6,6 +6,8 @@ import type { AppendOutcome } from './commit-batch.ts'
 
 /** Commits batches in the order they are given. */
 export interface Writer {
+  /** Whether its thread is gone; every commit is refused from then on. */
+  readonly hasEnded: boolean
   /** Resolves once the batch is on the disk; rejects when nobody knows whether it is. */
   commit(batch: readonly EncodedAppend[], at: string): Promise<AppendOutcome[]>
   close(): Promise<void>
@@ -69,6 +71,9 @@ export async function startWriter(options: WriterOptions): Promise<Writer> {
   })
 
   return {
+    get hasEnded() {
+      return ended !== undefined
+    },
     commit(batch, at) {
       if (ended !== undefined) return Promise.reject(ended)
       return new Promise((resolve, reject) => {
