@@ -114,11 +114,6 @@ export const ERRORS = define({
     message: 'The store belongs to another market or another key.',
     nextStep: 'Use the market and key it was begun with, or choose another DATA_DIR.',
   },
-  projection_stopped: {
-    status: 503,
-    message: 'A projection met an event it cannot fold and stopped there.',
-    nextStep: 'See `/readyz` for the projection and the position; repair it and restart.',
-  },
   bus_unavailable: {
     status: 503,
     exitCode: 9,
@@ -191,6 +186,9 @@ export class ServiceError extends Error {
     return ERRORS[this.code].nextStep
   }
 }
+
+/** What a caught value says of itself; anything can be thrown. */
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 export const isServiceError = (error: unknown, code?: ErrorCode): error is ServiceError =>
   error instanceof ServiceError && (code === undefined || error.code === code)

@@ -1,6 +1,7 @@
+import { reasonOf } from '../../contracts/errors.ts'
 import type { Component } from '../api/index.ts'
 import type { MarketFeed } from '../market/index.ts'
-import { sleep } from '../platform/async/sleep.ts'
+import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import type { Platform } from './open-platform.ts'
 import type { EngineRole } from './run-roles.ts'
@@ -65,13 +66,12 @@ interface PartHealth {
 }
 
 async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHealth> {
-  const waiting = new AbortController()
-  const silence = sleep(HEALTH_TIMEOUT_MS, waiting.signal).then(
-    (): PartHealth => ({ ok: false, adapter: name, detail: `no answer within ${HEALTH_TIMEOUT_MS} ms` }),
-  )
-  const health = await Promise.race([asking, silence])
-  waiting.abort()
-  return health
+  try {
+    const silence = () => new Error(`no answer within ${HEALTH_TIMEOUT_MS} ms`)
+    return await withTimeout(asking, HEALTH_TIMEOUT_MS, silence)
+  } catch (error) {
+    return { ok: false, adapter: name, detail: reasonOf(error) }
+  }
 }
 
 function marketComponent(feed: MarketFeed, engine: EngineRole): Component {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { ServiceError } from '../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { Bus } from '../platform/bus/bus.ts'
 import { createInProcessBus } from '../platform/bus/in-process-bus.ts'
 import { openNatsBus } from '../platform/bus/nats-bus.ts'
@@ -83,7 +83,7 @@ function createFolder(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC'
     throw new ServiceError(isFull ? 'store_full' : 'config_invalid', {
       message: `DATA_DIR (--data-dir) cannot hold ${directory}: ${reason}`,

@@ -58,19 +58,23 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   /** Appends what is not in the log yet; answers it, and whether the log had it from another process. */
-  async function append(series: Series, drafts: readonly VerdictDraft[]) {
+  async function append(
+    series: Series,
+    drafts: readonly VerdictDraft[],
+  ): Promise<{ verdicts: Verdict[]; replayed: boolean }> {
     for (;;) {
       const head = await headOf(series)
       const fresh = drafts.filter((draft) => draft.barClose > head.barClose)
-      const [first, last] = [fresh[0], fresh.at(-1)]
-      if (first === undefined || last === undefined) return { fresh, replayed: false }
+      const verdicts = fresh.map((draft) => identified(series, draft, idOf))
+      const [first, last] = [verdicts[0], verdicts.at(-1)]
+      if (first === undefined || last === undefined) return { verdicts, replayed: false }
       try {
-        const events = eventsOf(series, fresh, head.regime, idOf)
+        const events = eventsOf(series, verdicts, head.regime, idOf)
         const { revision, replayed } = await store.append(verdictStream(series), events, {
           expected: head.revision,
         })
         heads.set(seriesName(series), { revision, barClose: last.barClose, regime: last.regime })
-        return { fresh, replayed }
+        return { verdicts, replayed }
       } catch (error) {
         const isRace =
           isServiceError(error, 'revision_conflict') || isServiceError(error, 'idempotency_conflict')
@@ -84,13 +88,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   /** Repeats what failed for a reason that passes. The ids and the revision stay, so nothing is doubled. */
-  async function persist(series: Series, drafts: readonly VerdictDraft[]): Promise<readonly VerdictDraft[]> {
+  async function persist(series: Series, drafts: readonly VerdictDraft[]): Promise<Verdict[]> {
     let mayBeOurs = false
     for (let tries = 0; ; tries++) {
       try {
-        const { fresh, replayed } = await append(series, drafts)
+        const { verdicts, replayed } = await append(series, drafts)
         trouble = undefined
-        return replayed && !mayBeOurs ? [] : fresh
+        return replayed && !mayBeOurs ? [] : verdicts
       } catch (error) {
         if (!isPassing(error) || signal.aborted) throw error
         mayBeOurs ||= error.code === 'append_unknown'
@@ -104,11 +108,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   return {
     async record(series, drafts) {
-      const added: VerdictDraft[] = []
+      const added: Verdict[] = []
       for (let index = 0; index < drafts.length; index += VERDICTS_PER_APPEND) {
         added.push(...(await persist(series, drafts.slice(index, index + VERDICTS_PER_APPEND))))
       }
-      return added.map((draft) => ({ ...draft, verdictId: verdictId(series, draft, idOf) }))
+      return added
     },
     trouble: () => trouble,
   }
@@ -119,42 +123,40 @@ const isPassing = (error: unknown): error is ServiceError =>
   isServiceError(error, 'store_unavailable') ||
   isServiceError(error, 'store_full')
 
-const verdictId = (series: Series, draft: VerdictDraft, idOf: FactId): string =>
-  idOf('verdict', seriesName(series), String(draft.barClose))
+const identified = (series: Series, draft: VerdictDraft, idOf: FactId): Verdict => ({
+  ...draft,
+  verdictId: idOf('verdict', seriesName(series), String(draft.barClose)),
+})
 
 function eventsOf(
   series: Series,
-  drafts: readonly VerdictDraft[],
+  verdicts: readonly Verdict[],
   regime: Regime | undefined,
   idOf: FactId,
 ): NewEvent[] {
   let prior = regime
-  return drafts.flatMap((draft) => {
-    const events = verdictEvents(series, draft, prior, idOf)
-    prior = draft.regime
+  return verdicts.flatMap((verdict) => {
+    const events = verdictEvents(series, verdict, prior, idOf)
+    prior = verdict.regime
     return events
   })
 }
 
 function verdictEvents(
   series: Series,
-  draft: VerdictDraft,
+  verdict: Verdict,
   prior: Regime | undefined,
   idOf: FactId,
 ): NewEvent[] {
-  const id = verdictId(series, draft, idOf)
-  const correlationId = `bar ${seriesName(series)} ${draft.barClose}`
-  const recorded = newEvent(VerdictRecorded, {
-    id,
-    data: { ...draft, verdictId: id },
-    meta: { correlationId, actor: 'engine' },
-  })
-  if (prior === undefined || prior === draft.regime) return [recorded]
-  const { exchange, coin, timeframe, barClose, regime, confidence } = draft
+  const { verdictId: id, exchange, coin, timeframe, barClose, regime, confidence } = verdict
+  const correlationId = `bar ${seriesName(series)} ${barClose}`
+  const meta = { correlationId, actor: 'engine' }
+  const recorded = newEvent(VerdictRecorded, { id, data: verdict, meta })
+  if (prior === undefined || prior === regime) return [recorded]
   const shifted = newEvent(RegimeShifted, {
     id: idOf('regime-shift', seriesName(series), String(barClose)),
     data: { exchange, coin, timeframe, verdictId: id, barClose, regime, priorRegime: prior, confidence },
-    meta: { correlationId, causationId: id, actor: 'engine' },
+    meta: { ...meta, causationId: id },
   })
   return [recorded, shifted]
 }

@@ -1,5 +1,5 @@
 import type { JetStreamClient, JetStreamManager } from 'nats'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { BUS_ACK_WAIT_MS, type Bus, type BusHealth, type ReportFault } from './bus.ts'
 import { type NatsLink, openNatsLink } from './nats-connection.ts'
 import { createNatsConsumers } from './nats-consume.ts'
@@ -92,7 +92,7 @@ async function openJetStream(
   } catch (error) {
     await link.connection.close()
     if (error instanceof ServiceError) throw error
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     throw new ServiceError('bus_unavailable', {
       message: `NATS at ${link.hosts} cannot keep messages: ${reason}; is JetStream enabled (nats-server -js)?`,
       cause: error,
@@ -109,7 +109,7 @@ async function checkHealth(link: NatsLink, manager: JetStreamManager): Promise<B
     const { state } = await withinTime(look, HEALTH_TIMEOUT_MS, `the stream ${SIGNAL_STREAM}`)
     return { ok: true, adapter, detail: `${link.hosts}, ${state.messages} messages kept` }
   } catch (error) {
-    return { ok: false, adapter, detail: error instanceof Error ? error.message : String(error) }
+    return { ok: false, adapter, detail: reasonOf(error) }
   }
 }
 

@@ -1,5 +1,5 @@
 import { type ConnectionOptions, connect, Events, type NatsConnection } from 'nats'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { ReportFault } from './bus.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -129,7 +129,7 @@ async function connectFirst(
       noAsyncTraces: true,
     })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = reasonOf(error)
     const message = `no connection to NATS at ${hosts}: ${reason}`
     throw new ServiceError('bus_unavailable', { message, cause: error })
   }

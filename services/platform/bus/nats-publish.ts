@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ErrorCode, type JetStreamClient, NatsError } from 'nats'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { OutgoingMessage, PublishResult } from './bus.ts'
 import { encodeBody } from './message-body.ts'
 import type { NatsLink } from './nats-connection.ts'
@@ -47,10 +47,10 @@ export function createNatsPublish(
   async function recover(error: unknown): Promise<string> {
     const code = error instanceof NatsError ? error.code : undefined
     if (code === ErrorCode.Timeout) return 'no acknowledgement came'
-    if (code !== ErrorCode.NoResponders) return error instanceof Error ? error.message : String(error)
+    if (code !== ErrorCode.NoResponders) return reasonOf(error)
     return ensureStream().then(
       () => 'the stream was gone',
-      (cause: unknown) => `there is no stream: ${cause instanceof Error ? cause.message : String(cause)}`,
+      (cause: unknown) => `there is no stream: ${reasonOf(cause)}`,
     )
   }
 

@@ -1,5 +1,5 @@
 import type { Consumer, JetStreamClient, JetStreamManager, JsMsg } from 'nats'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { sleep } from '../async/sleep.ts'
 import type { ReportFault } from './bus.ts'
 import type { Delivery } from './intake.ts'
@@ -120,7 +120,7 @@ function readMessage(
 }
 
 function pullFault(name: string, what: string, cause: unknown): ServiceError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
+  const reason = reasonOf(cause)
   return new ServiceError('bus_unavailable', {
     message: `the consumer ${name} on ${what} failed: ${reason}`,
     cause,

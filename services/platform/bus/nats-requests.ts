@@ -1,5 +1,5 @@
 import { ErrorCode, type Msg, NatsError, type Subscription } from 'nats'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Json } from '../../../contracts/json.ts'
 import type { ReportFault, RequestHandler } from './bus.ts'
 import { encodeBody } from './message-body.ts'
@@ -83,13 +83,13 @@ export function createNatsRequests(options: {
 }
 
 function servingFault(what: string, cause: unknown): ServiceError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
+  const reason = reasonOf(cause)
   return new ServiceError('bus_unavailable', { message: `${what} failed: ${reason}`, cause })
 }
 
 function requestFault(subject: string, timeoutMs: number, cause: unknown): ServiceError {
   const code = cause instanceof NatsError ? cause.code : undefined
-  const reason = cause instanceof Error ? cause.message : String(cause)
+  const reason = reasonOf(cause)
   const message =
     code === ErrorCode.NoResponders
       ? `nobody answers requests to ${subject}`

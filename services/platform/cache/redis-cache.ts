@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Cache, CacheHealth } from './cache.ts'
 import { checkIncrement, checkKey, checkTtl, checkValue } from './cache-arguments.ts'
 import { ACQUIRE_LOCK, INCREMENT, RELEASE_LOCK, type RedisScript, runScript } from './redis-scripts.ts'
@@ -173,4 +173,4 @@ function hostOf(url: string): string {
   return `${server.hostname}:${server.port || 6379}`
 }
 
-const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const describe = (error: unknown): string => reasonOf(error)

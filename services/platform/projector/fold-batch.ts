@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -27,7 +28,7 @@ export function foldBatch(
     try {
       projection.fold(rows, decodeEvent(event))
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = reasonOf(error)
       // The failed fold may have changed rows before it failed: fold again, up to the event before it.
       const sound = foldBatch(projection, stored, events.slice(0, index))
       return { changes: sound.changes, poison: { position: event.position, reason, folded: index } }

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -180,7 +181,7 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
       } catch (error) {
         // Not the fold's fault: the store or the disk. The checkpoint says where to go on.
         if (signal.aborted) break
-        problem('retrying', error instanceof Error ? error.message : String(error))
+        problem('retrying', reasonOf(error))
         const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 30_000
         failures += 1
         await options.sleep(wait, signal)

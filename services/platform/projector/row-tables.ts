@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Position, START } from '../../../contracts/position.ts'
+import { SQLITE, sqliteCode } from '../sqlite/result-code.ts'
 
 /** Where one version of a projection stands. */
 export interface VersionState {
@@ -103,8 +104,8 @@ export function openRowTables(file: string, logId: string): RowTables {
   }
 }
 
-/** SQLite's primary result codes for a file that is damaged, and one that is no database. */
-const SQLITE_DAMAGED: readonly number[] = [11, 26]
+/** What SQLite says of a file that is damaged, and of one that is no database. */
+const DAMAGED: readonly number[] = [SQLITE.corrupt, SQLITE.notADatabase]
 
 function openDatabase(file: string, logId: string): DatabaseSync {
   const db = new DatabaseSync(file)
@@ -120,14 +121,13 @@ function openDatabase(file: string, logId: string): DatabaseSync {
     return db
   } catch (error) {
     db.close()
-    const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
-    if (SQLITE_DAMAGED.includes(code)) {
+    if (DAMAGED.includes(sqliteCode(error))) {
       // Everything in it follows from the log, so a damaged file is made anew.
       for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
       return openDatabase(file, logId)
     }
     throw new ServiceError('store_unavailable', {
-      message: `the read models ${file} cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
+      message: `the read models ${file} cannot be opened: ${reasonOf(error)}`,
       cause: error,
     })
   }

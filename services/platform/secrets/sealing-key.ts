@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 
 const KEY_BYTES = 32
 
@@ -68,7 +68,7 @@ function readKey(file: string): Uint8Array {
 
 const unreadable = (file: string, cause: unknown): ServiceError =>
   new ServiceError('config_invalid', {
-    message: `the sealing key ${file} cannot be used: ${cause instanceof Error ? cause.message : String(cause)}. Restore it, or set SEALING_KEY`,
+    message: `the sealing key ${file} cannot be used: ${reasonOf(cause)}. Restore it, or set SEALING_KEY`,
     cause,
   })
 

@@ -1,4 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { reasonOf } from '../../../../contracts/errors.ts'
+import { SQLITE, sqliteCode } from '../../sqlite/result-code.ts'
 import { type AppendRefusal, decideAppend, type LogView, type StoredEvent } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
 
@@ -17,9 +19,6 @@ export interface BatchCommitter {
 
 /** Streams whose head is remembered between batches; a miss costs one index look-up. */
 const REMEMBERED_HEADS = 65_536
-
-/** SQLite's primary result codes that mean something in particular here. */
-const SQLITE_FULL = 13
 
 export function createBatchCommitter(db: DatabaseSync): BatchCommitter {
   const statements = prepareStatements(db)
@@ -87,10 +86,9 @@ function undo(db: DatabaseSync): boolean {
 
 /** What a failure of SQLite means to whoever wanted to write. */
 export function refusalOf(error: unknown, isOutcomeUnknown: boolean): AppendRefusal {
-  const reason = error instanceof Error ? error.message : String(error)
-  const code = typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) : 0
+  const reason = reasonOf(error)
   // A full disk is found before the commit record is written, so it is never in doubt.
-  if ((code & 0xff) === SQLITE_FULL) {
+  if (sqliteCode(error) === SQLITE.full) {
     return { code: 'store_full', message: `the event store cannot grow: ${reason}` }
   }
   if (isOutcomeUnknown) {

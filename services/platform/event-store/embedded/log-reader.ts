@@ -33,7 +33,10 @@ export interface LogReader {
   close(): void
 }
 
-/** Reads the log in pages over a connection of its own, which the writer does not hold up. */
+/**
+ * Reads the log in pages over a connection of its own, which the writer does not hold up. Between pages others
+ * have their turn: a long read must not hold them up, nor keep a client's hanging up from being noticed.
+ */
 export function openLogReader(file: string): LogReader {
   const db = new DatabaseSync(file, { readOnly: true })
   const headStatement = db.prepare('SELECT max(position) AS position FROM event')
@@ -89,6 +92,7 @@ export function openLogReader(file: string): LogReader {
         left -= rows.length
         if (direction === 'forwards') low = last.revision + 1
         else high = last.revision - 1
+        await setImmediate()
       }
     },
 
@@ -105,7 +109,6 @@ export function openLogReader(file: string): LogReader {
         }
         position = lookedUpTo
         left -= rows.length
-        // A long read must not keep others from their turn, nor a client's hanging up from being noticed.
         await setImmediate()
         if (signal?.aborted === true) return
       }

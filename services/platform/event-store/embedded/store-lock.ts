@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
-import { ServiceError } from '../../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
+import { SQLITE, sqliteCode } from '../../sqlite/result-code.ts'
 
 export interface StoreLock {
   release(): void
@@ -17,21 +18,16 @@ export function takeStoreLock(file: string): StoreLock {
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;')
   } catch (error) {
     db.close()
-    if (isBusy(error)) {
+    if (sqliteCode(error) === SQLITE.busy) {
       throw new ServiceError('store_locked', {
         message: `the event store beside ${file} is open in another process`,
         cause: error,
       })
     }
     throw new ServiceError('store_unavailable', {
-      message: `the lock ${file} cannot be taken: ${error instanceof Error ? error.message : String(error)}`,
+      message: `the lock ${file} cannot be taken: ${reasonOf(error)}`,
       cause: error,
     })
   }
   return { release: () => db.close() }
 }
-
-const SQLITE_BUSY = 5
-
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY

@@ -1,13 +1,13 @@
 import type { AppendResult as ServerAnswer } from '@eventstore/db-client'
 import { isServiceError, ServiceError } from '../../../../contracts/errors.ts'
 import type { Revision } from '../../../../contracts/event.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
 import { type AppendRefusal, idempotencyConflict, revisionConflict } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
 import type { AppendResult, ExpectedRevision } from '../event-store.ts'
 import { appendFailure, describeClientError, isClientError } from './client-error.ts'
 import { type ReadContext, readStoredStream } from './read-events.ts'
 import { proposeEvent, type StoredEvent, toPosition } from './recorded-event.ts'
-import { withTimeout } from './with-timeout.ts'
 
 export interface AppendContext extends ReadContext {
   /** A new UUID at each call. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ServiceError } from '../../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import { sleep } from '../../async/sleep.ts'
 import { encodeAppend } from '../encode-append.ts'
@@ -99,7 +99,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
         (error: unknown) => ({
           ok: false,
           adapter,
-          detail: error instanceof Error ? error.message : String(error),
+          detail: reasonOf(error),
         }),
       )
     },

@@ -3,12 +3,12 @@ import { ServiceError } from '../../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../../contracts/event.ts'
 import { comparePositions, type Position, START } from '../../../../contracts/position.ts'
 import { isStreamName } from '../../../../contracts/streams.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { ReadAllOptions, ReadOptions } from '../event-store.ts'
 import { isClientError, readFailure } from './client-error.ts'
 import { pullEvents } from './event-pull.ts'
 import { parseStored, type StoredEvent, toLogPosition } from './recorded-event.ts'
-import { withTimeout } from './with-timeout.ts'
 
 /** What reads need of the connection. */
 export interface ReadContext {
