@@ -150,6 +150,61 @@ export const ERRORS = define({
     message: 'The series has too few closed bars for a verdict.',
     nextStep: 'Choose a shorter timeframe, or wait until the series has at least 500 closed bars.',
   },
+  unknown_exchange: {
+    status: 422,
+    message: 'This exchange is not monitored here.',
+    nextStep: 'Choose one of the exchanges in `details.available`.',
+  },
+  unknown_coin: {
+    status: 422,
+    message: 'This coin is not to be had on the exchange.',
+    nextStep: 'Choose one of the coins in `details.available`, or another exchange.',
+  },
+  unknown_timeframe: {
+    status: 422,
+    message: 'This is not a timeframe, or the series does not come in it.',
+    nextStep: 'Choose one of the timeframes in `details.available`.',
+  },
+  unknown_tool: {
+    status: 404,
+    message: 'There is no tool of this name.',
+    nextStep: 'Choose one of the tools in `details.available`.',
+  },
+  stale_market_data: {
+    status: 503,
+    message: 'The newest bar of the series is too old to answer from.',
+    nextStep: 'Try again when the market data is fresh; see `/readyz` for the state of the venue.',
+  },
+  venue_unavailable: {
+    status: 503,
+    message: 'The exchange does not answer at the moment.',
+    nextStep: 'Try again shortly, or choose another exchange; see `/readyz` for the state of each.',
+  },
+  series_loading: {
+    status: 503,
+    message: 'The series was not followed yet and is being loaded.',
+    nextStep: 'Ask again in a few seconds.',
+  },
+  too_many_series: {
+    status: 503,
+    message: 'No further series can be followed at the moment.',
+    nextStep: 'Ask for a monitored series, or try again within the hour.',
+  },
+  open_interest_unavailable: {
+    status: 422,
+    message: 'The exchange does not report open interest.',
+    nextStep: 'Rank the universe by volume.',
+  },
+  engine_unavailable: {
+    status: 503,
+    message: 'No process that computes verdicts answers at the moment.',
+    nextStep: 'Try again shortly; see `/readyz`.',
+  },
+  verdict_unknown: {
+    status: 404,
+    message: 'There is no recorded verdict with this id.',
+    nextStep: 'Check the id; it stands in the answer of the tool and in every replayed row.',
+  },
   port_in_use: {
     status: 500,
     exitCode: 10,

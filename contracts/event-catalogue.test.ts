@@ -8,7 +8,14 @@ import { decodeEvent, EVENT_CATALOGUE, type EventType } from './event-catalogue.
 import { canonicalJson, type Json, type JsonObject, jsonFault } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { isPosition } from './position.ts'
-import { isStreamName, MARKET_CLOCK_STREAM, STORE_IDENTITY_STREAM, verdictStream } from './streams.ts'
+import {
+  isStreamName,
+  MARKET_CLOCK_STREAM,
+  outcomeStream,
+  STORE_IDENTITY_STREAM,
+  universeStream,
+  verdictStream,
+} from './streams.ts'
 
 /** One recorded event as a log holds it, per event type and schema version that was ever written. */
 const FIXTURES = join(import.meta.dirname, 'fixtures')
@@ -77,6 +84,38 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       regime: 'TRENDING_DOWN',
       priorRegime: 'VOLATILE',
       confidence: 54,
+    },
+  },
+  'OutcomeLabelled.v1.json': {
+    sha256: 'f1c3e1e1100daa54e94082d994b401f1ec64fb77fe3d90f0867907ee3f06ee92',
+    stream: outcomeStream(SERIES),
+    current: {
+      ...SERIES,
+      verdictId: '6d0a3b52-9c1e-8f47-a2d3-5b7e9014c6f8',
+      barClose: Date.UTC(2025, 0, 1, 4),
+      validUntil: Date.UTC(2025, 0, 2, 4),
+      modelVersion: 'first-1',
+      call: 'SELL',
+      probability: 0.4592173305,
+      barrier: 0.0318,
+      race: 'down',
+      entryPrice: 0.0201742,
+      exitPrice: 0.01953266044,
+      decidedAt: Date.UTC(2025, 0, 1, 16),
+      highest: 0.0042,
+      lowest: -0.0331,
+    },
+  },
+  'UniverseRanked.v1.json': {
+    sha256: '3c3107483b102a8087190b9fdfe469733eba86a228e898b3573ea99a39c01c1c',
+    stream: universeStream('HL'),
+    current: {
+      exchange: 'HL',
+      rankedAt: Date.UTC(2025, 0, 2, 5),
+      coins: [
+        { coin: 'BTC', quoteVolume24h: 2_310_458_112.25, openInterest: 1_893_004_411.5 },
+        { coin: 'PURR', quoteVolume24h: 0, openInterest: null },
+      ],
     },
   },
 }

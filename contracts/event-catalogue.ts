@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { ServiceError } from './errors.ts'
 import type { RecordedEvent } from './event.ts'
 import { defineEvent, type EventDefinition, type EventOf, upcast } from './event-definition.ts'
+import { outcomeSchema } from './outcome.ts'
 import { regimeSchema } from './regime.ts'
 import { seriesSchema } from './series.ts'
+import { universeSchema } from './universe.ts'
 import { verdictSchema } from './verdict.ts'
 
 const timeMs = z.int().nonnegative()
@@ -54,8 +56,30 @@ export const RegimeShifted = defineEvent({
   }),
 })
 
+export const OutcomeLabelled = defineEvent({
+  type: 'OutcomeLabelled',
+  stream: 'outcome-{exchange}.{coin}.{timeframe}',
+  summary:
+    'What became of a recorded verdict, by the rule that defines its confidence; appended once its window has closed, for every verdict, HOLDs included.',
+  data: outcomeSchema,
+})
+
+export const UniverseRanked = defineEvent({
+  type: 'UniverseRanked',
+  stream: 'scan-{exchange}.universe',
+  summary: 'The coins of a venue in the order of their 24-hour quote volume: what `top:N` refers to.',
+  data: universeSchema,
+})
+
 /** Every event the service writes, by type. */
-export const EVENT_CATALOGUE = { StoreInitialised, MarketClockAnchored, VerdictRecorded, RegimeShifted }
+export const EVENT_CATALOGUE = {
+  StoreInitialised,
+  MarketClockAnchored,
+  VerdictRecorded,
+  RegimeShifted,
+  OutcomeLabelled,
+  UniverseRanked,
+}
 
 export type EventType = keyof typeof EVENT_CATALOGUE
 

@@ -8,6 +8,23 @@ export const LIMITS = {
   /** Bars the volatility percentile looks back on, at most. */
   volatilityBars: 1_500,
 
+  /** Coins of a venue that are ranked. */
+  universeCoins: 500,
+  /** How far back bars are fetched for verdicts whose outcome is open; older ones are labelled incomplete. */
+  outcomeBackfillMs: 7 * 86_400_000,
+  /** Beyond its bar's length, how late a series' newest bar may be before it is refused as stale. */
+  staleAfterMs: 180_000,
+  /** Series followed because somebody asked for them. */
+  seriesOnDemand: 2_000,
+  /** How long a series is followed after it was last asked for. */
+  onDemandKeepMs: 3_600_000,
+  /** How long a tool call waits for a series that is not followed yet. */
+  onDemandWaitMs: 10_000,
+  /** Coins looked at by one scan. */
+  scanCoins: 100,
+  /** Rows in one answer of the funding scan. */
+  fundingRows: 200,
+
   /** Events in one append. */
   appendEvents: 256,
   /** Encoded size of one append; EventStoreDB takes 1 MiB, of which its metadata needs some. */

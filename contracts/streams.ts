@@ -1,3 +1,4 @@
+import type { Exchange } from './exchanges.ts'
 import { LIMITS } from './limits.ts'
 import { parseSeriesName, type Series, seriesName } from './series.ts'
 
@@ -12,6 +13,12 @@ export const verdictStream = (series: Series): string => `${VERDICT_PREFIX}${ser
 /** Inverse of {@link verdictStream}. */
 export const parseVerdictStream = (stream: string): Series | undefined =>
   stream.startsWith(VERDICT_PREFIX) ? parseSeriesName(stream.slice(VERDICT_PREFIX.length)) : undefined
+
+/** @example outcomeStream({ exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'outcome-SIM.BTC.1m' */
+export const outcomeStream = (series: Series): string => `outcome-${seriesName(series)}`
+
+/** @example universeStream('HL') === 'scan-HL.universe' */
+export const universeStream = (exchange: Exchange): string => `scan-${exchange}.universe`
 
 /** Starts with a lower-case letter, so that no name is taken for one of EventStoreDB's `$` streams. */
 const STREAM_NAME = new RegExp(`^[a-z][A-Za-z0-9._:-]{0,${LIMITS.streamNameCharacters - 1}}$`)

@@ -22,8 +22,15 @@ const FLOORS: readonly (readonly string[])[] = [
   ['services/calls'],
   ['services/api'],
   ['services/composition'],
-  ['services/main.ts'],
-  ['services/start.js', 'services/main.e2e.test.ts', 'services/write-docs.ts', 'services/docs.test.ts'],
+  ['services/main.ts', 'services/cli.ts'],
+  [
+    'services/start.js',
+    'services/signal.js',
+    'services/cli.e2e.test.ts',
+    'services/main.e2e.test.ts',
+    'services/write-docs.ts',
+    'services/docs.test.ts',
+  ],
   ['bench'],
 ]
 
@@ -130,6 +137,8 @@ describe('imports', () => {
       nats: 'services/platform/bus/',
       ioredis: 'services/platform/cache/',
       fastify: 'services/api/',
+      ccxt: 'services/market/live/',
+      'hyparquet-writer': 'services/analyst/',
     }
     const faults: string[] = []
     for (const file of graph.keys()) {

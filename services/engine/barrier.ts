@@ -1,5 +1,3 @@
-import type { Candle } from '../../contracts/candle.ts'
-
 /** Barriers are never nearer than this fraction of the entry price: below it, costs decide the race. */
 export const BARRIER_FLOOR = 0.003
 
@@ -13,37 +11,3 @@ export const BARRIER_FLOOR = 0.003
  */
 export const barrierFraction = (deviationPerBar: number, windowBars: number): number =>
   Math.max(BARRIER_FLOOR, deviationPerBar * Math.sqrt(windowBars))
-
-/** How a race ended; `both` is a bar that touched both barriers, whose order is unknown. */
-export type RaceOutcome = 'up' | 'down' | 'both' | 'timeout'
-
-/**
- * Runs the race that a verdict is about: entered at the open of the bar after it, won by the barrier that is
- * touched first.
- *
- * @param verdictIndex index of the bar the verdict was computed on
- * @param barrier distance of both barriers, as a fraction of the entry price
- * @returns undefined while the window is not over and nothing is decided
- * @example raceOutcome(bars, 499, 0.01, 8) // 'up'
- */
-export function raceOutcome(
-  bars: readonly Candle[],
-  verdictIndex: number,
-  barrier: number,
-  windowBars: number,
-): RaceOutcome | undefined {
-  const entry = bars[verdictIndex + 1]?.open
-  if (entry === undefined) return undefined
-  const upper = entry * (1 + barrier)
-  const lower = entry * (1 - barrier)
-  for (let index = verdictIndex + 1; index <= verdictIndex + windowBars; index++) {
-    const bar = bars[index]
-    if (bar === undefined) return undefined
-    const up = bar.high >= upper
-    const down = bar.low <= lower
-    if (up && down) return 'both'
-    if (up) return 'up'
-    if (down) return 'down'
-  }
-  return 'timeout'
-}

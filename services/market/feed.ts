@@ -1,7 +1,9 @@
 import type { MarketKind } from '../../contracts/event-catalogue.ts'
+import type { Exchange } from '../../contracts/exchanges.ts'
 import type { BarBatch, FeedProgress } from '../../contracts/feed.ts'
 import type { Market, Series } from '../../contracts/series.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
+import type { Universe } from '../../contracts/universe.ts'
 
 /** Bars of one timeframe that a market has of its own, not aggregated. Times are Unix milliseconds. */
 export interface NativeBars {
@@ -31,8 +33,20 @@ export interface BatchesRequest {
    * behind its last recorded bar, and how a series is loaded on demand. Without it the feed decides.
    */
   readonly liveFrom?: number
+  /** History is to reach back to this instant at least, as far as the market has it. */
+  readonly historyFrom?: number
   /** Ends the iteration, quietly. */
   readonly signal: AbortSignal
+}
+
+/** How a venue that bars are fetched from is doing. */
+export interface VenueHealth {
+  readonly exchange: Exchange
+  readonly state: 'ok' | 'degraded' | 'failed'
+  /** For the operator: what was seen last, without credentials. */
+  readonly detail: string
+  /** Age of the newest bar of the venue, milliseconds; null before the first. */
+  readonly dataAgeMs: number | null
 }
 
 /** Where bars and funding come from. */
@@ -59,6 +73,14 @@ export interface MarketFeed {
    * @example for await (const batch of feed.batches({ series, signal })) engine.take(batch)
    */
   batches(request: BatchesRequest): AsyncIterable<BarBatch>
+  /**
+   * The coins of an exchange by 24-hour quote volume, largest first.
+   *
+   * @throws ServiceError `unknown_exchange`, `venue_unavailable`
+   */
+  universe(exchange: Exchange): Promise<Universe>
+  /** How every venue is doing; empty for a market that asks none. */
+  venues(): readonly VenueHealth[]
   /** How far the newest iteration has come; undefined where the feed has no end or has not begun. */
   progress(): FeedProgress | undefined
 }

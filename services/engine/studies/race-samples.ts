@@ -3,9 +3,10 @@ import type { FundingRate } from '../../../contracts/funding.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../../contracts/verdict.ts'
-import { barrierFraction, raceOutcome } from '../barrier.ts'
+import { barrierFraction } from '../barrier.ts'
 import { CELL, CELLS_PER_FEATURE, cell } from '../cells.ts'
 import type { VerdictModel } from '../model.ts'
+import { createRace, type RaceResult } from '../race.ts'
 import { createSeriesPool } from '../series-pool.ts'
 
 /** A decided race with what the model saw before it. */
@@ -50,10 +51,18 @@ export function raceSamples(
     pool.push(slot, bar)
     if (index + 1 < LIMITS.warmUpBars) continue
     const deviation = cell(pool.cells, base + CELL.returnDeviation)
-    const outcome = raceOutcome(bars, index, barrierFraction(deviation, windowBars), windowBars)
+    const barrier = barrierFraction(deviation, windowBars)
+    const race = createRace({ barClose, barMs: lengthMs, windowBars, barrier })
+    let ended: RaceResult | undefined
+    for (let next = index + 1; ended === undefined; next++) {
+      const bar = bars[next]
+      if (bar === undefined) break
+      ended = race.take(bar)
+    }
+    const outcome = ended?.race
     if (outcome === 'timeout') timeouts += 1
     else if (outcome === 'both') undecidable += 1
-    else if (outcome !== undefined) {
+    else if (outcome === 'up' || outcome === 'down') {
       const features = model.names.map((_, feature) =>
         cell(pool.cells, base + CELL.features + CELLS_PER_FEATURE * feature),
       )

@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { EXCHANGES } from '../../../contracts/exchanges.ts'
+import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
+import { EXCHANGES, type Exchange, isExchange } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { coinSchema } from '../../../contracts/series.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 
@@ -47,6 +49,22 @@ const url = (protocols: readonly string[]) =>
     })
     .optional()
 
+const venueUrls = z
+  .string()
+  .transform((text, context) => {
+    const urls: Partial<Record<Exchange, string>> = {}
+    for (const part of text.split(',')) {
+      const [, exchange = '', address = ''] = /^\s*([A-Z]+)=(\S+)\s*$/.exec(part) ?? []
+      if (!isExchange(exchange) || !/^https?:/.test(address) || !URL.canParse(address)) {
+        context.addIssue(`must be EXCHANGE=URL, not ${JSON.stringify(part)}`)
+        return z.NEVER
+      }
+      urls[exchange] = address
+    }
+    return urls
+  })
+  .optional()
+
 const define = <const Definitions extends Record<string, SettingDefinition>>(definitions: Definitions) =>
   definitions
 
@@ -85,8 +103,8 @@ export const SETTINGS = define({
   },
   MARKET: {
     flag: 'market',
-    schema: z.enum(['simulated', 'recorded']).default('simulated'),
-    help: 'Where bars come from: simulated (a made-up market on the exchange SIM) or recorded (files). Default: simulated.',
+    schema: z.enum(MARKET_KINDS).default('simulated'),
+    help: 'Where bars come from: simulated (a made-up market on the exchange SIM), recorded (files) or live (the venues). Default: simulated.',
     example: 'simulated',
   },
   MARKET_DATA: {
@@ -138,6 +156,20 @@ export const SETTINGS = define({
     schema: listOrAll(z.enum(TIMEFRAMES)),
     help: 'Timeframes to monitor, separated by commas. Default: all that the market has.',
     example: '15m,1h',
+  },
+  TOP_COINS: {
+    flag: 'top-coins',
+    schema: decimal(/^\d{1,3}$/)
+      .pipe(z.number().min(1).max(LIMITS.scanCoins))
+      .default(20),
+    help: 'Live market: how many coins of each exchange are monitored, the largest by 24-hour volume, unless COINS names them. Default: 20.',
+    example: '50',
+  },
+  VENUE_URLS: {
+    flag: 'venue-urls',
+    schema: venueUrls,
+    help: 'Live market: other base addresses for exchanges, as EXCHANGE=URL separated by commas: a proxy, or a venue of your own for tests. Default: the addresses of the exchanges.',
+    example: 'BINANCE=http://127.0.0.1:9000',
   },
   EVENTSTORE_URL: {
     flag: 'eventstore-url',

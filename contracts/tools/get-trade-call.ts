@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { factorSchema } from '../verdict.ts'
+import {
+  callFields,
+  coinField,
+  exchangeField,
+  instantField,
+  seriesFields,
+  timeframeField,
+} from './tool-fields.ts'
+
+/** @example getTradeCallRequest.parse({ coin: 'btc' }) // { coin: 'BTC', timeframe: '1h', include_factors: true } */
+export const getTradeCallRequest = z.strictObject({
+  coin: coinField,
+  timeframe: timeframeField('1h'),
+  exchange: exchangeField.describe('Exchange code; the first monitored one where it is left out'),
+  include_factors: z.boolean().default(true).describe('Whether to list the contribution of every factor'),
+})
+
+export const getTradeCallResponse = z.object({
+  ...callFields,
+  ...seriesFields,
+  probability: z.number().describe('Probability that +1σ is reached before −1σ, given that one of them is'),
+  barrier: z.number().describe('Distance of either barrier, as a fraction of the price'),
+  price: z.number().describe('Close of the bar'),
+  bar_close: instantField,
+  valid_until: instantField.describe('End of the window in which the outcome is decided'),
+  verdict_id: z.uuid(),
+  model_version: z.string(),
+  factors: z
+    .array(factorSchema)
+    .describe('Signed contributions; they sum to the log-odds of the probability'),
+  reasoning: z.string(),
+  verify_url: z.url(),
+  data_age_ms: z.int().nonnegative().describe('Time since the bar closed'),
+})
+
+export type GetTradeCallRequest = z.output<typeof getTradeCallRequest>
+export type GetTradeCallResponse = z.infer<typeof getTradeCallResponse>

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { exchangeSchema } from '../exchanges.ts'
+import { LIMITS } from '../limits.ts'
+import { coinSchema } from '../series.ts'
+import { coinField, instantField } from './tool-fields.ts'
+
+export const scanFundingArbRequest = z.strictObject({
+  min_net_bps: z
+    .number()
+    .min(-10_000)
+    .max(10_000)
+    .default(0)
+    .describe('Least expected net carry, in basis points'),
+  holding_hours: z.int().min(1).max(2_160).default(168).describe('How long both legs are held'),
+  limit: z.int().min(1).max(LIMITS.fundingRows).default(10).describe('Rows in the answer'),
+  coins: z
+    .array(coinField)
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Only these coins; all that are known where it is left out'),
+  taker_fee_bps: z
+    .number()
+    .min(0)
+    .max(100)
+    .default(5)
+    .describe('Fee of one leg, in basis points; four legs are paid: in and out on both venues'),
+})
+
+const leg = z.object({
+  exchange: exchangeSchema,
+  side: z.enum(['long', 'short']),
+  rate: z.number().describe('Newest settled rate: the fraction longs pay shorts for one interval'),
+  interval_hours: z.number(),
+  annualised: z.number().describe('The rate as a simple yearly fraction'),
+  settled_at: instantField,
+  next_funding: instantField,
+})
+
+export const fundingOpportunity = z.object({
+  rank: z.int().positive(),
+  coin: coinSchema,
+  long: leg,
+  short: leg,
+  annualised_gross: z
+    .number()
+    .describe('What the newest rates would earn in a year if they stayed; they do not'),
+  expected_annualised: z
+    .number()
+    .describe('Yearly carry expected over the holding time, shrunk by persistence'),
+  net_expected_bps: z.number().describe('Expected carry over the holding time after four taker fees'),
+  break_even_hours: z
+    .number()
+    .nullable()
+    .describe('Holding time from which the expected carry pays the fees; null where it never does'),
+  persistence: z
+    .number()
+    .min(0)
+    .max(1)
+    .describe('Correlation of the daily spread with that of the day before, at least 0'),
+  history_days: z.number().nonnegative().describe('Days of common funding history behind the expectation'),
+})
+
+export const scanFundingArbResponse = z.object({
+  completed_at: instantField,
+  holding_hours: z.int(),
+  fees_bps: z.number().describe('The four taker fees together'),
+  opportunities: z.array(fundingOpportunity),
+  pairs_compared: z.int().nonnegative(),
+  venues: z.array(exchangeSchema).describe('Venues with funding history here'),
+  note: z.string().nullable().describe('Why there is nothing, where there is nothing'),
+})
+
+export type ScanFundingArbRequest = z.output<typeof scanFundingArbRequest>
+export type ScanFundingArbResponse = z.infer<typeof scanFundingArbResponse>
+export type FundingOpportunity = z.infer<typeof fundingOpportunity>

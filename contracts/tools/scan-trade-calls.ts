@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { exchangeSchema } from '../exchanges.ts'
+import { LIMITS } from '../limits.ts'
+import { coinSchema } from '../series.ts'
+import { timeframeSchema } from '../timeframes.ts'
+import { callFields, exchangeField, instantField, timeframeField } from './tool-fields.ts'
+
+export const RANKINGS = ['strength', 'volume', 'confidence', 'change'] as const
+export const UNIVERSES = ['volume', 'open_interest'] as const
+
+export const scanTradeCallsRequest = z.strictObject({
+  exchange: exchangeField.describe('Exchange code; the first monitored one where it is left out'),
+  timeframe: timeframeField('15m'),
+  top_n: z
+    .int()
+    .min(1)
+    .max(LIMITS.scanCoins)
+    .default(20)
+    .describe('Coins looked at: the largest of the venue'),
+  universe_by: z.enum(UNIVERSES).default('volume').describe('What makes a coin large'),
+  min_confidence: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(0)
+    .describe('Above 60 nothing passes: confidence is capped there'),
+  include_holds: z.boolean().default(false),
+  limit: z.int().min(1).max(LIMITS.scanCoins).default(10).describe('Rows in the answer'),
+  rank_by: z
+    .enum(RANKINGS)
+    .default('strength')
+    .describe('volume: 24-hour quote volume; change: absolute price change over 24 hours'),
+})
+
+export const scanRow = z.object({
+  rank: z.int().positive(),
+  coin: coinSchema,
+  ...callFields,
+  price: z.number(),
+  change_24h: z.number().nullable().describe('Price change over 24 hours, as a fraction; null where unknown'),
+  quote_volume_24h: z.number().describe('Traded in 24 hours, in the quote currency'),
+  bar_close: instantField,
+  valid_until: instantField,
+  verdict_id: z.uuid(),
+  verify_url: z.url(),
+})
+
+export const scanTradeCallsResponse = z.object({
+  exchange: exchangeSchema,
+  timeframe: timeframeSchema,
+  completed_at: instantField,
+  calls: z.array(scanRow),
+  scanned: z.int().nonnegative().describe('Coins with a fresh verdict'),
+  holds: z.int().nonnegative().describe('How many of them say HOLD'),
+  errors: z
+    .array(z.object({ coin: coinSchema, code: z.string(), message: z.string() }))
+    .describe('Coins of the universe without a fresh verdict, and why'),
+})
+
+export type ScanTradeCallsRequest = z.output<typeof scanTradeCallsRequest>
+export type ScanTradeCallsResponse = z.infer<typeof scanTradeCallsResponse>
+export type ScanRow = z.infer<typeof scanRow>

@@ -1,0 +1,53 @@
+import type { z } from 'zod'
+import { getMarketRegimeRequest, getMarketRegimeResponse } from './get-market-regime.ts'
+import { getTradeCallRequest, getTradeCallResponse } from './get-trade-call.ts'
+import { scanFundingArbRequest, scanFundingArbResponse } from './scan-funding-arb.ts'
+import { scanTradeCallsRequest, scanTradeCallsResponse } from './scan-trade-calls.ts'
+
+/** What callers are told of a tool, on every channel. */
+export interface ToolDefinition {
+  readonly title: string
+  readonly description: string
+  readonly request: z.ZodType
+  /** The answer, without the metadata that the channel adds. */
+  readonly response: z.ZodType
+}
+
+const define = <const Tools extends Record<string, ToolDefinition>>(tools: Tools): Tools => tools
+
+/** The tools, in the order in which they are listed. */
+export const TOOLS = define({
+  get_trade_call: {
+    title: 'Trade call',
+    description:
+      'BUY, SELL or HOLD for a coin at its newest closed bar, with calibrated confidence, the exact contribution of every factor, and a link under which it can be verified. Information, not advice.',
+    request: getTradeCallRequest,
+    response: getTradeCallResponse,
+  },
+  get_market_regime: {
+    title: 'Market regime',
+    description:
+      'Whether a coin is trending, ranging or volatile, since when and how strongly, with the measurements behind it. A description of what has been, not a forecast of direction. Information, not advice.',
+    request: getMarketRegimeRequest,
+    response: getMarketRegimeResponse,
+  },
+  scan_trade_calls: {
+    title: 'Scan of trade calls',
+    description: 'The calls of the largest coins of an exchange, ranked. Information, not advice.',
+    request: scanTradeCallsRequest,
+    response: scanTradeCallsResponse,
+  },
+  scan_funding_arb: {
+    title: 'Funding arbitrage',
+    description:
+      'Pairs of exchanges whose funding rates differ, ranked by the carry to be expected over a holding time after four taker fees, shrunk by how persistent the difference has been. Information, not advice.',
+    request: scanFundingArbRequest,
+    response: scanFundingArbResponse,
+  },
+})
+
+export type ToolName = keyof typeof TOOLS
+export type ToolRequest<Name extends ToolName> = z.output<(typeof TOOLS)[Name]['request']>
+export type ToolResponse<Name extends ToolName> = z.infer<(typeof TOOLS)[Name]['response']>
+
+export const isToolName = (name: string): name is ToolName => Object.hasOwn(TOOLS, name)

@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { EXCHANGES, exchangeSchema } from '../exchanges.ts'
+import { regimeSchema } from '../regime.ts'
+import { coinSchema } from '../series.ts'
+import { TIMEFRAMES, type Timeframe, timeframeSchema } from '../timeframes.ts'
+import { callSchema, type Verdict } from '../verdict.ts'
+
+/**
+ * What a caller names. The schema shown to callers lists the values; what is not among them passes here, so
+ * that the tool can refuse it with a code and the list of what exists.
+ */
+const named = (description: string, values: readonly string[]) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(32)
+    .meta({ description, enum: [...values] })
+
+export const coinField = z
+  .string()
+  .trim()
+  .min(1)
+  .max(32)
+  .transform((text) => text.toUpperCase())
+  .describe('Coin symbol, for example BTC')
+
+export const exchangeField = named('Exchange code', EXCHANGES)
+  .transform((text) => text.toUpperCase())
+  .optional()
+
+export const timeframeField = (fallback: Timeframe) =>
+  named('Length of one bar; bars are aligned to UTC midnight', TIMEFRAMES).default(fallback)
+
+export const instantField = z.iso.datetime().describe('ISO 8601, UTC')
+
+/** What every row of an answer about one series begins with. */
+export const callFields = {
+  call: callSchema,
+  confidence: z
+    .int()
+    .min(0)
+    .max(100)
+    .describe('100 × the calibrated probability of the called side; lives in 50–60, capped at 60'),
+  strength: z
+    .int()
+    .min(0)
+    .max(100)
+    .describe('Percentile among the recent bars of this series, for ranking; not a probability'),
+  regime: regimeSchema,
+}
+
+export const seriesFields = {
+  coin: coinSchema,
+  timeframe: timeframeSchema,
+  exchange: exchangeSchema,
+}
+
+/** Where anybody who holds a verdict's id can look it up. */
+export const verifyUrl = (publicUrl: string, { verdictId }: Pick<Verdict, 'verdictId'>): string =>
+  `${publicUrl}/verify/${verdictId}`

@@ -1,0 +1,88 @@
+import type { Candle } from '../../contracts/candle.ts'
+import type { Outcome } from '../../contracts/outcome.ts'
+
+/** How the race of a verdict ended, without whose it was. */
+export type RaceResult = Pick<
+  Outcome,
+  'race' | 'entryPrice' | 'exitPrice' | 'decidedAt' | 'highest' | 'lowest'
+>
+
+export interface RaceStart {
+  /** Close of the verdict's bar, Unix milliseconds; the race starts at the open of the bar after it. */
+  readonly barClose: number
+  readonly barMs: number
+  /** Bars in which the race is decided. */
+  readonly windowBars: number
+  /** Distance of both barriers from the entry, as a fraction of it. */
+  readonly barrier: number
+}
+
+/** A race under way. */
+export interface Race {
+  /**
+   * Takes the next bar of the series; bars that opened before the race did are passed over.
+   *
+   * @returns the result once the window is over, decided or not; undefined before.
+   */
+  take(bar: Candle): RaceResult | undefined
+}
+
+const MISSING: Omit<RaceResult, 'entryPrice' | 'highest' | 'lowest'> = {
+  race: 'incomplete',
+  exitPrice: null,
+  decidedAt: null,
+}
+
+/**
+ * Runs the race that a verdict is about: entered at the open of the bar after it, won by the barrier that is
+ * touched first. A bar that is missing before anything was decided leaves the race without an outcome.
+ *
+ * @example
+ * const race = createRace({ barClose, barMs: 3_600_000, windowBars: 8, barrier: 0.01 })
+ * for (const bar of bars) race.take(bar)
+ */
+export function createRace({ barClose, barMs, windowBars, barrier }: RaceStart): Race {
+  const validUntil = barClose + windowBars * barMs
+  let nextOpen = barClose
+  let entry: number | undefined
+  let highest = 0
+  let lowest = 0
+  let ended: RaceResult | undefined
+
+  const result = (end: Omit<RaceResult, 'entryPrice' | 'highest' | 'lowest'>): RaceResult => ({
+    ...end,
+    entryPrice: entry ?? null,
+    highest: entry === undefined ? null : highest,
+    lowest: entry === undefined ? null : lowest,
+  })
+
+  /** What one bar of the window decides; `both` has no exit, because its order is unknown. */
+  function decide(bar: Candle, start: number): RaceResult | undefined {
+    const [upper, lower] = [start * (1 + barrier), start * (1 - barrier)]
+    highest = Math.max(highest, bar.high / start - 1)
+    lowest = Math.min(lowest, bar.low / start - 1)
+    const [up, down] = [bar.high >= upper, bar.low <= lower]
+    const decidedAt = bar.openTime + barMs
+    if (up && down) return result({ race: 'both', exitPrice: null, decidedAt })
+    if (up) return result({ race: 'up', exitPrice: upper, decidedAt })
+    if (down) return result({ race: 'down', exitPrice: lower, decidedAt })
+    if (decidedAt >= validUntil) return result({ race: 'timeout', exitPrice: bar.close, decidedAt: null })
+    return undefined
+  }
+
+  return {
+    take(bar) {
+      if (bar.openTime < nextOpen) return undefined
+      if (ended === undefined) {
+        if (bar.openTime > nextOpen) {
+          ended = result(MISSING)
+        } else {
+          entry ??= bar.open
+          nextOpen += barMs
+          ended = decide(bar, entry)
+        }
+      }
+      return bar.openTime + barMs >= validUntil ? ended : undefined
+    },
+  }
+}
