@@ -9,8 +9,9 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { NewEvent } from '../contracts/event.ts'
 import { latestVerdicts } from '../projections/index.ts'
-import { replayVerdicts } from '../services/analyst/index.ts'
+import { followVerdicts, replayVerdicts } from '../services/analyst/index.ts'
 import { createServer, readinessOf } from '../services/api/index.ts'
+import { NO_READ_MODELS } from '../services/api/testing/no-read-models.ts'
 import { sleep } from '../services/platform/async/sleep.ts'
 import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../services/platform/event-store/event-store.ts'
@@ -137,6 +138,9 @@ async function serve(of: EventStore) {
     marketNow: Date.now,
     readiness: async () => readinessOf([]),
     replay: (options) => replayVerdicts(of, options),
+    follow: (options) => followVerdicts(of, { ...options, sleep }),
+    ...NO_READ_MODELS,
+    answerTool: async () => null,
   })
   return { app, url: `${await app.listen({ host: '127.0.0.1', port: 0 })}/api/verdicts` }
 }

@@ -24,6 +24,7 @@ export const ERRORS = define({
   },
   unauthorized: {
     status: 401,
+    exitCode: 12,
     message: 'The credential is missing or not valid.',
     nextStep: 'Send `Authorization: Bearer …` with a valid token.',
   },
@@ -41,6 +42,11 @@ export const ERRORS = define({
     status: 413,
     message: 'The request is too large.',
     nextStep: 'Send less; the limit is in the message.',
+  },
+  uri_too_long: {
+    status: 414,
+    message: 'The address is longer than is read here.',
+    nextStep: 'Ask for less at a time: fewer values in a filter, or several requests.',
   },
   unsupported_media_type: {
     status: 415,
@@ -202,8 +208,20 @@ export const ERRORS = define({
   },
   verdict_unknown: {
     status: 404,
+    exitCode: 13,
     message: 'There is no recorded verdict with this id.',
     nextStep: 'Check the id; it stands in the answer of the tool and in every replayed row.',
+  },
+  too_many_streams: {
+    status: 503,
+    message: 'This process serves as many live streams as it takes.',
+    nextStep: 'Try again in a while, or page through the replay with `after`.',
+  },
+  server_unreachable: {
+    status: 503,
+    exitCode: 14,
+    message: 'The server that a command asked does not answer.',
+    nextStep: 'Check the address given as --server and that the service runs there.',
   },
   port_in_use: {
     status: 500,

@@ -107,14 +107,14 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
     },
   },
   'UniverseRanked.v1.json': {
-    sha256: '3c3107483b102a8087190b9fdfe469733eba86a228e898b3573ea99a39c01c1c',
+    sha256: '742fa639b4626e3d4d1a4bb3b38be7eeb4e6451e9be62ecdbe968e8010bba7de',
     stream: universeStream('HL'),
     current: {
       exchange: 'HL',
       rankedAt: Date.UTC(2025, 0, 2, 5),
       coins: [
-        { coin: 'BTC', quoteVolume24h: 2_310_458_112.25, openInterest: 1_893_004_411.5 },
-        { coin: 'PURR', quoteVolume24h: 0, openInterest: null },
+        { coin: 'BTC', quoteVolume24h: 2_310_458_112.25, openInterest: 1_893_004_411.5, change24h: -0.0215 },
+        { coin: 'PURR', quoteVolume24h: 0, openInterest: null, change24h: null },
       ],
     },
   },

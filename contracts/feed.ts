@@ -19,7 +19,10 @@ export interface FundingUpdate {
  * shortest timeframe first, and the funding settled since the batch before.
  */
 export interface BarBatch {
-  /** Close time of the bars, Unix milliseconds; rises strictly from one batch with bars to the next. */
+  /**
+   * Close time of the bars, Unix milliseconds; rises strictly from one batch with bars to the next, late ones
+   * left out.
+   */
   readonly at: number
   /**
    * `history` warms up the state of the series; its verdicts are not recorded, except that of the newest
@@ -29,6 +32,13 @@ export interface BarBatch {
   readonly phase: 'history' | 'live'
   readonly bars: readonly ClosedBar[]
   readonly funding: readonly FundingUpdate[]
+  /**
+   * Bars that a venue sent after others of their instant were told: `at` is still their close, and therefore not
+   * after that of the batch before. The bars of one series always come in order. Late history comes when a venue
+   * was away at the start; the newest bar of each series before the seam is `live` then, so that it gets its
+   * verdict.
+   */
+  readonly isLate?: true
 }
 
 /** How far a feed with an end has come. */

@@ -2,6 +2,10 @@
 export const LIMITS = {
   /** Longest coin symbol. */
   coinCharacters: 20,
+  /** Longest name of a coin, exchange or timeframe in a request, before it is known whether it exists. */
+  nameCharacters: 32,
+  /** Names of what exists that a refusal lists. */
+  namesInRefusal: 100,
 
   /** Bars a series needs before it may have a verdict: a cold start then differs by less than 0.001. */
   warmUpBars: 500,
@@ -24,6 +28,42 @@ export const LIMITS = {
   scanCoins: 100,
   /** Rows in one answer of the funding scan. */
   fundingRows: 200,
+
+  /** How long one request to a venue may take, its body included. */
+  venueRequestMs: 10_000,
+  /** Largest answer of a venue that is read; lists of markets take a few megabytes. */
+  venueResponseBytes: 33_554_432,
+  /** Requests to one venue that are under way together. */
+  venueRequestsAtOnce: 8,
+  /** Tries of one request to a venue, the first included. */
+  venueAttempts: 4,
+  /** Wait before a second try; it doubles from try to try, up to the longest. */
+  venueRetryMs: 500,
+  venueRetryMaxMs: 10_000,
+  /** Longest `Retry-After` that is believed. */
+  venueRetryAfterMs: 300_000,
+  /** Failed requests in a row after which a venue is left alone. */
+  venueFailuresInARow: 6,
+  /** How long it is left alone at first; it doubles while it goes on failing, up to the longest. */
+  venuePauseMs: 5_000,
+  venuePauseMaxMs: 300_000,
+  /** How far ahead requests are planned within a venue's rate; past it a step of the clock is assumed. */
+  venueBudgetAheadMs: 3_600_000,
+  /** After a bar has closed, how long a venue is given to finish it. */
+  venueSettleMs: 2_000,
+  /** How long live bars wait for slower venues; what comes later is delivered as late. */
+  venueLagMs: 15_000,
+  /** Bars fetched in one request, where the venue gives as many. */
+  venuePageBars: 1_000,
+  /** How long a start waits for a venue's history before it goes on and takes it late. */
+  venueBackfillMs: 900_000,
+  /** How far back funding is fetched. */
+  venueFundingMs: 35 * 86_400_000,
+  /** How often a venue's list of markets is fetched, and how often at most when a symbol fails. */
+  venueMarketsMs: 3_600_000,
+  venueMarketsLeastMs: 300_000,
+  /** How long a ranking of a venue's coins is good for. */
+  venueUniverseMs: 60_000,
 
   /** Events in one append. */
   appendEvents: 256,
@@ -64,10 +104,16 @@ export const LIMITS = {
 
   /** Verdicts in one answer of the replay route; the next page starts at its last position. */
   replayEvents: 1_000_000,
+  /** Live tails of verdicts that one process serves at a time. */
+  verdictStreams: 100,
+  /** How often a stream without news says that it is there. */
+  heartbeatMs: 15_000,
   /** Body of an HTTP request, unless a route says less. */
   requestBodyBytes: 65_536,
   /** Longest request target. */
   requestUrlCharacters: 4_096,
+  /** Rows in one answer of the track record. */
+  trackRecordRows: 200,
   /** Values in one list filter of the replay route. */
   filterValues: 100,
 

@@ -1,14 +1,16 @@
 import type { NewEvent, RecordedEvent } from '../contracts/event.ts'
 import {
   decodeEvent,
+  OutcomeLabelled,
   RegimeShifted,
   type ServiceEvent,
   VerdictRecorded,
 } from '../contracts/event-catalogue.ts'
 import { newEvent } from '../contracts/event-definition.ts'
 import type { JsonObject } from '../contracts/json.ts'
+import type { Outcome } from '../contracts/outcome.ts'
 import type { Regime } from '../contracts/regime.ts'
-import { verdictStream } from '../contracts/streams.ts'
+import { outcomeStream, verdictStream } from '../contracts/streams.ts'
 import { aVerdict } from '../contracts/verdict.fixture.ts'
 import type { Verdict } from '../contracts/verdict.ts'
 import { type Projection, rowsInMemory } from './projection.ts'
@@ -34,6 +36,31 @@ export function regimeShifted(priorRegime: Regime, change: Partial<Verdict> = {}
   const { exchange, coin, timeframe, verdictId, barClose, regime, confidence } = aVerdict(change)
   const data = { exchange, coin, timeframe, verdictId, barClose, regime, priorRegime, confidence }
   return { stream: verdictStream(data), event: newEvent(RegimeShifted, { id: verdictId, data, meta: META }) }
+}
+
+/** The outcome of a verdict; without a change, its window closed before a barrier was reached. */
+export function outcomeLabelled(change: Partial<Outcome> = {}): Fact {
+  const { verdictId, exchange, coin, timeframe, barClose, validUntil, ...verdict } = aVerdict({
+    barClose: change.barClose ?? Date.UTC(2025, 0, 1),
+  })
+  const { modelVersion, call, probability, barrier } = verdict
+  const about = {
+    verdictId,
+    exchange,
+    coin,
+    timeframe,
+    barClose,
+    validUntil,
+    modelVersion,
+    call,
+    probability,
+  }
+  const ended = { race: 'timeout', entryPrice: 100, exitPrice: 100, decidedAt: null } as const
+  const data: Outcome = { ...about, barrier, ...ended, highest: 0, lowest: 0, ...change }
+  return {
+    stream: outcomeStream(data),
+    event: newEvent(OutcomeLabelled, { id: data.verdictId, data, meta: META }),
+  }
 }
 
 /** Facts as a fold meets them: at the positions 1, 2, …, read back from JSON, decoded, and not to be changed. */

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { jsonFault } from '../contracts/json.ts'
 import { LIMITS } from '../contracts/limits.ts'
+import { RACE_OUTCOMES } from '../contracts/outcome.ts'
 import { REGIMES } from '../contracts/regime.ts'
 import { HOUR_MS } from '../contracts/timeframes.ts'
 import { CALLS } from '../contracts/verdict.ts'
-import { fold, given, regimeShifted, verdictRecorded } from './given-events.fixture.ts'
+import { fold, given, outcomeLabelled, regimeShifted, verdictRecorded } from './given-events.fixture.ts'
 import { PROJECTIONS } from './index.ts'
 
-/** Verdicts with shifts in three series, every call and every regime among them. */
+/** Verdicts with shifts and outcomes in three series, every call and every regime among them. */
 const HISTORY = given(
   ...Array.from({ length: 60 }, (_, n) => {
     const bar = {
@@ -16,7 +17,12 @@ const HISTORY = given(
       call: CALLS[(n * 7) % CALLS.length] ?? 'HOLD',
       regime: REGIMES[n % REGIMES.length] ?? 'RANGING',
     }
-    return [verdictRecorded(bar), regimeShifted(REGIMES[(n + 1) % REGIMES.length] ?? 'RANGING', bar)]
+    const { coin, barClose, call } = bar
+    return [
+      verdictRecorded(bar),
+      regimeShifted(REGIMES[(n + 1) % REGIMES.length] ?? 'RANGING', bar),
+      outcomeLabelled({ coin, barClose, call, race: RACE_OUTCOMES[n % 3] ?? 'timeout' }),
+    ]
   }).flat(),
 )
 

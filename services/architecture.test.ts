@@ -22,7 +22,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['services/calls'],
   ['services/api'],
   ['services/composition'],
-  ['services/main.ts', 'services/cli.ts'],
+  ['services/main.ts', 'services/cli.ts', 'services/fit.ts', 'services/evaluate.ts'],
   [
     'services/start.js',
     'services/signal.js',
@@ -30,6 +30,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'services/main.e2e.test.ts',
     'services/write-docs.ts',
     'services/docs.test.ts',
+    'services/fit.test.ts',
   ],
   ['bench'],
 ]

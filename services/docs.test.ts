@@ -9,6 +9,9 @@ import { EXCHANGES } from '../contracts/exchanges.ts'
 import { REGIMES } from '../contracts/regime.ts'
 import { CALLS } from '../contracts/verdict.ts'
 import { verdictRowSchema } from '../contracts/verdict-row.ts'
+import { COMMANDS } from './composition/commands/commands.ts'
+import { commandsPage } from './composition/commands/commands-page.ts'
+import { readFlags } from './composition/commands/read-flags.ts'
 import { type RunningService, startService } from './composition/start-service.ts'
 import { loadModel } from './engine/index.ts'
 import { referencePages } from './knowledge/index.ts'
@@ -31,12 +34,10 @@ const pages = files.map((file) => {
 })
 
 describe('generated pages', () => {
-  test.each(Object.entries(referencePages({ model: loadModel() })))(
-    'docs/%s is what `npm run docs` writes',
-    (name, text) => {
-      expect(readFileSync(join(DOCS, name), 'utf8')).toBe(text)
-    },
-  )
+  const generated = { ...referencePages({ model: loadModel() }), 'commands.md': commandsPage() }
+  test.each(Object.entries(generated))('docs/%s is what `npm run docs` writes', (name, text) => {
+    expect(readFileSync(join(DOCS, name), 'utf8')).toBe(text)
+  })
 })
 
 describe('links', () => {
@@ -54,6 +55,9 @@ describe('links', () => {
 
 describe('names', () => {
   const flags = new Set(Object.values(SETTINGS).map(({ flag }) => `--${flag}`))
+  const ofCommands = COMMANDS.flatMap(({ flags: own }) =>
+    Object.entries(own).flatMap(([flag, { alias }]) => [flag, ...(alias === undefined ? [] : [alias])]),
+  ).map((flag) => `--${flag}`)
   const settings = new Set<string>(Object.keys(SETTINGS))
   const values = new Set<string>([...EXCHANGES, ...REGIMES, ...CALLS])
   /** Words in capitals that are no settings: coins, currencies, methods, and the letter of UTC. */
@@ -75,9 +79,30 @@ describe('names', () => {
       .filter((line) => line.includes('npm start -- '))
       .map((line) => line.slice(line.indexOf('npm start -- ')))
     const inText = spans.filter((span) => span.startsWith('--') || span.startsWith('npm start -- '))
-    const named = [...inText, ...commands].flatMap((text) => text.match(/(?<=^|\s)--[a-z][a-z-]*/g) ?? [])
-    expect(named.filter((flag) => !flags.has(flag))).toEqual([])
+    const flagsIn = (texts: readonly string[]): string[] =>
+      texts.flatMap((text) => text.match(/(?<=^|\s)--[a-z][a-z-]*/g) ?? [])
+    const unknown = [
+      ...flagsIn(inText).filter((flag) => !flags.has(flag) && !ofCommands.includes(flag)),
+      ...flagsIn(commands).filter((flag) => !flags.has(flag)),
+    ]
+    expect(unknown).toEqual([])
   })
+
+  test.each(pages)(
+    'of commands in $name exist, and take the flags they are shown with',
+    ({ spans, blocks }) => {
+      const lines = [...spans, ...blocks.flatMap(({ text }) => text.split('\n'))].flatMap((line) =>
+        [...line.matchAll(/(?:^|\s)npm run -s signal -- ([^|>#]*)/g)].map((match) => match[1] ?? ''),
+      )
+      for (const line of lines) {
+        const [name = '', ...args] = line.trim().split(/\s+/)
+        if (name === 'help' || name.startsWith('<') || name === '…') continue
+        const command = COMMANDS.find((one) => one.name === name)
+        if (command === undefined) expect.fail(`${line} names no command`)
+        expect(() => readFlags(command, args, {}), line).not.toThrow()
+      }
+    },
+  )
 
   test.each(pages)('of errors in $name exist', ({ rows, text }) => {
     const inTables = rows.flatMap(({ code = '', error = '' }) => [...spansOf(code), ...spansOf(error)])

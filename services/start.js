@@ -1,4 +1,4 @@
-import { enableCompileCache } from 'node:module'
+import module from 'node:module'
 
 // Plain JavaScript, because an older Node cannot even read what it would have to refuse.
 const [major] = process.versions.node.split('.').map(Number)
@@ -9,7 +9,7 @@ if (major < 24) {
   )
   process.exitCode = 11
 } else {
-  enableCompileCache()
+  module.enableCompileCache()
   const { main } = await import('./main.ts')
   process.exitCode = await main(process.argv.slice(2), process.env)
 }

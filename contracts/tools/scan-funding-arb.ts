@@ -27,38 +27,40 @@ export const scanFundingArbRequest = z.strictObject({
     .describe('Fee of one leg, in basis points; four legs are paid: in and out on both venues'),
 })
 
-const leg = z.object({
+export const fundingLeg = z.object({
   exchange: exchangeSchema,
   side: z.enum(['long', 'short']),
   rate: z.number().describe('Newest settled rate: the fraction longs pay shorts for one interval'),
-  interval_hours: z.number(),
+  interval_hours: z.number().describe('Differs by exchange and contract, and changes over time'),
   annualised: z.number().describe('The rate as a simple yearly fraction'),
   settled_at: instantField,
-  next_funding: instantField,
+  next_funding: instantField.describe('Next settlement, if the interval stays'),
 })
 
 export const fundingOpportunity = z.object({
   rank: z.int().positive(),
   coin: coinSchema,
-  long: leg,
-  short: leg,
+  long: fundingLeg,
+  short: fundingLeg,
   annualised_gross: z
     .number()
     .describe('What the newest rates would earn in a year if they stayed; they do not'),
   expected_annualised: z
     .number()
     .describe('Yearly carry expected over the holding time, shrunk by persistence'),
-  net_expected_bps: z.number().describe('Expected carry over the holding time after four taker fees'),
+  net_expected_bps: z
+    .number()
+    .describe('Expected carry over the holding time after four taker fees, in basis points of one leg'),
   break_even_hours: z
     .number()
     .nullable()
-    .describe('Holding time from which the expected carry pays the fees; null where it never does'),
+    .describe('When the expected carry has paid the fees; null where it does not within a year'),
   persistence: z
     .number()
     .min(0)
     .max(1)
     .describe('Correlation of the daily spread with that of the day before, at least 0'),
-  history_days: z.number().nonnegative().describe('Days of common funding history behind the expectation'),
+  history_days: z.int().nonnegative().describe('Whole days of funding history that both exchanges have'),
 })
 
 export const scanFundingArbResponse = z.object({
@@ -67,10 +69,22 @@ export const scanFundingArbResponse = z.object({
   fees_bps: z.number().describe('The four taker fees together'),
   opportunities: z.array(fundingOpportunity),
   pairs_compared: z.int().nonnegative(),
-  venues: z.array(exchangeSchema).describe('Venues with funding history here'),
-  note: z.string().nullable().describe('Why there is nothing, where there is nothing'),
+  pairs_too_short: z
+    .int()
+    .nonnegative()
+    .describe('Pairs left out for less than a week of history in common, or a gap in the last 24 hours'),
+  markets_stale: z
+    .int()
+    .nonnegative()
+    .describe('Markets left out because their newest settlement is too old'),
+  venues: z.array(exchangeSchema).describe('Exchanges with funding history here'),
+  note: z
+    .string()
+    .nullable()
+    .describe('Why there is nothing, and what was left out; null where neither is to be said'),
 })
 
 export type ScanFundingArbRequest = z.output<typeof scanFundingArbRequest>
 export type ScanFundingArbResponse = z.infer<typeof scanFundingArbResponse>
+export type FundingLeg = z.infer<typeof fundingLeg>
 export type FundingOpportunity = z.infer<typeof fundingOpportunity>

@@ -48,7 +48,8 @@ export const scanRow = z.object({
 export const scanTradeCallsResponse = z.object({
   exchange: exchangeSchema,
   timeframe: timeframeSchema,
-  completed_at: instantField,
+  completed_at: instantField.describe('Market time of the scan'),
+  universe_ranked_at: instantField.describe('When the coins were ranked by size; normally within the hour'),
   calls: z.array(scanRow),
   scanned: z.int().nonnegative().describe('Coins with a fresh verdict'),
   holds: z.int().nonnegative().describe('How many of them say HOLD'),

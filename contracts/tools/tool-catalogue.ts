@@ -1,4 +1,6 @@
 import type { z } from 'zod'
+import { ServiceError } from '../errors.ts'
+import { LIMITS } from '../limits.ts'
 import { getMarketRegimeRequest, getMarketRegimeResponse } from './get-market-regime.ts'
 import { getTradeCallRequest, getTradeCallResponse } from './get-trade-call.ts'
 import { scanFundingArbRequest, scanFundingArbResponse } from './scan-funding-arb.ts'
@@ -49,5 +51,19 @@ export const TOOLS = define({
 export type ToolName = keyof typeof TOOLS
 export type ToolRequest<Name extends ToolName> = z.output<(typeof TOOLS)[Name]['request']>
 export type ToolResponse<Name extends ToolName> = z.infer<(typeof TOOLS)[Name]['response']>
+
+/**
+ * The tool of a name that somebody gave.
+ *
+ * @throws ServiceError `unknown_tool`, listing those there are.
+ */
+export function toolNamed(name: string): ToolName {
+  if (isToolName(name)) return name
+  const [given, available] = [name.slice(0, LIMITS.nameCharacters).toWellFormed(), Object.keys(TOOLS)]
+  throw new ServiceError('unknown_tool', {
+    message: `there is no tool ${JSON.stringify(given)}; there are ${available.join(', ')}`,
+    details: { given, available },
+  })
+}
 
 export const isToolName = (name: string): name is ToolName => Object.hasOwn(TOOLS, name)

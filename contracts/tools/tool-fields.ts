@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { EXCHANGES, exchangeSchema } from '../exchanges.ts'
+import { LIMITS } from '../limits.ts'
 import { regimeSchema } from '../regime.ts'
 import { coinSchema } from '../series.ts'
 import { TIMEFRAMES, type Timeframe, timeframeSchema } from '../timeframes.ts'
@@ -10,20 +11,20 @@ import { callSchema, type Verdict } from '../verdict.ts'
  * that the tool can refuse it with a code and the list of what exists.
  */
 const named = (description: string, values: readonly string[]) =>
+  name().meta({ description, enum: [...values] })
+
+/** Half a character could not be sent on, nor shown in a refusal. */
+const name = () =>
   z
     .string()
     .trim()
     .min(1)
-    .max(32)
-    .meta({ description, enum: [...values] })
+    .max(LIMITS.nameCharacters)
+    .refine((text) => text.isWellFormed(), { error: 'must be well-formed Unicode' })
 
-export const coinField = z
-  .string()
-  .trim()
-  .min(1)
-  .max(32)
+export const coinField = name()
   .transform((text) => text.toUpperCase())
-  .describe('Coin symbol, for example BTC')
+  .describe('Coin symbol, for example BTC; BTCUSDT, BTC-USDT, BTC/USDT and BTC-PERP are understood too')
 
 export const exchangeField = named('Exchange code', EXCHANGES)
   .transform((text) => text.toUpperCase())

@@ -1,24 +1,9 @@
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
-import type { Exchange } from '../../contracts/exchanges.ts'
 import type { Position } from '../../contracts/position.ts'
-import type { Coin } from '../../contracts/series.ts'
-import type { Timeframe } from '../../contracts/timeframes.ts'
-import type { Call, Verdict } from '../../contracts/verdict.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
-
-/** Which verdicts a replay shows; a part that is absent matches everything. */
-export interface ReplayFilter {
-  readonly exchanges?: readonly Exchange[]
-  readonly coins?: readonly Coin[]
-  readonly timeframes?: readonly Timeframe[]
-  readonly calls?: readonly Call[]
-  /** Bar close, Unix milliseconds, inclusive. */
-  readonly from?: number
-  /** Bar close, Unix milliseconds, exclusive. */
-  readonly to?: number
-}
+import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
 
 export interface ReplayOptions {
   readonly filter: ReplayFilter
@@ -47,7 +32,7 @@ export async function* replayVerdicts(
     const events = store.readAll({ after: look.readAfter, upTo, filter: storeFilter(filter), signal })
     for await (const recorded of events) {
       const event = decodeEvent(recorded)
-      if (event.type !== 'VerdictRecorded' || !matches(filter, event.data)) continue
+      if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
       const cursor = look.offer(event.position, event.data.validUntil)
       if (cursor === undefined) continue
       yield verdictRow(event.data, formatCursor(cursor), event.at)
@@ -56,25 +41,4 @@ export async function* replayVerdicts(
     }
     from = from.second === undefined || signal.aborted ? undefined : look.end()
   }
-}
-
-/** What the store can sort out by itself: types, and streams by exchange and coin. */
-function storeFilter({ exchanges, coins }: ReplayFilter) {
-  const types = ['VerdictRecorded']
-  if (exchanges === undefined) return { types }
-  const markets = coins === undefined ? exchanges.map((exchange) => `${exchange}.`) : []
-  for (const exchange of exchanges) for (const coin of coins ?? []) markets.push(`${exchange}.${coin}.`)
-  return { types, streamPrefixes: markets.map((market) => `verdict-${market}`) }
-}
-
-function matches(filter: ReplayFilter, verdict: Verdict): boolean {
-  const { exchanges, coins, timeframes, calls, from = 0, to = Number.POSITIVE_INFINITY } = filter
-  return (
-    verdict.barClose >= from &&
-    verdict.barClose < to &&
-    (exchanges === undefined || exchanges.includes(verdict.exchange)) &&
-    (coins === undefined || coins.includes(verdict.coin)) &&
-    (timeframes === undefined || timeframes.includes(verdict.timeframe)) &&
-    (calls === undefined || calls.includes(verdict.call))
-  )
 }

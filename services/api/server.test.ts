@@ -4,16 +4,19 @@ import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { VerdictRecorded } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import { verdictStream } from '../../contracts/streams.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import { type VerdictRow, verdictRowSchema } from '../../contracts/verdict-row.ts'
-import { replayVerdicts } from '../analyst/index.ts'
+import { followVerdicts, replayVerdicts } from '../analyst/index.ts'
+import { sleep } from '../platform/async/sleep.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../platform/ids/uuid.ts'
 import { type Readiness, readinessOf } from './readiness.ts'
 import { createServer, type ServerOptions } from './server.ts'
+import { NO_READ_MODELS } from './testing/no-read-models.ts'
 
 const HOUR_MS = 3_600_000
 const T0 = Date.UTC(2025, 0, 1)
@@ -37,6 +40,9 @@ async function start(change: Partial<ServerOptions> = {}): Promise<void> {
     marketNow: () => now,
     readiness: async () => readiness,
     replay: (options) => replayVerdicts(store, options),
+    follow: (options) => followVerdicts(store, { ...options, sleep }),
+    ...NO_READ_MODELS,
+    answerTool: async () => ({}),
     ...change,
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
@@ -250,6 +256,16 @@ describe('refusals', () => {
     expect(answer).toContain(`HTTP/1.1 ${status}`)
     expect(answer).toContain('invalid_request')
     expect(answer).not.toContain('FST_')
+  })
+
+  test('an address that is too long is 414, whatever it asks for', async () => {
+    const longest = await fetch(
+      `${base}/livez?x=${'y'.repeat(LIMITS.requestUrlCharacters - '/livez?x='.length)}`,
+    )
+    expect(longest.status).toBe(200)
+    const response = await fetch(`${base}/livez?x=${'y'.repeat(LIMITS.requestUrlCharacters)}`)
+    expect(response.status).toBe(414)
+    expect(await response.json()).toMatchObject({ code: 'uri_too_long' })
   })
 
   test('an unforeseen failure tells the caller nothing but a request id', async () => {

@@ -8,9 +8,16 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { answerFailure, refuseMalformed, useErrorRegistry } from './errors.ts'
 import type { Readiness } from './readiness.ts'
 import { healthRoutes } from './routes/health.ts'
+import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
+import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
 import { type VerdictRoutesOptions, verdictRoutes } from './routes/verdicts.ts'
+import { type VerifyRoutesOptions, verifyRoutes } from './routes/verify.ts'
 
-export interface ServerOptions extends VerdictRoutesOptions {
+export interface ServerOptions
+  extends VerdictRoutesOptions,
+    TrackRecordRoutesOptions,
+    VerifyRoutesOptions,
+    OperatorToolRoutesOptions {
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
   readonly readiness: () => Promise<Readiness>
@@ -51,6 +58,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
     if (closing.signal.aborted) throw new ServiceError('shutting_down')
+    if (request.url.length > LIMITS.requestUrlCharacters) throw new ServiceError('uri_too_long')
   })
   endConnectionsOnClose(app, closing)
 
@@ -61,7 +69,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     notice: 'Information, not advice.',
     endpoints: {
       'GET /api/verdicts':
-        'recorded verdicts as NDJSON: exchange, coin, timeframe, call, from, to, after, as_of, limit',
+        'recorded verdicts as NDJSON, CSV or Parquet: exchange, coin, timeframe, call, from, to, after, as_of, limit, format',
+      'GET /api/verdicts/stream':
+        'the same as server-sent events, as they become visible: exchange, coin, timeframe, call, from, to, after',
+      'GET /api/track-record':
+        'what became of all recorded verdicts, per model version: group_by, exchange, coin, timeframe, model_version, after, limit',
+      'GET /verify/:verdict_id':
+        'a verdict as it was recorded, with its hash and its outcome, as JSON or as a page: format',
       'GET /livez': 'whether the process is there',
       'GET /readyz': 'the state of everything it stands on',
       'GET /metrics': 'Prometheus metrics',
@@ -69,6 +83,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   }))
   await app.register(healthRoutes, options)
   await app.register(verdictRoutes, options)
+  await app.register(trackRecordRoutes, options)
+  await app.register(verifyRoutes, options)
+  await app.register(operatorToolRoutes, options)
   return app
 }
 

@@ -1,26 +1,33 @@
+import type { MarketKind } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { Series } from '../../contracts/series.ts'
 import type { Call } from '../../contracts/verdict.ts'
 import type { EngineRun } from '../engine/index.ts'
 import type { Settings } from '../platform/config/settings.ts'
-import { describeSeries } from './open-feed.ts'
+
+const MARKET_WORDS: Readonly<Record<MarketKind, string>> = {
+  simulated: 'simulated market (not real prices)',
+  recorded: 'recorded market',
+  live: 'live market',
+}
 
 /** What runs, on what, and where to go. */
 export function bannerLines(about: {
   readonly version: string
   readonly settings: Settings
   readonly platform: readonly string[]
-  readonly series: readonly Series[]
+  /** What is monitored; undefined without the engine role. */
+  readonly monitoring: string | undefined
   readonly url: string | undefined
 }): string[] {
-  const { version, settings, platform, series, url } = about
-  const market = settings.MARKET === 'simulated' ? 'simulated market (not real prices)' : 'recorded market'
+  const { version, settings, platform, monitoring, url } = about
+  const market = MARKET_WORDS[settings.MARKET]
   const lines = [`signal-service ${version}: ${[market, ...platform].join(', ')}`]
-  if (series.length > 0) lines.push(`  monitoring ${describeSeries(series)}`)
+  if (monitoring !== undefined) lines.push(`  monitoring ${monitoring}`)
   if (url !== undefined) {
     lines.push(
       `  ${url}/              what is served`,
       `  ${url}/api/verdicts  recorded verdicts, one JSON object a line, shown once their window has closed`,
+      `  ${url}/api/track-record  how good they have been`,
       `  ${url}/readyz        the state of everything`,
     )
   }
@@ -42,6 +49,7 @@ export function summaryLines(about: {
     '',
     `The market has ended: ${grouped(run.bars)} bars in ${seconds.toFixed(1)} s.`,
     `${grouped(run.recorded)} verdicts recorded (${calls.BUY} BUY, ${calls.SELL} SELL, ${calls.HOLD} HOLD); for ${grouped(run.known)} bars the log had this or a newer one.`,
+    `${grouped(run.labelled)} outcomes labelled.`,
   ]
   if (run.withoutVerdict.length > 0) {
     lines.push(`Fewer than ${LIMITS.warmUpBars} bars, so no verdict: ${run.withoutVerdict.join(', ')}.`)

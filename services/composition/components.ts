@@ -1,10 +1,10 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import type { Component } from '../api/index.ts'
-import type { MarketFeed } from '../market/index.ts'
+import type { MarketFeed, VenueHealth } from '../market/index.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import type { EngineRole } from './engine-role.ts'
 import type { Platform } from './open-platform.ts'
-import type { EngineRole } from './run-roles.ts'
 
 /** How much later than its due time a bar may come before the market counts as stale. */
 const LATE_MS = 120_000
@@ -53,6 +53,9 @@ export async function componentsOf(parts: {
     })
   }
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine))
+  for (const venue of engine === undefined ? [] : parts.feed.venues()) {
+    components.push(venueComponent(venue, engine?.rankingProblem(venue.exchange)))
+  }
   return components
 }
 
@@ -75,10 +78,11 @@ async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHe
 }
 
 function marketComponent(feed: MarketFeed, engine: EngineRole): Component {
-  const trouble = engine.recorder.trouble()
+  const trouble = engine.trouble()
   const lastBarClose = engine.lastBarClose()
   const ageMs = lastBarClose === undefined ? undefined : Math.max(0, feed.clock() - lastBarClose)
-  const isStale = feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs + LATE_MS)
+  const isStale =
+    feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs() + LATE_MS)
   const age =
     ageMs === undefined ? 'no bar yet' : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
   return {
@@ -89,3 +93,11 @@ function marketComponent(feed: MarketFeed, engine: EngineRole): Component {
     more: { data_age_ms: ageMs ?? null },
   }
 }
+
+const venueComponent = (venue: VenueHealth, rankingProblem: string | undefined): Component => ({
+  name: `venue ${venue.exchange}`,
+  isRequired: false,
+  state: venue.state === 'ok' && rankingProblem !== undefined ? 'degraded' : venue.state,
+  detail: rankingProblem === undefined ? venue.detail : `${venue.detail}; ranking: ${rankingProblem}`,
+  more: { data_age_ms: venue.dataAgeMs },
+})

@@ -1,13 +1,15 @@
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { Logger } from 'pino'
+import { isServiceError } from '../../contracts/errors.ts'
 import { decodeEvent, MarketClockAnchored } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { START } from '../../contracts/position.ts'
-import { type Series, seriesName } from '../../contracts/series.ts'
 import { MARKET_CLOCK_STREAM } from '../../contracts/streams.ts'
 import {
   type ClockAnchor,
+  createLiveFeed,
   createRecordedFeed,
   createSimulatedFeed,
+  LIVE_EXCHANGES,
   type MarketFeed,
   marketTimeAt,
   planAnchor,
@@ -21,11 +23,28 @@ import type { OnClose, Platform } from './open-platform.ts'
 export async function openFeed(
   settings: Settings,
   platform: Platform,
+  log: Logger,
   onClose: OnClose,
 ): Promise<MarketFeed> {
-  return settings.MARKET === 'recorded'
-    ? openRecordedFeed(settings)
-    : openSimulatedFeed(settings, platform, onClose)
+  switch (settings.MARKET) {
+    case 'recorded':
+      return openRecordedFeed(settings)
+    case 'live':
+      return openLiveFeed(settings, log)
+    case 'simulated':
+      return openSimulatedFeed(settings, platform, onClose)
+  }
+}
+
+function openLiveFeed({ EXCHANGES, VENUE_URLS }: Settings, log: Logger): MarketFeed {
+  return createLiveFeed({
+    exchanges: EXCHANGES ?? LIVE_EXCHANGES,
+    ...(VENUE_URLS && { venueUrls: VENUE_URLS }),
+    now: Date.now,
+    sleep,
+    random: Math.random,
+    report: (notice) => log.warn(notice, 'venue'),
+  })
 }
 
 function openRecordedFeed(settings: Settings): MarketFeed {
@@ -119,36 +138,4 @@ async function readAnchor(store: EventStore) {
     }
   }
   return { anchor: undefined, revision: 'no-stream' as const }
-}
-
-/**
- * The series to monitor: all that the market has and the settings do not leave out.
- *
- * @throws ServiceError `market_data_missing` when nothing is left, saying what there is.
- */
-export async function chooseSeries(feed: MarketFeed, settings: Settings): Promise<Series[]> {
-  const { EXCHANGES, COINS, TIMEFRAMES } = settings
-  const listings = await feed.listings()
-  const series = listings
-    .filter(
-      ({ exchange, coin }) => (EXCHANGES?.includes(exchange) ?? true) && (COINS?.includes(coin) ?? true),
-    )
-    .flatMap(({ exchange, coin, timeframes }) =>
-      timeframes
-        .filter((timeframe) => TIMEFRAMES?.includes(timeframe) ?? true)
-        .map((timeframe): Series => ({ exchange, coin, timeframe })),
-    )
-  if (series.length > 0) return series
-  const available = listings.map(({ exchange, coin }) => `${exchange}.${coin}`)
-  throw new ServiceError('market_data_missing', {
-    message: `EXCHANGES, COINS and TIMEFRAMES leave no series to monitor; the market has ${available.join(', ') || 'none'}`,
-  })
-}
-
-export const describeSeries = (series: readonly Series[]): string => {
-  const count = (part: (one: Series) => string): number => new Set(series.map(part)).size
-  const [first] = series
-  if (series.length === 1 && first !== undefined) return seriesName(first)
-  const exchanges = [...new Set(series.map((one) => one.exchange))].join(', ')
-  return `${series.length} series: ${count((one) => one.coin)} coins, ${count((one) => one.timeframe)} timeframes on ${exchanges}`
 }

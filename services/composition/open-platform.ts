@@ -13,7 +13,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
-import { claimStore } from '../platform/event-store/store-identity.ts'
+import { claimStore, type StoreIdentity } from '../platform/event-store/store-identity.ts'
 import { createFactIds, type FactId } from '../platform/ids/fact-id.ts'
 import { uuidV7 } from '../platform/ids/uuid.ts'
 import { deriveKey, keyFingerprint, loadSealingKey } from '../platform/secrets/sealing-key.ts'
@@ -46,17 +46,11 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   const directory = join(settings.DATA_DIR, settings.MARKET)
   createFolder(directory)
   const newId = (): string => uuidV7(Date.now(), randomBytes(10))
-  const sealingKey = loadSealingKey({ given: settings.SEALING_KEY, directory, random: randomBytes })
-  const factSecret = deriveKey(sealingKey, `fact-ids of a ${settings.MARKET} market`)
+  const factSecret = factSecretOf(settings, directory)
 
   const store = await openStore(settings, directory, log)
   onClose(() => store.close())
-  const identity = {
-    market: settings.MARKET,
-    seed: settings.MARKET === 'simulated' ? settings.MARKET_SEED : null,
-    secretFingerprint: keyFingerprint(factSecret),
-  }
-  const logId = await claimStore(store, identity, newId)
+  const logId = await claimStore(store, identityOf(settings, factSecret), newId)
 
   const bus = await openBus(settings, log)
   onClose(() => bus.close())
@@ -78,6 +72,19 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
     ],
   }
 }
+
+/** The secret behind the ids of facts; its sealing key is made in the folder where there is none yet. */
+export function factSecretOf({ SEALING_KEY, MARKET }: Settings, directory: string): Uint8Array {
+  const sealingKey = loadSealingKey({ given: SEALING_KEY, directory, random: randomBytes })
+  return deriveKey(sealingKey, `fact-ids of a ${MARKET} market`)
+}
+
+/** Whose a store has to be, to be used with these settings. */
+export const identityOf = ({ MARKET, MARKET_SEED }: Settings, factSecret: Uint8Array): StoreIdentity => ({
+  market: MARKET,
+  seed: MARKET === 'simulated' ? MARKET_SEED : null,
+  secretFingerprint: keyFingerprint(factSecret),
+})
 
 function createFolder(directory: string): void {
   try {

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { Outcome } from '../../contracts/outcome.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import type { ProjectionHealth } from '../platform/projector/projector.ts'
 
@@ -6,6 +7,7 @@ import type { ProjectionHealth } from '../platform/projector/projector.ts'
 export interface ServiceMetrics {
   readonly registry: Registry
   verdictsRecorded(verdicts: readonly Verdict[]): void
+  outcomesLabelled(outcomes: readonly Outcome[]): void
   appendTrouble(code: string): void
 }
 
@@ -25,6 +27,12 @@ export function createServiceMetrics(sources: {
     name: 'verdicts_recorded_total',
     help: 'Verdicts appended by this process',
     labelNames: ['exchange', 'timeframe', 'call'] as const,
+    registers,
+  })
+  const labelled = new Counter({
+    name: 'outcomes_labelled_total',
+    help: 'Outcomes of verdicts appended by this process, by how the race ended',
+    labelNames: ['exchange', 'timeframe', 'race'] as const,
     registers,
   })
   const trouble = new Counter({
@@ -57,6 +65,9 @@ export function createServiceMetrics(sources: {
   })
   return {
     registry,
+    outcomesLabelled(outcomes) {
+      for (const { exchange, timeframe, race } of outcomes) labelled.inc({ exchange, timeframe, race })
+    },
     verdictsRecorded(verdicts) {
       for (const { exchange, timeframe, call } of verdicts) recorded.inc({ exchange, timeframe, call })
     },

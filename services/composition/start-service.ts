@@ -1,22 +1,27 @@
 import { readFileSync } from 'node:fs'
 import type { Logger } from 'pino'
-import type { Verdict } from '../../contracts/verdict.ts'
-import { replayVerdicts } from '../analyst/index.ts'
+import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
+import { followVerdicts, replayVerdicts } from '../analyst/index.ts'
 import { createServer, readinessOf } from '../api/index.ts'
-import type { EngineRun } from '../engine/index.ts'
+import { createRemoteDesk, type Desk, type EngineRun, serveDesk } from '../engine/index.ts'
 import type { MarketFeed } from '../market/index.ts'
+import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { createLog } from '../platform/log/log.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import { bannerLines, summaryLines } from './announcements.ts'
 import { componentsOf } from './components.ts'
 import { type Console, createConsole } from './console.ts'
+import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { createMarketNow } from './market-now.ts'
-import { chooseSeries, openFeed } from './open-feed.ts'
+import { openFeed } from './open-feed.ts'
 import { type OnClose, openPlatform, type Platform } from './open-platform.ts'
-import { type EngineRole, startEngine, startProjections } from './run-roles.ts'
+import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
+import { readModelAnswers } from './read-models.ts'
 import { closeServer, listen } from './serve.ts'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
+import { startProjections } from './start-projections.ts'
+import { openWatchList, type WatchList } from './watch-list.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -63,6 +68,8 @@ interface Parts {
   readonly metrics: ServiceMetrics
   /** Filled in when the engine starts. */
   readonly running: { engine?: EngineRole }
+  /** Verdicts recorded by this process. */
+  readonly counts: { recorded: number }
 }
 
 async function compose(
@@ -73,30 +80,27 @@ async function compose(
 ): Promise<Omit<RunningService, 'stop'>> {
   const parts = await openParts(settings, output, log, onClose)
   const { feed, people, platform } = parts
-  const series = settings.ROLES.includes('engine') ? await chooseSeries(feed, settings) : []
-  const app = await createHttpServer(parts)
-  const url = settings.ROLES.includes('api') ? await listen(app, settings) : undefined
-  people.banner(bannerLines({ version, settings, platform: platform.summary, series, url }))
-
+  const watchList = settings.ROLES.includes('engine') ? await openWatchList(feed, settings, sleep) : undefined
   const ending = new AbortController()
-  const started = performance.now()
-  const engine = series.length > 0 ? followMarket(parts, series, ending.signal) : undefined
+  const address = { url: settings.PUBLIC_URL ?? '' }
+  const engine = watchList && createEngine(parts, watchList, address, ending.signal)
+  const app = await createHttpServer(parts, engine?.desk ?? createRemoteDesk(platform.bus))
+  let ownerSocket: OwnerSocket | undefined
+  // Before anything listens, so that what cannot start does not go on answering.
   onClose(async () => {
     ending.abort()
     // Together: neither waits for the other, and callers are turned away from the first moment.
-    await Promise.all([closeServer(app), engine?.settled])
+    await Promise.all([closeServer(app), ownerSocket?.close(), engine?.ended()])
   })
+  const url = settings.ROLES.includes('api') ? await listen(app, settings) : undefined
+  address.url = url ?? address.url
+  ownerSocket = await openOwnerSocket(app, platform.directory, log)
+  people.banner(
+    bannerLines({ version, settings, platform: platform.summary, monitoring: watchList?.describe(), url }),
+  )
   if (engine === undefined) return { url, marketEnd: Promise.resolve(undefined) }
-  const marketEnd = engine.done.then((run) => {
-    const progress = feed.progress()
-    if (ending.signal.aborted) return run
-    if (progress !== undefined) people.progress({ ...progress, barsDone: progress.barsTotal }, run.recorded)
-    const seconds = (performance.now() - started) / 1_000
-    const servedAt = settings.EXIT_AT_END ? undefined : url
-    people.summary(summaryLines({ run, calls: engine.calls(), seconds, url: servedAt }))
-    return run
-  })
-  return { url, marketEnd }
+  serveDesk(platform.bus, engine.desk, ending.signal)
+  return { url, marketEnd: followMarket(parts, engine, url, ending.signal) }
 }
 
 async function openParts(
@@ -109,7 +113,7 @@ async function openParts(
   const isOn = settings.CONSOLE === 'on'
   const people = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
   const platform = await openPlatform(settings, log, onClose)
-  const feed = await openFeed(settings, platform, onClose)
+  const feed = await openFeed(settings, platform, log, onClose)
   const projector = settings.ROLES.includes('projector') ? startProjections(platform, log) : undefined
   if (projector !== undefined) onClose(() => projector.close())
   const running: Parts['running'] = {}
@@ -121,10 +125,10 @@ async function openParts(
       return newest === undefined ? undefined : Math.max(0, feed.clock() - newest)
     },
   })
-  return { settings, log, people, platform, feed, projector, metrics, running }
+  return { settings, log, people, platform, feed, projector, metrics, running, counts: { recorded: 0 } }
 }
 
-function createHttpServer(parts: Parts) {
+function createHttpServer(parts: Parts, desk: Desk) {
   const { settings, log, platform, feed, projector, metrics, running } = parts
   // A recorded market that is replayed elsewhere has no clock here; all of it lies in the past.
   const isReplayedElsewhere = settings.MARKET === 'recorded' && !settings.ROLES.includes('engine')
@@ -138,41 +142,67 @@ function createHttpServer(parts: Parts) {
     marketNow: isReplayedElsewhere ? Date.now : createMarketNow(feed, projector),
     readiness: async () =>
       readinessOf(await componentsOf({ platform, projector, engine: running.engine, feed })),
+    ...readModelAnswers(platform.store, projector),
     replay: (options) => replayVerdicts(platform.store, options),
+    follow: (options) => followVerdicts(platform.store, { ...options, sleep }),
+    answerTool: (tool, request) => desk.answer(toolNamed(tool), request),
   })
 }
 
 /** How often a market that has an end says how far it has come. */
 const PROGRESS_EVERY_MS = 200
 
-/** Starts the engine, with its lines for people. `settled` resolves when it has ended, however it did. */
-function followMarket(
+/** The engine, with its lines for people and its numbers for machines. */
+function createEngine(
   parts: Parts,
-  series: Parameters<typeof startEngine>[0]['series'],
+  watchList: WatchList,
+  address: { readonly url: string },
   signal: AbortSignal,
-): EngineRole & { readonly settled: Promise<void> } {
-  const { platform, feed, log, people, metrics, running } = parts
-  let recorded = 0
-  const engine = startEngine({
+): EngineRole {
+  const { settings, platform, feed, log, people, metrics, running, counts } = parts
+  running.engine = createEngineRole({
+    settings,
     platform,
     feed,
-    series,
+    watchList,
     log,
     signal,
+    publicUrl: () => address.url,
     onTrouble: (code) => metrics.appendTrouble(code),
-    onRecorded(verdicts: readonly Verdict[]) {
-      recorded += verdicts.length
+    onLabelled: (outcomes) => metrics.outcomesLabelled(outcomes),
+    onRecorded(verdicts) {
+      counts.recorded += verdicts.length
       metrics.verdictsRecorded(verdicts)
       people.verdicts(verdicts)
     },
   })
-  running.engine = engine
+  return running.engine
+}
+
+/** Follows the market to its end, and says how far it has come and what came of it. */
+async function followMarket(
+  { feed, people, settings, counts }: Parts,
+  engine: EngineRole,
+  url: string | undefined,
+  signal: AbortSignal,
+): Promise<EngineRun> {
+  const started = performance.now()
   const ticking = setInterval(() => {
     const progress = feed.progress()
-    if (progress !== undefined) people.progress(progress, recorded)
+    if (progress !== undefined) people.progress(progress, counts.recorded)
   }, PROGRESS_EVERY_MS)
-  const end = (): void => clearInterval(ticking)
-  return { ...engine, settled: engine.done.then(end, end) }
+  try {
+    const run = await engine.start()
+    if (signal.aborted) return run
+    const progress = feed.progress()
+    if (progress !== undefined) people.progress({ ...progress, barsDone: progress.barsTotal }, run.recorded)
+    const seconds = (performance.now() - started) / 1_000
+    const servedAt = settings.EXIT_AT_END ? undefined : url
+    people.summary(summaryLines({ run, calls: engine.calls(), seconds, url: servedAt }))
+    return run
+  } finally {
+    clearInterval(ticking)
+  }
 }
 
 /** Closes in reverse order of opening; one that fails does not keep the others open. */

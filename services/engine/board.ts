@@ -9,7 +9,10 @@ export interface BoardEntry {
   readonly bars: number
   /** Close of the newest bar, Unix milliseconds; undefined before the first. */
   readonly barClose: number | undefined
-  /** The newest verdict in the log with what was measured at its bar; undefined while there are too few bars. */
+  /**
+   * The newest verdict in the log with what was measured at its bar; undefined while there are too few bars,
+   * and until the first one is durable.
+   */
   readonly recorded: { readonly verdict: Verdict; readonly metrics: MarketMetrics } | undefined
 }
 

@@ -78,8 +78,11 @@ export const CELL = {
   logRing: 99,
   /** Log returns, at `(bars − 1) % RETURN_RING`. */
   returnRing: 163,
+  /** Smoothed volume, and what moves the unusual volume went with. */
+  volumeAverage: 227,
+  volumeMomentum: 229,
   /** Value and contribution of every feature of the model at the newest bar, in the model's order. */
-  features: 227,
+  features: 230,
 } as const
 
 /** The value of a feature, NaN when unavailable, then its contribution to the log-odds. */
@@ -88,7 +91,7 @@ export const CELLS_PER_FEATURE = 2
 /** Powers of two, so that a ring index is a bit mask; each longer than what looks back on it. */
 export const CLOSE_RING = CELL.logRing - CELL.closeRing
 export const LOG_RING = CELL.returnRing - CELL.logRing
-export const RETURN_RING = CELL.features - CELL.returnRing
+export const RETURN_RING = CELL.volumeAverage - CELL.returnRing
 
 /** The number in a cell; 0 beyond the slab, where no offset reaches. */
 export const cell = (cells: Float64Array, index: number): number => cells[index] ?? 0

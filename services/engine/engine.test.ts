@@ -51,6 +51,8 @@ const codeOf = (action: () => unknown): ErrorCode | undefined => {
 }
 
 const alone = replay(BTC, bars)
+/** Long enough for every call and every regime. */
+const long = replay(BTC, randomWalk(11, 2_500))
 
 describe('a verdict', () => {
   test('needs 500 bars and says how many there are', () => {
@@ -84,7 +86,7 @@ describe('a verdict', () => {
   })
 
   test('calls, ranks and explains', () => {
-    const verdicts = alone.slice(LIMITS.warmUpBars).map((reading) => verdictOf(reading))
+    const verdicts = long.slice(LIMITS.warmUpBars).map((reading) => verdictOf(reading))
     expect(new Set(verdicts.map(({ call }) => call))).toEqual(new Set(['BUY', 'SELL', 'HOLD']))
     expect(Math.max(...verdicts.map(({ strength }) => strength))).toBeGreaterThan(90)
     for (const { confidence, call, probability, reasoning } of verdicts) {
@@ -96,7 +98,6 @@ describe('a verdict', () => {
   })
 
   test('dates its regime from the bar on which it changed', () => {
-    const long = replay(BTC, randomWalk(11, 2_500))
     const verdicts = long.slice(LIMITS.warmUpBars).map((reading) => verdictOf(reading))
     for (const [index, verdict] of verdicts.entries()) {
       const before = verdicts[index - 1]

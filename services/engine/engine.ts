@@ -68,8 +68,10 @@ export interface Engine {
   /**
    * Takes a funding settlement for every open series of its market. It counts for the bars pushed
    * afterwards, so what settles as a bar closes is to be pushed before that bar.
+   *
+   * @param slots takes it for these only: whoever warms a series up must not tell the others what is past.
    */
-  pushFunding(market: Market, funding: FundingRate): void
+  pushFunding(market: Market, funding: FundingRate, slots?: readonly number[]): void
 
   /** The verdict at the newest bar of a series, or how many bars there are while they are too few. */
   read(slot: number): EngineReading
@@ -215,8 +217,9 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
       pool.push(slot, bar)
     },
 
-    pushFunding(market, funding) {
+    pushFunding(market, funding, slots) {
       for (const slot of slotsByMarket.get(marketName(market)) ?? []) {
+        if (slots !== undefined && !slots.includes(slot)) continue
         openAt(slot).funding = funding
         pool.setFunding(slot, funding)
       }

@@ -54,7 +54,6 @@ function signedAdx(cells: Float64Array, base: number): number {
  * that a series begun 500 bars ago and one begun years ago agree.
  */
 export const FEATURES = {
-  momentum_3: { label: 'momentum over 3 bars', measure: momentum(3) },
   momentum_24: { label: 'momentum over 24 bars', measure: momentum(24) },
   momentum_48: { label: 'momentum over 48 bars', measure: momentum(48) },
   rsi_distance: {
@@ -64,6 +63,10 @@ export const FEATURES = {
   ema_gap_9_21: { label: 'the gap of EMA9 to EMA21', measure: gap(CELL.ema9, CELL.ema21, CELL.atr50) },
   price_to_ema50: { label: 'the distance to EMA50', measure: gap(CELL.close, CELL.ema50, CELL.atr50) },
   signed_adx: { label: 'directional movement', measure: signedAdx },
+  volume_momentum: {
+    label: 'the side that unusual volume took',
+    measure: (cells: Float64Array, base: number) => cell(cells, base + CELL.volumeMomentum),
+  },
   funding_level: { label: 'funding', measure: fundingLevel },
 } as const satisfies Readonly<Record<string, Feature>>
 

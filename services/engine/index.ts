@@ -1,4 +1,14 @@
 export { barrierFraction } from './barrier.ts'
+export { type Board, type BoardEntry, createBoard } from './board.ts'
+export { createDesk, type Desk, type DeskOptions, type LocalDesk } from './desk/desk.ts'
+export type { Listing, Monitored } from './desk/market-index.ts'
+export { createRemoteDesk, serveDesk } from './desk/remote-desk.ts'
+export type { Follow } from './desk/series-keeper.ts'
+export {
+  createUniverseKeeper,
+  type UniverseKeeper,
+  type UniverseKeeperOptions,
+} from './desk/universe-keeper.ts'
 export {
   createEngine,
   type Engine,
@@ -6,6 +16,21 @@ export {
   type MarketMetrics,
   type VerdictDraft,
 } from './engine.ts'
+export { createFundingBook, FUNDING_HISTORY_DAYS, type FundingBook } from './funding/funding-book.ts'
+export { scanFundingArb } from './funding/scan-funding-arb.ts'
 export { loadModel, type VerdictModel } from './model.ts'
+export { createRace, type Race, type RaceStart } from './race.ts'
+export { createOutcomeRecorder, type OutcomeRecorder } from './recording/outcome-recorder.ts'
 export { createRecorder, type Recorder } from './recording/recorder.ts'
 export { type EngineRun, runEngine } from './recording/run-engine.ts'
+export { evaluateCommand } from './training/evaluate-command.ts'
+export { evaluateVerdicts } from './training/evaluate-verdicts.ts'
+export type {
+  Evaluation,
+  ScoredCall,
+  Scores,
+  SeriesEvaluation,
+  TimeframeEvaluation,
+} from './training/evaluation.ts'
+export { fitCommand } from './training/fit-command.ts'
+export { formatEvaluation } from './training/format-evaluation.ts'

@@ -3,31 +3,24 @@ import { z } from 'zod'
 import { ServiceError } from '../../contracts/errors.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { FEATURE_NAMES, FEATURES, type Feature, type FeatureName } from './features.ts'
+import { type Provenance, provenanceSchema } from './training/provenance.ts'
+import { measuredSchema } from './training/scores-schema.ts'
 
 const finite = z.number()
 
-/** What was measured of the model at a timeframe, on bars it was not fitted on. */
-const measuredSchema = z.object({
-  /** Decided races: one of the barriers was reached within the window. */
-  races: z.int().nonnegative(),
-  auc: z.number().min(0).max(1),
-  /** Half the width of the 95 % interval of `auc`. */
-  aucMargin: z.number().nonnegative(),
-  brier: z.number().min(0).max(1),
-})
-
 const timeframeSkillSchema = z.discriminatedUnion('skill', [
-  z.object({
+  z.strictObject({
     skill: z.literal(true),
     /** Platt scaling: log-odds = slope × score + offset. */
     slope: finite.positive(),
     offset: finite,
+    /** Of the recipe, walked forward: on bars it was not fitted on. */
     measured: measuredSchema,
   }),
-  z.object({
+  z.strictObject({
     skill: z.literal(false),
     /** Why this timeframe always answers HOLD; continues "HOLD because". */
-    reason: z.string().min(1).max(200),
+    reason: z.string().min(1).max(250),
     measured: measuredSchema.optional(),
   }),
 ])
@@ -38,8 +31,8 @@ export const verdictModelSchema = z.strictObject({
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]*$/)
     .max(64),
-  /** In plain words: how the numbers came about, and how good they were on data they had not seen. */
-  provenance: z.string().min(1),
+  /** The data, the recipe and the label that the numbers come from. */
+  provenance: provenanceSchema,
   intercept: finite,
   /** Standardised values are clipped to ± this, so that one wild bar cannot decide alone. */
   clip: finite.positive(),
@@ -60,10 +53,8 @@ export const verdictModelSchema = z.strictObject({
 export type VerdictModelData = z.infer<typeof verdictModelSchema>
 export type TimeframeSkill = VerdictModelData['timeframes'][Timeframe]
 
-/** A model ready to be evaluated; feature arrays run in the model's order. */
-export interface VerdictModel {
-  readonly version: string
-  readonly provenance: string
+/** What computes verdicts; feature arrays run in the model's order. */
+export interface ScoringModel {
   readonly intercept: number
   readonly clip: number
   readonly names: readonly FeatureName[]
@@ -73,6 +64,12 @@ export interface VerdictModel {
   readonly inverseScales: Float64Array
   readonly coefficients: Float64Array
   readonly timeframes: Readonly<Record<Timeframe, TimeframeSkill>>
+}
+
+/** A model ready to be used. */
+export interface VerdictModel extends ScoringModel {
+  readonly version: string
+  readonly provenance: Provenance
 }
 
 /**
@@ -109,16 +106,16 @@ export function createModel(data: unknown): VerdictModel {
   }
 }
 
-const FIRST_MODEL = new URL('./models/first-1.json', import.meta.url)
+const RELEASED_MODEL = new URL('./models/barrier-1.json', import.meta.url)
 
 /**
  * Reads a verdict model from a JSON file.
  *
  * @param file the model that came with this release, unless another is named
  * @throws ServiceError `config_invalid` when the file cannot be read or is not a model
- * @example loadModel().version === 'first-1'
+ * @example loadModel().version === 'barrier-1'
  */
-export function loadModel(file: string | URL = FIRST_MODEL): VerdictModel {
+export function loadModel(file: string | URL = RELEASED_MODEL): VerdictModel {
   let data: unknown
   try {
     data = JSON.parse(readFileSync(file, 'utf8'))

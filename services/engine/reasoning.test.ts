@@ -1,14 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Factor } from '../../contracts/verdict.ts'
-import type { TimeframeSkill } from './model.ts'
+import { loadModel, type TimeframeSkill } from './model.ts'
 import { reasoningFor } from './reasoning.ts'
 
-const skill: TimeframeSkill = {
-  skill: true,
-  slope: 1,
-  offset: 0,
-  measured: { races: 1_000, auc: 0.54, aucMargin: 0.02, brier: 0.249 },
-}
+const skill: TimeframeSkill = loadModel().timeframes['1h']
 const factor = (name: string, contribution: number): Factor => ({
   name,
   value: 1,
@@ -17,7 +12,7 @@ const factor = (name: string, contribution: number): Factor => ({
 })
 const factors = [
   factor('bias', 0.9),
-  factor('momentum_3', -0.2),
+  factor('momentum_24', -0.2),
   factor('rsi_distance', 0.5),
   factor('funding_level', 0.1),
 ]
@@ -25,7 +20,7 @@ const factors = [
 describe('the sentence', () => {
   test('states the confidence it is given and the two weightiest measurements', () => {
     expect(reasoningFor('BUY', 54, 0.541, 'RANGING', factors, skill)).toBe(
-      'BUY with 54 % confidence that the upper barrier comes first; the RSI (up) and momentum over 3 bars (down) weigh most in a market that is ranging.',
+      'BUY with 54 % confidence that the upper barrier comes first; the RSI (up) and momentum over 24 bars (down) weigh most in a market that is ranging.',
     )
   })
 
@@ -33,6 +28,12 @@ describe('the sentence', () => {
     const sentence = reasoningFor('SELL', 60, 0.38, 'TRENDING_DOWN', factors, skill)
     expect(sentence).toContain('SELL with 60 % confidence that the lower barrier comes first')
     expect(sentence).not.toContain('62')
+  })
+
+  test('says that a HOLD was too close to call', () => {
+    expect(reasoningFor('HOLD', 52, 0.52, 'RANGING', factors, skill)).toContain(
+      'HOLD with 52 % confidence that the upper barrier comes first, too little for a call; the RSI (up)',
+    )
   })
 
   test('says so where nothing could be measured', () => {

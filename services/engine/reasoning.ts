@@ -12,7 +12,7 @@ const REGIME_WORDS: Readonly<Record<Regime, string>> = {
 
 const NAMED_FACTORS = 2
 
-/** The factors that weigh most, largest first, with their direction: "the RSI (up), momentum over 6 bars (down)". */
+/** The factors that weigh most, largest first, with their direction: "the RSI (up), momentum over 24 bars (down)". */
 const weightiest = (factors: readonly Factor[]): string =>
   factors
     .flatMap(({ name, contribution }) =>
@@ -29,7 +29,7 @@ const weightiest = (factors: readonly Factor[]): string =>
  * @param confidence as the verdict states it, in percent: capped, so it cannot be had from the probability
  * @param probability tells the side
  * @example
- * // 'BUY with 54 % confidence that the upper barrier comes first; the RSI (up) and momentum over 3 bars
+ * // 'BUY with 54 % confidence that the upper barrier comes first; the RSI (up) and momentum over 24 bars
  * // (down) weigh most in a market that is ranging.'
  */
 export function reasoningFor(
@@ -45,5 +45,6 @@ export function reasoningFor(
   const side = probability >= 0.5 ? 'upper' : 'lower'
   const named = weightiest(factors)
   const weights = named === '' ? 'nothing that could be measured weighs' : `${named} weigh most`
-  return `${call} with ${confidence} % confidence that the ${side} barrier comes first; ${weights} ${market}.`
+  const measure = call === 'HOLD' ? ', too little for a call' : ''
+  return `${call} with ${confidence} % confidence that the ${side} barrier comes first${measure}; ${weights} ${market}.`
 }

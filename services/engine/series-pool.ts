@@ -7,8 +7,9 @@ import { WINDOW_BARS } from '../../contracts/verdict.ts'
 import { nextCall } from './call-trigger.ts'
 import { CELL, CELLS_PER_FEATURE, cell, LOG_RING } from './cells.ts'
 import { updateIndicators } from './indicators/update-indicators.ts'
+import { updateVolumeMomentum } from './indicators/volume-momentum.ts'
 import { logLevel } from './log-level.ts'
-import type { VerdictModel } from './model.ts'
+import type { ScoringModel } from './model.ts'
 import { rankNewest } from './rolling-rank.ts'
 import { nextDirection, nextVolatile, trendMeasure } from './trend-trigger.ts'
 
@@ -56,7 +57,7 @@ export interface SeriesPool {
  * pool.push(slot, candle)
  * pool.cells[pool.baseOf(slot) + CELL.rsi14]
  */
-export function createSeriesPool(model: VerdictModel): SeriesPool {
+export function createSeriesPool(model: ScoringModel): SeriesPool {
   const { means, inverseScales, coefficients, clip } = model
   const measures = model.features.map((feature) => feature.measure)
   const featureCount = measures.length
@@ -177,6 +178,7 @@ export function createSeriesPool(model: VerdictModel): SeriesPool {
       if (bars === 1) cells[base + CELL.anchorBar] = bar.openTime
       cells[base + CELL.openTime] = bar.openTime
       updateIndicators(cells, base, bars, bar)
+      updateVolumeMomentum(cells, base, bars, bar.volume)
       updateRegime(base, levelsAt, bars, bar.openTime + cell(cells, base + CELL.timeframeMs))
       updateVerdict(base, levelsAt, bars)
     },

@@ -6,16 +6,65 @@ import { SETTINGS } from '../platform/config/settings.ts'
 import type { DescribedModel } from './model-page.ts'
 import { referencePages } from './reference-pages.ts'
 
-const measured = { races: 12_345, auc: 0.54321, aucMargin: 0.0123, brier: 0.24871 }
+const measured = {
+  verdicts: 40_000,
+  from: Date.UTC(2021, 3, 1),
+  to: Date.UTC(2025, 0, 1),
+  races: { up: 6_000, down: 6_345, both: 5 },
+  timeoutShare: 0.4567,
+  auc: { value: 0.54321, low: 0.531, high: 0.555 },
+  brier: { value: 0.24871, low: null, high: null },
+  brierSpoken: { value: 0.24731, low: 0.246, high: 0.249 },
+  calibrationError: 0.0123,
+  reliability: [{ from: 0.4, to: 0.45, races: 1_234, said: 0.43, happened: 0.41 }],
+  spoken: 10_000,
+  sellShare: 0.375,
+  winRates: {
+    races: 2_345,
+    called: { value: 0.541, low: 0.53, high: 0.552 },
+    calledByBlocks: { value: 0.541, low: 0.52, high: 0.562 },
+    alwaysBuy: { value: 0.49, low: 0.48, high: 0.5 },
+    alwaysSell: { value: 0.51, low: 0.5, high: 0.52 },
+    random: { value: 0.5, low: 0.49, high: 0.51 },
+  },
+  expectancy: { value: -4.26, low: -9, high: 0.48, t: -1.77, trades: 5_000 },
+  flipsPerDay: 1.634,
+  placeboAuc: { value: 0.501, low: 0.49, high: 0.512 },
+} as const
 const speaking = { skill: true, slope: 0.9, offset: -0.05, measured } as const
 const silent = { skill: false, reason: 'no race was ever run' } as const
 
 const model: DescribedModel = {
   version: 'test-7',
-  provenance: 'Made up for a test.',
+  provenance: {
+    recipe: {
+      fitTimeframe: '1h',
+      ridgePerRace: 0.06,
+      firstTrainingShare: 0.4,
+      firstTrainingDays: 570,
+      refitDays: 91,
+      fewestRefits: 8,
+      calibrationShare: 0.25,
+    },
+    label: { deviationBars: 50, floor: 0.003 },
+    from: Date.UTC(2019, 8, 8),
+    to: Date.UTC(2026, 0, 1),
+    races: 98_765,
+    series: [
+      {
+        exchange: 'BINANCE',
+        coin: 'BTC',
+        timeframe: '1h',
+        from: Date.UTC(2019, 8, 8),
+        to: Date.UTC(2026, 0, 1),
+        bars: 55_351,
+        sha256: '0123456789abcdef'.repeat(4),
+      },
+    ],
+  },
   intercept: -0.25,
   clip: 3,
-  names: ['momentum_3', 'rsi_distance'],
+  names: ['momentum_24', 'rsi_distance'],
   means: [0.125, -0.5],
   inverseScales: [4, 1 / 0.3],
   coefficients: [0.034662, -0.1],
@@ -53,21 +102,35 @@ describe('the page of the model', () => {
 
   test('says which model it is, where it calls and where its numbers come from', () => {
     expect(page).toContain('`test-7`. It makes calls at 1h, 4h and answers HOLD at 1m,')
-    expect(page).toContain('Made up for a test.')
+    expect(page).toContain('From 1 series of 1 markets, 2019-09-08 to 2026-01-01')
+    expect(page).toContain('98,765 decided 1h races')
   })
 
   test('has a row for every timeframe, with the scores that were measured', () => {
-    expect(page).toContain('| 1h | 8 | 12,345 | 0.5432 ± 0.0123 | 0.2487 | 0.9 | -0.05 | BUY, SELL, HOLD |')
-    expect(page).toContain('| 2h | 8 | 12,345 | 0.5432 ± 0.0123 | 0.2487 |  |  | HOLD only |')
-    expect(page).toContain('| 12h | 5 |  |  |  |  |  | HOLD only |')
+    const scores =
+      '2021-04-01 | 2025-01-01 | 12,345 | 45.7 % | 0.543 [0.531, 0.555] | 0.501 [0.490, 0.512] | 0.2487 | 0.2473 [0.2460, 0.2490] | 0.012'
+    expect(page).toContain(`| 1h | 8 | ${scores} | 0.9 | BUY, SELL, HOLD |`)
+    expect(page).toContain(`| 2h | 8 | ${scores} |  | HOLD only |`)
+    expect(page).toContain('| 12h | 5 |  |  |  |  |  |  |  |  |  |  | HOLD only |')
     for (const timeframe of TIMEFRAMES) expect(page).toContain(`\n| ${timeframe} |`)
     expect(page).toContain('- 12h answers HOLD because no race was ever run.')
     expect(page).not.toContain('- 1h answers HOLD')
   })
 
+  test('sets the wins beside those of the constants, and the earnings with their interval', () => {
+    expect(page).toContain(
+      '| 1h | 25.0 % | 37.5 % | 2,345 | 54.1 [53.0, 55.2] | 54.1 [52.0, 56.2] | 49.0 | 51.0 | 50.0 | -4.3 [-9.0, 0.5] | -1.8 | 1.63 |',
+    )
+  })
+
+  test('shows how far forecasts can be trusted, and the data with its checksums', () => {
+    expect(page).toContain('| 0.400–0.450 | 1,234 | 0.430 | 0.410 |')
+    expect(page).toContain('| BINANCE | BTC | 1h | 2019-09-08 | 2026-01-01 | 55,351 | `0123456789abcdef` |')
+  })
+
   test('has a row for every factor, with the parameters as the model was written', () => {
     expect(page).toContain(
-      '| `momentum_3` | log return over 3 bars / (realised volatility × √3) | 0.125 | 0.25 | 0.034662 |',
+      '| `momentum_24` | log return over 24 bars / (realised volatility × √24) | 0.125 | 0.25 | 0.034662 |',
     )
     expect(page).toContain('| `rsi_distance` | (RSI14 − 50) / 50 | -0.5 | 0.3 | -0.1 |')
     expect(page).toContain('score = -0.25 + Σ')

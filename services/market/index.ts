@@ -1,5 +1,7 @@
 export { type AggregationTarget, type BarAggregator, createBarAggregator } from './aggregate-bars.ts'
-export type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from './feed.ts'
+export type { BatchesRequest, MarketFeed, MarketListing, NativeBars, VenueHealth } from './feed.ts'
+export { createLiveFeed, type LiveFeedOptions, type VenueNotice } from './live/live-feed.ts'
+export { LIVE_EXCHANGES, type LiveExchange } from './live/venues.ts'
 export { type ClockAnchor, marketTimeAt, planAnchor } from './market-clock.ts'
 export { type NormalisedBars, normaliseBars } from './normalise-bars.ts'
 export { type NormalisedFunding, normaliseFunding, type RawFunding } from './normalise-funding.ts'

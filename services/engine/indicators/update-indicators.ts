@@ -15,7 +15,8 @@ const ATR50_WEIGHT = wilderWeight(50)
 
 const BOLLINGER_BARS = 20
 /** Bars of the realised volatility, which scales the barriers and most features. */
-const REALISED_VOLATILITY_BARS = 50
+/** Log returns that the realised volatility is taken of. */
+export const REALISED_VOLATILITY_BARS = 50
 
 /** What compares a bar with the one before it; the first bar of a series has nothing to compare with. */
 function updateMoves(cells: Float64Array, base: number, moves: number, bar: Candle): void {

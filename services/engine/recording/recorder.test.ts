@@ -3,6 +3,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
@@ -25,6 +26,8 @@ const drafts = (from: number, to: number, change: Partial<VerdictDraft> = {}): V
   Array.from({ length: to - from }, (_, index) => draft(from + index, change))
 
 interface Waits {
+  /** Records drafts of the series, and answers what was added. */
+  readonly record: (given: Parameters<Recorder['record']>[1]) => Promise<readonly Verdict[]>
   readonly recorder: Recorder
   readonly waited: number[]
 }
@@ -36,7 +39,7 @@ function recorderOn(store: EventStore, secret = 'secret', signal = new AbortCont
     idOf: createFactIds(Buffer.from(secret)),
     sleep: async (ms) => void waited.push(ms),
   })
-  return { recorder, waited }
+  return { recorder, waited, record: async (given) => (await recorder.record(series, given)).added }
 }
 
 const typesAndHours = async (store: EventStore): Promise<string[]> =>
@@ -47,8 +50,8 @@ const typesAndHours = async (store: EventStore): Promise<string[]> =>
 describe('recording', () => {
   test('appends every verdict once, HOLDs included, in order', async () => {
     const store = openStore()
-    const { recorder } = recorderOn(store)
-    const added = await recorder.record(series, drafts(0, 3))
+    const { record } = recorderOn(store)
+    const added = await record(drafts(0, 3))
     expect(added.map((verdict) => verdict.barClose)).toEqual([0, 1, 2].map((hour) => T0 + hour * HOUR_MS))
     const events = await collect(store.read(stream))
     expect(events.map((event) => event.data)).toEqual(added)
@@ -60,35 +63,35 @@ describe('recording', () => {
     const alternating = Array.from({ length: 450 }, (_, hour) =>
       draft(hour, { regime: hour % 2 === 0 ? 'RANGING' : 'VOLATILE' }),
     )
-    expect(await recorderOn(store).recorder.record(series, alternating)).toHaveLength(450)
+    expect(await recorderOn(store).record(alternating)).toHaveLength(450)
     expect(await collect(store.read(stream))).toHaveLength(450 + 449)
   })
 
   test('the same bars again, by the same process or after a restart, add nothing', async () => {
     const store = openStore()
-    const { recorder } = recorderOn(store)
-    await recorder.record(series, drafts(0, 3))
-    expect(await recorder.record(series, drafts(0, 3))).toEqual([])
-    expect(await recorderOn(store).recorder.record(series, drafts(1, 3))).toEqual([])
-    const added = await recorderOn(store).recorder.record(series, drafts(1, 5))
+    const { record } = recorderOn(store)
+    await record(drafts(0, 3))
+    expect(await record(drafts(0, 3))).toEqual([])
+    expect(await recorderOn(store).record(drafts(1, 3))).toEqual([])
+    const added = await recorderOn(store).record(drafts(1, 5))
     expect(added.map((verdict) => verdict.barClose)).toEqual([3, 4].map((hour) => T0 + hour * HOUR_MS))
     expect(await collect(store.read(stream))).toHaveLength(5)
   })
 
   test('a bar older than the newest recorded one is not recorded any more', async () => {
     const store = openStore()
-    const { recorder } = recorderOn(store)
-    await recorder.record(series, [draft(5)])
-    expect(await recorder.record(series, drafts(0, 5))).toEqual([])
+    const { record } = recorderOn(store)
+    await record([draft(5)])
+    expect(await record(drafts(0, 5))).toEqual([])
   })
 
   test('replicas that race record every bar once between them, and adopt each other’s', async () => {
     const store = openStore()
     const replicas = [recorderOn(store), recorderOn(store), recorderOn(store)]
     const added = await Promise.all(
-      replicas.map(async ({ recorder }) => {
+      replicas.map(async ({ record }) => {
         let count = 0
-        for (let hour = 0; hour < 30; hour++) count += (await recorder.record(series, [draft(hour)])).length
+        for (let hour = 0; hour < 30; hour++) count += (await record([draft(hour)])).length
         return count
       }),
     )
@@ -101,12 +104,9 @@ describe('recording', () => {
   test('a replica that computed from another anchor, or more bars at once, adopts what is there', async () => {
     const store = openStore()
     const behind = recorderOn(store)
-    await behind.recorder.record(series, [draft(0)])
-    await recorderOn(store).recorder.record(series, drafts(1, 4))
-    const added = await behind.recorder.record(
-      series,
-      drafts(1, 7, { probability: 0.501, anchorBar: 3_600_000 }),
-    )
+    await behind.record([draft(0)])
+    await recorderOn(store).record(drafts(1, 4))
+    const added = await behind.record(drafts(1, 7, { probability: 0.501, anchorBar: 3_600_000 }))
     expect(added.map((verdict) => verdict.barClose)).toEqual([4, 5, 6].map((hour) => T0 + hour * HOUR_MS))
     const stored = (await collect(store.read(stream))).map((event) => event.data.probability)
     expect(stored).toEqual([0.512, 0.512, 0.512, 0.512, 0.501, 0.501, 0.501])
@@ -114,7 +114,7 @@ describe('recording', () => {
 
   test('ids are repeatable under one secret and different under another', async () => {
     const [one, again, other] = await Promise.all(
-      ['a', 'a', 'b'].map((secret) => recorderOn(openStore(), secret).recorder.record(series, [draft(0)])),
+      ['a', 'a', 'b'].map((secret) => recorderOn(openStore(), secret).record([draft(0)])),
     )
     expect(one).toEqual(again)
     expect(one?.[0]?.verdictId).not.toBe(other?.[0]?.verdictId)
@@ -125,7 +125,7 @@ describe('recording', () => {
 describe('regime shifts', () => {
   test('stand behind the verdict that brought them, in its append', async () => {
     const store = openStore()
-    await recorderOn(store).recorder.record(series, [
+    await recorderOn(store).record([
       draft(0, { regime: 'RANGING' }),
       draft(1, { regime: 'RANGING' }),
       draft(2, { regime: 'TRENDING_UP' }),
@@ -146,12 +146,9 @@ describe('regime shifts', () => {
 
   test('are measured against the recorded predecessor, also over a restart behind a shift', async () => {
     const store = openStore()
-    await recorderOn(store).recorder.record(series, [
-      draft(0, { regime: 'RANGING' }),
-      draft(1, { regime: 'VOLATILE' }),
-    ])
-    await recorderOn(store).recorder.record(series, [draft(2, { regime: 'VOLATILE' })])
-    await recorderOn(store).recorder.record(series, [draft(9, { regime: 'RANGING' })])
+    await recorderOn(store).record([draft(0, { regime: 'RANGING' }), draft(1, { regime: 'VOLATILE' })])
+    await recorderOn(store).record([draft(2, { regime: 'VOLATILE' })])
+    await recorderOn(store).record([draft(9, { regime: 'RANGING' })])
     expect((await typesAndHours(store)).filter((line) => line.startsWith('Regime'))).toEqual([
       'RegimeShifted 1',
       'RegimeShifted 9',
@@ -161,9 +158,9 @@ describe('regime shifts', () => {
   test('a lost race measures again against what the other replica recorded', async () => {
     const store = openStore()
     const behind = recorderOn(store)
-    await behind.recorder.record(series, [draft(0, { regime: 'RANGING' })])
-    await recorderOn(store).recorder.record(series, [draft(1, { regime: 'VOLATILE' })])
-    await behind.recorder.record(series, [draft(2, { regime: 'VOLATILE' })])
+    await behind.record([draft(0, { regime: 'RANGING' })])
+    await recorderOn(store).record([draft(1, { regime: 'VOLATILE' })])
+    await behind.record([draft(2, { regime: 'VOLATILE' })])
     expect((await typesAndHours(store)).slice(-1)).toEqual(['VerdictRecorded 2'])
   })
 })
@@ -193,8 +190,8 @@ describe('a store in trouble', () => {
       { code: 'append_unknown', happened: false },
       { code: 'store_full', happened: false },
     ])
-    const { recorder, waited } = recorderOn(store)
-    expect(await recorder.record(series, drafts(0, 2))).toHaveLength(2)
+    const { recorder, record, waited } = recorderOn(store)
+    expect(await record(drafts(0, 2))).toHaveLength(2)
     expect(await typesAndHours(store)).toEqual(['VerdictRecorded 0', 'VerdictRecorded 1'])
     expect(waited).toEqual([50, 200, 1_000, 5_000])
     expect(recorder.trouble()).toBeUndefined()
@@ -226,7 +223,7 @@ describe('a store in trouble', () => {
       ...inner,
       append: () => Promise.reject(new ServiceError('idempotency_conflict')),
     }
-    await expect(recorderOn(store).recorder.record(series, [draft(0)])).rejects.toMatchObject({
+    await expect(recorderOn(store).record([draft(0)])).rejects.toMatchObject({
       code: 'idempotency_conflict',
     })
   })

@@ -1,10 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { BarBatch } from '../../../contracts/feed.ts'
+import { outcomeSchema } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { collect } from '../../platform/event-store/event-store.contract.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
+import { type Board, createBoard } from '../board.ts'
 import type { Engine, EngineReading } from '../engine.ts'
+import { createOutcomeRecorder } from './outcome-recorder.ts'
 import { createRecorder } from './recorder.ts'
 import { runEngine } from './run-engine.ts'
 
@@ -32,13 +37,15 @@ function fakeEngine(): Engine & { readonly heard: string[] } {
       entry.at = bar.openTime + MINUTE_MS
       heard.push(`${seriesName(entry.series)} ${(bar.openTime - T0) / MINUTE_MS}`)
     },
-    pushFunding: (market, funding) => void heard.push(`funding ${market.coin} ${funding.rate}`),
+    pushFunding: (market, funding, slots = []) =>
+      void heard.push(`funding ${market.coin} ${funding.rate} for ${slots.join()}`),
     read(slot): EngineReading {
       const entry = open[slot]
       if (entry === undefined) throw new Error('not open')
       if (entry.bars < 3) return { status: 'insufficient_history', bars: entry.bars, barsNeeded: 3 }
-      const { verdictId: _none, ...verdict } = aVerdict({ ...entry.series, barClose: entry.at })
-      return { status: 'verdict', verdict, metrics: {} as never }
+      const validUntil = entry.at + 15 * MINUTE_MS
+      const { verdictId: _none, ...verdict } = aVerdict({ ...entry.series, barClose: entry.at, validUntil })
+      return { status: 'verdict', verdict, metrics: { rsi14: (entry.at - T0) / MINUTE_MS } as never }
     },
   }
 }
@@ -61,32 +68,60 @@ const batch = (
       : [{ market: { exchange: 'SIM', coin: 'BTC' }, funding: { time: T0, rate, intervalHours: 8 } }],
 })
 
-async function* feed(batches: readonly BarBatch[]): AsyncGenerator<BarBatch> {
+/** Gives batches one by one, each after the one before is dealt with; then looks once more. */
+async function* feed(batches: readonly BarBatch[], look: () => void): AsyncGenerator<BarBatch> {
   for (const one of batches) {
-    await new Promise((resolve) => setImmediate(resolve))
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    look()
     yield one
   }
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  look()
 }
 
-async function run(batches: readonly BarBatch[], series: readonly Series[] = [BTC, ETH]) {
+/** Gives batches as fast as they are taken. */
+async function* readyFeed(batches: readonly BarBatch[]): AsyncGenerator<BarBatch> {
+  yield* batches
+}
+
+const openStore = (): EventStore => openMemoryStore({ now: () => T0 })
+const parts = (store: EventStore) => {
+  const recording = {
+    store,
+    signal: new AbortController().signal,
+    idOf: createFactIds(Buffer.from('secret')),
+    sleep: async () => undefined,
+  }
+  return { recorder: createRecorder(recording), outcomes: createOutcomeRecorder(recording) }
+}
+
+async function run(
+  batches: readonly BarBatch[],
+  series: readonly Series[] = [BTC, ETH],
+  given: { store?: EventStore; board?: Board; onBoard?: (board: Board) => void } = {},
+) {
+  const { store = openStore(), board = createBoard() } = given
   const engine = fakeEngine()
-  const store = openMemoryStore({ now: () => T0 })
   const recorded: string[] = []
+  const funded: string[] = []
   const result = await runEngine({
     engine,
     series,
-    recorder: createRecorder({
-      store,
-      signal: new AbortController().signal,
-      idOf: createFactIds(Buffer.from('secret')),
-      sleep: async () => undefined,
-    }),
-    batches: feed(batches),
+    board,
+    ...parts(store),
+    batches: feed(batches, () => given.onBoard?.(board)),
     onRecorded: (verdicts) =>
       void recorded.push(...verdicts.map((one) => `${one.coin} ${(one.barClose - T0) / MINUTE_MS}`)),
+    onFunding: (updates) => void funded.push(...updates.map(({ market }) => market.coin)),
   })
-  return { engine, recorded, result }
+  return { engine, recorded, result, board, store, funded }
 }
+
+const outcomesIn = async (store: EventStore): Promise<string[]> =>
+  (await collect(store.readAll({ filter: { types: ['OutcomeLabelled'] } }))).map(({ data }) => {
+    const { coin, barClose, race } = outcomeSchema.parse(data)
+    return `${coin} ${(barClose - T0) / MINUTE_MS} ${race}`
+  })
 
 describe('following a market', () => {
   test('history is not recorded, but for the newest verdict of each series at the seam', async () => {
@@ -113,9 +148,20 @@ describe('following a market', () => {
     expect(result).toMatchObject({ bars: 9, recorded: 5, known: 0, withoutVerdict: [] })
   })
 
+  test('late history of a venue that was away at the start is not recorded', async () => {
+    const { recorded } = await run([
+      batch(3, 'live', [BTC]),
+      { ...batch(0, 'history', [ETH]), isLate: true },
+      { ...batch(1, 'history', [ETH]), isLate: true },
+      { ...batch(2, 'history', [ETH]), isLate: true },
+      { ...batch(3, 'live', [ETH]), isLate: true },
+    ])
+    expect(recorded).toEqual(['ETH 4'])
+  })
+
   test('funding that settles as a bar closes counts for that bar', async () => {
     const { engine } = await run([batch(0, 'live', [BTC], 0.001)])
-    expect(engine.heard.slice(0, 2)).toEqual(['funding BTC 0.001', 'SIM.BTC.1m 0'])
+    expect(engine.heard.slice(0, 2)).toEqual(['funding BTC 0.001 for 0', 'SIM.BTC.1m 0'])
   })
 
   test('series that nobody asked for are passed over; short ones are named at the end; slots are freed', async () => {
@@ -130,13 +176,139 @@ describe('following a market', () => {
       yield batch(0, 'live', [BTC])
       throw new Error('damaged')
     })()
-    const running = runEngine({
-      engine,
-      series: [BTC],
-      recorder: { record: async () => [], trouble: () => undefined },
-      batches: failing,
-    })
+    const board = createBoard()
+    const running = runEngine({ engine, series: [BTC], board, ...parts(openStore()), batches: failing })
     await expect(running).rejects.toThrow('damaged')
     expect(engine.heard.at(-1)).toBe('close 0')
+    expect([...board.entries()]).toEqual([])
+  })
+
+  test('funding is passed on, of other markets too', async () => {
+    const { funded } = await run([batch(0, 'live', [ETH], 0.001), batch(1, 'live', [ETH])], [ETH])
+    expect(funded).toEqual(['BTC'])
+  })
+
+  test('funding reaches the series of this run only', async () => {
+    const engine = fakeEngine()
+    engine.open({ ...BTC, timeframe: '1h' })
+    const batches = feed([batch(0, 'live', [BTC], 0.001)], () => undefined)
+    await runEngine({ engine, series: [BTC], board: createBoard(), ...parts(openStore()), batches })
+    expect(engine.heard[0]).toBe('funding BTC 0.001 for 1')
+  })
+})
+
+describe('labelling', () => {
+  const live = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, index) => batch(from + index, 'live', [BTC]))
+
+  test('every verdict is labelled once the last bar of its window has closed', async () => {
+    expect(await outcomesIn((await run(live(0, 17), [BTC])).store)).toEqual([])
+    const { store, result } = await run(live(0, 19), [BTC])
+    expect(await outcomesIn(store)).toEqual(['BTC 3 timeout', 'BTC 4 timeout'])
+    expect(result.labelled).toBe(2)
+  })
+
+  /** Prices that swing by 2 % within some ten bars: races end in every way. */
+  const swinging = (from: number, to: number): BarBatch[] =>
+    live(from, to).map((one) => ({
+      ...one,
+      bars: one.bars.map(({ series, candle }) => {
+        const place = (candle.openTime - T0) / MINUTE_MS
+        const [open, close] = [place, place + 1].map((at) => 100 + 1.3 * Math.sin(at / (3 + (at % 60) / 10)))
+        const bar = { ...candle, open: open ?? 100, close: close ?? 100 }
+        const [low, high] = [Math.min(bar.open, bar.close) - 0.1, Math.max(bar.open, bar.close) + 0.1]
+        return { series, candle: { ...bar, high, low: place % 50 === 7 ? 97 : low } }
+      }),
+    }))
+
+  test('outcomes are the same in one go, one by one, and in pieces with restarts between them', async () => {
+    const [whole, single, pieces] = [openStore(), openStore(), openStore()]
+    const at = { engine: fakeEngine(), series: [BTC], board: createBoard() }
+    const { labelled } = await runEngine({ ...at, ...parts(whole), batches: readyFeed(swinging(0, 200)) })
+    expect(labelled).toBe(200 - 2 - 15)
+    await run(swinging(0, 200), [BTC], { store: single })
+    for (const [from, to] of [
+      [0, 40],
+      [40, 41],
+      [41, 90],
+      [90, 200],
+    ] as const) {
+      // Each start is warmed up with bars from before the oldest open verdict.
+      const history = swinging(Math.max(0, from - 20), from).map((one) => ({
+        ...one,
+        phase: 'history' as const,
+      }))
+      await run([...history, ...swinging(from, to)], [BTC], { store: pieces })
+    }
+    const expected = await outcomesIn(whole)
+    expect(new Set(expected.map((line) => line.split(' ')[2])).size).toBeGreaterThan(2)
+    expect(await outcomesIn(single)).toEqual(expected)
+    expect(await outcomesIn(pieces)).toEqual(expected)
+  })
+})
+
+describe('the board', () => {
+  const batches = [
+    batch(0, 'history', [BTC]),
+    batch(1, 'history', [BTC]),
+    batch(2, 'history', [BTC]),
+    { at: T0 + 3 * MINUTE_MS, phase: 'live' as const, bars: [], funding: [] },
+    batch(3, 'live', [BTC]),
+  ]
+  const lookAt = async (given: { store?: EventStore } = {}): Promise<string[]> => {
+    const seen: string[] = []
+    await run(batches, [BTC], {
+      ...given,
+      onBoard(board) {
+        const { bars, recorded } = board.get(BTC) ?? {}
+        const at = recorded && (recorded.verdict.barClose - T0) / MINUTE_MS
+        seen.push(`${bars} bars: ${at}, measured at ${recorded?.metrics.rsi14}`)
+      },
+    })
+    return seen
+  }
+
+  test('says how many bars there are, then the newest verdict with what was measured at its bar', async () => {
+    const expected = [
+      '0 bars: undefined, measured at undefined',
+      '1 bars: undefined, measured at undefined',
+      '2 bars: undefined, measured at undefined',
+      '3 bars: undefined, measured at undefined',
+      '3 bars: 3, measured at 3',
+      '4 bars: 4, measured at 4',
+    ]
+    expect(await lookAt()).toEqual(expected)
+  })
+
+  test('shows after a restart what the log had already', async () => {
+    const store = openStore()
+    const first = await run(batches, [BTC], { store })
+    expect(first.result.recorded).toBe(2)
+    expect((await lookAt({ store })).at(-1)).toBe('4 bars: 4, measured at 4')
+  })
+
+  test('shows the verdict of another process that was first', async () => {
+    const store = openStore()
+    const { verdictId: _none, ...theirs } = aVerdict({ ...BTC, barClose: T0 + 4 * MINUTE_MS, call: 'SELL' })
+    const seen: (string | undefined)[] = []
+    await run(batches, [BTC], {
+      store: {
+        ...store,
+        async append(...args) {
+          // They were quicker with the last bar.
+          if (seen.length === 5) await parts(store).recorder.record(BTC, [theirs])
+          return store.append(...args)
+        },
+      },
+      onBoard: (board) => void seen.push(board.get(BTC)?.recorded?.verdict.call),
+    })
+    expect(seen.slice(-2)).toEqual(['HOLD', 'SELL'])
+  })
+
+  test('never shows a verdict of a bar that was not reached here', async () => {
+    const store = openStore()
+    await run([...batches, batch(4, 'live', [BTC])], [BTC], { store })
+    const seen = await lookAt({ store })
+    expect(seen.at(-1)).toBe('4 bars: undefined, measured at undefined')
   })
 })

@@ -1,5 +1,5 @@
+import { areaUnderCurve, type Forecast } from '../training/scores.ts'
 import { rollingMedian } from './rolling-median.ts'
-import { areaUnderCurve, type Forecast } from './scores.ts'
 
 /** An area under the ROC curve with half its 95 % interval; NaN where there are too few bars. */
 export interface Foresight {

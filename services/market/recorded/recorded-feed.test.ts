@@ -158,6 +158,61 @@ describe('createRecordedFeed', () => {
     expect(resumed.at(0)?.phase).toBe('history')
   })
 
+  it('reaches back as far as it is asked to, without changing what is live', async () => {
+    const folder = await folderOf('deeper', { 'binance/BTCUSDT-1h.csv': candles('1h', 24) })
+    const wanted = { series: [series('BINANCE.BTC.1h'), series('BINANCE.BTC.4h')] }
+    const liveFrom = START + 20 * HOUR_MS
+    const collectWith = (historyFrom?: number) =>
+      collect(createRecordedFeed({ folder, warmUpBars: 2 }), {
+        ...wanted,
+        liveFrom,
+        ...(historyFrom !== undefined && { historyFrom }),
+      })
+    const plain = await collectWith()
+    const deeper = await collectWith(START + 6.5 * HOUR_MS)
+    expect(live(deeper)).toEqual(live(plain))
+    expect(plain.map(brief)[0]).toBe('16 history BINANCE.BTC.4h')
+    // The 1h bar that holds the instant closes at 7, and the 4h bar that holds it at 8.
+    expect(deeper.map(brief).slice(0, 2)).toEqual([
+      '7 history BINANCE.BTC.1h',
+      '8 history BINANCE.BTC.1h BINANCE.BTC.4h',
+    ])
+    expect(await collectWith(START - 100 * HOUR_MS)).toHaveLength(24)
+    expect(await collectWith(START + 23 * HOUR_MS)).toEqual(plain)
+  })
+
+  it('ranks the coins of an exchange by what their files hold of the day before its clock', async () => {
+    const folder = await folderOf('universe', {
+      'binance/BTCUSDT-1h.csv': candles('1h', 60),
+      'binance/ETHUSDT-1h.csv': candles('1h', 60, { without: [50, 51, 52] }),
+      'binance/OLDUSDT-1h.csv': candles('1h', 32),
+      'binance/XRPUSDT-4h.csv': candles('4h', 15),
+      'hyperliquid/ETH-1h.csv': candles('1h', 60),
+      'funding/gate-BTC.csv': settlements([0, 8, 16]),
+    })
+    const feed = createRecordedFeed({ folder, period: { from: START + 30 * HOUR_MS }, warmUpBars: 3 })
+    expect((await feed.universe('BINANCE')).rankedAt).toBe(START + 30 * HOUR_MS)
+    await collect(feed, { series: [series('BINANCE.BTC.1h')] })
+    const { rankedAt, coins } = await feed.universe('BINANCE')
+    expect(rankedAt).toBe(START + 60 * HOUR_MS)
+    expect(coins.map(({ coin }) => coin)).toEqual(['BTC', 'ETH', 'XRP', 'OLD'])
+    const closes = Array.from({ length: 60 }, (_, index) => 101 + (index % 7))
+    const traded = closes.slice(36).reduce((sum, close) => sum + 1.5 * close, 0)
+    expect(coins[0]).toEqual({
+      coin: 'BTC',
+      quoteVolume24h: traded,
+      openInterest: null,
+      change24h: (closes[59] ?? 0) / (closes[35] ?? 0) - 1,
+    })
+    expect(coins[3]).toEqual({ coin: 'OLD', quoteVolume24h: 0, openInterest: null, change24h: null })
+    expect((await feed.universe('HL')).coins.map(({ coin }) => coin)).toEqual(['ETH'])
+    await expect(feed.universe('GATE')).rejects.toMatchObject({
+      code: 'unknown_exchange',
+      details: { given: 'GATE', available: ['BINANCE', 'HL'] },
+    })
+    expect(feed.venues()).toEqual([])
+  })
+
   it('takes perpetual contracts before spot and the longer of two files, and says so', async () => {
     const folder = await folderOf('double', {
       'binance-spot/BTCUSDT-1h.csv': candles('1h', 50),

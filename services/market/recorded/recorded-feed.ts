@@ -6,6 +6,7 @@ import type { BatchesRequest, MarketFeed } from '../feed.ts'
 import { type Catalogue, type CatalogueOptions, openCatalogue } from './open-catalogue.ts'
 import type { IgnoredRecording } from './recording.ts'
 import { planReplay } from './replay-batches.ts'
+import { createTurnovers } from './turnovers.ts'
 
 /** How fast live bars follow one another: without a wait, or some times as fast as they once did. */
 export type ReplayPace = 'as-fast-as-possible' | AcceleratedPace
@@ -56,7 +57,11 @@ export function createRecordedFeed(options: RecordedFeedOptions): RecordedFeed {
   let opened: Promise<Catalogue> | undefined
   const catalogue = (): Promise<Catalogue> => (opened ??= openCatalogue(options))
 
-  async function* batches({ series, funding = [], liveFrom = from, signal }: BatchesRequest) {
+  const turnovers = createTurnovers()
+
+  async function* batches(request: BatchesRequest) {
+    const { series, funding = [], liveFrom = from, signal } = request
+    const { historyFrom = Number.POSITIVE_INFINITY } = request
     const found = await catalogue()
     const count: { barsDone: number; barsTotal: number } = { barsDone: 0, barsTotal: 0 }
     const wanted = [...new Map(series.map((one) => [seriesName(one), one])).values()]
@@ -64,7 +69,11 @@ export function createRecordedFeed(options: RecordedFeedOptions): RecordedFeed {
     const replay = planReplay(found, {
       series: wanted,
       funding: [...markets.values()],
-      notBefore: (timeframe) => warmUpStart(timeframe, liveFrom, warmUpBars ?? LIMITS.volatilityBars),
+      notBefore: (timeframe) =>
+        Math.min(
+          warmUpStart(timeframe, liveFrom, warmUpBars ?? LIMITS.volatilityBars),
+          barOpenAt(timeframe, historyFrom),
+        ),
       to,
       onRow: () => {
         count.barsDone++
@@ -91,6 +100,8 @@ export function createRecordedFeed(options: RecordedFeedOptions): RecordedFeed {
     listings: async () => [...(await catalogue()).markets.values()].map(({ listing }) => listing),
     ignored: async () => (await catalogue()).ignored,
     batches,
+    universe: async (exchange) => turnovers.rank(await catalogue(), exchange, clock),
+    venues: () => [],
     progress: (): FeedProgress | undefined => (progress === undefined ? undefined : { ...progress }),
   }
 }

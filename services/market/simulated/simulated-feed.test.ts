@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { BarBatch } from '../../../contracts/feed.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { universeSchema } from '../../../contracts/universe.ts'
 import type { BatchesRequest } from '../feed.ts'
 import { createSimulatedFeed } from './simulated-feed.ts'
 
@@ -175,5 +176,65 @@ describe('createSimulatedFeed', () => {
   it('refuses a series of a real exchange', async () => {
     const request = { series: [{ exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const] }
     await expect(collect(request)).rejects.toMatchObject({ code: 'market_data_missing' })
+  })
+
+  it('reaches back as far as it is asked to, without changing what is live', async () => {
+    const request = { series: [sim('BTC', '1m'), sim('BTC', '4h')] }
+    const until = NOW + 5 * MINUTE_MS
+    const plain = await collect(request, { until })
+    const deeper = await collect({ ...request, historyFrom: NOW - 10 * HOUR_MS }, { until })
+    expect(live(deeper)).toEqual(live(plain))
+    const firstOf = (batches: readonly BarBatch[], name: string) => barsOf(batches, name)[0]?.openTime
+    expect(firstOf(deeper, 'SIM.BTC.1m')).toBe(Math.floor((NOW - 10 * HOUR_MS) / MINUTE_MS) * MINUTE_MS)
+    // Twenty bars of 4h reach further back than that already.
+    expect(barsOf(deeper, 'SIM.BTC.4h')).toEqual(barsOf(plain, 'SIM.BTC.4h'))
+    expect(barsOf(deeper, 'SIM.BTC.1m').slice(-25)).toEqual(barsOf(plain, 'SIM.BTC.1m'))
+  })
+})
+
+describe('the universe of the simulated market', () => {
+  const feedAt = (now: number, coins?: readonly string[]) =>
+    createSimulatedFeed({
+      seed: 'seed',
+      now: () => now,
+      sleepUntil: () => Promise.resolve(),
+      ...(coins && { coins }),
+    })
+
+  it('is what the 1m bars of the last 24 hours traded, largest first', async () => {
+    const universe = await feedAt(NOW).universe('SIM')
+    expect(universe).toMatchObject({ exchange: 'SIM', rankedAt: NOW })
+    const volumes = universe.coins.map(({ quoteVolume24h }) => quoteVolume24h)
+    expect(volumes).toEqual(volumes.toSorted((a, b) => b - a))
+    expect(universe.coins.map(({ coin }) => coin).toSorted()).toEqual(
+      ['BTC', 'DOGE', 'ETH', 'LINK', 'SOL', 'XRP'].toSorted(),
+    )
+    const bars = barsOf(await collect({ series: [sim('ETH', '1m')] }, { historyBars: 1_440 }), 'SIM.ETH.1m')
+    expect(bars).toHaveLength(1_440)
+    const eth = universe.coins.find(({ coin }) => coin === 'ETH')
+    expect(eth?.quoteVolume24h).toBeCloseTo(
+      bars.reduce((sum, { close, volume }) => sum + close * volume, 0),
+      3,
+    )
+    expect(eth?.change24h).toBeCloseTo((bars.at(-1)?.close ?? 0) / (bars[0]?.open ?? 1) - 1, 12)
+    expect(eth?.openInterest).toBeNull()
+  })
+
+  it('is the same for the same instant, and another a day later', async () => {
+    const coins = ['BTC', 'ABC', 'DEF', 'GHI']
+    const [one, again, later] = await Promise.all(
+      [NOW, NOW, NOW + 24 * HOUR_MS].map((now) => feedAt(now, coins).universe('SIM')),
+    )
+    expect(one).toEqual(again)
+    expect(later?.coins).not.toEqual(one?.coins)
+    expect(universeSchema.parse(one)).toEqual(one)
+  })
+
+  it('is not had of another exchange', async () => {
+    await expect(feedAt(NOW).universe('OKX')).rejects.toMatchObject({
+      code: 'unknown_exchange',
+      details: { given: 'OKX', available: ['SIM'] },
+    })
+    expect(feedAt(NOW).venues()).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
 import { type Coin, type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
 import {
@@ -16,6 +17,7 @@ import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../f
 import { planSource } from '../plan-source.ts'
 import { createSimulatedBars, type SimulatedBars } from './simulated-bars.ts'
 import { DEFAULT_SIMULATED_COINS } from './simulated-coins.ts'
+import { rankSimulatedUniverse } from './simulated-universe.ts'
 
 export interface SimulatedFeedOptions {
   /** Another seed is another market. */
@@ -55,9 +57,11 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
 
   async function* batches(request: BatchesRequest): AsyncGenerator<BarBatch, void, undefined> {
     const { signal, liveFrom = now() } = request
-    const market = openMarket(seed, request, (timeframe) =>
-      Math.max(0, barOpenAt(timeframe, liveFrom) - historyBars * timeframeMs(timeframe)),
-    )
+    const { historyFrom = Number.POSITIVE_INFINITY } = request
+    const market = openMarket(seed, request, (timeframe) => {
+      const begins = barOpenAt(timeframe, liveFrom) - historyBars * timeframeMs(timeframe)
+      return Math.max(0, Math.min(begins, barOpenAt(timeframe, historyFrom)))
+    })
     let at = market.begins
     let sinceTurn = 0
     let isHistoryTold = false
@@ -85,6 +89,11 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
     clock: now,
     listings: () => Promise.resolve(coins.toSorted().map(listingOf)),
     batches,
+    async universe(exchange) {
+      if (exchange !== 'SIM') throw unknownExchange(exchange)
+      return rankSimulatedUniverse(seed, coins, now())
+    },
+    venues: () => [],
     progress: () => undefined,
   }
 }
@@ -180,6 +189,12 @@ const settledAt = (coins: readonly (readonly [Coin, CoinSources])[], hour: numbe
   coins.flatMap(([coin, { bars }]) => {
     const funding = bars.funding(hour)
     return funding === undefined ? [] : [{ market: { exchange: 'SIM', coin }, funding }]
+  })
+
+const unknownExchange = (exchange: Exchange): ServiceError =>
+  new ServiceError('unknown_exchange', {
+    message: `${exchange} is not in the simulated market, whose exchange is SIM`,
+    details: { given: exchange, available: ['SIM'] },
   })
 
 const notSimulated = (market: Market): ServiceError =>

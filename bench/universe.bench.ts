@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { BarBatch, ClosedBar } from '../contracts/feed.ts'
+import { LIMITS } from '../contracts/limits.ts'
+import type { Series } from '../contracts/series.ts'
+import { verdictStream } from '../contracts/streams.ts'
+import { TIMEFRAMES, timeframeMs } from '../contracts/timeframes.ts'
+import { WINDOW_BARS } from '../contracts/verdict.ts'
+import {
+  createBoard,
+  createEngine,
+  createOutcomeRecorder,
+  createRecorder,
+  loadModel,
+  runEngine,
+} from '../services/engine/index.ts'
+import { randomWalk } from '../services/engine/random-walk.ts'
+import { sleep } from '../services/platform/async/sleep.ts'
+import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
+import type { EventStore } from '../services/platform/event-store/event-store.ts'
+import { createFactIds } from '../services/platform/ids/fact-id.ts'
+import { print, quantile, timed } from './support/measure.ts'
+
+/**
+ * A universe of series whose bars all close in the same second: how long until the last verdict is durable,
+ * beside appending the same events that were made beforehand; and what the universe costs in memory.
+ *
+ * node bench/universe.bench.ts          BENCH_SERIES=60000 BENCH_ROUNDS=5
+ */
+const SERIES = Number(process.env.BENCH_SERIES ?? 60_000)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
+const WARM_BARS = LIMITS.warmUpBars
+/** The first verdicts get their outcome so many bars later; from then on every bar brings both. */
+const FIRST_OUTCOME_BARS = Math.max(...Object.values(WINDOW_BARS)) + 1
+const HISTORY_PROGRESS_BARS = 100
+
+const bars = randomWalk(1, 8_192)
+const universe: Series[] = Array.from({ length: SERIES }, (_, index) => ({
+  exchange: 'SIM',
+  coin: `C${Math.floor(index / TIMEFRAMES.length)}`,
+  timeframe: TIMEFRAMES[index % TIMEFRAMES.length] ?? '1h',
+}))
+
+/** Every series is at another place of the walk, so that they differ as in a real market. */
+function barOf(index: number, step: number): ClosedBar {
+  const [series, bar] = [universe[index], bars[(step + index * 97) % bars.length]]
+  if (series === undefined || bar === undefined) throw new Error(`There is no series ${index}.`)
+  return { series, candle: { ...bar, openTime: step * timeframeMs(series.timeframe) } }
+}
+
+const batch = (step: number, phase: BarBatch['phase']): BarBatch => ({
+  at: step + 1,
+  phase,
+  bars: universe.map((_, index) => barOf(index, step)),
+  funding: [],
+})
+
+interface Close {
+  readonly milliseconds: number
+  readonly hasOutcomes: boolean
+}
+
+const closes: Close[] = []
+let durable = Promise.withResolvers<void>()
+
+/** Hands over one closing of all bars at a time, and times it until everything of it is durable. */
+async function* closings(): AsyncGenerator<BarBatch, void, void> {
+  let step = 0
+  for (; step < WARM_BARS; step++) {
+    if (step % HISTORY_PROGRESS_BARS === 0) print(`  warming up: bar ${step} of ${WARM_BARS}`)
+    yield batch(step, 'history')
+  }
+  yield { at: step, phase: 'live', bars: [], funding: [] }
+  await durable.promise
+  for (const last = step + FIRST_OUTCOME_BARS + ROUNDS; step < last; step++) {
+    durable = Promise.withResolvers()
+    const begun = performance.now()
+    yield batch(step, 'live')
+    await durable.promise
+    const hasOutcomes = step - WARM_BARS >= FIRST_OUTCOME_BARS
+    closes.push({ milliseconds: performance.now() - begun, hasOutcomes })
+  }
+}
+
+const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-universe-'))
+const store = await openEmbeddedStore({ directory, now: Date.now })
+const idOf = createFactIds(Buffer.alloc(32, 7))
+const memoryBefore = process.memoryUsage().rss
+const recording = { store, idOf, sleep, signal: new AbortController().signal }
+let appended = 0
+
+await runEngine({
+  engine: createEngine({ model: loadModel() }),
+  recorder: createRecorder(recording),
+  outcomes: createOutcomeRecorder(recording),
+  board: createBoard(),
+  series: universe,
+  batches: closings(),
+  onRecorded(verdicts) {
+    appended += verdicts.length
+    if (verdicts.length !== universe.length) throw new Error(`${verdicts.length} verdicts were recorded`)
+    durable.resolve()
+  },
+})
+const megabytes = (process.memoryUsage().rss - memoryBefore) / 1e6
+
+/** The ceiling: the newest verdict of every series, appended again as it stands to streams of a new store. */
+async function appendAgain(from: EventStore): Promise<number> {
+  const folder = join(directory, 'again')
+  const again = await openEmbeddedStore({ directory: folder, now: Date.now })
+  const events = await Promise.all(
+    universe.map(async (series) => {
+      for await (const event of from.read(verdictStream(series), { direction: 'backwards', limit: 1 }))
+        return event
+      throw new Error('a series has no verdict')
+    }),
+  )
+  const milliseconds = await timed(async () => {
+    await inTurns(events, async ({ id, type, schema, data, meta, stream }) => {
+      await again.append(stream, [{ id, type, schema, data, meta }], { expected: 'no-stream' })
+    })
+  })
+  await again.close()
+  return milliseconds
+}
+
+/** As many at a time as the store's queue takes without refusing. */
+async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item)
+  }
+  await Promise.all(Array.from({ length: LIMITS.appendQueue / 2 }, worker))
+}
+
+const ceiling = await appendAgain(store)
+await store.close()
+rmSync(directory, { recursive: true })
+
+const seconds = (milliseconds: readonly number[]): string => {
+  const sorted = milliseconds.toSorted((a, b) => a - b).map((each) => each / 1_000)
+  const show = (value: number | undefined): string => (value ?? Number.NaN).toFixed(2)
+  return `${show(quantile(sorted, 0.5))} s [${show(sorted[0])}–${show(sorted.at(-1))}]`
+}
+const times = (withOutcomes: boolean): number[] =>
+  closes.filter(({ hasOutcomes }) => hasOutcomes === withOutcomes).map(({ milliseconds }) => milliseconds)
+const grouped = SERIES.toLocaleString('en')
+print(`\n${grouped} series close in the same second (${appended.toLocaleString('en')} verdicts recorded)`)
+print(`  until the last verdict is durable                ${seconds(times(false))}`)
+print(`  the same while as many outcomes are labelled     ${seconds(times(true))}`)
+print(`  the same events, made beforehand, only appended  ${(ceiling / 1_000).toFixed(2)} s`)
+const median = quantile(
+  times(false).toSorted((a, b) => a - b),
+  0.5,
+)
+print(`  share of the ceiling                             × ${(ceiling / median).toPrecision(3)}`)
+print(
+  `  memory of the universe, state and board          ${Math.round(megabytes)} MB, ${((megabytes * 1e3) / SERIES).toFixed(1)} KB a series`,
+)

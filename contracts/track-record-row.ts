@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { exchangeSchema } from './exchanges.ts'
+import { coinSchema } from './series.ts'
+import { timeframeSchema } from './timeframes.ts'
+
+const count = z.int().nonnegative()
+const instant = z.iso.datetime().describe('ISO 8601, UTC')
+const bps = z.number().nullable().describe('Basis points per call, 12 for entering and leaving taken off')
+
+const shareSchema = z
+  .object({ value: z.number(), low: z.number(), high: z.number() })
+  .describe('A share with the ends of its 95 % interval')
+
+const racesSchema = z
+  .object({ up: count, down: count, both: count, timeout: count, incomplete: count })
+  .describe('How races ended')
+
+const baselineSchema = z.object({
+  win_rate: z.number().nullable(),
+  net_mean_bps: bps,
+})
+
+/** What was measured of a model, for one series or pooled over the series of a timeframe. */
+export const trackRecordRowSchema = z.object({
+  model_version: z.string(),
+  exchange: exchangeSchema.nullable().describe('null where series are pooled'),
+  coin: coinSchema.nullable(),
+  timeframe: timeframeSchema,
+  from: instant.describe('Close of the earliest bar'),
+  to: instant.describe('Close of the latest bar'),
+  verdicts: count.describe('Labelled verdicts, HOLD included; none is dropped'),
+  calls: z.object({ BUY: count, SELL: count, HOLD: count }),
+  races: racesSchema.describe('How the races of all verdicts ended'),
+  spoken_races: racesSchema.describe('How the races of BUY and SELL ended'),
+  brier: z.number().nullable().describe('Mean squared error over races that one barrier won; 0.25 is a coin'),
+  brier_races: count,
+  brier_spoken: z.number().nullable().describe('The same over BUY and SELL'),
+  brier_spoken_races: count,
+  calibration_error: z
+    .number()
+    .nullable()
+    .describe('Mean distance between what was said and what happened, over the rows of `reliability`'),
+  reliability: z.array(
+    z.object({
+      from: z.number().describe('Lowest probability of the likelier side'),
+      to: z.number().describe('All below it; the last row has no other end than 1'),
+      races: count,
+      said: z.number().describe('Mean probability of the likelier side'),
+      happened: z.number().describe('Share of races that it won'),
+    }),
+  ),
+  spoken: z
+    .object({ calls: count, reached: count, wins: count, net_mean_bps: bps })
+    .describe('Every BUY and SELL; their windows overlap'),
+  non_overlapping: z
+    .object({
+      calls: count,
+      reached: count.describe('Races that reached a barrier; one bar that touched both is lost'),
+      wins: count,
+      win_rate: shareSchema.nullable(),
+      trades: count.describe('Calls whose return is known: all but incomplete ones'),
+      net_mean_bps: bps,
+      t: z.number().nullable().describe('Standard errors that the mean is away from 0, by blocks of time'),
+      blocks: count.describe('Blocks of 50 windows with a trade'),
+    })
+    .describe('Of each series the BUY and SELL whose windows do not overlap'),
+  baselines: z
+    .object({ always_buy: baselineSchema, always_sell: baselineSchema, random: baselineSchema })
+    .describe('On the bars of `non_overlapping`; `random` is what a fair coin can expect'),
+})
+
+export type TrackRecordRow = z.infer<typeof trackRecordRowSchema>
+
+export const trackRecordAnswerSchema = z.object({
+  notice: z.string(),
+  as_of: z.string().describe('Position in the log up to which outcomes are counted'),
+  rows: z.array(trackRecordRowSchema),
+  next: z.string().nullable().describe('Give it as `after` for the rows behind these; null at the end'),
+})
+
+export type TrackRecordAnswer = z.infer<typeof trackRecordAnswerSchema>

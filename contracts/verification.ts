@@ -1,0 +1,34 @@
+import { z } from 'zod'
+
+/** An event as it stands in the log, without how it came about. */
+export const proofEventSchema = z.object({
+  id: z.uuid(),
+  type: z.string(),
+  schema: z.int().positive(),
+  stream: z.string(),
+  revision: z.int().nonnegative(),
+  position: z.string(),
+  at: z.iso.datetime(),
+  data: z.record(z.string(), z.json()),
+})
+
+const hashSchema = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/)
+  .describe('SHA-256 over {data, id, schema, type} as JSON without spaces, the keys of all objects sorted')
+
+/** What the log says of one verdict. */
+export const verificationSchema = z.object({
+  verdict_id: z.uuid(),
+  event: proofEventSchema.describe('The verdict as it was recorded'),
+  hash: hashSchema,
+  window_closes_at: z.iso.datetime(),
+  outcome: z
+    .object({ event: proofEventSchema, hash: hashSchema })
+    .nullable()
+    .describe('What became of it; null until its window has closed and it was labelled'),
+  notice: z.string(),
+})
+
+export type ProofEvent = z.infer<typeof proofEventSchema>
+export type Verification = z.infer<typeof verificationSchema>

@@ -1,0 +1,60 @@
+import type { JsonObject } from '../../contracts/json.ts'
+import { callReturn, type Outcome, ROUND_TRIP_COST } from '../../contracts/outcome.ts'
+
+/** BUY and SELL calls with what came of them, beside what the constants would have made of the same bars. */
+export interface CallTally extends JsonObject {
+  readonly calls: number
+  /** Calls whose race reached a barrier; one whose bar touched both counts as lost. */
+  readonly reached: number
+  readonly wins: number
+  /** Of `reached`: races that the upper, and that the lower barrier won. */
+  readonly ups: number
+  readonly downs: number
+  /** Calls with a known return: all but the incomplete ones. */
+  readonly trades: number
+  /** Sum of their returns as fractions, `ROUND_TRIP_COST` taken off each; and of its squares. */
+  readonly net: number
+  readonly netSquares: number
+  /** The same sum had every one of them been BUY, and SELL. */
+  readonly buyNet: number
+  readonly sellNet: number
+}
+
+export const NO_CALLS: CallTally = {
+  calls: 0,
+  reached: 0,
+  wins: 0,
+  ups: 0,
+  downs: 0,
+  trades: 0,
+  net: 0,
+  netSquares: 0,
+  buyNet: 0,
+  sellNet: 0,
+}
+
+/** What entering a side at the start of the race and leaving at its end earned after costs; null where unknown. */
+export function netReturn(outcome: Outcome, side: Outcome['call'] = outcome.call): number | null {
+  const gross = callReturn(outcome, side)
+  return gross === null ? null : gross - ROUND_TRIP_COST
+}
+
+/** Counts a BUY or SELL call. */
+export function countCall(tally: CallTally, outcome: Outcome): CallTally {
+  const { race, call } = outcome
+  const isReached = race === 'up' || race === 'down' || race === 'both'
+  const isWon = race === (call === 'BUY' ? 'up' : 'down')
+  const net = netReturn(outcome)
+  return {
+    calls: tally.calls + 1,
+    reached: tally.reached + (isReached ? 1 : 0),
+    wins: tally.wins + (isWon ? 1 : 0),
+    ups: tally.ups + (race === 'up' ? 1 : 0),
+    downs: tally.downs + (race === 'down' ? 1 : 0),
+    trades: tally.trades + (net === null ? 0 : 1),
+    net: tally.net + (net ?? 0),
+    netSquares: tally.netSquares + (net ?? 0) ** 2,
+    buyNet: tally.buyNet + (netReturn(outcome, 'BUY') ?? 0),
+    sellNet: tally.sellNet + (netReturn(outcome, 'SELL') ?? 0),
+  }
+}

@@ -1,0 +1,187 @@
+import type { JsonObject } from '../../contracts/json.ts'
+import type { Outcome, RaceOutcome } from '../../contracts/outcome.ts'
+import { seriesName } from '../../contracts/series.ts'
+import type { Timeframe } from '../../contracts/timeframes.ts'
+import type { Call } from '../../contracts/verdict.ts'
+import type { Projection } from '../projection.ts'
+import {
+  addToBlock,
+  type Block,
+  type BlockSums,
+  blockOf,
+  NO_BLOCK,
+  NO_BLOCKS,
+  replaceBlock,
+} from './block-sums.ts'
+import { type CallTally, countCall, NO_CALLS, netReturn } from './call-tally.ts'
+
+/** Sum of squared errors of forecasts, over the races that one barrier won. */
+export interface BrierSum extends JsonObject {
+  readonly races: number
+  readonly squares: number
+}
+
+/** Forecasts of the likelier side within one percent of one another; races that one barrier won. */
+export interface ReliabilitySum extends JsonObject {
+  readonly races: number
+  /** Races that the likelier side won. */
+  readonly wins: number
+  /** Sum of the likelier side's probabilities. */
+  readonly said: number
+}
+
+/** All that was counted of a model, for one series or pooled over all series of a timeframe. */
+export interface TrackRecord extends JsonObject {
+  readonly modelVersion: string
+  /** Name of the series; null in a pooled record. */
+  readonly series: string | null
+  readonly timeframe: Timeframe
+  readonly verdicts: number
+  /** Earliest and latest bar close, Unix milliseconds. */
+  readonly from: number
+  readonly to: number
+  readonly calls: Readonly<Record<Call, number>>
+  /** How the races of all verdicts ended, and those of BUY and SELL. */
+  readonly races: Readonly<Record<RaceOutcome, number>>
+  readonly spokenRaces: Readonly<Record<RaceOutcome, number>>
+  readonly brier: BrierSum
+  readonly brierSpoken: BrierSum
+  /** By percent of the likelier side: 50, 51, … 59, and 60 or more. */
+  readonly reliability: readonly ReliabilitySum[]
+  /** Every BUY and SELL; windows overlap. */
+  readonly spoken: CallTally
+  /** Of each series the BUY and SELL calls whose windows do not overlap: the first, then the next behind it. */
+  readonly apart: CallTally
+  /** Net returns of `apart` by blocks of time. */
+  readonly blocks: BlockSums
+  /** Series only: from when the next call is apart, and the block that is being filled. */
+  readonly freeFrom: number
+  readonly block: Block & { readonly index: number }
+}
+
+const RELIABILITY_BINS = 11
+const NO_RACES = { up: 0, down: 0, both: 0, timeout: 0, incomplete: 0 } as const
+
+export const SERIES_PREFIX = 'series/'
+export const TIMEFRAME_PREFIX = 'timeframe/'
+
+/** @example seriesRecordKey('first-1', 'SIM.BTC.1h') === 'series/first-1/SIM.BTC.1h' */
+export const seriesRecordKey = (modelVersion: string, series: string): string =>
+  `${SERIES_PREFIX}${modelVersion}/${series}`
+export const timeframeRecordKey = (modelVersion: string, timeframe: Timeframe): string =>
+  `${TIMEFRAME_PREFIX}${modelVersion}/${timeframe}`
+
+type Row = TrackRecord | Block
+
+/**
+ * How the verdicts of every model did, per series and pooled per timeframe: every outcome in the log counts,
+ * and none is dropped. A record is of a fixed size. The order in which series were labelled shows in no
+ * count: pooled returns are kept by blocks in rows of their own, some hundred a year at 1m, a few at 1d.
+ */
+export const trackRecord: Projection<Row> = {
+  name: 'track_record',
+  version: 1,
+  changes: 'rows',
+  events: ['OutcomeLabelled'],
+  fold(rows, event) {
+    if (event.type !== 'OutcomeLabelled') return
+    const outcome = event.data
+    const { modelVersion, timeframe, barClose } = outcome
+    const name = seriesName(outcome)
+    const seriesKey = seriesRecordKey(modelVersion, name)
+    const own = (rows.get(seriesKey) as TrackRecord | undefined) ?? emptyRecord(outcome, name)
+    const isApart = outcome.call !== 'HOLD' && barClose >= own.freeFrom
+    const net = isApart ? netReturn(outcome) : null
+    const index = blockOf(timeframe, barClose)
+
+    const counted = count(own, outcome, isApart)
+    const current: Block = own.block.index === index ? own.block : NO_BLOCK
+    const next = net === null ? current : addToBlock(current, net)
+    rows.put(seriesKey, {
+      ...counted,
+      freeFrom: isApart ? outcome.validUntil : own.freeFrom,
+      blocks: net === null ? own.blocks : replaceBlock(own.blocks, current, next),
+      block: { n: next.n, sum: next.sum, index },
+    })
+
+    const pooledKey = timeframeRecordKey(modelVersion, timeframe)
+    const pooled = (rows.get(pooledKey) as TrackRecord | undefined) ?? emptyRecord(outcome, null)
+    if (net === null) {
+      rows.put(pooledKey, count(pooled, outcome, isApart))
+      return
+    }
+    const blockKey = `block/${modelVersion}/${timeframe}/${index}`
+    const before = (rows.get(blockKey) as Block | undefined) ?? NO_BLOCK
+    const after = addToBlock(before, net)
+    rows.put(blockKey, after)
+    rows.put(pooledKey, {
+      ...count(pooled, outcome, isApart),
+      blocks: replaceBlock(pooled.blocks, before, after),
+    })
+  },
+}
+
+function emptyRecord({ modelVersion, timeframe, barClose }: Outcome, series: string | null): TrackRecord {
+  return {
+    modelVersion,
+    series,
+    timeframe,
+    verdicts: 0,
+    from: barClose,
+    to: barClose,
+    calls: { BUY: 0, SELL: 0, HOLD: 0 },
+    races: NO_RACES,
+    spokenRaces: NO_RACES,
+    brier: { races: 0, squares: 0 },
+    brierSpoken: { races: 0, squares: 0 },
+    reliability: Array.from({ length: RELIABILITY_BINS }, () => ({ races: 0, wins: 0, said: 0 })),
+    spoken: NO_CALLS,
+    apart: NO_CALLS,
+    blocks: NO_BLOCKS,
+    freeFrom: 0,
+    block: { ...NO_BLOCK, index: -1 },
+  }
+}
+
+/** Counts one outcome in everything that does not depend on blocks. */
+function count(record: TrackRecord, outcome: Outcome, isApart: boolean): TrackRecord {
+  const { call, race, barClose } = outcome
+  const isSpoken = call !== 'HOLD'
+  return {
+    ...record,
+    verdicts: record.verdicts + 1,
+    from: Math.min(record.from, barClose),
+    to: Math.max(record.to, barClose),
+    calls: { ...record.calls, [call]: record.calls[call] + 1 },
+    races: { ...record.races, [race]: record.races[race] + 1 },
+    spokenRaces: isSpoken
+      ? { ...record.spokenRaces, [race]: record.spokenRaces[race] + 1 }
+      : record.spokenRaces,
+    brier: addForecast(record.brier, outcome),
+    brierSpoken: isSpoken ? addForecast(record.brierSpoken, outcome) : record.brierSpoken,
+    reliability: addReliability(record.reliability, outcome),
+    spoken: isSpoken ? countCall(record.spoken, outcome) : record.spoken,
+    apart: isApart ? countCall(record.apart, outcome) : record.apart,
+  }
+}
+
+function addForecast(sum: BrierSum, { race, probability }: Outcome): BrierSum {
+  if (race !== 'up' && race !== 'down') return sum
+  const error = probability - (race === 'up' ? 1 : 0)
+  return { races: sum.races + 1, squares: sum.squares + error * error }
+}
+
+function addReliability(bins: readonly ReliabilitySum[], { race, probability }: Outcome): ReliabilitySum[] {
+  const side = probability >= 0.5 ? 'up' : 'down'
+  const said = Math.max(probability, 1 - probability)
+  const place = race === 'up' || race === 'down' ? reliabilityBin(said) : undefined
+  return bins.map((bin, index) =>
+    index === place
+      ? { races: bin.races + 1, wins: bin.wins + (race === side ? 1 : 0), said: bin.said + said }
+      : bin,
+  )
+}
+
+/** Its percent above 50, the last bin taking all from 60 on. */
+const reliabilityBin = (said: number): number =>
+  Math.min(RELIABILITY_BINS - 1, Math.max(0, Math.floor(100 * said) - 50))

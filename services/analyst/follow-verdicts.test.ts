@@ -1,0 +1,197 @@
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { VerdictRecorded } from '../../contracts/event-catalogue.ts'
+import { newEvent } from '../../contracts/event-definition.ts'
+import { verdictStream } from '../../contracts/streams.ts'
+import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
+import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
+import { uuidV8 } from '../platform/ids/uuid.ts'
+import { type FollowItem, followVerdicts } from './follow-verdicts.ts'
+import { AT_START, parseCursor, type ReplayCursor } from './replay-cursor.ts'
+import type { ReplayFilter } from './replay-filter.ts'
+import { replayVerdicts } from './replay-verdicts.ts'
+
+/** Lets everything that is ready run, and takes no time. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+let store: EventStore
+let now: number
+let made: number
+beforeEach(() => {
+  store = openMemoryStore({ now: () => 0 })
+  now = 0
+  made = 0
+})
+
+async function record(validUntil: number, coin = 'BTC'): Promise<string> {
+  const verdictId = uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))
+  const verdict = aVerdict({ verdictId, barClose: made, validUntil, coin })
+  const event = newEvent(VerdictRecorded, {
+    id: verdictId,
+    data: verdict,
+    meta: { correlationId: 'test', actor: 'test' },
+  })
+  await store.append(verdictStream(verdict), [event], { expected: 'any' })
+  return verdictId
+}
+
+interface Follower {
+  /** What became visible, until nothing new does. */
+  drain(): Promise<VerdictRow[]>
+  end(): Promise<void>
+}
+
+async function follow(
+  after?: ReplayCursor,
+  filter: ReplayFilter = {},
+  clock: () => number = () => now,
+): Promise<Follower> {
+  const ending = new AbortController()
+  const items = followVerdicts(store, {
+    filter,
+    ...(after !== undefined && { after }),
+    now: clock,
+    sleep: turn,
+    signal: ending.signal,
+  })
+  const next = async (): Promise<FollowItem> => {
+    const item = await items.next()
+    return item.done === true ? expect.fail('the following has ended') : item.value
+  }
+  expect(await next()).toEqual({ kind: 'quiet' })
+  return {
+    async drain() {
+      const rows: VerdictRow[] = []
+      for (let item = await next(); item.kind === 'verdict'; item = await next()) rows.push(item.row)
+      return rows
+    },
+    async end() {
+      ending.abort()
+      await items.return()
+    },
+  }
+}
+
+const idsOf = (rows: readonly VerdictRow[]): string[] => rows.map((row) => row.verdict_id)
+const cursorOf = (row: VerdictRow): ReplayCursor =>
+  parseCursor(row.cursor) ?? expect.fail(`${row.cursor} is no cursor`)
+
+describe('a live tail', () => {
+  test('shows a verdict once its window has closed, in the order in which they close', async () => {
+    const tail = await follow()
+    const slow = await record(100)
+    const quick = await record(10)
+    const other = await record(10)
+    expect(await tail.drain()).toEqual([])
+    now = 9
+    expect(await tail.drain()).toEqual([])
+    now = 10
+    expect(idsOf(await tail.drain())).toEqual([quick, other])
+    now = 1_000
+    expect(idsOf(await tail.drain())).toEqual([slow])
+    await tail.end()
+  })
+
+  test('begins with what is recorded from now on, or behind a row', async () => {
+    const [first, second] = [await record(0), await record(0)]
+    const fresh = await follow()
+    const resumed = await follow(AT_START)
+    expect(await fresh.drain()).toEqual([])
+    expect(idsOf(await resumed.drain())).toEqual([first, second])
+    const third = await record(0)
+    expect(idsOf(await fresh.drain())).toEqual([third])
+    expect(idsOf(await resumed.drain())).toEqual([third])
+    await Promise.all([fresh.end(), resumed.end()])
+  })
+
+  test('shows the operator everything at once', async () => {
+    const tail = await follow(undefined, {}, () => Number.POSITIVE_INFINITY)
+    const id = await record(1_000)
+    const rows = await tail.drain()
+    expect(idsOf(rows)).toEqual([id])
+    expect(rows[0]?.cursor).toBe(await store.head())
+    await tail.end()
+  })
+
+  test('keeps to its filter', async () => {
+    const tail = await follow(AT_START, { coins: ['ETH'], exchanges: ['SIM'] })
+    await record(0, 'BTC')
+    const eth = await record(0, 'ETH')
+    await record(5, 'BTC')
+    const later = await record(5, 'ETH')
+    expect(idsOf(await tail.drain())).toEqual([eth])
+    now = 5
+    expect(idsOf(await tail.drain())).toEqual([later])
+    await tail.end()
+  })
+
+  test('ends when it is told to, and when the store is closed', async () => {
+    const ending = new AbortController()
+    const options = { filter: {}, now: () => now, sleep: turn, signal: ending.signal }
+    const told = followVerdicts(store, options)
+    await told.next()
+    ending.abort()
+    expect(await told.next()).toEqual({ done: true, value: undefined })
+    const left = followVerdicts(store, { ...options, signal: new AbortController().signal })
+    await left.next()
+    const waiting = left.next()
+    await turn()
+    await store.close()
+    expect(await waiting).toEqual({ done: true, value: undefined })
+    await expect(followVerdicts(store, options).next()).rejects.toMatchObject({ code: 'store_unavailable' })
+  })
+
+  test('shows each verdict once and none early, whatever happens in between', async () => {
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ record: fc.nat(30) }) },
+      { weight: 2, arbitrary: fc.record({ pass: fc.integer({ min: 1, max: 20 }) }) },
+      { weight: 2, arbitrary: fc.constant('drain' as const) },
+      // Cut off behind a row that is not always the last one.
+      { weight: 1, arbitrary: fc.record({ reconnectBehind: fc.nat(5) }) },
+      // A page of the replay in between.
+      { weight: 1, arbitrary: fc.record({ replay: fc.integer({ min: 1, max: 4 }) }) },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        store = openMemoryStore({ now: () => 0 })
+        now = 0
+        const recorded: string[] = []
+        const shown: VerdictRow[] = []
+        const keep = (rows: readonly VerdictRow[]): void => {
+          for (const row of rows) expect(Date.parse(row.valid_until)).toBeLessThanOrEqual(now)
+          shown.push(...rows)
+        }
+        const last = (): ReplayCursor => {
+          const row = shown.at(-1)
+          return row === undefined ? AT_START : cursorOf(row)
+        }
+        let tail = await follow(AT_START)
+        for (const one of steps) {
+          if (one === 'drain') keep(await tail.drain())
+          else if ('record' in one) recorded.push(await record(now + one.record))
+          else if ('pass' in one) now += one.pass
+          else if ('reconnectBehind' in one) {
+            const rows = await tail.drain()
+            await tail.end()
+            keep(rows.slice(0, one.reconnectBehind))
+            tail = await follow(last())
+          } else {
+            keep(await tail.drain())
+            await tail.end()
+            const signal = new AbortController().signal
+            const page = replayVerdicts(store, { filter: {}, after: last(), limit: one.replay, now, signal })
+            for await (const row of page) keep([row])
+            tail = await follow(last())
+          }
+        }
+        now += 1_000
+        keep(await tail.drain())
+        await tail.end()
+        expect(idsOf(shown).toSorted()).toEqual(recorded.toSorted())
+      }),
+      { numRuns: 200 },
+    )
+  })
+})

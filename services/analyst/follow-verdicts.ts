@@ -1,0 +1,127 @@
+import { decodeEvent } from '../../contracts/event-catalogue.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { comparePositions, type Position } from '../../contracts/position.ts'
+import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
+import { createLogArrivals, type VerdictEvent } from './log-arrivals.ts'
+import { createOpenWindows, type OpenWindows } from './open-windows.ts'
+import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
+import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
+
+export interface FollowOptions {
+  readonly filter: ReplayFilter
+  /** Behind which row to go on; without it, with the verdicts that are recorded from now on. */
+  readonly after?: ReplayCursor
+  /** Market time, Unix milliseconds, never falling. Always Infinity shows verdicts as they are recorded. */
+  readonly now: () => number
+  /** Ends after some milliseconds, or at once when the signal is aborted; does not reject. */
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends the following, quietly. */
+  readonly signal: AbortSignal
+}
+
+/** A verdict that became visible, or a sign that nothing did for a while; one comes at the beginning. */
+export type FollowItem = { readonly kind: 'verdict'; readonly row: VerdictRow } | { readonly kind: 'quiet' }
+
+/** How often windows are looked at that may have closed. */
+const LOOK_MS = 250
+const LOOKS_PER_QUIET = LIMITS.heartbeatMs / LOOK_MS
+
+/**
+ * Recorded verdicts as they become visible: each once, what came before `after` left out, and none before its
+ * window has closed. Those that become visible together come in the order of the log. The cursor in each row
+ * goes on behind it, here and in `replayVerdicts`. It is pulled: a slow reader holds a page of the log.
+ *
+ * @throws ServiceError `store_unavailable`
+ * @example for await (const item of followVerdicts(store, options)) if (item.kind === 'verdict') show(item.row)
+ */
+export async function* followVerdicts(
+  store: EventStore,
+  options: FollowOptions,
+): AsyncGenerator<FollowItem, void, void> {
+  const ending = new AbortController()
+  const signal = AbortSignal.any([options.signal, ending.signal])
+  const windows = createOpenWindows()
+  const head = await store.head()
+  yield { kind: 'quiet' }
+  let from: ReplayCursor = { complete: head, looked: head, asOf: 0 }
+  if (options.after !== undefined) from = yield* catchUp(store, options, options.after, head, windows)
+  const after = comparePositions(from.looked, head) > 0 ? from.looked : head
+  const arrivals = createLogArrivals(store, { ...options, after, signal })
+  try {
+    for (let looks = 1; ; looks++) {
+      const fresh = await arrivals.take(LOOK_MS)
+      if (fresh === undefined || signal.aborted) return
+      const asOf = Math.max(from.asOf, options.now())
+      yield* closedSince(store, options, from, asOf, windows)
+      for (const { event, previous } of fresh) {
+        const isOpen = event.data.validUntil > asOf
+        if (isOpen) windows.add(previous, event.position, event.data.validUntil)
+        from = { complete: windows.floor() ?? event.position, looked: event.position, asOf }
+        if (!isOpen) yield itemOf(event, from)
+      }
+      from = { complete: windows.floor() ?? from.looked, looked: from.looked, asOf }
+      if (fresh.length > 0) looks = 0
+      else if (looks % LOOKS_PER_QUIET === 0) yield { kind: 'quiet' }
+    }
+  } finally {
+    ending.abort()
+    await arrivals.ended()
+  }
+}
+
+/** Shows what is visible behind a cursor in the log so far, and notes what is not yet. */
+async function* catchUp(
+  store: EventStore,
+  { filter, now, signal }: FollowOptions,
+  after: ReplayCursor,
+  head: Position,
+  windows: OpenWindows,
+): AsyncGenerator<FollowItem, ReplayCursor, void> {
+  for (let from = after; ; ) {
+    const asOf = Math.min(from.second?.asOf ?? Number.POSITIVE_INFINITY, now())
+    const look = createLook(from, asOf)
+    let previous = look.readAfter
+    windows.clear()
+    const events = store.readAll({
+      after: look.readAfter,
+      upTo: head,
+      filter: storeFilter(filter),
+      signal,
+    })
+    for await (const recorded of events) {
+      const event = decodeEvent(recorded)
+      if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
+      const cursor = look.offer(event.position, event.data.validUntil)
+      if (cursor !== undefined) yield itemOf(event, cursor)
+      if (event.data.validUntil > asOf) windows.add(previous, event.position, event.data.validUntil)
+      previous = event.position
+    }
+    if (from.second === undefined) return look.end()
+    from = look.end()
+  }
+}
+
+/** Shows what was withheld up to a cursor and has closed since, as a second look at that stretch. */
+async function* closedSince(
+  store: EventStore,
+  { filter, signal }: FollowOptions,
+  from: ReplayCursor,
+  asOf: number,
+  windows: OpenWindows,
+): AsyncGenerator<FollowItem, void, void> {
+  for (const { after, upTo } of windows.takeDue(asOf)) {
+    for await (const recorded of store.readAll({ after, upTo, filter: storeFilter(filter), signal })) {
+      const event = decodeEvent(recorded)
+      if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
+      const { validUntil } = event.data
+      if (validUntil <= from.asOf || validUntil > asOf) continue
+      yield itemOf(event, { ...from, second: { at: event.position, asOf } })
+    }
+  }
+}
+
+const itemOf = (event: VerdictEvent, cursor: ReplayCursor): FollowItem => ({
+  kind: 'verdict',
+  row: verdictRow(event.data, formatCursor(cursor), event.at),
+})

@@ -1,0 +1,44 @@
+import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import { VERDICT_COLUMNS } from './verdict-columns.ts'
+
+/** Characters gathered before they are handed on: a write per row would cost more than the row. */
+const CHUNK_CHARACTERS = 65_536
+
+/** One JSON object a line. */
+export const encodeNdjson = (rows: AsyncIterable<VerdictRow>): AsyncGenerator<string, void, void> =>
+  inChunks('', rows, (row) => `${JSON.stringify(row)}\n`)
+
+/**
+ * CSV after RFC 4180: a header, CRLF, quotes only where they are needed. Times are ISO 8601, numbers as JSON
+ * writes them, factors JSON in one column. Values are never altered to please a spreadsheet.
+ */
+export const encodeCsv = (rows: AsyncIterable<VerdictRow>): AsyncGenerator<string, void, void> =>
+  inChunks(CSV_HEADER, rows, csvLine)
+
+const CSV_HEADER = `${VERDICT_COLUMNS.map(({ name }) => name).join(',')}\r\n`
+
+function csvLine(row: VerdictRow): string {
+  const fields = VERDICT_COLUMNS.map(({ name, kind }) =>
+    kind === 'json' ? quoted(JSON.stringify(row[name])) : quoted(String(row[name])),
+  )
+  return `${fields.join(',')}\r\n`
+}
+
+/** RFC 4180 §2.6: fields with line breaks, quotes or commas are quoted; §2.7: a quote in them is doubled. */
+const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+
+/** The first chunk comes with the first rows, so that a source that fails at once has written nothing. */
+async function* inChunks(
+  head: string,
+  rows: AsyncIterable<VerdictRow>,
+  lineOf: (row: VerdictRow) => string,
+): AsyncGenerator<string, void, void> {
+  let chunk = head
+  for await (const row of rows) {
+    chunk += lineOf(row)
+    if (chunk.length < CHUNK_CHARACTERS) continue
+    yield chunk
+    chunk = ''
+  }
+  if (chunk !== '') yield chunk
+}

@@ -1,0 +1,61 @@
+import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import { encodeParquet } from './encode-parquet.ts'
+import { encodeCsv, encodeNdjson } from './encode-text.ts'
+
+export const VERDICT_FORMATS = ['ndjson', 'csv', 'parquet'] as const
+export type VerdictFormat = (typeof VERDICT_FORMATS)[number]
+
+export interface FormatDefinition {
+  /** Of an answer over HTTP. */
+  readonly mediaType: string
+  /** Other names a client may ask for it by. */
+  readonly aliases: readonly string[]
+  /** Whether a terminal can show it. */
+  readonly isText: boolean
+  /** The bytes of rows, while they come. */
+  readonly encode: (rows: AsyncIterable<VerdictRow>) => AsyncGenerator<string | Uint8Array, void, void>
+}
+
+/** How verdicts are written out; the name is the ending of a file too. */
+export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
+  ndjson: {
+    mediaType: 'application/x-ndjson; charset=utf-8',
+    aliases: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
+    isText: true,
+    encode: encodeNdjson,
+  },
+  csv: {
+    mediaType: 'text/csv; charset=utf-8; header=present',
+    aliases: ['text/csv'],
+    isText: true,
+    encode: encodeCsv,
+  },
+  parquet: {
+    mediaType: 'application/vnd.apache.parquet',
+    aliases: ['application/vnd.apache.parquet', 'application/x-parquet'],
+    isText: false,
+    encode: encodeParquet,
+  },
+}
+
+/**
+ * The format that a client would rather have, of those an `Accept` header names by their own name; NDJSON
+ * where it names none (RFC 9110 §12.5.1 leaves that to the server).
+ *
+ * @example acceptedFormat('text/csv, application/x-ndjson;q=0.5') === 'csv'
+ */
+export function acceptedFormat(accept: string | undefined): VerdictFormat {
+  let best: { readonly format: VerdictFormat; readonly weight: number } | undefined
+  for (const range of (accept ?? '').split(',')) {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    const format = VERDICT_FORMATS.find((candidate) => FORMATS[candidate].aliases.includes(name))
+    const quality = parameters.find((parameter) => parameter.startsWith('q='))
+    const weight = quality === undefined ? 1 : Number(quality.slice('q='.length))
+    if (format !== undefined && weight > (best?.weight ?? 0)) best = { format, weight }
+  }
+  return best?.format ?? 'ndjson'
+}
+
+/** The format that a file's name ends in; undefined for another ending. */
+export const formatOfFile = (file: string): VerdictFormat | undefined =>
+  VERDICT_FORMATS.find((format) => file.toLowerCase().endsWith(`.${format}`))

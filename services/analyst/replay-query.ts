@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { exchangeSchema } from '../../contracts/exchanges.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { isPosition, type Position } from '../../contracts/position.ts'
+import { coinSchema } from '../../contracts/series.ts'
+import { timeframeSchema } from '../../contracts/timeframes.ts'
+import { callSchema } from '../../contracts/verdict.ts'
+import { AT_START, parseCursor, type ReplayCursor } from './replay-cursor.ts'
+import type { ReplayFilter } from './replay-filter.ts'
+
+const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
+  z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(item).max(LIMITS.filterValues))
+    .optional()
+
+const instantText = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
+  error: 'must be an ISO 8601 instant or date',
+})
+
+/** An ISO 8601 instant or date as text, read as Unix milliseconds. */
+export const instantSchema = instantText.transform((text) => Date.parse(text)).optional()
+
+/** Three positions of EventStoreDB, two instants and what stands between them. */
+const CURSOR_CHARACTERS = 192
+
+const cursor = z
+  .string()
+  .max(CURSOR_CHARACTERS)
+  .transform((text, context): ReplayCursor => {
+    const parsed = parseCursor(text)
+    if (parsed !== undefined) return parsed
+    context.addIssue('must be the `cursor` of a row')
+    return z.NEVER
+  })
+  .optional()
+
+const logPoint = z
+  .string()
+  .max(64)
+  .transform((text, context): Position | Date => {
+    if (isPosition(text)) return text
+    if (instantText.safeParse(text).success) return new Date(text)
+    context.addIssue('must be a position or an ISO 8601 instant')
+    return z.NEVER
+  })
+  .optional()
+
+/** Which verdicts a replay shows, as text: the same names over HTTP and, with hyphens, as flags. */
+export const replayFilterParameters = {
+  exchange: listOf(exchangeSchema),
+  coin: listOf(coinSchema),
+  timeframe: listOf(timeframeSchema),
+  call: listOf(callSchema),
+  from: instantSchema,
+  to: instantSchema,
+  after: cursor,
+}
+
+/** All that can be asked of a replay that ends. */
+export const replayParameters = {
+  ...replayFilterParameters,
+  as_of: logPoint,
+  limit: z.coerce.number().int().min(1).max(LIMITS.replayEvents).default(LIMITS.replayEvents),
+}
+
+export type ReplayFilterQuery = z.output<z.ZodObject<typeof replayFilterParameters>>
+export type ReplayQuery = z.output<z.ZodObject<typeof replayParameters>>
+
+/** What is wrong between the parts of a query, or undefined. */
+export const replayQueryFault = ({ from, to }: ReplayFilterQuery): string | undefined =>
+  from !== undefined && to !== undefined && from >= to ? 'from: must be before to' : undefined
+
+/** The filter of a query that was read. */
+export function replayFilterOf(query: ReplayFilterQuery): ReplayFilter {
+  return {
+    ...(query.exchange && { exchanges: query.exchange }),
+    ...(query.coin && { coins: query.coin }),
+    ...(query.timeframe && { timeframes: query.timeframe }),
+    ...(query.call && { calls: query.call }),
+    ...(query.from !== undefined && { from: query.from }),
+    ...(query.to !== undefined && { to: query.to }),
+  }
+}
+
+/** The part of a replay's options that a query says. */
+export const replayOptionsOf = (query: ReplayQuery) => ({
+  filter: replayFilterOf(query),
+  after: query.after ?? AT_START,
+  ...(query.as_of !== undefined && { upTo: query.as_of }),
+  limit: query.limit,
+})

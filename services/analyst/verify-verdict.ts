@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import { ServiceError } from '../../contracts/errors.ts'
+import type { RecordedEvent, Revision } from '../../contracts/event.ts'
+import { decodeEvent } from '../../contracts/event-catalogue.ts'
+import { isoTime } from '../../contracts/iso-time.ts'
+import { canonicalJson } from '../../contracts/json.ts'
+import { comparePositions, type Position } from '../../contracts/position.ts'
+import { parseSeriesName, type Series } from '../../contracts/series.ts'
+import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
+import { timeframeMs } from '../../contracts/timeframes.ts'
+import type { ProofEvent, Verification } from '../../contracts/verification.ts'
+import type { VerdictPlace } from '../../projections/index.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
+
+/** The read model that knows where verdicts are. */
+export interface VerdictIndex {
+  get(verdictId: string): VerdictPlace | undefined
+  /** Up to where it holds the log. */
+  position(): Position
+}
+
+export interface VerifyOptions {
+  readonly store: EventStore
+  readonly index: VerdictIndex
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends the waiting for the index. */
+  readonly signal: AbortSignal
+}
+
+export const VERIFICATION_NOTICE =
+  'What was recorded, unchanged. It is information, not advice; past outcomes promise nothing.'
+
+/**
+ * What the log says of a verdict: the event as it was recorded, and its outcome once there is one.
+ *
+ * @throws ServiceError `verdict_unknown`; `store_unavailable` and what else the store refuses
+ * @example (await verifyVerdict(options, verdict.verdict_id)).outcome?.event.data.race
+ */
+export async function verifyVerdict(options: VerifyOptions, verdictId: string): Promise<Verification> {
+  const { store } = options
+  const place = await findPlace(options, verdictId)
+  const series = place === undefined ? undefined : parseSeriesName(place.series)
+  if (place === undefined || series === undefined) throw new ServiceError('verdict_unknown')
+  const recorded = await eventAt(store, verdictStream(series), place.revision)
+  const verdict = recorded === undefined ? undefined : decodeEvent(recorded)
+  if (recorded === undefined || verdict?.type !== 'VerdictRecorded' || recorded.id !== verdictId) {
+    throw new ServiceError('internal_error', {
+      message: `The index has verdict ${verdictId} at revision ${place.revision} of ${place.series}, where the log has another event.`,
+    })
+  }
+  const { barClose, validUntil } = verdict.data
+  const outcome = await findOutcome(store, series, barClose)
+  return {
+    verdict_id: verdictId,
+    event: proofEvent(recorded),
+    hash: eventHash(recorded),
+    window_closes_at: isoTime(validUntil),
+    outcome: outcome === undefined ? null : { event: proofEvent(outcome), hash: eventHash(outcome) },
+    notice: VERIFICATION_NOTICE,
+  }
+}
+
+/**
+ * SHA-256 (hex) over what an event says, apart from where and when it was appended: `{data, id, schema, type}`
+ * as JSON without spaces, with the keys of every object in order.
+ */
+export const eventHash = ({ id, type, schema, data }: RecordedEvent): string =>
+  createHash('sha256').update(canonicalJson({ id, type, schema, data })).digest('hex')
+
+const proofEvent = (event: RecordedEvent): ProofEvent => {
+  const { id, type, schema, stream, revision, position, at, data } = event
+  return { id, type, schema, stream, revision, position, at, data: data as ProofEvent['data'] }
+}
+
+/** An answer's `verify_url` must open at once, and the index is a moment behind the log. */
+const CATCH_UP_MS = 2_000
+const LOOK_EVERY_MS = 20
+
+async function findPlace(
+  { store, index, sleep, signal }: VerifyOptions,
+  verdictId: string,
+): Promise<VerdictPlace | undefined> {
+  const known = index.get(verdictId)
+  if (known !== undefined) return known
+  const head = await store.head()
+  for (let waited = 0; ; waited += LOOK_EVERY_MS) {
+    // Asked for before the place is looked for: what the index held by then is in it.
+    const isCaughtUp = comparePositions(index.position(), head) >= 0
+    const place = index.get(verdictId)
+    if (place !== undefined || isCaughtUp || waited >= CATCH_UP_MS || signal.aborted) return place
+    await sleep(LOOK_EVERY_MS, signal)
+  }
+}
+
+async function eventAt(
+  store: EventStore,
+  stream: string,
+  revision: Revision,
+): Promise<RecordedEvent | undefined> {
+  for await (const event of store.read(stream, { from: revision, limit: 1 })) return event
+  return undefined
+}
+
+/**
+ * The outcome of a bar. Outcomes are dense and in the order of their bars, at most one per bar, so the bar is
+ * no further back than bars lie between it and the newest one: looked for there first, then by halves.
+ */
+async function findOutcome(
+  store: EventStore,
+  series: Series,
+  barClose: number,
+): Promise<RecordedEvent | undefined> {
+  const stream = outcomeStream(series)
+  let newest: RecordedEvent | undefined
+  for await (const event of store.read(stream, { direction: 'backwards', limit: 1 })) newest = event
+  if (newest === undefined || barCloseOf(newest) < barClose) return undefined
+  let high = newest.revision
+  let low = Math.max(0, high - Math.floor((barCloseOf(newest) - barClose) / timeframeMs(series.timeframe)))
+  for (let probe = low; low <= high; probe = Math.floor((low + high) / 2)) {
+    const event = await eventAt(store, stream, probe)
+    if (event === undefined) return undefined
+    const found = barCloseOf(event)
+    if (found === barClose) return event
+    if (found < barClose) low = probe + 1
+    else high = probe - 1
+  }
+  return undefined
+}
+
+function barCloseOf(recorded: RecordedEvent): number {
+  const event = decodeEvent(recorded)
+  if (event.type === 'OutcomeLabelled') return event.data.barClose
+  throw new ServiceError('event_unreadable', {
+    message: `The outcome stream ${recorded.stream} holds a ${recorded.type} at revision ${recorded.revision}.`,
+  })
+}

@@ -1,0 +1,71 @@
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { readinessOf } from '../readiness.ts'
+import { createServer } from '../server.ts'
+import { NO_READ_MODELS } from '../testing/no-read-models.ts'
+
+const OPERATOR_TOKEN = 'operator-token-for-tests'
+const AS_OPERATOR = { authorization: `Bearer ${OPERATOR_TOKEN}` }
+
+let app: Awaited<ReturnType<typeof createServer>>
+let asked: unknown[]
+
+beforeEach(async () => {
+  asked = []
+  app = await createServer({
+    log: pino({ level: 'silent' }),
+    metrics: new Registry(),
+    version: '1.2.3',
+    market: 'simulated',
+    operatorToken: OPERATOR_TOKEN,
+    newId: () => 'request',
+    marketNow: () => 0,
+    readiness: async () => readinessOf([]),
+    replay: async function* () {},
+    follow: async function* () {},
+    ...NO_READ_MODELS,
+    async answerTool(tool, request) {
+      asked.push([tool, request])
+      if (tool === 'nothing') throw new ServiceError('unknown_tool', { details: { available: ['echo'] } })
+      return { tool, request: { ...(request as { coin: string }) } }
+    },
+  })
+})
+afterEach(() => app.close())
+
+const post = (tool: string, payload: object | undefined, headers: Record<string, string> = AS_OPERATOR) =>
+  app.inject({
+    method: 'POST',
+    url: `/operator/tools/${tool}`,
+    headers,
+    ...(payload === undefined ? {} : { payload }),
+  })
+
+test('the operator asks a tool and has its answer', async () => {
+  const response = await post('echo', { coin: 'BTC' })
+  expect(response.statusCode).toBe(200)
+  expect(response.headers['cache-control']).toBe('no-store')
+  expect(response.json()).toEqual({ tool: 'echo', request: { coin: 'BTC' } })
+})
+
+test('a body that is left out is an empty request', async () => {
+  await post('echo', undefined)
+  expect(asked).toEqual([['echo', {}]])
+})
+
+test('a refusal keeps its code and what it lists', async () => {
+  const response = await post('nothing', {})
+  expect(response.statusCode).toBe(404)
+  expect(response.json()).toMatchObject({ code: 'unknown_tool', details: { available: ['echo'] } })
+})
+
+test.each([
+  ['without a credential', {}],
+  ['with another', { authorization: 'Bearer somebody-else-entirely' }],
+])('nobody else is answered: %s', async (_, headers) => {
+  const response = await post('echo', { coin: 'BTC' }, headers)
+  expect(response.statusCode).toBe(401)
+  expect(asked).toEqual([])
+})

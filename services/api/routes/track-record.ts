@@ -1,0 +1,65 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { exchangeSchema } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { coinSchema } from '../../../contracts/series.ts'
+import { timeframeSchema } from '../../../contracts/timeframes.ts'
+import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
+import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
+
+export interface TrackRecordRoutesOptions {
+  readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
+}
+
+const NOTICE =
+  'Every recorded verdict whose window has closed is counted, HOLD included, and none is dropped. The numbers describe the past of this market, after assumed costs of 12 basis points a round trip. They are information, not advice.'
+
+/** A key of the read model, so that callers need not know what it is made of. */
+const cursor = z
+  .string()
+  .max(256)
+  .regex(/^[A-Za-z0-9_-]+$/, 'must be the `next` of an answer')
+  .transform((text) => Buffer.from(text, 'base64url').toString('utf8'))
+  .optional()
+
+const querySchema = z.strictObject({
+  exchange: exchangeSchema.optional(),
+  coin: coinSchema.optional(),
+  timeframe: timeframeSchema.optional(),
+  model_version: z.string().min(1).max(64).optional(),
+  group_by: z.enum(['series', 'timeframe']).default('timeframe'),
+  after: cursor,
+  limit: z.coerce.number().int().min(1).max(LIMITS.trackRecordRows).default(LIMITS.trackRecordRows),
+})
+
+/**
+ * `GET /api/track-record`: how the verdicts of every model did, pooled per timeframe or per series, beside
+ * what the constants and a coin would have done. Open to all.
+ *
+ * @example curl 'http://127.0.0.1:8402/api/track-record?group_by=series&coin=BTC'
+ */
+export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> = async (app, options) => {
+  const schema = { querystring: querySchema, response: { 200: trackRecordAnswerSchema } }
+  app.get('/api/track-record', { schema }, async ({ query }, reply) => {
+    const { exchange, coin, timeframe, model_version: modelVersion, after, limit, group_by: groupBy } = query
+    if (groupBy === 'timeframe' && (exchange !== undefined || coin !== undefined)) {
+      throw new ServiceError('invalid_request', {
+        message:
+          'group_by: with `exchange` or `coin` ask for `group_by=series`; a timeframe is pooled over all series',
+      })
+    }
+    const page = options.trackRecord({
+      groupBy,
+      limit,
+      ...(exchange && { exchange }),
+      ...(coin && { coin }),
+      ...(timeframe && { timeframe }),
+      ...(modelVersion && { modelVersion }),
+      ...(after && { after }),
+    })
+    const next = page.next === undefined ? null : Buffer.from(page.next).toString('base64url')
+    reply.header('cache-control', 'public, max-age=60')
+    return { notice: NOTICE, as_of: page.asOf, rows: page.rows, next }
+  })
+}

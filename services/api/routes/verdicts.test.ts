@@ -1,0 +1,234 @@
+import { once } from 'node:events'
+import { parquetReadObjects } from 'hyparquet'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { verdictStream } from '../../../contracts/streams.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import { followVerdicts, replayVerdicts } from '../../analyst/index.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
+import { uuidV8 } from '../../platform/ids/uuid.ts'
+import { createServer } from '../server.ts'
+import { NO_READ_MODELS } from '../testing/no-read-models.ts'
+import { serverOptions } from '../testing/server-options.fixture.ts'
+
+const OPERATOR_TOKEN = 'operator-token-for-tests'
+const asOperator = { authorization: `Bearer ${OPERATOR_TOKEN}` }
+
+let store: EventStore
+let now: number
+let app: Awaited<ReturnType<typeof createServer>>
+let base: string
+let leaving: AbortController
+
+/** Lets everything that is ready run: waits of the live tail take no time. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+beforeEach(async () => {
+  store = openMemoryStore({ now: () => 0 })
+  now = 0
+  leaving = new AbortController()
+  app = await createServer(
+    serverOptions({
+      operatorToken: OPERATOR_TOKEN,
+      marketNow: () => now,
+      replay: (options) => replayVerdicts(store, options),
+      follow: (options) => followVerdicts(store, { ...options, sleep: turn }),
+    }),
+  )
+  base = await app.listen({ host: '127.0.0.1', port: 0 })
+})
+afterEach(async () => {
+  leaving.abort()
+  await app.close()
+})
+
+let made = 0
+async function record(validUntil: number, coin = 'BTC'): Promise<string> {
+  const verdictId = uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))
+  const verdict = aVerdict({ verdictId, validUntil, coin })
+  const meta = { correlationId: 'test', actor: 'test' }
+  const event = newEvent(VerdictRecorded, { id: verdictId, data: verdict, meta })
+  await store.append(verdictStream(verdict), [event], { expected: 'any' })
+  return verdictId
+}
+
+describe('formats', () => {
+  const get = (query: string, headers: Record<string, string> = {}) =>
+    fetch(`${base}/api/verdicts${query}`, { headers })
+
+  test.each([
+    ['?format=csv', undefined, 'text/csv; charset=utf-8; header=present'],
+    ['', 'text/csv', 'text/csv; charset=utf-8; header=present'],
+    ['?format=parquet', 'text/csv', 'application/vnd.apache.parquet'],
+    ['?format=ndjson', 'text/csv', 'application/x-ndjson; charset=utf-8'],
+    ['', '*/*', 'application/x-ndjson; charset=utf-8'],
+  ])('%s with Accept %s is %s', async (query, accept, type) => {
+    const response = await get(query, accept === undefined ? {} : { accept })
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, type])
+    await response.arrayBuffer()
+  })
+
+  test('have the same rows, and a name to be saved under', async () => {
+    await record(0)
+    await record(0, 'ETH')
+    const rows = (await (await get('')).text())
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as VerdictRow)
+    const csv = await get('?format=csv')
+    expect(csv.headers.get('content-disposition')).toBe('attachment; filename="verdicts.csv"')
+    const lines = (await csv.text()).trimEnd().split('\r\n')
+    expect(lines.slice(1).map((line) => line.split(',').slice(0, 4))).toEqual(
+      rows.map(({ cursor, verdict_id, exchange, coin }) => [cursor, verdict_id, exchange, coin]),
+    )
+    const file = await (await get('?format=parquet')).arrayBuffer()
+    expect((await parquetReadObjects({ file })).map((row) => row.verdict_id)).toEqual(
+      rows.map((row) => row.verdict_id),
+    )
+  })
+
+  test('refuse one that is not known', async () => {
+    const response = await get('?format=xml')
+    expect(response.status).toBe(400)
+    const { code, message } = (await response.json()) as { code: string; message: string }
+    expect([code, message]).toEqual(['invalid_request', expect.stringContaining('format')])
+  })
+
+  test('HEAD says the type and reads nothing', async () => {
+    await store.close()
+    const response = await fetch(`${base}/api/verdicts?format=csv`, { method: 'HEAD' })
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'text/csv; charset=utf-8; header=present',
+    ])
+  })
+})
+
+interface Tail {
+  readonly response: Response
+  /** The next event with data. */
+  next(): Promise<{ id: string; event: string; row: VerdictRow }>
+  rest(): Promise<string>
+}
+
+async function tail(query = '', headers: Record<string, string> = {}): Promise<Tail> {
+  const response = await fetch(`${base}/api/verdicts/stream${query}`, { headers, signal: leaving.signal })
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader() ?? expect.fail('no body')
+  let text = ''
+  return {
+    response,
+    async next() {
+      for (;;) {
+        const end = text.indexOf('\n\n')
+        if (end >= 0) {
+          const fields = new Map(
+            text
+              .slice(0, end)
+              .split('\n')
+              .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(': ') + 2)] as const),
+          )
+          text = text.slice(end + 2)
+          const data = fields.get('data')
+          if (data === undefined) continue
+          return {
+            id: fields.get('id') ?? '',
+            event: fields.get('event') ?? '',
+            row: JSON.parse(data) as VerdictRow,
+          }
+        }
+        const { value, done } = await reader.read()
+        if (done) expect.fail('the stream has ended')
+        text += value
+      }
+    },
+    async rest() {
+      for (;;) {
+        const { value, done } = await reader.read()
+        if (done) return text
+        text += value
+      }
+    },
+  }
+}
+
+describe('GET /api/verdicts/stream', () => {
+  test('tells each verdict as it becomes visible, with the cursor as its id', async () => {
+    await record(0)
+    const live = await tail()
+    expect(live.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    const id = await record(10)
+    now = 10
+    const { event, row, id: cursor } = await live.next()
+    expect([event, row.verdict_id, cursor]).toEqual(['verdict', id, row.cursor])
+  })
+
+  test('goes on behind Last-Event-ID, which is newer than ?after=, without loss or repeat', async () => {
+    const ids = [await record(0), await record(0), await record(0)]
+    const first = await tail('?after=start')
+    const seen = [await first.next(), await first.next()]
+    const resumed = await tail('?after=start', { 'last-event-id': seen[1]?.id ?? '' })
+    ids.push(await record(0))
+    seen.push(await resumed.next(), await resumed.next())
+    expect(seen.map(({ row }) => row.verdict_id)).toEqual(ids)
+  })
+
+  test('keeps to its filter; the operator sees verdicts at once', async () => {
+    const live = await tail('?coin=ETH', asOperator)
+    await record(1_000, 'BTC')
+    const id = await record(1_000, 'ETH')
+    expect((await live.next()).row.verdict_id).toBe(id)
+  })
+
+  test.each([
+    ['?limit=5', {}, 'limit'],
+    ['?after=yesterday', {}, 'after'],
+    ['?from=2025-01-02&to=2025-01-01', {}, 'from'],
+    ['', { 'last-event-id': 'x' }, 'Last-Event-ID'],
+  ])('refuses %s %j and names the field', async (query, headers, field) => {
+    const refused = await tail(query, headers as Record<string, string>)
+    expect(refused.response.status).toBe(400)
+    const { code, message } = JSON.parse(await refused.rest()) as { code: string; message: string }
+    expect(code).toBe('invalid_request')
+    expect(message).toContain(field)
+  })
+
+  test('refuses a wrong token, and a store that is away, with a status', async () => {
+    expect((await tail('', { authorization: 'Bearer wrong' })).response.status).toBe(401)
+    await store.close()
+    expect((await tail()).response.status).toBe(503)
+  })
+
+  test('says now and then that it is there', async () => {
+    const live = await tail()
+    const text = live.rest()
+    // As many looks as are made in half a minute, where a wait is a turn of the event loop.
+    for (let looks = 0; looks < 1_000; looks++) await turn()
+    await app.close()
+    expect((await text).match(/^: nothing new$/gm)?.length).toBeGreaterThan(1)
+  })
+
+  test('ends when the service stops, and its place is free when its reader has gone', async () => {
+    const open = await Promise.all(Array.from({ length: LIMITS.verdictStreams }, () => tail()))
+    const refused = await tail()
+    expect(refused.response.status).toBe(503)
+    expect(JSON.parse(await refused.rest())).toMatchObject({ code: 'too_many_streams' })
+    leaving.abort()
+    await Promise.allSettled(open.map(({ rest }) => rest()))
+    leaving = new AbortController()
+    let last = await tail()
+    while (last.response.status === 503) last = await tail()
+    const rest = last.rest()
+    const stopped = once(app.server, 'close')
+    await Promise.all([app.close(), stopped])
+    expect(await rest).toContain('retry: ')
+  })
+
+  test('answers HEAD without opening a stream', async () => {
+    const response = await fetch(`${base}/api/verdicts/stream`, { method: 'HEAD' })
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+  })
+})

@@ -1,0 +1,133 @@
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { type Verification, verificationSchema } from '../../../contracts/verification.ts'
+import { readinessOf } from '../readiness.ts'
+import { createServer } from '../server.ts'
+import { NO_READ_MODELS } from '../testing/no-read-models.ts'
+
+const ID = '0190a000-0000-8000-8000-000000000001'
+const PAGE = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+
+const proof = (type: string, data: Verification['event']['data']): Pick<Verification, 'event' | 'hash'> => ({
+  event: {
+    id: ID,
+    type,
+    schema: 1,
+    stream: 'verdict-SIM.BTC.1h',
+    revision: 3,
+    position: '17',
+    at: '2025-01-01T00:00:00.000Z',
+    data,
+  },
+  hash: 'ab'.repeat(32),
+})
+
+const verification = (change: Partial<Verification> = {}): Verification => ({
+  verdict_id: ID,
+  ...proof('VerdictRecorded', JSON.parse(JSON.stringify(aVerdict())) as Verification['event']['data']),
+  window_closes_at: '2025-01-01T08:00:00.000Z',
+  outcome: null,
+  notice: 'Information, not advice.',
+  ...change,
+})
+const outcome = proof('OutcomeLabelled', { race: 'up', entryPrice: 100, exitPrice: 101 })
+
+let app: FastifyInstance
+let answer: Verification
+
+beforeEach(async () => {
+  answer = verification()
+  app = await createServer({
+    ...NO_READ_MODELS,
+    log: pino({ level: 'silent' }),
+    metrics: new Registry(),
+    version: '1.2.3',
+    market: 'simulated',
+    operatorToken: undefined,
+    newId: () => 'request-1',
+    marketNow: () => 0,
+    readiness: async () => readinessOf([]),
+    replay: async function* () {},
+    follow: async function* () {},
+    answerTool: async () => ({}),
+    verify: async (id) => {
+      if (id !== ID) throw new ServiceError('verdict_unknown')
+      return answer
+    },
+  })
+})
+afterEach(() => app.close())
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  app.inject({ method: 'GET', url: path, headers })
+
+describe('GET /verify/:verdict_id', () => {
+  test('is JSON for programs, and is not kept while the outcome is open', async () => {
+    const response = await get(`/verify/${ID}`)
+    expect(response.statusCode).toBe(200)
+    expect(response.headers).toMatchObject({ 'cache-control': 'no-store', vary: 'accept' })
+    expect(verificationSchema.strict().parse(response.json())).toEqual(answer)
+  })
+
+  test('may be kept for ever once the outcome is known', async () => {
+    answer = verification({ outcome })
+    const response = await get(`/verify/${ID}`)
+    expect(response.headers['cache-control']).toBe('public, max-age=31536000, immutable')
+    expect(response.json()).toEqual(answer)
+  })
+
+  test('is a page for browsers, with the hash, the position and the outcome', async () => {
+    answer = verification({ outcome })
+    const response = await get(`/verify/${ID}`, PAGE)
+    expect(response.headers['content-type']).toBe('text/html; charset=utf-8')
+    for (const text of [
+      answer.hash,
+      'position',
+      '17',
+      'the upper barrier was reached first',
+      'HOLD BTC 1h on SIM',
+    ]) {
+      expect(response.body).toContain(text)
+    }
+  })
+
+  test('a page loads nothing and runs nothing', async () => {
+    const response = await get(`/verify/${ID}`, PAGE)
+    expect(response.headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+';/,
+    )
+    expect(response.body).not.toMatch(/<script|<link|<img|\bsrc=|\bhref=|\bon[a-z]+=/)
+  })
+
+  test('what an event says is text on the page, never markup', async () => {
+    const data = { ...answer.event.data, reasoning: '<img src=x onerror="alert(1)">', coin: "<b>'&" }
+    answer = verification({ event: { ...answer.event, data } })
+    const { body } = await get(`/verify/${ID}`, PAGE)
+    expect(body).not.toMatch(/<img|<b>/)
+    expect(body).toContain('&lt;img src=x onerror=&quot;alert(1)&quot;&gt;')
+  })
+
+  test('the format can be asked for', async () => {
+    expect((await get(`/verify/${ID}?format=html`)).body).toMatch(/^<!doctype html>/)
+    expect((await get(`/verify/${ID}?format=json`, PAGE)).json()).toEqual(answer)
+  })
+
+  test('takes the id in capitals too', async () => {
+    expect((await get(`/verify/${ID.toUpperCase()}`)).json()).toEqual(answer)
+  })
+
+  test.each([
+    ['/verify/0190a000-0000-8000-8000-00000000ffff', 404, 'verdict_unknown'],
+    ['/verify/yesterday', 400, 'invalid_request'],
+    [`/verify/${ID}?format=xml`, 400, 'invalid_request'],
+    [`/verify/${ID}?form=json`, 400, 'invalid_request'],
+  ])('%s is refused with %i %s', async (path, status, code) => {
+    const response = await get(path, PAGE)
+    expect(response.statusCode).toBe(status)
+    expect(response.json()).toMatchObject({ code, next_step: expect.any(String) })
+  })
+})

@@ -1,0 +1,44 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { type Verification, verificationSchema } from '../../../contracts/verification.ts'
+import { acceptsHtmlFirst } from '../accepts-html.ts'
+import { VERIFICATION_PAGE_POLICY, verificationPage } from '../pages/verification-page.ts'
+
+export interface VerifyRoutesOptions {
+  /** @throws ServiceError `verdict_unknown` */
+  readonly verify: (verdictId: string, signal: AbortSignal) => Promise<Verification>
+}
+
+const schema = {
+  params: z.strictObject({ verdict_id: z.uuid() }),
+  querystring: z.strictObject({ format: z.enum(['html', 'json']).optional() }),
+  // A page is text already; what is sent as JSON is checked.
+  response: { 200: z.union([verificationSchema, z.string()]) },
+}
+
+/**
+ * `GET /verify/:verdict_id`: the verdict as it was recorded, with its hash, and what became of it. JSON, or a
+ * page for those who prefer one. Open to whoever holds the id, which cannot be guessed.
+ *
+ * @example curl 'http://127.0.0.1:8402/verify/5c146b14-3c52-8afd-938a-375d0df1fbf6'
+ */
+export const verifyRoutes: FastifyPluginAsyncZod<VerifyRoutesOptions> = async (app, options) => {
+  app.get('/verify/:verdict_id', { schema }, async (request, reply) => {
+    const left = new AbortController()
+    // Fires after a complete answer as well, when aborting does nothing.
+    reply.raw.once('close', () => left.abort())
+    const verification = await options.verify(request.params.verdict_id.toLowerCase(), left.signal)
+    const { format } = request.query
+    const isPage = format === undefined ? acceptsHtmlFirst(request.headers.accept) : format === 'html'
+    // With its outcome there is nothing left that could change.
+    const isFinal = verification.outcome !== null
+    reply.header('cache-control', isFinal ? 'public, max-age=31536000, immutable' : 'no-store')
+    reply.header('vary', 'accept')
+    if (!isPage) return verification
+    return reply
+      .header('content-security-policy', VERIFICATION_PAGE_POLICY)
+      .type('text/html; charset=utf-8')
+      .serializer(String)
+      .send(verificationPage(verification))
+  })
+}

@@ -1,0 +1,27 @@
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { readinessOf } from '../readiness.ts'
+import type { ServerOptions } from '../server.ts'
+
+const absent = (): never => {
+  throw new ServiceError('internal_error', { message: 'this part was not given to the test’s server' })
+}
+
+/** Options of a server without anything behind it; give what matters to the test. */
+export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOptions => ({
+  log: pino({ level: 'silent' }),
+  metrics: new Registry(),
+  version: '1.2.3',
+  market: 'simulated',
+  operatorToken: undefined,
+  newId: () => 'request',
+  marketNow: () => 0,
+  readiness: async () => readinessOf([]),
+  replay: async function* () {},
+  follow: async function* () {},
+  answerTool: absent,
+  trackRecord: absent,
+  verify: absent,
+  ...change,
+})

@@ -1,0 +1,17 @@
+import { backtestCommand } from './backtest.ts'
+import type { Command } from './command.ts'
+import { doctorCommand } from './doctor.ts'
+import { exportCommand } from './export.ts'
+import { replayCommand } from './replay.ts'
+import { trackRecordCommand } from './track-record.ts'
+import { verifyCommand } from './verify.ts'
+
+/** Every command; its help and `docs/commands.md` are generated from it. */
+export const COMMANDS: readonly Command[] = [
+  replayCommand,
+  exportCommand,
+  backtestCommand,
+  verifyCommand,
+  trackRecordCommand,
+  doctorCommand,
+]

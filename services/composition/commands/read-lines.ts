@@ -1,0 +1,16 @@
+import type { Readable } from 'node:stream'
+
+/**
+ * The lines of a stream of UTF-8 text, without their ends (LF or CRLF).
+ *
+ * @throws what the stream fails with; a last line without its end is then not given.
+ */
+export async function* readLines(stream: Readable): AsyncGenerator<string, void, void> {
+  let rest = ''
+  for await (const chunk of stream.setEncoding('utf8')) {
+    const lines = (rest + String(chunk)).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) yield line.endsWith('\r') ? line.slice(0, -1) : line
+  }
+  if (rest !== '') yield rest
+}

@@ -1,0 +1,88 @@
+import { Writable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import type { CommandContext } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import { INTERRUPTED, runCommand } from './run-command.ts'
+
+function sink(): { readonly stream: Writable; text(): string } {
+  let text = ''
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      text += String(chunk)
+      done()
+    },
+  })
+  return { stream, text: () => text }
+}
+
+async function run(args: readonly string[], change: Partial<CommandContext> = {}) {
+  const [out, err] = [sink(), sink()]
+  const context = {
+    stdout: out.stream,
+    stderr: err.stream,
+    environment: {},
+    signal: new AbortController().signal,
+    now: () => 0,
+    ...change,
+  }
+  const code = await runCommand(args, context)
+  return { code, out: out.text(), err: err.text() }
+}
+
+describe('help', () => {
+  test('names every command, with or without being asked', async () => {
+    const general = await run(['help'])
+    expect(general).toMatchObject({ code: 0, err: '' })
+    for (const { name, summary } of COMMANDS) expect(general.out).toMatch(new RegExp(`  ${name} +${summary}`))
+    for (const args of [[], ['--help'], ['-h']]) expect(await run(args)).toEqual(general)
+  })
+
+  test('names the flags of a command, also where others are wrong', async () => {
+    const { code, out } = await run(['help', 'export'])
+    expect([code, out]).toEqual([0, expect.stringContaining('--out …')])
+    expect((await run(['export', '--nonsense', '--help'])).out).toBe(out)
+  })
+})
+
+describe('a mistake', () => {
+  test.each([
+    [['repaly'], 'There is no command "repaly". Commands: help replay export backtest'],
+    [['help', 'repaly'], 'There is no command "repaly"'],
+    [['replay', '--colour', 'red'], "Unknown option '--colour'. Flags: --exchange --coin"],
+    [['replay', 'BTC'], 'replay takes flags only, not "BTC"'],
+    [['replay', '--coin', 'btc'], '--coin is "btc"'],
+    [['replay', '--coins', 'BTC', '--coin', 'ETH'], '--coin and --coins are the same flag'],
+    [['replay', '--limit', '0'], '--limit is "0"'],
+    [['replay', '--format', 'parquet'], '--format is "parquet"'],
+    [['replay', '--from', '2025-01-02', '--to', '2025-01-01'], '--from: must be before to'],
+    [['replay', '--follow', '--as-of', '2025-01-01'], '--follow and --as-of'],
+    [['replay', '--server', 'localhost:8402'], '--server is "localhost:8402"'],
+    [['replay', '--data-dir', 'nowhere/at/all'], 'there is no event store in nowhere/at/all/simulated'],
+    [['export'], '--out is missing. For example: --out verdicts.parquet'],
+    [['export', '--out', 'verdicts.xlsx'], '--out "verdicts.xlsx" does not end in .ndjson, .csv, .parquet'],
+    [['backtest'], 'MARKET_DATA (--data) names no folder'],
+    [['backtest', '--data', '.', '--from', '2025-01-02', '--to', '2025-01-01'], '--from: must be before'],
+    [['verify'], 'verify takes <verdict_id>'],
+    [['verify', '42'], 'verdict_id is "42"'],
+    [['doctor', '--port', 'x'], '--port is "x"'],
+  ])('%j ends with 2 and says what there is', async (args, words) => {
+    const { code, out, err } = await run(args)
+    expect([code, out]).toEqual([2, ''])
+    expect(err.split('\n')).toHaveLength(3)
+    expect(err).toMatch(/^error config_invalid: /)
+    expect(err).toContain(words)
+  })
+
+  test('in a variable is named as the variable it is', async () => {
+    const { code, err } = await run(['replay'], { environment: { MARKET: 'lunar' } })
+    expect([code, err]).toEqual([2, expect.stringContaining('MARKET is "lunar"')])
+  })
+})
+
+describe('an end', () => {
+  test('by Ctrl-C is 130, whatever the command says', async () => {
+    const signal = AbortSignal.abort()
+    expect(await run(['help'], { signal })).toMatchObject({ code: INTERRUPTED })
+    expect(await run(['repaly'], { signal })).toMatchObject({ code: INTERRUPTED, err: '' })
+  })
+})

@@ -1,0 +1,63 @@
+import { ERRORS, type ErrorDefinition, ServiceError } from '../../../contracts/errors.ts'
+import type { Command, CommandContext } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import { generalHelp, helpOf } from './help.ts'
+import { readFlags } from './read-flags.ts'
+
+/** What a shell reports of a process that Ctrl-C ended. */
+export const INTERRUPTED = 130
+
+/**
+ * Runs one command.
+ *
+ * @param args the command's name, then its flags.
+ * @returns the exit code: 0, that of the error in the registry, or 130 after Ctrl-C.
+ */
+export async function runCommand(args: readonly string[], context: CommandContext): Promise<number> {
+  try {
+    const code = await dispatch(args, context)
+    return context.signal.aborted ? INTERRUPTED : code
+  } catch (error) {
+    if (context.signal.aborted) return INTERRUPTED
+    // Whoever read our output has what they wanted: `replay | head`.
+    if (isBrokenPipe(error)) return 0
+    return explain(error, context.stderr)
+  }
+}
+
+async function dispatch(args: readonly string[], context: CommandContext): Promise<number> {
+  const [name = 'help', ...rest] = args
+  if (['help', '--help', '-h'].includes(name)) {
+    const [about] = rest
+    context.stdout.write(about === undefined ? generalHelp(COMMANDS) : helpOf(commandNamed(about)))
+    return 0
+  }
+  const command = commandNamed(name)
+  if (rest.includes('--help') || rest.includes('-h')) {
+    context.stdout.write(helpOf(command))
+    return 0
+  }
+  const read = readFlags(command, rest, context.environment)
+  return (await command.run({ ...context, ...read })) ?? 0
+}
+
+function commandNamed(name: string): Command {
+  const command = COMMANDS.find((one) => one.name === name)
+  if (command !== undefined) return command
+  throw new ServiceError('config_invalid', {
+    message: `There is no command ${JSON.stringify(name)}. Commands: help ${COMMANDS.map((one) => one.name).join(' ')}`,
+  })
+}
+
+const isBrokenPipe = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EPIPE'
+
+/** Says what went wrong and what to do, and answers the exit code for it. */
+function explain(error: unknown, stderr: NodeJS.WritableStream): number {
+  const known = error instanceof ServiceError ? error : new ServiceError('internal_error', { cause: error })
+  const stack =
+    error instanceof ServiceError ? '' : `${error instanceof Error ? error.stack : String(error)}\n`
+  stderr.write(`${stack}error ${known.code}: ${known.message}\n${known.nextStep}\n`)
+  const { exitCode }: ErrorDefinition = ERRORS[known.code]
+  return exitCode ?? 1
+}

@@ -1,0 +1,162 @@
+import type { Logger } from 'pino'
+import type { ServiceError } from '../../contracts/errors.ts'
+import type { Exchange } from '../../contracts/exchanges.ts'
+import type { BarBatch, FundingUpdate } from '../../contracts/feed.ts'
+import type { Outcome } from '../../contracts/outcome.ts'
+import { type Series, seriesName } from '../../contracts/series.ts'
+import { timeframeMs } from '../../contracts/timeframes.ts'
+import type { Call, Verdict } from '../../contracts/verdict.ts'
+import {
+  createBoard,
+  createDesk,
+  createEngine,
+  createFundingBook,
+  createOutcomeRecorder,
+  createRecorder,
+  createUniverseKeeper,
+  type EngineRun,
+  FUNDING_HISTORY_DAYS,
+  type LocalDesk,
+  loadModel,
+  runEngine,
+  scanFundingArb,
+} from '../engine/index.ts'
+import type { MarketFeed } from '../market/index.ts'
+import { sleep } from '../platform/async/sleep.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import type { Platform } from './open-platform.ts'
+import { staleAfterMs, type WatchList } from './watch-list.ts'
+
+/** The process that computes: it follows the market, records, labels, ranks, and answers tools. */
+export interface EngineRole {
+  /** Begins to follow what is monitored. Settles when the market ends, or rejects when it cannot go on. */
+  start(): Promise<EngineRun>
+  /** Resolves when everything has ended, however it did; the signal brings it about. */
+  ended(): Promise<void>
+  readonly desk: LocalDesk
+  /** Close of the newest bar, Unix milliseconds. */
+  lastBarClose(): number | undefined
+  /** Length of the shortest bar that is monitored, milliseconds: how often something is due. */
+  shortestBarMs(): number
+  calls(): Readonly<Record<Call, number>>
+  /** What keeps verdicts or outcomes from being recorded at the moment. */
+  trouble(): string | undefined
+  /** What keeps the ranking of an exchange from being renewed at the moment. */
+  rankingProblem(exchange: Exchange): string | undefined
+}
+
+export interface EngineRoleOptions {
+  readonly settings: Settings
+  readonly platform: Platform
+  readonly feed: MarketFeed
+  readonly watchList: WatchList
+  readonly log: Logger
+  readonly publicUrl: () => string
+  readonly signal: AbortSignal
+  readonly onRecorded: (verdicts: readonly Verdict[]) => void
+  readonly onLabelled: (outcomes: readonly Outcome[]) => void
+  readonly onTrouble: (code: string) => void
+}
+
+/** @example const engine = createEngineRole({ … }); await engine.start() */
+export function createEngineRole(options: EngineRoleOptions): EngineRole {
+  const { settings, platform, feed, watchList, log, signal } = options
+  const { store, idOf, newId } = platform
+  const calls: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
+  let lastBarClose: number | undefined
+  let started: Promise<unknown> = Promise.resolve()
+
+  const recording = {
+    store,
+    idOf,
+    sleep,
+    signal,
+    onTrouble(error: ServiceError) {
+      log.warn({ err: error }, 'verdicts or outcomes wait for the event store')
+      options.onTrouble(error.code)
+    },
+  }
+  const engine = createEngine({ model: loadModel() })
+  const board = createBoard()
+  const recorder = createRecorder(recording)
+  const outcomes = createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled })
+  const funding = createFundingBook({ keepDays: FUNDING_HISTORY_DAYS })
+  const universes = createUniverseKeeper({
+    rank: (exchange) => feed.universe(exchange),
+    store,
+    newId,
+    clock: () => feed.clock(),
+    sleep,
+    onProblem: (exchange, error) => log.warn({ err: error, exchange }, 'the coins cannot be ranked'),
+  })
+
+  async function* batchesOf(series: readonly Series[], until: AbortSignal): AsyncGenerator<BarBatch> {
+    const historyFrom = await outcomes.historyFrom(series, feed.clock())
+    const request = { series, signal: until, ...(historyFrom !== undefined && { historyFrom }) }
+    for await (const batch of feed.batches(request)) {
+      if (batch.bars.length > 0) lastBarClose = Math.max(lastBarClose ?? 0, batch.at)
+      yield batch
+    }
+  }
+
+  function takeFunding(updates: readonly FundingUpdate[]): void {
+    for (const update of updates) funding.take(update)
+  }
+
+  const follow = (series: readonly Series[], until: AbortSignal): Promise<EngineRun> =>
+    runEngine({
+      engine,
+      recorder,
+      outcomes,
+      board,
+      series,
+      batches: batchesOf(series, until),
+      onFunding: takeFunding,
+      onRecorded(verdicts) {
+        for (const verdict of verdicts) calls[verdict.call] += 1
+        options.onRecorded(verdicts)
+      },
+    })
+
+  // A market that is replayed at full speed has no present to load a series into, or to rank coins at.
+  const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
+  const desk = createDesk({
+    board,
+    monitored: watchList,
+    listings: () => feed.listings(),
+    ...(settings.EXCHANGES && { exchanges: settings.EXCHANGES }),
+    universes,
+    follow: hasPresent
+      ? async (series, until) => void (await follow([series], AbortSignal.any([until, signal])))
+      : undefined,
+    scanFunding: (request, now) => scanFundingArb(funding, request, now),
+    clock: () => feed.clock(),
+    staleAfterMs: staleAfterMs(settings),
+    publicUrl: options.publicUrl,
+    now: Date.now,
+    sleep,
+    signal,
+    onFailure: (series, error) =>
+      log.warn({ err: error, series: seriesName(series) }, 'a series on demand could not be followed'),
+  })
+
+  return {
+    start() {
+      const running = watchList.follow((series) => follow(series, signal), signal)
+      const ranking = hasPresent ? universes.run(watchList.exchanges, signal) : Promise.resolve()
+      started = Promise.allSettled([running, ranking])
+      // The market's end is the end; a ranking that breaks off is a failure before it.
+      return Promise.race([running, ranking.then(() => running)])
+    },
+    async ended() {
+      await started
+      await desk.ended()
+    },
+    desk,
+    lastBarClose: () => lastBarClose,
+    shortestBarMs: () => Math.min(...watchList.series().map((one) => timeframeMs(one.timeframe))),
+    calls: () => calls,
+    trouble: () => recorder.trouble() ?? outcomes.trouble(),
+    rankingProblem: (exchange) => universes.problem(exchange),
+  }
+}

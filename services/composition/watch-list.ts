@@ -1,0 +1,148 @@
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { Exchange } from '../../contracts/exchanges.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { type Series, seriesName } from '../../contracts/series.ts'
+import { TIMEFRAMES } from '../../contracts/timeframes.ts'
+import type { EngineRun } from '../engine/index.ts'
+import { LIVE_EXCHANGES, type MarketFeed } from '../market/index.ts'
+import type { Settings } from '../platform/config/settings.ts'
+
+/** Follows some series until the market ends. */
+export type FollowSeries = (series: readonly Series[]) => Promise<EngineRun>
+
+/** What is monitored. */
+export interface WatchList {
+  /** The exchanges that were chosen, in the order of the settings. */
+  readonly exchanges: readonly Exchange[]
+  /** The series as far as they are known; those of a venue are known once it has answered. */
+  series(): readonly Series[]
+  has(series: Series): boolean
+  /** In one line, for people. */
+  describe(): string
+  /** Follows all of them; resolves when the market ends, which a live one does at the signal. */
+  follow(follow: FollowSeries, signal: AbortSignal): Promise<EngineRun>
+}
+
+/**
+ * What the settings leave of the market.
+ *
+ * @throws ServiceError `market_data_missing` when nothing is left, saying what there is.
+ */
+export async function openWatchList(
+  feed: MarketFeed,
+  settings: Settings,
+  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>,
+): Promise<WatchList> {
+  return settings.MARKET === 'live'
+    ? venueWatchList(feed, settings, sleep)
+    : listedWatchList(await chooseSeries(feed, settings))
+}
+
+/** All series in one run, so that bars which close together are computed together. */
+function listedWatchList(series: readonly Series[]): WatchList {
+  const names = new Set(series.map(seriesName))
+  return {
+    exchanges: [...new Set(series.map(({ exchange }) => exchange))],
+    series: () => series,
+    has: (one) => names.has(seriesName(one)),
+    describe: () => describeSeries(series),
+    follow: (follow) => follow(series),
+  }
+}
+
+/** A venue that does not say what it has is asked again after this time. */
+const ASK_AGAIN_MS = 30_000
+
+/** Every venue in a run of its own: one that is down at the start joins when it answers. */
+function venueWatchList(
+  feed: MarketFeed,
+  settings: Settings,
+  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>,
+): WatchList {
+  const exchanges = settings.EXCHANGES ?? LIVE_EXCHANGES
+  const { COINS, TOP_COINS, TIMEFRAMES: timeframes = TIMEFRAMES } = settings
+  const names = new Set<string>()
+  const series: Series[] = []
+
+  async function chooseOf(exchange: Exchange): Promise<Series[]> {
+    const { coins } = await feed.universe(exchange)
+    const all = coins.map(({ coin }) => coin)
+    const chosen = COINS === undefined ? all.slice(0, TOP_COINS) : COINS.filter((coin) => all.includes(coin))
+    return chosen.flatMap((coin) => timeframes.map((timeframe): Series => ({ exchange, coin, timeframe })))
+  }
+
+  async function followOne(
+    exchange: Exchange,
+    follow: FollowSeries,
+    signal: AbortSignal,
+  ): Promise<EngineRun> {
+    while (!signal.aborted) {
+      const chosen = await chooseOf(exchange).catch((error: unknown) => {
+        // The feed has told the operator, and `/readyz` shows it.
+        if (isServiceError(error, 'venue_unavailable')) return undefined
+        throw error
+      })
+      if (chosen !== undefined && chosen.length > 0) {
+        for (const one of chosen) names.add(seriesName(one))
+        series.push(...chosen)
+        return follow(chosen)
+      }
+      await sleep(ASK_AGAIN_MS, signal)
+    }
+    return NOTHING_RUN
+  }
+
+  return {
+    exchanges,
+    series: () => series,
+    has: (one) => names.has(seriesName(one)),
+    describe: () =>
+      `${COINS === undefined ? `the ${TOP_COINS} largest coins` : COINS.join(', ')} of ${exchanges.join(', ')} at ${timeframes.length} timeframes`,
+    async follow(follow, signal) {
+      const runs = await Promise.all(exchanges.map((exchange) => followOne(exchange, follow, signal)))
+      return runs.reduce(together, NOTHING_RUN)
+    },
+  }
+}
+
+const NOTHING_RUN: EngineRun = { bars: 0, recorded: 0, known: 0, labelled: 0, withoutVerdict: [] }
+
+const together = (a: EngineRun, b: EngineRun): EngineRun => ({
+  bars: a.bars + b.bars,
+  recorded: a.recorded + b.recorded,
+  known: a.known + b.known,
+  labelled: a.labelled + b.labelled,
+  withoutVerdict: [...a.withoutVerdict, ...b.withoutVerdict],
+})
+
+/** The series of a market that knows them from the start. */
+async function chooseSeries(feed: MarketFeed, settings: Settings): Promise<Series[]> {
+  const { EXCHANGES, COINS, TIMEFRAMES: timeframes } = settings
+  const listings = await feed.listings()
+  const series = listings
+    .filter(
+      ({ exchange, coin }) => (EXCHANGES?.includes(exchange) ?? true) && (COINS?.includes(coin) ?? true),
+    )
+    .flatMap((listing) =>
+      listing.timeframes
+        .filter((timeframe) => timeframes?.includes(timeframe) ?? true)
+        .map((timeframe): Series => ({ exchange: listing.exchange, coin: listing.coin, timeframe })),
+    )
+  if (series.length > 0) return series
+  const available = listings.map(({ exchange, coin }) => `${exchange}.${coin}`)
+  throw new ServiceError('market_data_missing', {
+    message: `EXCHANGES, COINS and TIMEFRAMES leave no series to monitor; the market has ${available.join(', ') || 'none'}`,
+  })
+}
+
+function describeSeries(series: readonly Series[]): string {
+  const count = (part: (one: Series) => string): number => new Set(series.map(part)).size
+  const [first] = series
+  if (series.length === 1 && first !== undefined) return seriesName(first)
+  const exchanges = [...new Set(series.map((one) => one.exchange))].join(', ')
+  return `${series.length} series: ${count((one) => one.coin)} coins, ${count((one) => one.timeframe)} timeframes on ${exchanges}`
+}
+
+/** How late a bar may be before its series is stale, in market time: a hurried market lets less time pass. */
+export const staleAfterMs = ({ MARKET_SPEED = 1 }: Settings): number =>
+  LIMITS.staleAfterMs * Math.max(1, MARKET_SPEED)

@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { RANKINGS } from '../../../contracts/tools/scan-trade-calls.ts'
+import { rankUniverse, type UniverseEntry } from '../../../contracts/universe.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { CALLS } from '../../../contracts/verdict.ts'
+import { largestCoins, rankCalls } from './rank-calls.ts'
+
+const rows = fc.uniqueArray(
+  fc.record({
+    coin: fc.stringMatching(/^[A-Z]{1,4}$/),
+    quoteVolume24h: fc.integer({ min: 0, max: 3 }),
+    change24h: fc.option(fc.constantFrom(-0.2, -0.1, 0, 0.1)),
+    call: fc.constantFrom(...CALLS),
+    confidence: fc.integer({ min: 50, max: 52 }),
+    strength: fc.integer({ min: 0, max: 2 }),
+  }),
+  { selector: ({ coin }) => coin, maxLength: 12 },
+)
+
+const request = fc.record({
+  rank_by: fc.constantFrom(...RANKINGS),
+  min_confidence: fc.integer({ min: 49, max: 53 }),
+  include_holds: fc.boolean(),
+  limit: fc.integer({ min: 1, max: 12 }),
+})
+
+describe('rankCalls', () => {
+  test('gives what passes, largest first, then by volume, then by name, whatever the order was', () => {
+    fc.assert(
+      fc.property(rows, request, fc.infiniteStream(fc.nat()), (given, wanted, shuffle) => {
+        const found = given.map(({ coin, quoteVolume24h, change24h, call, confidence, strength }) => ({
+          entry: { coin, quoteVolume24h, change24h, openInterest: null },
+          verdict: aVerdict({ coin, call, confidence, strength }),
+        }))
+        const ranked = rankCalls(found, wanted, 'https://x.example')
+        const order = new Map(found.map((row) => [row, shuffle.next().value]))
+        const shuffled = found.toSorted((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0))
+        expect(rankCalls(shuffled, wanted, 'https://x.example')).toEqual(ranked)
+
+        const passing = given.filter(
+          ({ call, confidence }) =>
+            confidence >= wanted.min_confidence && (wanted.include_holds || call !== 'HOLD'),
+        )
+        expect(ranked).toHaveLength(Math.min(passing.length, wanted.limit))
+        expect(ranked.map(({ rank }) => rank)).toEqual(ranked.map((_, index) => index + 1))
+        const keyOf = (row: (typeof ranked)[number]): [number, number, string] => {
+          const change = row.change_24h === null ? -1 : Math.abs(row.change_24h)
+          const { strength, confidence, quote_volume_24h: volume } = row
+          return [-{ strength, confidence, volume, change }[wanted.rank_by], -volume, row.coin]
+        }
+        for (const [index, row] of ranked.entries()) {
+          const next = ranked[index + 1]
+          if (next === undefined) continue
+          const [a, b] = [keyOf(row), keyOf(next)]
+          const differing = a.findIndex((part, place) => part !== b[place])
+          expect((a[differing] as number) < (b[differing] as number)).toBe(true)
+        }
+      }),
+    )
+  })
+})
+
+describe('largestCoins', () => {
+  const entry = (coin: string, quoteVolume24h: number, openInterest: number | null): UniverseEntry => ({
+    coin,
+    quoteVolume24h,
+    openInterest,
+    change24h: null,
+  })
+  const universe = rankUniverse('HL', 0, [
+    entry('A', 1, 30),
+    entry('B', 3, null),
+    entry('C', 2, 30),
+    entry('D', 4, 7),
+  ])
+  const names = (by: 'volume' | 'open_interest', count: number) =>
+    largestCoins(universe, by, count)?.map(({ coin }) => coin)
+
+  test('by volume', () => expect(names('volume', 3)).toEqual(['D', 'B', 'C']))
+  test('by open interest, those that have one, equal ones by volume', () =>
+    expect(names('open_interest', 9)).toEqual(['C', 'A', 'D']))
+  test('cannot be told where no coin has one', () => {
+    const silent = rankUniverse('SIM', 0, [entry('A', 1, null)])
+    expect(largestCoins(silent, 'open_interest', 5)).toBeUndefined()
+    expect(largestCoins(rankUniverse('SIM', 0, []), 'volume', 5)).toEqual([])
+  })
+})

@@ -1,0 +1,71 @@
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import type {
+  ScanTradeCallsRequest,
+  ScanTradeCallsResponse,
+} from '../../../contracts/tools/scan-trade-calls.ts'
+import type { SeriesFinder } from './find-series.ts'
+import { largestCoins, type RankedCall, rankCalls } from './rank-calls.ts'
+import type { SeriesReader } from './read-series.ts'
+import type { UniverseKeeper } from './universe-keeper.ts'
+
+export interface CallScannerOptions {
+  readonly finder: SeriesFinder
+  readonly reader: SeriesReader
+  readonly universes: Pick<UniverseKeeper, 'of'>
+  /** Market time, Unix milliseconds. */
+  readonly clock: () => number
+  readonly publicUrl: () => string
+}
+
+/**
+ * Answers `scan_trade_calls`. Coins that are not followed are asked for all at once and share one wait; those
+ * without a fresh verdict by then are named under `errors`, nobody is dropped.
+ *
+ * @param deadline wall clock, Unix milliseconds
+ * @throws ServiceError `unknown_exchange`, `unknown_timeframe`, `open_interest_unavailable`, `venue_unavailable`
+ */
+export async function scanCalls(
+  options: CallScannerOptions,
+  request: ScanTradeCallsRequest,
+  deadline: number,
+): Promise<ScanTradeCallsResponse> {
+  const { finder, reader, publicUrl } = options
+  const exchange = await finder.exchange(request.exchange)
+  const timeframe = await finder.timeframe(exchange, request.timeframe)
+  const universe = await options.universes.of(exchange)
+  const entries = largestCoins(universe, request.universe_by, request.top_n)
+  if (entries === undefined) throw openInterestUnavailable(exchange)
+
+  const found: RankedCall[] = []
+  const errors: ScanTradeCallsResponse['errors'] = []
+  await Promise.all(
+    entries.map(async (entry) => {
+      const { coin } = entry
+      try {
+        const { verdict } = await reader.read({ exchange, coin, timeframe }, deadline)
+        found.push({ entry, verdict })
+      } catch (error) {
+        if (!isServiceError(error)) throw error
+        errors.push({ coin, code: error.code, message: error.message })
+      }
+    }),
+  )
+  return {
+    exchange,
+    timeframe,
+    completed_at: isoTime(Math.floor(options.clock())),
+    universe_ranked_at: isoTime(universe.rankedAt),
+    calls: rankCalls(found, request, publicUrl()),
+    scanned: found.length,
+    holds: found.filter(({ verdict }) => verdict.call === 'HOLD').length,
+    errors: errors.toSorted((a, b) => (a.coin < b.coin ? -1 : 1)),
+  }
+}
+
+const openInterestUnavailable = (exchange: Exchange): ServiceError =>
+  new ServiceError('open_interest_unavailable', {
+    message: `${exchange} does not say the open interest of its coins; give universe_by "volume"`,
+    details: { exchange },
+  })

@@ -1,0 +1,60 @@
+import { isoTime } from '../../../contracts/iso-time.ts'
+import type { GetMarketRegimeResponse } from '../../../contracts/tools/get-market-regime.ts'
+import type { GetTradeCallResponse } from '../../../contracts/tools/get-trade-call.ts'
+import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
+import type { FreshReading } from './board-reading.ts'
+
+/** The answer of `get_trade_call`. */
+export const tradeCallAnswer = (
+  { verdict, dataAgeMs }: FreshReading,
+  includeFactors: boolean,
+  publicUrl: string,
+): GetTradeCallResponse => ({
+  call: verdict.call,
+  confidence: verdict.confidence,
+  strength: verdict.strength,
+  regime: verdict.regime,
+  coin: verdict.coin,
+  timeframe: verdict.timeframe,
+  exchange: verdict.exchange,
+  probability: verdict.probability,
+  barrier: verdict.barrier,
+  price: verdict.price,
+  bar_close: isoTime(verdict.barClose),
+  valid_until: isoTime(verdict.validUntil),
+  verdict_id: verdict.verdictId,
+  model_version: verdict.modelVersion,
+  factors: includeFactors ? verdict.factors : [],
+  reasoning: verdict.reasoning,
+  verify_url: verifyUrl(publicUrl, verdict),
+  data_age_ms: dataAgeMs,
+})
+
+/** The answer of `get_market_regime`. */
+export const marketRegimeAnswer = (
+  { verdict, metrics, dataAgeMs }: FreshReading,
+  publicUrl: string,
+): GetMarketRegimeResponse => ({
+  call: verdict.call,
+  confidence: verdict.confidence,
+  regime: verdict.regime,
+  regime_since: isoTime(verdict.regimeSince),
+  regime_strength: verdict.regimeStrength,
+  volatility_percentile: verdict.volatilityPercentile,
+  metrics: {
+    rsi: metrics.rsi14,
+    adx: metrics.adx14,
+    plus_di: metrics.plusDi14,
+    minus_di: metrics.minusDi14,
+    atr_percent: metrics.atrPercent,
+    ema_gap_atr: metrics.emaGapAtr,
+    realised_volatility: metrics.realisedVolatility,
+  },
+  coin: verdict.coin,
+  timeframe: verdict.timeframe,
+  exchange: verdict.exchange,
+  bar_close: isoTime(verdict.barClose),
+  verdict_id: verdict.verdictId,
+  verify_url: verifyUrl(publicUrl, verdict),
+  data_age_ms: dataAgeMs,
+})

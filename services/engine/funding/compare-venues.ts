@@ -1,0 +1,96 @@
+import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+import { type CarryForecast, expectedCarry, forecastCarry, opposite } from './expected-carry.ts'
+import type { FundingBook } from './funding-book.ts'
+import type { MarketFunding } from './market-funding.ts'
+import { spreadHistory } from './spread-history.ts'
+
+/** Two markets of a coin, in the direction that is expected to collect more. */
+export interface VenuePair {
+  readonly coin: string
+  readonly long: MarketFunding
+  readonly short: MarketFunding
+  readonly forecast: CarryForecast
+  /** Expected over the holding time and before fees, as a fraction of one leg; not negative. */
+  readonly carry: number
+  /** Days that both histories have. */
+  readonly days: number
+}
+
+export interface Comparison {
+  readonly pairs: readonly VenuePair[]
+  /** Markets whose newest settlement is too old, which are left out. */
+  readonly stale: readonly MarketFunding[]
+  /** Pairs with too little history in common, or of the last 24 hours, which are left out. */
+  readonly pairsTooShort: number
+}
+
+/** Days that two histories have in common before they are compared. */
+export const LEAST_COMMON_DAYS = 7
+/** Intervals without a settlement after which a market counts as stale. */
+export const STALE_INTERVALS = 3
+
+/** A market that is compared, with its numbers read out. */
+interface Candidate {
+  readonly market: MarketFunding
+  readonly days: Float64Array
+  readonly newestDay: number
+}
+
+export const isStale = ({ newest }: MarketFunding, nowMs: number): boolean =>
+  nowMs - newest.time > STALE_INTERVALS * newest.intervalHours * HOUR_MS
+
+/**
+ * Compares every two exchanges of every coin.
+ *
+ * @param coins which coins; those without history on two exchanges have no pair
+ * @param nowMs days before that of this instant make up the history
+ */
+export function compareVenues(
+  book: FundingBook,
+  coins: readonly string[],
+  holdingHours: number,
+  nowMs: number,
+): Comparison {
+  const pairs: VenuePair[] = []
+  const stale: MarketFunding[] = []
+  let pairsTooShort = 0
+  const midnight = nowMs - (nowMs % DAY_MS)
+  for (const coin of coins) {
+    const candidates: Candidate[] = []
+    for (const market of book.marketsOf(coin)) {
+      if (isStale(market, nowMs)) {
+        stale.push(market)
+        continue
+      }
+      const days = new Float64Array(book.keepDays)
+      market.readDays(days, midnight)
+      candidates.push({ market, days, newestDay: market.newestDay() })
+    }
+    for (const [index, first] of candidates.entries()) {
+      for (const second of candidates.slice(index + 1)) {
+        const pair = comparePair(coin, first, second, holdingHours)
+        if (pair === undefined) pairsTooShort += 1
+        else pairs.push(pair)
+      }
+    }
+  }
+  return { pairs, stale, pairsTooShort }
+}
+
+function comparePair(
+  coin: string,
+  first: Candidate,
+  second: Candidate,
+  holdingHours: number,
+): VenuePair | undefined {
+  const history = spreadHistory(first.days, second.days)
+  const newestDay = first.newestDay - second.newestDay
+  if (history === undefined || history.days < LEAST_COMMON_DAYS || Number.isNaN(newestDay)) return undefined
+  // The spread is what the first pays more: it is the one to be short of while that is above zero.
+  const forecast = forecastCarry(history, newestDay)
+  const carry = expectedCarry(forecast, holdingHours)
+  const { days } = history
+  return carry < 0
+    ? { coin, long: first.market, short: second.market, forecast: opposite(forecast), carry: -carry, days }
+    : { coin, long: second.market, short: first.market, forecast, carry, days }
+}

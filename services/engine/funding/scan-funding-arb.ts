@@ -1,0 +1,119 @@
+import { annualisedFunding } from '../../../contracts/funding.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import type {
+  FundingLeg,
+  FundingOpportunity,
+  ScanFundingArbRequest,
+  ScanFundingArbResponse,
+} from '../../../contracts/tools/scan-funding-arb.ts'
+import { compareVenues, type VenuePair } from './compare-venues.ts'
+import { breakEvenHours } from './expected-carry.ts'
+import type { FundingBook } from './funding-book.ts'
+import type { MarketFunding } from './market-funding.ts'
+import { scanNote } from './scan-note.ts'
+
+const BPS = 10_000
+/** Both legs are entered and left. */
+const LEGS_PAID = 4
+
+/** What every row of an answer is written with. */
+interface ScanTerms {
+  readonly request: ScanFundingArbRequest
+  readonly feesBps: number
+  readonly nowMs: number
+}
+
+/**
+ * Ranks pairs of exchanges by the funding that being long of one and short of the other is expected to collect
+ * over the holding time, after four taker fees. Reads nothing but the book, so the same settlements and the
+ * same instant give the same answer. Information, not advice.
+ *
+ * @param nowMs the instant of the scan, Unix milliseconds
+ * @example
+ * scanFundingArb(book, scanFundingArbRequest.parse({ coins: ['BTC'] }), Date.UTC(2024, 0, 1))
+ */
+export function scanFundingArb(
+  book: FundingBook,
+  request: ScanFundingArbRequest,
+  nowMs: number,
+): ScanFundingArbResponse {
+  const feesBps = LEGS_PAID * request.taker_fee_bps
+  const wanted = request.coins === undefined ? book.coins : [...new Set(request.coins)]
+  const comparison = compareVenues(book, wanted, request.holding_hours, nowMs)
+  const netBps = ({ carry }: VenuePair): number => rounded(carry * BPS - feesBps, 2)
+  const passed = comparison.pairs.filter((pair) => netBps(pair) >= request.min_net_bps).toSorted(byRank)
+  const best = passed.length === 0 ? comparison.pairs.toSorted(byRank)[0] : undefined
+  return {
+    completed_at: isoTime(nowMs),
+    holding_hours: request.holding_hours,
+    fees_bps: feesBps,
+    opportunities: passed
+      .slice(0, request.limit)
+      .map((pair, index) => opportunity(pair, index + 1, netBps(pair), { request, feesBps, nowMs })),
+    pairs_compared: comparison.pairs.length,
+    pairs_too_short: comparison.pairsTooShort,
+    markets_stale: comparison.stale.length,
+    venues: [...book.exchanges],
+    note: scanNote({
+      book,
+      wanted,
+      comparison,
+      best: best === undefined ? undefined : { ...best, netBps: netBps(best) },
+      request,
+    }),
+  }
+}
+
+/** The most expected first; what is equal, by the names of coin, long and short exchange. */
+function byRank(a: VenuePair, b: VenuePair): number {
+  if (a.carry !== b.carry) return b.carry - a.carry
+  return nameOf(a) < nameOf(b) ? -1 : 1
+}
+
+const nameOf = ({ coin, long, short }: VenuePair): string =>
+  `${coin} ${long.market.exchange} ${short.market.exchange}`
+
+function opportunity(
+  { coin, long, short, forecast, carry, days }: VenuePair,
+  rank: number,
+  netBps: number,
+  { request, feesBps, nowMs }: ScanTerms,
+): FundingOpportunity {
+  const breakEven = breakEvenHours(forecast, feesBps / BPS)
+  const gross = annualisedFunding(short.newest) - annualisedFunding(long.newest)
+  const expected = annualisedFunding({ time: nowMs, rate: carry, intervalHours: request.holding_hours })
+  return {
+    rank,
+    coin,
+    long: leg(long, 'long', nowMs),
+    short: leg(short, 'short', nowMs),
+    annualised_gross: rounded(gross, 6),
+    expected_annualised: rounded(expected, 6),
+    net_expected_bps: netBps,
+    break_even_hours: breakEven === null ? null : rounded(breakEven, 1),
+    persistence: rounded(forecast.persistence, 4),
+    history_days: days,
+  }
+}
+
+function leg({ market, newest }: MarketFunding, side: FundingLeg['side'], nowMs: number): FundingLeg {
+  const intervalMs = newest.intervalHours * HOUR_MS
+  const intervals = Math.max(1, Math.floor((nowMs - newest.time) / intervalMs) + 1)
+  return {
+    exchange: market.exchange,
+    side,
+    rate: newest.rate,
+    interval_hours: newest.intervalHours,
+    annualised: rounded(annualisedFunding(newest), 6),
+    settled_at: isoTime(newest.time),
+    next_funding: isoTime(newest.time + intervals * intervalMs),
+  }
+}
+
+/** Answers are read by people too: digits below what means anything are left out. */
+function rounded(value: number, digits: number): number {
+  const scale = 10 ** digits
+  // Adding zero makes −0 a zero.
+  return Math.round(value * scale) / scale + 0
+}

@@ -1,0 +1,54 @@
+import { expect } from 'vitest'
+import type { Exchange } from '../../../../contracts/exchanges.ts'
+import type { FundingUpdate } from '../../../../contracts/feed.ts'
+import { DAY_MS, HOUR_MS } from '../../../../contracts/timeframes.ts'
+import {
+  type FundingOpportunity,
+  type ScanFundingArbResponse,
+  scanFundingArbRequest,
+  scanFundingArbResponse,
+} from '../../../../contracts/tools/scan-funding-arb.ts'
+import { seededRandom } from '../../random-walk.ts'
+import { createFundingBook } from '../funding-book.ts'
+import { scanFundingArb } from '../scan-funding-arb.ts'
+import { type PlantedFunding, plantFunding } from './planted-funding.ts'
+
+export const START = Date.UTC(2024, 0, 1)
+export const DAYS = 60
+/** Half past midnight: everything until midnight is settled. */
+export const NOW = START + DAYS * DAY_MS + HOUR_MS / 2
+
+export const plant = (exchange: Exchange, change: Partial<PlantedFunding> = {}): FundingUpdate[] =>
+  plantFunding({ exchange, fromMs: START, toMs: NOW, intervalHours: 8, hourly: () => 0, ...change })
+
+export const paying = (
+  exchange: Exchange,
+  daily: number,
+  change: Partial<PlantedFunding> = {},
+): FundingUpdate[] => plant(exchange, { hourly: () => daily / 24, ...change })
+
+/** Noise of some basis points a day, without memory. */
+export function noisy(
+  exchange: Exchange,
+  seed: number,
+  change: Partial<PlantedFunding> = {},
+): FundingUpdate[] {
+  const random = seededRandom(seed)
+  return plant(exchange, { hourly: () => (0.0012 * (random() - 0.5)) / 24, ...change })
+}
+
+export function scan(
+  settlements: readonly FundingUpdate[],
+  request: Record<string, unknown> = {},
+  nowMs = NOW,
+): ScanFundingArbResponse {
+  const book = createFundingBook({ keepDays: 90 })
+  for (const settlement of settlements) book.take(settlement)
+  const answer = scanFundingArb(book, scanFundingArbRequest.parse(request), nowMs)
+  return scanFundingArbResponse.parse(answer)
+}
+
+export const only = (answer: ScanFundingArbResponse): FundingOpportunity => {
+  expect(answer.opportunities).toHaveLength(1)
+  return answer.opportunities[0] ?? expect.fail('no opportunity')
+}

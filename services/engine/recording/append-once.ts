@@ -1,0 +1,139 @@
+import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent, Revision } from '../../../contracts/event.ts'
+import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { Patience } from './patience.ts'
+
+/** A fact about one bar of a series; there is one of its kind per bar. */
+export interface BarFact {
+  /** Close of the bar, Unix milliseconds. */
+  readonly barClose: number
+}
+
+/** One append: where it stands in its stream, and whether this process made it. */
+export interface Appended<Fact> {
+  readonly facts: readonly Fact[]
+  readonly first: Revision
+  readonly last: Revision
+  /** False where the log had the very same append from another process. */
+  readonly isOurs: boolean
+}
+
+/** Where the stream of a series ends. */
+export interface StreamEnd<Fact> {
+  readonly revision: Revision | 'no-stream'
+  readonly newest: Fact | undefined
+}
+
+export interface AppendOnceOptions<Draft extends BarFact, Fact extends BarFact> {
+  readonly store: EventStore
+  readonly patience: Patience
+  readonly streamOf: (series: Series) => string
+  readonly factOf: (series: Series, draft: Draft) => Fact
+  /** @param before the fact in front of the first one, where there is one. */
+  readonly eventsOf: (facts: readonly Fact[], before: Fact | undefined) => NewEvent[]
+  /** The fact in an event of the stream; undefined for an event that stands beside one. */
+  readonly readFact: (event: ServiceEvent) => Fact | undefined
+  readonly factsPerAppend: number
+}
+
+/** Facts of many series, each in a stream of its own, in the order of their bars. */
+export interface AppendOnce<Draft extends BarFact, Fact extends BarFact> {
+  /**
+   * Appends facts of one series, oldest first, each once: those at or before the newest one in the log add
+   * nothing, whoever appended them. Resolves when all are durable; waits out a store that is away. Calls for
+   * one series are made one after the other.
+   */
+  append(series: Series, drafts: readonly Draft[]): Promise<Appended<Fact>[]>
+  /** The end of a series' stream as last seen; undefined before anything was appended. */
+  end(series: Series): StreamEnd<Fact> | undefined
+  /** Forgets a series. */
+  release(series: Series): void
+}
+
+/** The newest fact of a bar is the newest event of its stream, or the one before it. */
+const EVENTS_PER_FACT = 2
+
+export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
+  options: AppendOnceOptions<Draft, Fact>,
+): AppendOnce<Draft, Fact> {
+  const { store, patience, streamOf, factOf, eventsOf, readFact, factsPerAppend } = options
+  const ends = new Map<string, StreamEnd<Fact>>()
+
+  async function readEnd(series: Series): Promise<StreamEnd<Fact>> {
+    let revision: StreamEnd<Fact>['revision'] = 'no-stream'
+    const read = { direction: 'backwards', limit: EVENTS_PER_FACT } as const
+    for await (const recorded of store.read(streamOf(series), read)) {
+      if (revision === 'no-stream') revision = recorded.revision
+      const newest = readFact(decodeEvent(recorded))
+      if (newest !== undefined) return { revision, newest }
+    }
+    return { revision, newest: undefined }
+  }
+
+  /** Kept over failures, so that a retry is the same append. */
+  async function endOf(series: Series): Promise<StreamEnd<Fact>> {
+    const name = seriesName(series)
+    const end = ends.get(name) ?? (await readEnd(series))
+    ends.set(name, end)
+    return end
+  }
+
+  /** Appends what is not in the log yet; undefined where all of it is. */
+  async function appendFresh(
+    series: Series,
+    drafts: readonly Draft[],
+  ): Promise<(Omit<Appended<Fact>, 'isOurs'> & { readonly replayed: boolean }) | undefined> {
+    for (;;) {
+      const { revision: expected, newest } = await endOf(series)
+      const facts = drafts
+        .filter((draft) => newest === undefined || draft.barClose > newest.barClose)
+        .map((draft) => factOf(series, draft))
+      const [oldest, last] = [facts[0], facts.at(-1)]
+      if (oldest === undefined || last === undefined) return undefined
+      try {
+        const events = eventsOf(facts, newest)
+        const { revision, replayed } = await store.append(streamOf(series), events, { expected })
+        ends.set(seriesName(series), { revision, newest: last })
+        return { facts, first: expected === 'no-stream' ? 0 : expected + 1, last: revision, replayed }
+      } catch (error) {
+        if (!isRace(error)) throw error
+        // Somebody else appends to this series too, perhaps with other content: adopt what is there.
+        ends.delete(seriesName(series))
+        const theirs = (await endOf(series)).newest
+        const hasOurs = theirs !== undefined && theirs.barClose >= oldest.barClose
+        if (error.code === 'idempotency_conflict' && !hasOurs) throw error
+      }
+    }
+  }
+
+  /** One append, repeated while it fails for a reason that passes: same ids, same revision, nothing doubled. */
+  async function appendChunk(series: Series, drafts: readonly Draft[]): Promise<Appended<Fact>[]> {
+    let mayBeOurs = false
+    const appended = await patience.waitOut(
+      () => appendFresh(series, drafts),
+      (error) => {
+        mayBeOurs ||= error.code === 'append_unknown'
+      },
+    )
+    if (appended === undefined) return []
+    const { replayed, ...where } = appended
+    return [{ ...where, isOurs: !replayed || mayBeOurs }]
+  }
+
+  return {
+    async append(series, drafts) {
+      const appended: Appended<Fact>[] = []
+      for (let index = 0; index < drafts.length; index += factsPerAppend) {
+        appended.push(...(await appendChunk(series, drafts.slice(index, index + factsPerAppend))))
+      }
+      return appended
+    },
+    end: (series) => ends.get(seriesName(series)),
+    release: (series) => void ends.delete(seriesName(series)),
+  }
+}
+
+const isRace = (error: unknown): error is ServiceError =>
+  isServiceError(error, 'revision_conflict') || isServiceError(error, 'idempotency_conflict')

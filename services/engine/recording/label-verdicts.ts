@@ -1,0 +1,156 @@
+import type { Candle } from '../../../contracts/candle.ts'
+import type { Revision } from '../../../contracts/event.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import type { Outcome } from '../../../contracts/outcome.ts'
+import type { Series } from '../../../contracts/series.ts'
+import { verdictStream } from '../../../contracts/streams.ts'
+import { timeframeMs } from '../../../contracts/timeframes.ts'
+import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { createRace, type Race, type RaceResult } from '../race.ts'
+import { openVerdictsOf } from './open-verdicts.ts'
+import type { Patience } from './patience.ts'
+import type { Recorded } from './recorder.ts'
+
+/** Labels the verdicts of one series as its bars come by. */
+export interface Labeller {
+  /**
+   * Takes the next bars of the series and what was recorded up to the last of them.
+   *
+   * @returns the outcomes that are due, in the order of their bars, some at a time.
+   */
+  take(bars: readonly Candle[], recorded: Recorded | undefined): AsyncGenerator<Outcome[], void, void>
+}
+
+export interface LabellerOptions {
+  readonly store: EventStore
+  readonly patience: Patience
+  readonly series: Series
+  /** Verdicts read, and outcomes given, at a time. */
+  readonly pageSize: number
+}
+
+/** What an outcome says of its verdict. */
+type Labelled = Pick<
+  Outcome,
+  | 'exchange'
+  | 'coin'
+  | 'timeframe'
+  | 'verdictId'
+  | 'barClose'
+  | 'validUntil'
+  | 'modelVersion'
+  | 'call'
+  | 'probability'
+  | 'barrier'
+>
+
+interface OpenRace {
+  readonly verdict: Labelled
+  readonly race: Race
+  result: RaceResult | undefined
+}
+
+const LONGEST_WINDOW = Math.max(...Object.values(WINDOW_BARS))
+
+/**
+ * Joins the verdict stream of a series with its bars. Verdicts are read from the log no further ahead than
+ * the bars have come, so that only the races under way are in memory, whether eight verdicts are open or all
+ * of years; those that were just recorded need not be read.
+ */
+export function createLabeller({ store, patience, series, pageSize }: LabellerOptions): Labeller {
+  const races: OpenRace[] = []
+  /** The stretch of the verdict stream that is still to be read; undefined until the log was asked. */
+  let ahead: { next: Revision; readonly end: Revision } | undefined
+
+  /** The last bars, as many as a window has: another process may record a verdict late. */
+  const recent: Candle[] = []
+
+  function open(verdict: Verdict): void {
+    const entry = startRace(verdict)
+    races.push(entry)
+    for (const bar of recent) entry.result ??= entry.race.take(bar)
+  }
+
+  async function loadPage({ next, end }: { next: Revision; end: Revision }): Promise<void> {
+    const page = await patience.waitOut(async () => {
+      const events = []
+      const read = { from: next, to: end, limit: pageSize }
+      for await (const event of store.read(verdictStream(series), read)) events.push(decodeEvent(event))
+      return events
+    })
+    for (const event of page) if (event.type === 'VerdictRecorded') open(event.data)
+    // A page without events would be asked for again and again.
+    ahead = { next: (page.at(-1)?.revision ?? end) + 1, end }
+  }
+
+  /** Learns of verdicts that are in the log now: at once where they follow on what is known, else by reading. */
+  function follow({ next, end }: { next: Revision; end: Revision }, { appends, end: now }: Recorded): void {
+    let known = { next, end }
+    for (const { facts, first, last } of appends) {
+      if (first === known.next && known.next > known.end) {
+        for (const verdict of facts) open(verdict)
+        known = { next: last + 1, end: last }
+      }
+    }
+    ahead = { ...known, end: now.revision === 'no-stream' ? known.end : Math.max(known.end, now.revision) }
+  }
+
+  /** The next stretch to read, where a verdict of a bar that closed by now may be in it. */
+  function missing(openTime: number): { next: Revision; end: Revision } | undefined {
+    if (ahead === undefined || ahead.next > ahead.end) return undefined
+    const newest = races.at(-1)?.verdict.barClose
+    return newest === undefined || newest < openTime ? ahead : undefined
+  }
+
+  function advance(bar: Candle): Outcome[] {
+    for (const entry of races) {
+      if (entry.verdict.barClose > bar.openTime) break
+      entry.result ??= entry.race.take(bar)
+    }
+    // In the order of their bars: one that is over waits for those before it.
+    const stillOpen = races.findIndex(({ result }) => result === undefined)
+    return races
+      .splice(0, stillOpen === -1 ? races.length : stillOpen)
+      .flatMap(({ verdict, result }) => (result === undefined ? [] : [{ ...verdict, ...result }]))
+  }
+
+  return {
+    async *take(bars, recorded) {
+      if (ahead === undefined) {
+        const { from, end } = await patience.waitOut(() => openVerdictsOf(store, series))
+        ahead = { next: from, end }
+      }
+      if (recorded !== undefined) follow(ahead, recorded)
+      let due: Outcome[] = []
+      for (const bar of bars) {
+        for (let page = missing(bar.openTime); page !== undefined; page = missing(bar.openTime)) {
+          await loadPage(page)
+          // A race whose window lies behind this bar is over with it, and makes room for the next page.
+          due.push(...advance(bar))
+          if (due.length < pageSize) continue
+          yield due
+          due = []
+        }
+        due.push(...advance(bar))
+        recent.push(bar)
+        if (recent.length > LONGEST_WINDOW) recent.shift()
+      }
+      if (due.length > 0) yield due
+    },
+  }
+}
+
+function startRace(verdict: Verdict): OpenRace {
+  const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
+  const { modelVersion, call, probability, barrier } = verdict
+  const barMs = timeframeMs(timeframe)
+  // The window is the verdict's own: what a later release gives a timeframe does not change it.
+  const windowBars = (validUntil - barClose) / barMs
+  const about = { exchange, coin, timeframe, verdictId, barClose, validUntil }
+  return {
+    verdict: { ...about, modelVersion, call, probability, barrier },
+    race: createRace({ barClose, barMs, windowBars, barrier }),
+    result: undefined,
+  }
+}

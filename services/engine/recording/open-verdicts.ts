@@ -1,0 +1,78 @@
+import type { Revision } from '../../../contracts/event.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Series } from '../../../contracts/series.ts'
+import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
+import { timeframeMs } from '../../../contracts/timeframes.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+
+/** The verdicts of a series that have no outcome yet: a stretch of its stream. */
+export interface OpenVerdicts {
+  readonly series: Series
+  /** Where they begin in the verdict stream; behind `end` where none is open. */
+  readonly from: Revision
+  /** Newest event of the verdict stream; −1 in an empty one. */
+  readonly end: Revision
+  /** Bar close of the oldest one, Unix milliseconds: its race is entered at the bar that opens then. */
+  readonly oldestBarClose: number | undefined
+}
+
+/**
+ * Finds the verdicts without an outcome from the log alone. Outcomes are appended in the order of their
+ * bars, so these are the ones behind the newest outcome. Nothing but the place of the oldest is kept,
+ * however many there are.
+ *
+ * @throws ServiceError `store_unavailable`, `event_unreadable`
+ */
+export async function openVerdictsOf(store: EventStore, series: Series): Promise<OpenVerdicts> {
+  const labelled = await newestOutcome(store, series)
+  const stream = verdictStream(series)
+  if (labelled === undefined) {
+    const [oldest, newest] = await Promise.all([
+      firstOf(store.read(stream, { limit: 1 })),
+      firstOf(store.read(stream, { direction: 'backwards', limit: 1 })),
+    ])
+    const oldestBarClose = oldest === undefined ? undefined : barCloseOf(oldest)
+    return { series, from: 0, end: newest?.revision ?? -1, oldestBarClose }
+  }
+  let end: Revision | undefined
+  let from: Revision | undefined
+  let oldestBarClose: number | undefined
+  for await (const event of store.read(stream, { direction: 'backwards' })) {
+    end ??= event.revision
+    const barClose = barCloseOf(event)
+    if (barClose !== undefined && barClose <= labelled) break
+    from = event.revision
+    oldestBarClose = barClose
+  }
+  return { series, from: from ?? (end ?? -1) + 1, end: end ?? -1, oldestBarClose }
+}
+
+type Recorded = Parameters<typeof decodeEvent>[0]
+
+async function newestOutcome(store: EventStore, series: Series): Promise<number | undefined> {
+  const newest = await firstOf(store.read(outcomeStream(series), { direction: 'backwards', limit: 1 }))
+  return newest === undefined ? undefined : barCloseOf(newest)
+}
+
+async function firstOf(events: AsyncIterable<Recorded>): Promise<Recorded | undefined> {
+  for await (const event of events) return event
+  return undefined
+}
+
+function barCloseOf(recorded: Recorded): number | undefined {
+  const event = decodeEvent(recorded)
+  return 'barClose' in event.data ? event.data.barClose : undefined
+}
+
+/**
+ * Where the bars begin that an open verdict needs beyond those of its series' warm-up, which are there in
+ * any case; undefined where it needs none. Verdicts older than `LIMITS.outcomeBackfillMs` are not waited for.
+ *
+ * @param now market time, Unix milliseconds
+ */
+export function backfillFrom({ series, oldestBarClose }: OpenVerdicts, now: number): number | undefined {
+  const warmUpFrom = now - LIMITS.warmUpBars * timeframeMs(series.timeframe)
+  if (oldestBarClose === undefined || oldestBarClose >= warmUpFrom) return undefined
+  return Math.max(oldestBarClose, now - LIMITS.outcomeBackfillMs)
+}

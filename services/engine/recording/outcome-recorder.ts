@@ -1,0 +1,109 @@
+import type { Candle } from '../../../contracts/candle.ts'
+import { OutcomeLabelled } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Outcome } from '../../../contracts/outcome.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
+import { outcomeStream } from '../../../contracts/streams.ts'
+import { createAppendOnce } from './append-once.ts'
+import { createLabeller, type Labeller } from './label-verdicts.ts'
+import { backfillFrom, openVerdictsOf } from './open-verdicts.ts'
+import { createPatience } from './patience.ts'
+import { barCorrelation, type Recorded, type RecorderOptions } from './recorder.ts'
+
+export interface OutcomeRecorderOptions extends RecorderOptions {
+  /** Told of outcomes that this process added, after they are durable. */
+  readonly onLabelled?: (outcomes: readonly Outcome[]) => void
+}
+
+export interface OutcomeRecorder {
+  /**
+   * Takes the next bars of a series, history as well as live ones, and what was recorded up to the last of
+   * them; appends the outcome of every verdict whose window they close, oldest first, each once. Where
+   * nothing was known of the series, the verdicts without an outcome are found from the log. Resolves when
+   * all is durable; waits out a store that is away. Calls for one series are made one after the other.
+   *
+   * @returns how many outcomes this call added; another process may have been first with others.
+   */
+  label(series: Series, bars: readonly Candle[], recorded?: Recorded): Promise<number>
+  /**
+   * How far back bars are needed so that the open verdicts of some series get their outcomes: to be given to
+   * the feed as `historyFrom`. Where the feed does not have them any more, they are labelled incomplete.
+   *
+   * @param now market time, Unix milliseconds
+   * @returns undefined where the bars that warm the series up are enough.
+   * @example feed.batches({ series, historyFrom: await outcomes.historyFrom(series, feed.clock()), signal })
+   */
+  historyFrom(series: readonly Series[], now: number): Promise<number | undefined>
+  /** Forgets a series that is followed no longer; its open verdicts are found again from the log. */
+  release(series: Series): void
+  /** What keeps outcomes from being appended at the moment. */
+  trouble(): string | undefined
+}
+
+/** Series asked for at a time; each costs a few reads. */
+const SERIES_AT_ONCE = 32
+/** Some 400 bytes each. */
+const OUTCOMES_PER_APPEND = Math.min(200, LIMITS.appendEvents)
+
+export function createOutcomeRecorder(options: OutcomeRecorderOptions): OutcomeRecorder {
+  const { store, idOf, onLabelled } = options
+  const patience = createPatience(options)
+  const labellers = new Map<string, Labeller>()
+  const log = createAppendOnce<Outcome, Outcome>({
+    store,
+    patience,
+    streamOf: outcomeStream,
+    factOf: (_series, outcome) => outcome,
+    eventsOf: (outcomes) =>
+      outcomes.map((data) =>
+        newEvent(OutcomeLabelled, {
+          id: idOf('outcome', seriesName(data), String(data.barClose)),
+          data,
+          meta: { correlationId: barCorrelation(data), causationId: data.verdictId, actor: 'engine' },
+        }),
+      ),
+    readFact: (event) => (event.type === 'OutcomeLabelled' ? event.data : undefined),
+    factsPerAppend: OUTCOMES_PER_APPEND,
+  })
+
+  function labellerOf(series: Series): Labeller {
+    const name = seriesName(series)
+    const known = labellers.get(name)
+    if (known !== undefined) return known
+    const labeller = createLabeller({ store, patience, series, pageSize: OUTCOMES_PER_APPEND })
+    labellers.set(name, labeller)
+    return labeller
+  }
+
+  return {
+    async label(series, bars, recorded) {
+      let count = 0
+      for await (const due of labellerOf(series).take(bars, recorded)) {
+        for (const { facts, isOurs } of await log.append(series, due)) {
+          if (!isOurs) continue
+          count += facts.length
+          onLabelled?.(facts)
+        }
+      }
+      return count
+    },
+    async historyFrom(series, now) {
+      let from: number | undefined
+      for (let index = 0; index < series.length; index += SERIES_AT_ONCE) {
+        const some = series.slice(index, index + SERIES_AT_ONCE)
+        const open = await Promise.all(some.map((one) => patience.waitOut(() => openVerdictsOf(store, one))))
+        for (const one of open) from = earliest(from, backfillFrom(one, now))
+      }
+      return from
+    },
+    release(series) {
+      labellers.delete(seriesName(series))
+      log.release(series)
+    },
+    trouble: () => patience.trouble(),
+  }
+}
+
+const earliest = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+import type { BarBatch } from '../../../contracts/feed.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { VerdictModelData } from '../model.ts'
+import type { HistoryFeed } from './collect-histories.ts'
+import { evaluateCommand } from './evaluate-command.ts'
+import { fitCommand } from './fit-command.ts'
+import { plantedMarket } from './planted-market.fixture.ts'
+import type { SeriesHistory } from './series-history.ts'
+import type { DataSelection, TrainingPorts } from './training-command.ts'
+
+function feedOf(histories: readonly SeriesHistory[]): HistoryFeed {
+  return {
+    listings: () =>
+      Promise.resolve(
+        histories.map(({ series }) => ({ ...series, timeframes: [series.timeframe, '4h' as const] })),
+      ),
+    async *batches({ series }): AsyncGenerator<BarBatch> {
+      await Promise.resolve()
+      for (const { series: own, bars } of histories) {
+        if (!series.some(({ coin, timeframe }) => coin === own.coin && timeframe === own.timeframe)) continue
+        for (const candle of bars) {
+          const at = candle.openTime + HOUR_MS
+          yield { at, phase: 'history', bars: [{ series: own, candle }], funding: [] }
+        }
+      }
+    },
+  }
+}
+
+const market = plantedMarket(1, 6_000, 1)
+const older = { ...market, bars: market.bars.slice(0, 4_500) }
+
+async function run(
+  command: (args: readonly string[], ports: TrainingPorts) => Promise<number>,
+  args: readonly string[],
+  histories: readonly SeriesHistory[] = [market],
+  files: Readonly<Record<string, string>> = {},
+) {
+  const out: string[] = []
+  const reported: string[] = []
+  const written = new Map<string, string>()
+  const selections: DataSelection[] = []
+  const code = await command(args, {
+    openFeed: (selection) => {
+      selections.push(selection)
+      return feedOf(histories)
+    },
+    out: (text) => out.push(text),
+    report: (line) => reported.push(line),
+    readText: (path) => files[path] ?? expect.fail(`Nothing was to read ${path}.`),
+    writeText: (path, text) => written.set(path, text),
+  })
+  return { code, out: out.join(''), reported: reported.join('\n'), written, selections }
+}
+
+const parsed = (text: string): VerdictModelData => JSON.parse(text) as VerdictModelData
+
+describe('arguments that cannot be used end with exit code 2 and the usage', () => {
+  test.each([
+    [fitCommand, [], '--data <folder> is missing'],
+    [fitCommand, ['--data', 'd', '--speed', '3'], '--speed'],
+    [evaluateCommand, ['--data', 'd', 'more'], 'more'],
+    [evaluateCommand, ['--data', 'd', '--timeframes', '7h'], '--timeframes 7h is not known; known are 1m'],
+    [evaluateCommand, ['--data', 'd', '--exchanges', 'MOON'], '--exchanges MOON is not known'],
+  ])('%o %j', async (command, args, words) => {
+    const { code, out, reported } = await run(command, args)
+    expect([code, out]).toEqual([2, ''])
+    expect(reported).toContain(words)
+    expect(reported).toContain('Usage: npm run ')
+  })
+})
+
+test('data without a series that is wanted ends with exit code 3', async () => {
+  const { code, reported } = await run(evaluateCommand, ['--data', 'd'], [])
+  expect(code).toBe(3)
+  expect(reported).toContain('error market_data_missing: The data has no series of 1m, 3m')
+})
+
+describe('fit', () => {
+  test('prints the model, or writes it where it is told, and the progress elsewhere', async () => {
+    const printed = await run(fitCommand, ['--data', 'd', '--coins', 'btc', '--exchanges', 'SIM'])
+    expect(printed.code).toBe(0)
+    expect(printed.selections).toEqual([{ folder: 'd', coins: ['BTC'], exchanges: ['SIM'] }])
+    expect(parsed(printed.out)).toMatchObject({ version: 'barrier-1', timeframes: { '1h': { skill: true } } })
+    expect(printed.reported).toContain('SIM.BTC.1h: 6000 bars')
+    const kept = await run(fitCommand, ['--data', 'd', '--out', 'm.json', '--version', 'mine-7'])
+    expect(kept.out).toBe('')
+    expect(parsed(kept.written.get('m.json') ?? '').version).toBe('mine-7')
+  })
+})
+
+describe('evaluate', () => {
+  test('walks the recipe forward, as text or as JSON', async () => {
+    const text = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h'])
+    expect(text.out).toContain('every forecast is by a fit that had not seen its bar')
+    expect(text.out).toContain('Targets at 1h, all series:')
+    const json = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h', '--json'])
+    const { kind, timeframes, targets } = JSON.parse(json.out) as Record<string, unknown[]>
+    expect(kind).toBe('walk-forward')
+    expect([timeframes?.length, targets?.length]).toEqual([1, 6])
+  })
+
+  test('scores a model file on what came after it was fitted', async () => {
+    const model = (await run(fitCommand, ['--data', 'd'], [older])).out
+    const files = { 'm.json': model }
+    const { to } = parsed(model).provenance
+    const args = ['--data', 'd', '--timeframes', '1h', '--model', 'm.json', '--json']
+    const later = JSON.parse((await run(evaluateCommand, args, [market], files)).out) as {
+      readonly outOfSample: { readonly timeframes: readonly { readonly all: { readonly from: number } }[] }
+      readonly inSample?: unknown
+    }
+    expect(later.outOfSample.timeframes[0]?.all.from).toBe(to)
+    expect(later.inSample).toBeUndefined()
+  })
+
+  test('refuses to score a model on what it was fitted on, unless asked, and then says so', async () => {
+    const files = { 'm.json': (await run(fitCommand, ['--data', 'd'], [older])).out, 'n.json': 'no model' }
+    const args = ['--data', 'd', '--timeframes', '1h', '--model', 'm.json']
+    const refused = await run(evaluateCommand, args, [older], files)
+    expect([refused.code, refused.out]).toEqual([3, ''])
+    expect(refused.reported).toContain('no bar of this data with a finished race is later')
+    const asked = await run(evaluateCommand, [...args, '--in-sample'], [older], files)
+    expect(asked.code).toBe(0)
+    expect(asked.out).toContain('IN SAMPLE: model barrier-1')
+    const wrong = await run(evaluateCommand, ['--data', 'd', '--model', 'n.json'], [older], files)
+    expect(wrong.code).toBe(2)
+    expect(wrong.reported).toContain('The model file n.json is not JSON')
+  })
+})

@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest'
+import type { RaceOutcome } from '../../../contracts/outcome.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { Call } from '../../../contracts/verdict.ts'
+import { seededRandom } from '../random-walk.ts'
+import { evaluateVerdicts } from './evaluate-verdicts.ts'
+import type { ScoredCall } from './evaluation.ts'
+import { formatEvaluation } from './format-evaluation.ts'
+import { rollOutcomes } from './roll-outcomes.ts'
+
+const START = Date.UTC(2024, 0, 1)
+const BARRIER = 0.01
+
+const scored = (hour: number, call: Call, race: RaceOutcome, more: Partial<ScoredCall> = {}): ScoredCall => ({
+  exchange: 'SIM',
+  coin: 'BTC',
+  timeframe: '1h',
+  barClose: START + hour * HOUR_MS,
+  call,
+  probability: call === 'BUY' ? 0.55 : call === 'SELL' ? 0.45 : 0.5,
+  barrier: BARRIER,
+  race,
+  entryPrice: 100,
+  exitPrice: race === 'up' ? 101 : race === 'down' ? 99 : race === 'timeout' ? 100 : null,
+  ...more,
+})
+
+const scoresOf = (calls: readonly ScoredCall[]) =>
+  evaluateVerdicts(calls).timeframes[0]?.all ?? expect.fail('Nothing was scored.')
+
+describe('races that are counted', () => {
+  test('do not overlap: the next one starts when the window of the last is over', () => {
+    const calls = [0, 1, 7, 8, 9, 15, 16].map((hour) => scored(hour, 'BUY', 'up'))
+    expect(scoresOf(calls).winRates?.races).toBe(3)
+  })
+
+  test('of two series do not stand in each other’s way', () => {
+    const calls = [0, 1].flatMap((hour) => [
+      scored(hour, 'BUY', 'up'),
+      scored(hour, 'BUY', 'up', { coin: 'ETH' }),
+    ])
+    expect(scoresOf(calls).winRates?.races).toBe(2)
+  })
+
+  test('are those that were called: a HOLD occupies nothing', () => {
+    const calls = [scored(0, 'HOLD', 'up'), scored(1, 'SELL', 'down'), scored(2, 'BUY', 'up')]
+    expect(scoresOf(calls).winRates).toMatchObject({
+      races: 1,
+      called: { value: 1 },
+      alwaysBuy: { value: 0 },
+    })
+  })
+
+  test('a time-out fills its window and is not in the win rate; a touch of both is lost for everyone', () => {
+    const calls = [
+      scored(0, 'BUY', 'timeout'),
+      scored(4, 'BUY', 'up'),
+      scored(8, 'BUY', 'both'),
+      scored(16, 'SELL', 'down'),
+    ]
+    const { winRates, races, timeoutShare } = scoresOf(calls)
+    expect(winRates).toMatchObject({
+      races: 2,
+      called: { value: 0.5 },
+      alwaysBuy: { value: 0 },
+      alwaysSell: { value: 0.5 },
+      random: { value: 0.25 },
+    })
+    expect(races).toEqual({ up: 1, down: 1, both: 1, timeout: 1, incomplete: 0 })
+    expect(timeoutShare).toBe(0.25)
+  })
+})
+
+test('expectancy takes costs off every trade, won, lost, timed out or unclear', () => {
+  const calls = [
+    scored(0, 'BUY', 'up'),
+    scored(8, 'SELL', 'up'),
+    scored(16, 'BUY', 'timeout', { exitPrice: 100.5 }),
+    scored(24, 'SELL', 'both'),
+    scored(32, 'BUY', 'incomplete', { exitPrice: null }),
+  ]
+  const { expectancy } = scoresOf(calls)
+  expect(expectancy?.trades).toBe(4)
+  expect(expectancy?.value).toBeCloseTo((100 - 100 + 50 - 100) / 4 - 12, 9)
+})
+
+test('changes of the call are counted from bar to bar of a series, and not over a gap', () => {
+  const calls = (['BUY', 'BUY', 'HOLD', 'SELL'] as const).map((call, hour) => scored(hour, call, 'up'))
+  expect(scoresOf(calls).flipsPerDay).toBeCloseTo((2 * 24) / 3, 9)
+  expect(scoresOf([scored(0, 'BUY', 'up'), scored(9, 'SELL', 'up')]).flipsPerDay).toBeNull()
+})
+
+describe('forecasts', () => {
+  const random = seededRandom(5)
+  /** Forecasts that are right about themselves. */
+  const perfect = Array.from({ length: 40_000 }, (_, hour): ScoredCall => {
+    const probability = 0.3 + 0.4 * random()
+    const race = random() < probability ? 'up' : 'down'
+    return scored(hour, probability >= 0.5 ? 'BUY' : 'SELL', race, { probability })
+  })
+
+  test('that are right about themselves are calibrated', () => {
+    const { calibrationError, reliability, auc } = scoresOf(perfect)
+    expect(calibrationError).toBeLessThan(0.01)
+    expect(reliability).toHaveLength(10)
+    expect(auc?.low).toBeGreaterThan(0.58)
+  })
+
+  test('that exaggerate are found out', () => {
+    const bold = perfect.map((call) => ({ ...call, probability: 0.5 + 1.5 * (call.probability - 0.5) }))
+    expect(scoresOf(bold).calibrationError).toBeGreaterThan(0.04)
+  })
+
+  test('lose all skill when outcomes are moved', () => {
+    const { placeboAuc, placebo } =
+      evaluateVerdicts(perfect).timeframes[0] ?? expect.fail('Nothing was scored.')
+    expect(Math.abs((placeboAuc?.value ?? 0) - 0.5)).toBeLessThan(0.01)
+    const rates = placebo?.winRates ?? expect.fail('The placebo called nothing.')
+    expect(rates.called.low ?? 1).toBeLessThan(0.5)
+    expect(rollOutcomes(perfect).filter(({ race }) => race === 'up')).toHaveLength(
+      perfect.filter(({ race }) => race === 'up').length,
+    )
+  })
+
+  test('all alike make one bin, and one side alone no AUC', () => {
+    const same = Array.from({ length: 50 }, (_, hour) => scored(hour, 'HOLD', 'up'))
+    expect(scoresOf(same).reliability).toEqual([{ from: 0.5, to: 0.5, races: 50, said: 0.5, happened: 1 }])
+    expect(scoresOf(same).auc).toBeNull()
+    expect(scoresOf(same).winRates).toBeNull()
+  })
+})
+
+test('is split by timeframe and series, in their order', () => {
+  const calls = [
+    scored(3, 'BUY', 'up', { timeframe: '4h' }),
+    scored(1, 'BUY', 'up', { coin: 'ETH' }),
+    scored(0, 'BUY', 'up'),
+  ]
+  const { timeframes } = evaluateVerdicts(calls)
+  expect(timeframes.map(({ timeframe, series }) => [timeframe, series.map(({ coin }) => coin)])).toEqual([
+    ['1h', ['BTC', 'ETH']],
+    ['4h', ['BTC']],
+  ])
+})
+
+test('reads as lines, and says what is unknown', () => {
+  const lines = formatEvaluation(evaluateVerdicts([scored(0, 'BUY', 'up'), scored(8, 'SELL', 'up')]))
+  expect(lines[0]).toBe('1h, all 1 series: 2 verdicts, 2024-01-01 to 2024-01-01')
+  expect(lines.join('\n')).toContain('barrier wins         50.0 [9.5, 90.5] % of 2 non-overlapping races')
+  expect(lines.join('\n')).toContain('AUC                  unknown')
+  expect(evaluateVerdicts([])).toEqual({ timeframes: [] })
+})

@@ -1,0 +1,39 @@
+import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { collectHistories } from './collect-histories.ts'
+import { fitModel, prepare } from './fit-model.ts'
+import { RECIPE } from './recipe.ts'
+import { formatTargets, targetsOf } from './targets.ts'
+import { DATA_FLAGS, dataSelection, readFlags, runTraining, type TrainingPorts } from './training-command.ts'
+
+const USAGE =
+  'npm run fit -- --data <folder> [--out model.json] [--version barrier-1] [--exchanges A,B] [--coins A,B]'
+
+/**
+ * Fits the model of this release's recipe on a folder of candles and writes it as JSON, to a file or to the
+ * standard output; what it scored goes to the progress. Answers the exit code.
+ */
+export function fitCommand(args: readonly string[], ports: TrainingPorts): Promise<number> {
+  return runTraining(USAGE, ports, async () => {
+    const { report } = ports
+    const flags = readFlags(args, {
+      ...DATA_FLAGS,
+      out: { type: 'string' },
+      version: { type: 'string', default: 'barrier-1' },
+    })
+    const feed = ports.openFeed(dataSelection(flags))
+    const histories = await collectHistories(feed, new Set(TIMEFRAMES))
+    const model = fitModel(flags.version, prepare(histories, report), RECIPE, report)
+    const text = `${JSON.stringify(model, null, 2)}\n`
+    if (flags.out === undefined) ports.out(text)
+    else ports.writeText(flags.out, text)
+    for (const timeframe of TIMEFRAMES) {
+      const skill = model.timeframes[timeframe]
+      report(`${timeframe}: ${skill.skill ? `speaks, slope ${skill.slope}` : `HOLD because ${skill.reason}`}`)
+    }
+    const { measured } = model.timeframes[RECIPE.fitTimeframe]
+    if (measured === undefined) return
+    report(`Targets at ${RECIPE.fitTimeframe}, out of sample:`)
+    for (const line of formatTargets(targetsOf({ all: measured, placeboAuc: measured.placeboAuc })))
+      report(line)
+  })
+}

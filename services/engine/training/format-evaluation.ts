@@ -1,0 +1,100 @@
+import type { Evaluation, Scores, TimeframeEvaluation } from './evaluation.ts'
+import type { Measure } from './intervals.ts'
+
+const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
+const grouped = (value: number): string => value.toLocaleString('en')
+const percent = (share: number | null): string =>
+  share === null ? 'unknown' : `${(100 * share).toFixed(1)} %`
+
+/** A value with its interval: "0.541 [0.531, 0.551]". */
+export const interval = ({ value, low, high }: Measure, digits: number, factor = 1): string => {
+  const text = (number: number): string => (factor * number).toFixed(digits)
+  return low === null || high === null
+    ? `${text(value)} [unknown]`
+    : `${text(value)} [${text(low)}, ${text(high)}]`
+}
+
+const orUnknown = (value: Measure | null, digits: number): string =>
+  value === null ? 'unknown' : interval(value, digits)
+
+const line = (name: string, text: string): string => `  ${name.padEnd(20)} ${text}`
+
+function linesOf(scores: Scores): string[] {
+  const { races, winRates, expectancy } = scores
+  const outcomes = `${grouped(races.up)} up, ${grouped(races.down)} down, ${grouped(races.both)} both, ${grouped(races.timeout)} timed out (${percent(scores.timeoutShare)}), ${grouped(races.incomplete)} incomplete`
+  const lines = [
+    line('races', outcomes),
+    line('AUC', orUnknown(scores.auc, 4)),
+    line('Brier', `${orUnknown(scores.brier, 5)}; spoken ${orUnknown(scores.brierSpoken, 5)}`),
+    line(
+      'calibration error',
+      scores.calibrationError === null ? 'unknown' : scores.calibrationError.toFixed(4),
+    ),
+    line(
+      'spoken',
+      `${grouped(scores.spoken)} (${percent(scores.spoken / scores.verdicts)} of verdicts), SELL ${percent(scores.sellShare)} of them`,
+    ),
+  ]
+  if (winRates !== null) {
+    lines.push(
+      line(
+        'barrier wins',
+        `${interval(winRates.called, 1, 100)} % of ${grouped(winRates.races)} non-overlapping races; by blocks of time ${interval(winRates.calledByBlocks, 1, 100)} %`,
+      ),
+      line(
+        'on the same bars',
+        `always BUY ${interval(winRates.alwaysBuy, 1, 100)} %, always SELL ${interval(winRates.alwaysSell, 1, 100)} %, random ${interval(winRates.random, 1, 100)} %`,
+      ),
+    )
+  }
+  if (expectancy !== null) {
+    const t = expectancy.t === null ? 'unknown' : expectancy.t.toFixed(2)
+    lines.push(
+      line(
+        'expectancy',
+        `${interval(expectancy, 1)} bps a trade after costs, t ${t}, ${grouped(expectancy.trades)} trades`,
+      ),
+    )
+  }
+  const flips = scores.flipsPerDay === null ? 'unknown' : scores.flipsPerDay.toFixed(2)
+  lines.push(line('changes of the call', `${flips} per series and day`))
+  return lines
+}
+
+function reliabilityLines({ reliability }: Scores): string[] {
+  return reliability.map(({ from, to, races, said, happened }) =>
+    line(
+      '',
+      `${from.toFixed(3)}–${to.toFixed(3)}  said ${said.toFixed(4)}  happened ${happened.toFixed(4)}  ${grouped(races).padStart(8)} races`,
+    ),
+  )
+}
+
+function timeframeLines({ timeframe, all, series, placebo }: TimeframeEvaluation): string[] {
+  const parts = series.flatMap(({ exchange, coin, scores }) => [
+    `${timeframe} ${exchange} ${coin}: ${grouped(scores.verdicts)} verdicts, ${day(scores.from)} to ${day(scores.to)}`,
+    ...linesOf(scores),
+    '',
+  ])
+  return [
+    `${timeframe}, all ${series.length} series: ${grouped(all.verdicts)} verdicts, ${day(all.from)} to ${day(all.to)}`,
+    ...linesOf(all),
+    line('reliability', 'tenths of the forecasts that the upper barrier comes first'),
+    ...reliabilityLines(all),
+    '',
+    ...(placebo === null
+      ? []
+      : [
+          `${timeframe}, placebo: the same on outcomes that were moved away from their bars`,
+          ...linesOf(placebo),
+          '',
+        ]),
+    ...parts,
+  ]
+}
+
+/**
+ * An evaluation as lines of text: for each timeframe all series together, then each series. Brackets hold
+ * 95 % intervals.
+ */
+export const formatEvaluation = ({ timeframes }: Evaluation): string[] => timeframes.flatMap(timeframeLines)

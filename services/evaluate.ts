@@ -1,0 +1,12 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { evaluateCommand } from './engine/index.ts'
+import { createRecordedFeed } from './market/index.ts'
+
+// npm run evaluate -- --data <folder> [--json]
+process.exitCode = await evaluateCommand(process.argv.slice(2), {
+  openFeed: createRecordedFeed,
+  out: (text) => process.stdout.write(text),
+  report: (line) => process.stderr.write(`${line}\n`),
+  readText: (path) => readFileSync(path, 'utf8'),
+  writeText: (path, text) => writeFileSync(path, text),
+})

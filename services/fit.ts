@@ -1,0 +1,12 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fitCommand } from './engine/index.ts'
+import { createRecordedFeed } from './market/index.ts'
+
+// npm run fit -- --data <folder> [--out model.json]
+process.exitCode = await fitCommand(process.argv.slice(2), {
+  openFeed: createRecordedFeed,
+  out: (text) => process.stdout.write(text),
+  report: (line) => process.stderr.write(`${line}\n`),
+  readText: (path) => readFileSync(path, 'utf8'),
+  writeText: (path, text) => writeFileSync(path, text),
+})

@@ -1,0 +1,141 @@
+import { LIMITS } from '../../../contracts/limits.ts'
+import { barOpenAt, MINUTE_MS, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { BarLeg } from './bar-leg.ts'
+import type { BatchWriter } from './batch-writer.ts'
+import type { FundingTrack } from './funding-track.ts'
+import type { LiveContext } from './live-context.ts'
+import type { Venue } from './venue.ts'
+import { VenueFailure } from './venue-failure.ts'
+
+export interface FollowRequest {
+  readonly legs: readonly BarLeg[]
+  readonly tracks: readonly FundingTrack[]
+  readonly writer: BatchWriter
+  readonly context: LiveContext
+  readonly signal: AbortSignal
+  /** Told when something new is there to be told. */
+  readonly wake: () => void
+}
+
+/** How soon a bar that should be there is asked for again: venues finish some bars late. */
+const ASK_AGAIN_MS = 5_000
+
+/** How often it is; after that it comes with the next one, if at all. */
+const ASK_AGAIN_TIMES = 2
+
+/** After a failure, and up to as long again by chance, so that coins do not come back in step. */
+const PAUSE_MS = 5_000
+
+/**
+ * Keeps every leg and every track up to date until the signal is aborted. Each goes its own way, so that one
+ * symbol which hangs holds up no other; how many requests go out together is the venue's to limit.
+ *
+ * @returns when all have ended; never rejects
+ */
+export async function followVenues(request: FollowRequest): Promise<void> {
+  const venues = new Set([...request.legs, ...request.tracks].map(({ venue }) => venue))
+  await Promise.all([
+    ...request.legs.map((leg) => followLeg(leg, request)),
+    ...request.tracks.map((track) => followTrack(track, request)),
+    ...[...venues].map((venue) => followMarkets(venue, request)),
+  ])
+}
+
+async function followLeg(leg: BarLeg, request: FollowRequest): Promise<void> {
+  const { context, signal, wake } = request
+  let again = 0
+  let askedFor = Number.NEGATIVE_INFINITY
+  while (!signal.aborted && leg.fetchedTo() !== Number.POSITIVE_INFINITY) {
+    const due = dueAt(leg, again)
+    const isFull = leg.waiting() >= leg.venue.pageBars
+    if (isFull || due > context.now()) {
+      await context.sleep(isFull ? ASK_AGAIN_MS : due - context.now(), signal)
+      continue
+    }
+    const newest = barOpenAt(leg.timeframe, context.now() - LIMITS.venueSettleMs)
+    again = askedFor === newest ? again + 1 : 0
+    askedFor = newest
+    try {
+      await leg.fetchPage(signal)
+      wake()
+    } catch (error) {
+      if (signal.aborted) return
+      await onLegFailure(leg, error, request)
+    }
+  }
+}
+
+/** When the next bar has closed and the venue has had time to finish it, or one that is missing may be there. */
+function dueAt(leg: BarLeg, again: number): number {
+  const settle = LIMITS.venueSettleMs + leg.venue.clockBehindMs()
+  const fetchedTo = leg.fetchedTo()
+  const isMissing = leg.knownTo() < barOpenAt(leg.timeframe, fetchedTo)
+  const next = barOpenAt(leg.timeframe, fetchedTo) + timeframeMs(leg.timeframe) + settle
+  return isMissing && again < ASK_AGAIN_TIMES ? Math.min(next, fetchedTo + ASK_AGAIN_MS * 2 ** again) : next
+}
+
+async function onLegFailure(leg: BarLeg, error: unknown, request: FollowRequest): Promise<void> {
+  const { context, signal, wake } = request
+  context.failed(leg.venue, error)
+  if (error instanceof VenueFailure && error.kind !== 'passing') await endIfGone(leg, error, context, signal)
+  wake()
+  await context.sleep(pauseOf(leg.venue, context), signal)
+}
+
+/** A venue that refuses a coin may have delisted it. */
+async function endIfGone(leg: BarLeg, error: VenueFailure, context: LiveContext, signal: AbortSignal) {
+  try {
+    const markets = await leg.venue.markets(LIMITS.venueMarketsLeastMs, signal)
+    if (!markets.has(leg.market.coin)) endLeg(leg, context)
+  } catch (other) {
+    if (!signal.aborted) context.failed(leg.venue, other instanceof Error ? other : error)
+  }
+}
+
+function endLeg(leg: BarLeg, context: LiveContext): void {
+  if (leg.fetchedTo() === Number.POSITIVE_INFINITY) return
+  leg.end()
+  context.ended(leg)
+}
+
+function pauseOf(venue: Venue, { now, random }: LiveContext): number {
+  const circuit = venue.access()?.circuit
+  const closed = circuit === undefined || circuit.state() === 'closed' ? 0 : circuit.opensAt() - now()
+  return Math.max(PAUSE_MS, closed) + random() * PAUSE_MS
+}
+
+async function followTrack(track: FundingTrack, { writer, context, signal }: FollowRequest): Promise<void> {
+  while (!signal.aborted) {
+    const left = track.dueAt() - context.now()
+    if (left > 0) {
+      // By chance up to a minute later: all coins of a venue settle at the same instant.
+      await context.sleep(left + context.random() * MINUTE_MS, signal)
+      continue
+    }
+    try {
+      const fresh = await track.fetch(signal)
+      writer.addFunding(fresh.map((funding) => ({ market: track.market, funding })))
+    } catch (error) {
+      if (signal.aborted) return
+      if (error instanceof VenueFailure && error.kind === 'unknown_symbol') return
+      context.failed(track.venue, error)
+      await context.sleep(pauseOf(track.venue, context) + MINUTE_MS, signal)
+    }
+  }
+}
+
+/** Looks now and then which markets there are: a delisted one may also just fall silent. */
+async function followMarkets(venue: Venue, { legs, context, signal, wake }: FollowRequest): Promise<void> {
+  const own = legs.filter((leg) => leg.venue === venue)
+  while (!signal.aborted) {
+    await context.sleep(LIMITS.venueMarketsMs + context.random() * MINUTE_MS, signal)
+    if (signal.aborted) return
+    try {
+      const markets = await venue.markets(LIMITS.venueMarketsMs, signal)
+      for (const leg of own) if (!markets.has(leg.market.coin)) endLeg(leg, context)
+      wake()
+    } catch (error) {
+      if (!signal.aborted) context.failed(venue, error)
+    }
+  }
+}

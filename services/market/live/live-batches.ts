@@ -1,0 +1,113 @@
+import type { BarBatch } from '../../../contracts/feed.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Series } from '../../../contracts/series.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { type BarLeg, isAskedFor } from './bar-leg.ts'
+import { createBatchWriter } from './batch-writer.ts'
+import { fetchHistory } from './fetch-history.ts'
+import { followVenues } from './follow-venues.ts'
+import type { FundingTrack } from './funding-track.ts'
+import type { LiveContext } from './live-context.ts'
+
+export interface LiveBatchesOptions {
+  readonly series: readonly Series[]
+  readonly legs: readonly BarLeg[]
+  readonly tracks: readonly FundingTrack[]
+  readonly context: LiveContext
+  readonly liveFrom: number
+  readonly signal: AbortSignal
+}
+
+/** History, the seam, and then what the venues close, instant by instant, until the signal is aborted. */
+export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<BarBatch, void, undefined> {
+  const { series, legs, tracks, context, liveFrom } = options
+  const begins = Math.min(liveFrom, ...legs.map((leg) => leg.begins))
+  const writer = createBatchWriter({ legs, series, liveFrom, begins })
+  const ending = new AbortController()
+  const signal = AbortSignal.any([options.signal, ending.signal])
+  const seam: BarBatch = { at: liveFrom, phase: 'live', bars: [], funding: [] }
+  let isSeamTold = false
+  try {
+    for await (const batch of fetchHistory({ legs, tracks, writer, context, signal })) {
+      if (batch.phase === 'live' && !isSeamTold) yield seam
+      isSeamTold ||= batch.phase === 'live'
+      yield batch
+    }
+    if (signal.aborted) return
+    if (!isSeamTold) yield seam
+    const bell = createBell()
+    // What is under way at a venue when this ends ends by itself, in the time a request may take.
+    void followVenues({ legs, tracks, writer, context, signal, wake: bell.ring }).catch(bell.crack)
+    yield* tellLive({ ...options, signal }, writer, bell)
+  } finally {
+    ending.abort()
+  }
+}
+
+async function* tellLive(
+  { legs, context, signal }: LiveBatchesOptions,
+  writer: ReturnType<typeof createBatchWriter>,
+  bell: Bell,
+): AsyncGenerator<BarBatch, void, undefined> {
+  const { now, sleep } = context
+  const stepMs = Math.min(
+    HOUR_MS,
+    ...legs.filter(({ ends }) => ends === Number.POSITIVE_INFINITY).map((leg) => leg.lengthMs),
+  )
+  const slow = new Set<BarLeg>()
+  let at = writer.lastAt()
+  let waiting = new AbortController()
+  signal.addEventListener('abort', () => waiting.abort(), { once: true })
+  while (!signal.aborted) {
+    at = Math.max(nextStep(at, stepMs), Math.floor((now() - LIMITS.venueSettleMs) / stepMs) * stepMs)
+    const deadline = at + LIMITS.venueSettleMs + LIMITS.venueLagMs
+    for (;;) {
+      // What comes late is told at once, without waiting for the next instant.
+      while (writer.nextAt() <= writer.lastAt() && !signal.aborted) yield* writer.write()
+      const isReady = now() >= at && legs.every((leg) => slow.has(leg) || isAskedFor(leg, at))
+      if (signal.aborted || isReady || now() >= deadline) break
+      waiting = new AbortController()
+      await Promise.race([sleep((now() < at ? at : deadline) - now(), waiting.signal), bell.rung()])
+      waiting.abort()
+    }
+    slow.clear()
+    for (const leg of legs) if (!isAskedFor(leg, at)) slow.add(leg)
+    while (writer.nextAt() <= at && !signal.aborted) yield* writer.write()
+    if (!signal.aborted) yield* writer.writeFunding(at)
+  }
+}
+
+const nextStep = (at: number, stepMs: number): number => (Math.floor(at / stepMs) + 1) * stepMs
+
+/** Lets one wait until another has something. */
+interface Bell {
+  ring(): void
+  /** Whoever waits for it fails, now and from now on. */
+  crack(error: unknown): void
+  /** Ends at the next ring. */
+  rung(): Promise<void>
+}
+
+function createBell(): Bell {
+  let next = newRing()
+  let isCracked = false
+  return {
+    ring() {
+      if (isCracked) return
+      next.resolve()
+      next = newRing()
+    },
+    crack(error) {
+      isCracked = true
+      next.reject(error)
+    },
+    rung: () => next.promise,
+  }
+}
+
+/** A failure is told to whoever waits, and is none of the process's business while nobody does. */
+function newRing(): PromiseWithResolvers<void> {
+  const ring = Promise.withResolvers<void>()
+  ring.promise.catch(() => undefined)
+  return ring
+}

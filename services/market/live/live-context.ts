@@ -1,0 +1,19 @@
+import type { BarLeg } from './bar-leg.ts'
+import type { Venue } from './venue.ts'
+
+/** What the parts of a live feed share: the clock, and whom to tell what happened. */
+export interface LiveContext {
+  readonly now: () => number
+  /** Ends after some milliseconds, or when the signal is aborted; does not reject. */
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** From 0 up to 1. */
+  readonly random: () => number
+  /** A request failed; it will be made again. */
+  failed(venue: Venue, error: unknown): void
+  /** A page of history has come. */
+  countPage(venue: Venue): void
+  /** The history of a leg will come late. */
+  leftBehind(leg: BarLeg): void
+  /** The market of a leg is gone, and its series with it. */
+  ended(leg: BarLeg): void
+}

@@ -1,0 +1,205 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
+import { lastBarClose, TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import type { Universe } from '../../../contracts/universe.ts'
+import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
+import { type BarLeg, createBarLeg, legName } from './bar-leg.ts'
+import { createFundingTrack } from './funding-track.ts'
+import { liveBatches } from './live-batches.ts'
+import type { LiveContext } from './live-context.ts'
+import { planLegs } from './plan-legs.ts'
+import { rankUniverse } from './rank-universe.ts'
+import { createVenue, type Venue, type VenueMarket, venueUnavailable } from './venue.ts'
+import { createHealthBook } from './venue-health.ts'
+import { isLiveExchange, LIVE_EXCHANGES } from './venues.ts'
+
+/** Something the operator should know about a venue. */
+export interface VenueNotice {
+  readonly exchange: Exchange
+  readonly message: string
+}
+
+export interface LiveFeedOptions {
+  /** The venues to ask; at least one. */
+  readonly exchanges: readonly Exchange[]
+  /** Other base addresses of venues: a proxy, or a venue of one's own for tests. */
+  readonly venueUrls?: Readonly<Partial<Record<Exchange, string>>>
+  /** Bars of each series that come as history. */
+  readonly historyBars?: number
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Ends after some milliseconds, or when the signal is aborted; does not reject. */
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** From 0 up to 1. */
+  readonly random: () => number
+  readonly report: (notice: VenueNotice) => void
+  readonly fetch?: typeof fetch
+}
+
+/** A verdict needs 500 bars; some more let slow averages settle, and leave room for missing ones. */
+const HISTORY_BARS = 600
+
+const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
+
+/**
+ * The venues themselves, through ccxt, which is loaded when a venue is first asked. Bars are fetched as 1m and
+ * 1h, the others are made of them; only the past is made of 5m and 4h bars too.
+ *
+ * A venue that is down, slow or refuses a coin holds up no other: its bars come late, marked `isLate`, and in
+ * order for each series.
+ *
+ * @throws ServiceError `config_invalid` for an exchange that cannot be had live.
+ * @example
+ * const feed = createLiveFeed({ exchanges: ['BINANCE', 'HL'], now: Date.now, sleep, random: Math.random, report })
+ * for await (const batch of feed.batches({ series, signal })) engine.take(batch)
+ */
+export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
+  const { now, sleep, random, report, historyBars = HISTORY_BARS } = options
+  const venues = openVenues(options)
+  const health = createHealthBook([...venues.values()], now)
+  const never = new AbortController().signal
+  const universes = new Map<Exchange, Universe>()
+
+  const context: LiveContext = {
+    now,
+    sleep,
+    random,
+    failed({ exchange }, error) {
+      if (health.failed(exchange, reasonOf(error))) report({ exchange, message: reasonOf(error) })
+    },
+    countPage: ({ exchange }) => health.countPage(exchange),
+    leftBehind(leg) {
+      report({ exchange: leg.market.exchange, message: `the history of ${legName(leg)} will come late` })
+    },
+    ended(leg) {
+      report({ exchange: leg.market.exchange, message: `${legName(leg)} ended: the venue lists it no more` })
+    },
+  }
+
+  async function marketsOf(venue: Venue): Promise<readonly VenueMarket[]> {
+    try {
+      return [...(await venue.markets(LIMITS.venueMarketsMs, never)).values()]
+    } catch (error) {
+      context.failed(venue, error)
+      // What was listed before is still there, as far as anybody knows.
+      return [...venue.known().values()]
+    }
+  }
+
+  async function listings(): Promise<readonly MarketListing[]> {
+    const listed = await Promise.all(
+      [...venues.values()].map(async (venue) =>
+        (await marketsOf(venue)).map(({ coin }) => listingOf(venue.exchange, coin)),
+      ),
+    )
+    return listed.flat().toSorted((a, b) => (marketName(a) < marketName(b) ? -1 : 1))
+  }
+
+  function venueOf({ exchange }: Market): Venue {
+    const venue = venues.get(exchange)
+    if (venue !== undefined) return venue
+    throw new ServiceError('unknown_exchange', {
+      message: `${exchange} is not among the venues that are asked: ${[...venues.keys()].join(', ')}`,
+      details: { available: [...venues.keys()] },
+    })
+  }
+
+  async function* batches(request: BatchesRequest) {
+    const { series, funding = [], signal } = request
+    const liveFrom = request.liveFrom ?? lastBarClose('1m', now())
+    await Promise.all([...new Set([...series, ...funding].map(venueOf))].map(marketsOf))
+    for (const one of series) checkListed(one, venueOf(one))
+    const plans = planLegs(series, {
+      liveFrom,
+      historyBars,
+      ...(request.historyFrom !== undefined && { historyFrom: request.historyFrom }),
+    })
+    const legs: BarLeg[] = plans.map((plan) => createBarLeg(plan, venueOf(plan.market), now))
+    const markets = new Map(
+      [...series, ...funding].map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),
+    )
+    const fundingFrom = Math.min(request.historyFrom ?? liveFrom, liveFrom - LIMITS.venueFundingMs)
+    const tracks = [...markets.values()].map((market) =>
+      createFundingTrack(venueOf(market), market, fundingFrom, now),
+    )
+    const leave = health.follow(legs)
+    try {
+      yield* liveBatches({ series, legs, tracks, context, liveFrom, signal })
+    } finally {
+      leave()
+    }
+  }
+
+  async function universe(exchange: Exchange): Promise<Universe> {
+    const venue = venueOf({ exchange, coin: '' })
+    const known = universes.get(exchange)
+    if (known !== undefined && now() - known.rankedAt < LIMITS.venueUniverseMs) return known
+    try {
+      const ranked = rankUniverse(exchange, now(), await venue.turnovers(never))
+      universes.set(exchange, ranked)
+      return ranked
+    } catch (error) {
+      context.failed(venue, error)
+      throw venueUnavailable(exchange, error)
+    }
+  }
+
+  return {
+    kind: 'live',
+    clock: now,
+    listings,
+    batches,
+    universe,
+    venues: health.read,
+    progress: () => undefined,
+  }
+}
+
+function openVenues(options: LiveFeedOptions): ReadonlyMap<Exchange, Venue> {
+  const { exchanges, venueUrls = {}, now, sleep, random } = options
+  const venues = new Map<Exchange, Venue>()
+  for (const exchange of new Set(exchanges)) {
+    if (!isLiveExchange(exchange)) {
+      throw new ServiceError('config_invalid', {
+        message: `${exchange} cannot be had live; choose from ${LIVE_EXCHANGES.join(', ')}`,
+      })
+    }
+    const baseUrl = venueUrls[exchange]
+    const venue = createVenue({
+      exchange,
+      fetch: options.fetch ?? fetch,
+      now,
+      sleep,
+      random,
+      ...(baseUrl !== undefined && { baseUrl }),
+    })
+    venues.set(exchange, venue)
+  }
+  if (venues.size === 0) {
+    throw new ServiceError('config_invalid', {
+      message: `a live market needs a venue; choose from ${LIVE_EXCHANGES.join(', ')}`,
+    })
+  }
+  return venues
+}
+
+const listingOf = (exchange: Exchange, coin: string): MarketListing => ({
+  exchange,
+  coin,
+  native: NATIVE,
+  timeframes: TIMEFRAMES,
+  hasFunding: true,
+})
+
+/** A venue that has not said yet what it lists is given the benefit of the doubt. */
+function checkListed(series: Parameters<typeof seriesName>[0], venue: Venue): void {
+  if (venue.known().size === 0 || venue.known().has(series.coin)) return
+  throw new ServiceError('market_data_missing', {
+    message: `${seriesName(series)} is not to be had: ${series.exchange} lists no perpetual contract of ${series.coin}`,
+    details: { series: seriesName(series) },
+  })
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

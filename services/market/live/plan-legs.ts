@@ -1,0 +1,107 @@
+import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
+import { barOpenAt, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+
+/** A series that a leg makes bars of. Open times, Unix milliseconds. */
+export interface LegTarget {
+  readonly series: Series
+  /** Its bars open at this instant or later. */
+  readonly notBefore: number
+  /** And before this one; infinite for bars that keep coming. */
+  readonly endsAt: number
+}
+
+/** Bars of one native timeframe of one market that are to be fetched, and what is made of them. */
+export interface LegPlan {
+  readonly market: Market
+  readonly timeframe: Timeframe
+  readonly begins: number
+  /** Infinite for a leg that goes on live. */
+  readonly ends: number
+  readonly targets: readonly LegTarget[]
+}
+
+export interface LegPlanOptions {
+  /** Where history ends and live begins. */
+  readonly liveFrom: number
+  /** Bars of every series before it. */
+  readonly historyBars: number
+  /** History reaches back to this instant at least. */
+  readonly historyFrom?: number
+}
+
+/** What live bars are made of: two requests a coin and hour are enough for eleven timeframes. */
+const liveBase = (timeframe: Timeframe): Timeframe =>
+  timeframeMs(timeframe) < timeframeMs('1h') ? '1m' : '1h'
+
+/**
+ * What bars of the past are made of. Minutes for a fortnight and hours for 500 days would be three times as many
+ * requests, and some venues do not keep them so long. All four begin at the same instants on every venue,
+ * whichever time zone its days are in.
+ */
+function pastBase(timeframe: Timeframe): Timeframe {
+  const lengthMs = timeframeMs(timeframe)
+  if (lengthMs >= timeframeMs('4h')) return '4h'
+  if (lengthMs >= timeframeMs('1h')) return '1h'
+  return lengthMs >= timeframeMs('5m') ? '5m' : '1m'
+}
+
+/**
+ * Base bars fetched before the first one needed: a bucket counts as whole only when a bar before it was seen,
+ * and venues leave out bars without a trade.
+ */
+const LEAD_BARS = 5
+
+/**
+ * The native bars to fetch for some series. A series that is made of other bars in the past than live changes
+ * over at the bar that is open at `liveFrom`, which is live from its beginning.
+ *
+ * @example planLegs([{ exchange: 'OKX', coin: 'BTC', timeframe: '8h' }], { liveFrom, historyBars: 500 })
+ *   // one leg of 4h bars for the past, one of 1h bars from the open 8h bar on
+ */
+export function planLegs(series: readonly Series[], options: LegPlanOptions): LegPlan[] {
+  const legs = new Map<string, LegPlan>()
+  const unique = new Map(series.map((one) => [seriesName(one), one]))
+  for (const one of unique.values()) {
+    const [past, live] = [pastBase(one.timeframe), liveBase(one.timeframe)]
+    const notBefore = historyBegin(one.timeframe, options)
+    if (past === live) {
+      addTarget(legs, live, { series: one, notBefore, endsAt: Number.POSITIVE_INFINITY }, notBefore)
+      continue
+    }
+    const changes = barOpenAt(one.timeframe, options.liveFrom)
+    addTarget(legs, past, { series: one, notBefore, endsAt: changes }, notBefore)
+    const lead = LEAD_BARS * timeframeMs(live)
+    addTarget(
+      legs,
+      live,
+      { series: one, notBefore: changes, endsAt: Number.POSITIVE_INFINITY },
+      changes - lead,
+    )
+  }
+  return [...legs.values()]
+}
+
+function historyBegin(timeframe: Timeframe, { liveFrom, historyBars, historyFrom }: LegPlanOptions): number {
+  const usual = barOpenAt(timeframe, liveFrom) - historyBars * timeframeMs(timeframe)
+  const begin = historyFrom === undefined ? usual : Math.min(usual, barOpenAt(timeframe, historyFrom))
+  return Math.max(0, begin)
+}
+
+function addTarget(
+  legs: Map<string, LegPlan>,
+  timeframe: Timeframe,
+  target: LegTarget,
+  begins: number,
+): void {
+  const { exchange, coin } = target.series
+  const isPast = target.endsAt !== Number.POSITIVE_INFINITY
+  const name = `${marketName(target.series)}.${timeframe}.${isPast ? 'past' : 'live'}`
+  const known = legs.get(name)
+  legs.set(name, {
+    market: { exchange, coin },
+    timeframe,
+    begins: Math.max(0, Math.min(begins, known?.begins ?? begins)),
+    ends: Math.max(target.endsAt, known?.ends ?? target.endsAt),
+    targets: [...(known?.targets ?? []), target],
+  })
+}

@@ -1,0 +1,55 @@
+import { LIMITS } from '../../../contracts/limits.ts'
+
+/** How fast a venue may be asked. */
+export interface RateBudget {
+  /** Waits until a request of this weight may be sent; at once when the signal is aborted. First come, first served. */
+  take(weight: number, signal: AbortSignal): Promise<void>
+  /** Nothing is sent before an instant, Unix milliseconds: the venue said so. */
+  pauseUntil(instant: number): void
+}
+
+export interface RateBudgetOptions {
+  /** Time that one unit of weight takes. */
+  readonly msPerUnit: number
+  /** Units that may be sent at once after a quiet time. */
+  readonly burstUnits: number
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+}
+
+/**
+ * A leaky bucket: requests are spread so that no stretch of time holds more weight than the venue allows,
+ * apart from a burst. It holds no queue of its own, so nothing can be lost in it.
+ *
+ * @example
+ * const budget = createRateBudget({ msPerUnit: 50, burstUnits: 5, now: Date.now, sleep })
+ * await budget.take(2, signal)
+ */
+export function createRateBudget({ msPerUnit, burstUnits, now, sleep }: RateBudgetOptions): RateBudget {
+  /** When all that was promised so far has drained. */
+  let drained = Number.NEGATIVE_INFINITY
+  let pausedUntil = Number.NEGATIVE_INFINITY
+
+  function planned(weight: number): number {
+    const present = now()
+    // A clock that was set back would leave requests waiting for a time long gone.
+    if (drained > present + LIMITS.venueBudgetAheadMs) drained = present
+    const start = Math.max(drained, present - burstUnits * msPerUnit)
+    drained = start + weight * msPerUnit
+    return start
+  }
+
+  return {
+    async take(weight, signal) {
+      const start = planned(weight)
+      for (;;) {
+        const left = Math.max(start, pausedUntil) - now()
+        if (left <= 0 || signal.aborted) return
+        await sleep(Math.min(left, LIMITS.venueBudgetAheadMs), signal)
+      }
+    },
+    pauseUntil(instant) {
+      pausedUntil = Math.max(pausedUntil, Math.min(instant, now() + LIMITS.venueRetryAfterMs))
+    },
+  }
+}

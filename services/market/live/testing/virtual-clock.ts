@@ -1,0 +1,88 @@
+import { setImmediate } from 'node:timers/promises'
+
+/** Time that passes only when nothing else is left to do: hours of a market in seconds. */
+export interface VirtualClock {
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Counts requests, for time stands still while one is under way; the answer is read whole. */
+  readonly fetch: typeof fetch
+  /** Requests to addresses that begin so do not hold time up. */
+  ignore(urlPrefix: string): void
+  /** Lets time pass until the promise is settled. */
+  runUntil<Result>(done: Promise<Result>): Promise<Result>
+}
+
+interface Timer {
+  readonly due: number
+  readonly ring: () => void
+}
+
+/** Turns of the event loop without a request under way, after which everybody is taken to be waiting. */
+const QUIET_TURNS = 12
+
+/** @param start Unix milliseconds */
+export function createVirtualClock(start: number): VirtualClock {
+  let time = start
+  let underWay = 0
+  const timers = new Set<Timer>()
+  const ignored: string[] = []
+
+  function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+    if (milliseconds <= 0 || signal.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timers.delete(timer)
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const timer = { due: time + milliseconds, ring: end }
+      timers.add(timer)
+      signal.addEventListener('abort', end)
+    })
+  }
+
+  const countedFetch: typeof fetch = async (input, init) => {
+    const counts = ignored.some((prefix) => String(input).startsWith(prefix)) ? 0 : 1
+    underWay += counts
+    try {
+      const response = await fetch(input, init)
+      const body = await response.arrayBuffer()
+      return new Response(body, { status: response.status, headers: response.headers })
+    } finally {
+      underWay -= counts
+    }
+  }
+
+  function passTime(): void {
+    let next: Timer | undefined
+    for (const timer of timers) if (next === undefined || timer.due < next.due) next = timer
+    if (next === undefined) return
+    time = Math.max(time, next.due)
+    next.ring()
+  }
+
+  async function runUntil<Result>(done: Promise<Result>): Promise<Result> {
+    let isDone = false
+    const settled = (): void => {
+      isDone = true
+    }
+    done.then(settled, settled)
+    let quiet = 0
+    while (!isDone) {
+      await setImmediate()
+      quiet = underWay > 0 ? 0 : quiet + 1
+      if (quiet < QUIET_TURNS) continue
+      quiet = 0
+      passTime()
+    }
+    return done
+  }
+
+  return {
+    now: () => time,
+    sleep,
+    fetch: countedFetch,
+    ignore: (prefix) => void ignored.push(prefix),
+    runUntil,
+  }
+}

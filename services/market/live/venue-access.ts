@@ -1,0 +1,94 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type Circuit, createCircuit } from './circuit.ts'
+import type { RateBudget } from './rate-budget.ts'
+import { VenueFailure } from './venue-failure.ts'
+
+/** Asks a venue so that it is never asked too much, and gives up in time. */
+export interface VenueAccess {
+  readonly circuit: Circuit
+  /** What went wrong last, for the operator; undefined while nothing has. */
+  lastFailure(): string | undefined
+  /**
+   * Makes a request, again after failures that pass.
+   *
+   * @throws ServiceError `venue_unavailable` while the venue is left alone
+   * @throws VenueFailure when it failed for good, or too often
+   */
+  ask<Answer>(attempt: () => Promise<Answer>, signal: AbortSignal): Promise<Answer>
+}
+
+export interface VenueAccessOptions {
+  readonly exchange: Exchange
+  readonly budget: RateBudget
+  /** Turns whatever an attempt threw into what it means. */
+  readonly classify: (error: unknown) => VenueFailure
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** From 0 up to 1. */
+  readonly random: () => number
+}
+
+/**
+ * Retries wait exponentially longer, half of it by chance, so that the coins of a venue do not come back in
+ * step. A venue that names a time is believed: nobody asks it before.
+ */
+export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
+  const { exchange, budget, classify, now, sleep, random } = options
+  const circuit = createCircuit({
+    failuresInARow: LIMITS.venueFailuresInARow,
+    pauseMs: LIMITS.venuePauseMs,
+    pauseMaxMs: LIMITS.venuePauseMaxMs,
+    now,
+  })
+  let lastFailure: string | undefined
+  let underWay = 0
+  const waiting: (() => void)[] = []
+
+  async function ask<Answer>(attempt: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+    if (underWay >= LIMITS.venueRequestsAtOnce) await new Promise<void>((resolve) => waiting.push(resolve))
+    else underWay += 1
+    try {
+      return await askPatiently(attempt, signal)
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) underWay -= 1
+      else next()
+    }
+  }
+
+  async function askPatiently<Answer>(attempt: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+    for (let tries = 1; ; tries++) {
+      signal.throwIfAborted()
+      if (!circuit.enter()) throw leftAlone()
+      try {
+        const answer = await attempt()
+        circuit.succeeded()
+        return answer
+      } catch (error) {
+        const failure = classify(error)
+        if (failure.kind !== 'passing') {
+          // It answered, if only to refuse: the venue is well.
+          circuit.succeeded()
+          lastFailure = failure.message
+          throw failure
+        }
+        circuit.failed()
+        lastFailure = failure.message
+        if (failure.retryAfterMs !== undefined) budget.pauseUntil(now() + failure.retryAfterMs)
+        if (tries >= LIMITS.venueAttempts) throw failure
+        const longest = Math.min(LIMITS.venueRetryMs * 2 ** (tries - 1), LIMITS.venueRetryMaxMs)
+        await sleep(longest / 2 + (random() * longest) / 2, signal)
+      }
+    }
+  }
+
+  const leftAlone = (): ServiceError =>
+    new ServiceError('venue_unavailable', {
+      message: `${exchange} is not asked before ${new Date(circuit.opensAt()).toISOString()}, because it failed ${LIMITS.venueFailuresInARow} times in a row: ${lastFailure ?? 'no reason was seen'}`,
+      details: { exchange },
+    })
+
+  return { circuit, ask, lastFailure: () => lastFailure }
+}

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createFakeMarket } from './testing/fake-market.ts'
+import { type FakeVenue, type Fault, startFakeVenue } from './testing/fake-venue.ts'
+import { VENUE_FORMATS } from './testing/venue-formats.ts'
+import { VenueFailure } from './venue-failure.ts'
+import { createVenueTransport } from './venue-transport.ts'
+
+const NOW = Date.UTC(2026, 2, 3, 12)
+
+let venue: FakeVenue
+beforeAll(async () => {
+  const market = createFakeMarket({ seed: 'transport', coins: ['BTC'], now: () => NOW })
+  venue = await startFakeVenue(VENUE_FORMATS.BINANCE, market)
+})
+beforeEach(() => venue.heal())
+afterAll(() => venue.close())
+
+const seenTimes: number[] = []
+const transport = createVenueTransport({
+  fetch,
+  timeoutMs: 300,
+  maxBytes: 200_000,
+  onVenueTime: (time) => void seenTimes.push(time),
+})
+const ask = () => transport(`${venue.url}/fapi/v1/exchangeInfo?secret=1`, {})
+
+async function failureOf(fault: Fault): Promise<VenueFailure> {
+  venue.fail('markets', fault)
+  const failure = await ask().catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(VenueFailure)
+  return failure as VenueFailure
+}
+
+test('gives the whole answer, and the time of the venue', async () => {
+  const answer = await ask()
+  expect(answer.status).toBe(200)
+  expect(JSON.parse(await answer.text())).toMatchObject({ symbols: [{ symbol: 'BTCUSDT' }, {}] })
+  expect(seenTimes.at(-1)).toBe(NOW)
+})
+
+describe('what passes', () => {
+  test.each([
+    ['no answer', { kind: 'silent' }, /did not answer within 300 ms/],
+    ['half an answer on an open connection', { kind: 'half' }, /did not answer within 300 ms/],
+    ['a broken connection', { kind: 'reset' }, /could not be reached/],
+    ['500', { kind: 'status', status: 500 }, /answered 500: .*try again later/],
+    ['503', { kind: 'status', status: 503 }, /answered 503/],
+    ['429', { kind: 'status', status: 429 }, /answered 429/],
+    ['418', { kind: 'status', status: 418 }, /answered 418/],
+  ] as const)('%s', async (_name, fault, message) => {
+    const failure = await failureOf(fault)
+    expect(failure.kind).toBe('passing')
+    expect(failure.message).toMatch(message)
+    expect(failure.message).toContain('/fapi/v1/exchangeInfo')
+    expect(failure.message).not.toContain('secret')
+  })
+
+  test('a closed port', async () => {
+    const failure = await transport('http://127.0.0.1:9/x', {}).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ kind: 'passing' })
+  })
+})
+
+describe('what is final', () => {
+  test('an answer without end is cut off', async () => {
+    const failure = await failureOf({ kind: 'endless' })
+    expect(failure).toMatchObject({ kind: 'refused' })
+    expect(failure.message).toMatch(/sent more than 200000 bytes/)
+  })
+
+  test('a page instead of an answer, as from what stands before a venue', async () => {
+    const failure = await transport(`${venue.url}/nowhere`, {}).then((answer) => answer.status)
+    expect(failure).toBe(404)
+    expect(await failureOf({ kind: 'status', status: 451 }).catch(() => 'answered in JSON')).toBe(
+      'answered in JSON',
+    )
+  })
+})
+
+test.each([
+  ['3', 3_000],
+  ['0', 0],
+  ['999999', 300_000],
+  [new Date(NOW + 20_000).toUTCString(), 20_000],
+  ['soon', undefined],
+  ['-5', undefined],
+])('Retry-After: %s', async (retryAfter, expected) => {
+  const failure = await failureOf({ kind: 'status', status: 429, retryAfter })
+  expect(failure.retryAfterMs).toBe(expected)
+})

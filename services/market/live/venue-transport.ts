@@ -1,0 +1,119 @@
+import { LIMITS } from '../../../contracts/limits.ts'
+import { VenueFailure } from './venue-failure.ts'
+
+/** What a venue client needs of an HTTP answer. */
+export interface VenueAnswer {
+  readonly status: number
+  readonly statusText: string
+  readonly headers: Headers
+  text(): Promise<string>
+}
+
+export interface VenueRequest {
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: string
+}
+
+/** Sends one request and reads its whole answer. */
+export type VenueTransport = (url: string, request: VenueRequest) => Promise<VenueAnswer>
+
+export interface VenueTransportOptions {
+  readonly fetch: typeof fetch
+  readonly timeoutMs?: number
+  readonly maxBytes?: number
+  /** The venue's own clock as an answer gives it, to the second; Unix milliseconds. */
+  readonly onVenueTime?: (time: number) => void
+}
+
+/** Statuses that pass: the venue is busy, limits us, or is not well. 418 is what some send to who ignored 429. */
+const isPassing = (status: number): boolean => status === 429 || status === 418 || status >= 500
+
+/** Characters of an answer that go into a message. */
+const SHOWN = 160
+
+/**
+ * An HTTP client that never waits for ever and never reads without end: the time limit covers the body too, so
+ * that a venue which sends half an answer and falls silent costs one timeout, and an answer past the size limit
+ * is cut off. Failures come as {@link VenueFailure}.
+ *
+ * @example await createVenueTransport({ fetch })('https://fapi.binance.com/fapi/v1/time', {})
+ */
+export function createVenueTransport(options: VenueTransportOptions): VenueTransport {
+  const { timeoutMs = LIMITS.venueRequestMs, maxBytes = LIMITS.venueResponseBytes } = options
+  return async (url, { method = 'GET', headers = {}, body }) => {
+    const signal = AbortSignal.timeout(timeoutMs)
+    const place = placeOf(url)
+    const request = {
+      method,
+      headers,
+      redirect: 'manual',
+      signal,
+      ...(body !== undefined && { body }),
+    } as const
+    try {
+      const response = await options.fetch(url, request)
+      const text = await readBody(response, maxBytes, place)
+      const venueTime = Date.parse(response.headers.get('date') ?? '')
+      if (!Number.isNaN(venueTime)) options.onVenueTime?.(venueTime)
+      if (isPassing(response.status)) throw statusFailure(response, place, text)
+      const { status, statusText } = response
+      // Venues refuse in JSON; a page in HTML is from what stands before them, and ccxt cannot read it.
+      if (status >= 300 && !/^\s*[{[]/.test(text)) {
+        throw new VenueFailure('refused', `${place} answered ${status}: ${text.slice(0, SHOWN)}`)
+      }
+      return { status, statusText, headers: response.headers, text: () => Promise.resolve(text) }
+    } catch (error) {
+      if (error instanceof VenueFailure) throw error
+      if (signal.aborted) {
+        throw new VenueFailure('passing', `${place} did not answer within ${timeoutMs} ms`, { cause: error })
+      }
+      throw new VenueFailure('passing', `${place} could not be reached: ${deepestReason(error)}`, {
+        cause: error,
+      })
+    }
+  }
+}
+
+async function readBody(response: Response, maxBytes: number, place: string): Promise<string> {
+  if (response.body === null) return ''
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of response.body as AsyncIterable<Uint8Array>) {
+    bytes += part.byteLength
+    // Leaving the loop cancels the body, which closes the socket.
+    if (bytes > maxBytes) throw new VenueFailure('refused', `${place} sent more than ${maxBytes} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+function statusFailure(response: Response, place: string, text: string): VenueFailure {
+  const retryAfterMs = readRetryAfter(response.headers)
+  const message = `${place} answered ${response.status}: ${text.slice(0, SHOWN)}`
+  return new VenueFailure('passing', message, {
+    ...(retryAfterMs !== undefined && { retryAfterMs: Math.min(retryAfterMs, LIMITS.venueRetryAfterMs) }),
+  })
+}
+
+/** `Retry-After` is a number of seconds or a date (RFC 9110, 10.2.3), which is read by the venue's clock. */
+function readRetryAfter(headers: Headers): number | undefined {
+  const text = headers.get('retry-after')
+  if (text === null) return undefined
+  if (/^\d+$/.test(text)) return Number(text) * 1_000
+  const left = Date.parse(text) - Date.parse(headers.get('date') ?? '')
+  return left >= 0 ? left : undefined
+}
+
+/** Host and path: parameters are left out of messages. */
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `${host}${pathname}`
+}
+
+/** `fetch failed` says nothing; what it was caused by does. */
+function deepestReason(error: unknown): string {
+  let reason = error
+  while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause
+  return reason instanceof Error ? reason.message : String(reason)
+}

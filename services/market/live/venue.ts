@@ -1,0 +1,291 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type Coin, coinSchema, type Market, marketName, type Series } from '../../../contracts/series.ts'
+import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { type NormalisedBars, normaliseBars } from '../normalise-bars.ts'
+import type { RawFunding } from '../normalise-funding.ts'
+import { adoptMarkets, type CcxtClient, type CcxtMarket, loadCcxt, openCcxtClient } from './ccxt-client.ts'
+import { fetchFunding } from './fetch-funding.ts'
+import { createRateBudget } from './rate-budget.ts'
+import { createVenueAccess, type VenueAccess } from './venue-access.ts'
+import { VenueFailure } from './venue-failure.ts'
+import { createVenueTransport } from './venue-transport.ts'
+import { type CcxtTicker, type LiveExchange, pageBarsOf, VENUES, type VenueDefinition } from './venues.ts'
+
+/** A perpetual contract of a venue. */
+export interface VenueMarket {
+  readonly coin: Coin
+  /** What ccxt calls it. */
+  readonly symbol: string
+  /** Coins in one contract. */
+  readonly contractSize: number
+  /** When it was listed, where the venue says; Unix milliseconds. */
+  readonly created: number | undefined
+}
+
+/** What a coin is ranked by. Quote currency; NaN where the venue does not say. */
+export interface VenueTurnover {
+  readonly coin: Coin
+  readonly quoteVolume24h: number
+  readonly openInterest: number
+  readonly change24h: number
+}
+
+/** One venue, asked within its limits. Every method may throw {@link VenueFailure} or `venue_unavailable`. */
+export interface Venue {
+  readonly exchange: Exchange
+  /** Bars in one page. */
+  readonly pageBars: number
+  /** Null until the venue was first asked. */
+  access(): VenueAccess | undefined
+  /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
+  clockBehindMs(): number
+  /** The markets as last fetched. */
+  known(): ReadonlyMap<Coin, VenueMarket>
+  /** Markets not older than `maxAgeMs`. */
+  markets(maxAgeMs: number, signal: AbortSignal): Promise<ReadonlyMap<Coin, VenueMarket>>
+  /** The closed bars that open from `since` on, a page of them at most, in order. */
+  bars(series: Series, since: number, count: number, signal: AbortSignal): Promise<NormalisedBars>
+  /** Settlements from an instant on; fewer where the venue does not keep them so long. */
+  funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]>
+  turnovers(signal: AbortSignal): Promise<readonly VenueTurnover[]>
+}
+
+export interface VenueOptions {
+  readonly exchange: LiveExchange
+  readonly baseUrl?: string
+  readonly fetch: typeof fetch
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly random: () => number
+}
+
+/** Units that may go out at once after a quiet time. */
+const BURST_UNITS = 10
+
+/** Behind less than this a clock is right: the venue writes whole seconds, and the answer travels. */
+const CLOCK_GRACE_MS = 2_000
+
+interface OpenVenue {
+  readonly client: CcxtClient
+  readonly access: VenueAccess
+  /** Waits for weight that ccxt does not count. */
+  readonly take: (weight: number) => Promise<void>
+}
+
+/** @example const venue = createVenue({ exchange: 'OKX', fetch, now: Date.now, sleep, random: Math.random }) */
+export function createVenue(options: VenueOptions): Venue {
+  const { exchange, now } = options
+  const definition = VENUES[exchange]
+  const pageBars = pageBarsOf(definition)
+  let opening: Promise<OpenVenue> | undefined
+  let opened: OpenVenue | undefined
+  let markets: ReadonlyMap<Coin, VenueMarket> = new Map()
+  let marketsAt = Number.NEGATIVE_INFINITY
+  let fetchingMarkets: Promise<void> | undefined
+  let behindMs = 0
+
+  const open = async (): Promise<OpenVenue> => {
+    opening ??= openVenue(options, definition, (venueTime) => {
+      const behind = now() - venueTime
+      behindMs = behind > CLOCK_GRACE_MS ? behind : 0
+    })
+    opened = await opening
+    return opened
+  }
+
+  async function ask<Answer>(
+    request: (client: CcxtClient) => Promise<Answer>,
+    signal: AbortSignal,
+    extraWeight = 0,
+  ): Promise<Answer> {
+    const { client, access, take } = await open()
+    return access.ask(async () => {
+      if (extraWeight > 0) await take(extraWeight)
+      return request(client)
+    }, signal)
+  }
+
+  async function fetchMarkets(signal: AbortSignal): Promise<void> {
+    const method = definition.marketsMethod ?? 'fetchMarkets'
+    const all = await ask((client) => client[method]({}), signal)
+    const usable = all.filter((market) => isPerpetual(market, definition))
+    if (usable.length === 0) {
+      throw new VenueFailure(
+        'refused',
+        `${exchange} lists ${all.length} markets, none a perpetual contract in ${definition.quote}`,
+      )
+    }
+    const { client } = await open()
+    adoptMarkets(client, all)
+    const byCoin = new Map<Coin, VenueMarket>()
+    for (const { base, symbol, contractSize = 1, created } of usable) {
+      if (!byCoin.has(base)) byCoin.set(base, { coin: base, symbol, contractSize, created })
+    }
+    markets = byCoin
+    marketsAt = now()
+  }
+
+  async function freshMarkets(
+    maxAgeMs: number,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<Coin, VenueMarket>> {
+    if (now() - marketsAt > maxAgeMs || marketsAt > now()) {
+      fetchingMarkets ??= fetchMarkets(signal).finally(() => {
+        fetchingMarkets = undefined
+      })
+      await fetchingMarkets
+    }
+    return markets
+  }
+
+  async function marketOf(market: Market, signal: AbortSignal): Promise<VenueMarket> {
+    const all = markets.size > 0 ? markets : await freshMarkets(LIMITS.venueMarketsMs, signal)
+    const found = all.get(market.coin)
+    if (found === undefined) throw new VenueFailure('unknown_symbol', `${marketName(market)} is not listed`)
+    return found
+  }
+
+  async function bars(series: Series, since: number, count: number, signal: AbortSignal) {
+    const { symbol, contractSize } = await marketOf(series, signal)
+    const limit = Math.min(count, pageBars)
+    const extra = definition.extraBarWeight?.(limit) ?? 0
+    const rows = await ask(
+      (client) => askBars(client, symbol, series.timeframe, since, limit, definition),
+      signal,
+      extra,
+    )
+    const inCoins = definition.volumeIn === 'coins' ? 1 : contractSize
+    const raw = rows.map(([openTime, open, high, low, close, volume]) => ({
+      openTime: openTime ?? Number.NaN,
+      open: open ?? Number.NaN,
+      high: high ?? Number.NaN,
+      low: low ?? Number.NaN,
+      close: close ?? Number.NaN,
+      volume: toCoins(volume ?? Number.NaN, inCoins),
+    }))
+    return normaliseBars(
+      raw.filter(({ openTime }) => !(openTime < since)),
+      { series, now: now() - behindMs },
+    )
+  }
+
+  async function funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]> {
+    const { symbol } = await marketOf(market, signal)
+    return fetchFunding(definition, since, now(), (from, params) =>
+      ask((client) => client.fetchFundingRateHistory(symbol, from, definition.fundingRows, params), signal),
+    )
+  }
+
+  async function turnovers(signal: AbortSignal): Promise<readonly VenueTurnover[]> {
+    const listed = await freshMarkets(LIMITS.venueMarketsMs, signal)
+    const tickers = await ask((client) => client.fetchTickers(), signal)
+    const interests =
+      definition.openInterestRequest === undefined
+        ? {}
+        : await ask((client) => client.fetchOpenInterests(), signal)
+    return [...listed.values()].flatMap(({ coin, symbol, contractSize }) => {
+      const ticker = tickers[symbol]
+      if (ticker === undefined) return []
+      const separate = interests[symbol]?.openInterestValue
+      return {
+        coin,
+        quoteVolume24h: (definition.quoteVolume ?? plainQuoteVolume)(ticker),
+        openInterest: separate ?? definition.openInterest?.(ticker, contractSize) ?? Number.NaN,
+        change24h: (ticker.percentage ?? Number.NaN) / 100,
+      }
+    })
+  }
+
+  return {
+    exchange,
+    pageBars,
+    access: () => opened?.access,
+    clockBehindMs: () => behindMs,
+    known: () => markets,
+    markets: freshMarkets,
+    bars,
+    funding,
+    turnovers,
+  }
+}
+
+async function openVenue(
+  options: VenueOptions,
+  definition: VenueDefinition,
+  onVenueTime: (time: number) => void,
+): Promise<OpenVenue> {
+  const { exchange, baseUrl, now, sleep, random } = options
+  const ccxt = await loadCcxt()
+  const never = new AbortController().signal
+  let take = (_weight: number): Promise<void> => Promise.resolve()
+  const client = openCcxtClient(ccxt, {
+    definition,
+    transport: createVenueTransport({ fetch: options.fetch, onVenueTime }),
+    throttle: (weight) => take(weight),
+    now,
+    ...(baseUrl !== undefined && { baseUrl }),
+  })
+  const budget = createRateBudget({
+    msPerUnit: definition.msPerUnit ?? client.rateLimit,
+    burstUnits: BURST_UNITS,
+    now,
+    sleep,
+  })
+  take = (weight) => budget.take(weight, never)
+  const classify = (error: unknown): VenueFailure => {
+    if (error instanceof VenueFailure) return error
+    const message = error instanceof Error ? error.message : String(error)
+    if (error instanceof ccxt.UnknownSymbol)
+      return new VenueFailure('unknown_symbol', message, { cause: error })
+    const isPassing =
+      error instanceof ccxt.Passing || error instanceof TypeError || error instanceof SyntaxError
+    return new VenueFailure(isPassing ? 'passing' : 'refused', message, { cause: error })
+  }
+  const access = createVenueAccess({ exchange, budget, classify, now, sleep, random })
+  return { client, access, take }
+}
+
+const isPerpetual = (market: CcxtMarket, { quote }: VenueDefinition): boolean =>
+  market.swap &&
+  market.linear === true &&
+  market.active !== false &&
+  market.quote === quote &&
+  market.settle === quote &&
+  coinSchema.safeParse(market.base).success
+
+function askBars(
+  client: CcxtClient,
+  symbol: string,
+  timeframe: Timeframe,
+  since: number,
+  limit: number,
+  { ignoresTimes, asksUntil }: VenueDefinition,
+) {
+  // Short of the next open time, and of rounding to seconds: one bar more, and some drop the oldest instead.
+  const until = since + limit * timeframeMs(timeframe) - 1_000
+  return client.fetchOHLCV(
+    symbol,
+    timeframe,
+    since,
+    ignoresTimes ? undefined : limit,
+    asksUntil ? { until } : {},
+  )
+}
+
+/** Contracts are counted in whole numbers, coins in decimals of at most eight places. */
+const toCoins = (volume: number, contractSize: number): number =>
+  contractSize === 1 ? volume : Math.round(volume * contractSize * 1e8) / 1e8
+
+const plainQuoteVolume = ({ quoteVolume }: CcxtTicker): number => quoteVolume ?? Number.NaN
+
+/** The error a caller of the feed sees for a failed request. */
+export const venueUnavailable = (exchange: Exchange, error: unknown): ServiceError =>
+  error instanceof ServiceError
+    ? error
+    : new ServiceError('venue_unavailable', {
+        message: `${exchange} does not answer: ${error instanceof Error ? error.message : String(error)}`,
+        details: { exchange },
+        cause: error,
+      })

@@ -1,0 +1,215 @@
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+
+/** A ticker as ccxt gives it, as far as it is used. `info` is what the venue sent. */
+export interface CcxtTicker {
+  readonly symbol: string
+  readonly last?: number
+  readonly close?: number
+  readonly markPrice?: number
+  readonly percentage?: number
+  readonly baseVolume?: number
+  readonly quoteVolume?: number
+  readonly info: Readonly<Record<string, unknown>>
+}
+
+/** What our layer must know of a venue beyond what ccxt says. */
+export interface VenueDefinition {
+  /** Name of its class in ccxt. */
+  readonly ccxtId: string
+  /** Currency its perpetual contracts are quoted and settled in. */
+  readonly quote: 'USDT' | 'USDC'
+  /** Options for ccxt, so that it asks for perpetual contracts only. */
+  readonly options?: Readonly<Record<string, unknown>>
+  /** The method of ccxt that fetches the linear contracts and little else. */
+  readonly marketsMethod?: 'fetchMarkets' | 'fetchSwapMarkets' | 'fetchSwapAndFutureMarkets'
+  /** Bars in one answer, at most. */
+  readonly pageBars: number
+  /** Whether a limit makes the venue ignore the times, so that none may be asked for. */
+  readonly ignoresTimes?: true
+  /** Whether the end of the range must be asked for, because the venue counts back from it. */
+  readonly asksUntil?: true
+  /** What volumes of bars are counted in. */
+  readonly volumeIn: 'coins' | 'contracts'
+  /** Milliseconds of one unit of weight, where ccxt's own figure does not fit what the venue documents. */
+  readonly msPerUnit?: number
+  /** Weight of a request for bars beyond what ccxt counts. */
+  readonly extraBarWeight?: (bars: number) => number
+  /** Settlements in one answer, at most. */
+  readonly fundingRows: number
+  /** Parameters of the next older page, where the venue sends the newest settlements first. */
+  readonly olderFunding?: (page: number, oldest: number) => Readonly<Record<string, unknown>>
+  /** Hours between settlements as a row says them; absent where they must be read off the times. */
+  readonly fundingHours?: (row: Readonly<Record<string, unknown>>) => number
+  /** Traded in 24 hours, in the quote currency. */
+  readonly quoteVolume?: (ticker: CcxtTicker) => number
+  /** Open interest in the quote currency; absent where there is none for all contracts at once. */
+  readonly openInterest?: (ticker: CcxtTicker, contractSize: number) => number
+  /** Open interest is a request of its own. */
+  readonly openInterestRequest?: true
+}
+
+/** Exchanges that can be had live: all but the simulated one. */
+export type LiveExchange = Exclude<Exchange, 'SIM'>
+
+const read = (ticker: CcxtTicker, field: string): number => Number(ticker.info[field] ?? Number.NaN)
+const priceOf = ({ markPrice, last, close }: CcxtTicker): number => markPrice ?? last ?? close ?? Number.NaN
+const times =
+  (field: string) =>
+  (ticker: CcxtTicker): number =>
+    read(ticker, field) * priceOf(ticker)
+const contracts =
+  (field: string) =>
+  (ticker: CcxtTicker, contractSize: number): number =>
+    read(ticker, field) * contractSize * priceOf(ticker)
+
+const linear = { fetchMarkets: { types: ['linear'] } }
+const swap = { fetchMarkets: { types: ['swap'] } }
+
+/** The fourteen venues. Limits are those of the venues' documentation where ccxt does not know better. */
+export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
+  BINANCE: {
+    ccxtId: 'binanceusdm',
+    quote: 'USDT',
+    options: linear,
+    pageBars: 1_000,
+    volumeIn: 'coins',
+    fundingRows: 1_000,
+  },
+  BYBIT: {
+    ccxtId: 'bybit',
+    quote: 'USDT',
+    options: linear,
+    pageBars: 1_000,
+    volumeIn: 'coins',
+    fundingRows: 200,
+    openInterest: (ticker) => read(ticker, 'openInterestValue'),
+  },
+  OKX: {
+    ccxtId: 'okx',
+    quote: 'USDT',
+    options: swap,
+    pageBars: 300,
+    volumeIn: 'coins',
+    fundingRows: 100,
+    olderFunding: (_page, oldest) => ({ after: oldest }),
+    quoteVolume: times('volCcy24h'),
+    openInterestRequest: true,
+  },
+  BITGET: {
+    ccxtId: 'bitget',
+    quote: 'USDT',
+    options: swap,
+    pageBars: 200,
+    volumeIn: 'coins',
+    fundingRows: 100,
+    olderFunding: (page) => ({ pageNo: page }),
+    openInterest: times('holdingAmount'),
+  },
+  HL: {
+    ccxtId: 'hyperliquid',
+    quote: 'USDC',
+    options: swap,
+    pageBars: 1_000,
+    asksUntil: true,
+    volumeIn: 'coins',
+    // 20 for the request, of which ccxt counts 4, and 1 for every 60 bars of the answer; 1,200 a minute.
+    extraBarWeight: (bars) => 16 + bars / 60,
+    fundingRows: 500,
+    openInterest: times('openInterest'),
+  },
+  GATE: {
+    ccxtId: 'gate',
+    quote: 'USDT',
+    options: { ...swap, swap: { fetchMarkets: { settlementCurrencies: ['usdt'] } } },
+    pageBars: 1_000,
+    volumeIn: 'contracts',
+    fundingRows: 1_000,
+    openInterest: contracts('total_size'),
+  },
+  KUCOIN: {
+    ccxtId: 'kucoinfutures',
+    quote: 'USDT',
+    pageBars: 200,
+    volumeIn: 'contracts',
+    fundingRows: 100,
+    openInterest: contracts('openInterest'),
+  },
+  MEXC: {
+    ccxtId: 'mexc',
+    quote: 'USDT',
+    marketsMethod: 'fetchSwapMarkets',
+    pageBars: 1_000,
+    asksUntil: true,
+    volumeIn: 'contracts',
+    fundingRows: 1_000,
+    olderFunding: (page) => ({ page_num: page }),
+    openInterest: contracts('holdVol'),
+  },
+  BINGX: {
+    ccxtId: 'bingx',
+    quote: 'USDT',
+    marketsMethod: 'fetchSwapMarkets',
+    pageBars: 1_000,
+    asksUntil: true,
+    volumeIn: 'coins',
+    fundingRows: 1_000,
+  },
+  HTX: {
+    ccxtId: 'htx',
+    quote: 'USDT',
+    options: { fetchMarkets: { types: { spot: false, linear: true, inverse: false } } },
+    pageBars: 2_000,
+    ignoresTimes: true,
+    volumeIn: 'coins',
+    fundingRows: 100,
+    quoteVolume: (ticker) => read(ticker, 'trade_turnover'),
+  },
+  PHEMEX: {
+    ccxtId: 'phemex',
+    quote: 'USDT',
+    pageBars: 1_000,
+    asksUntil: true,
+    volumeIn: 'coins',
+    fundingRows: 100,
+    fundingHours: (row) => Number(row['intervalSeconds']) / 3_600,
+    quoteVolume: (ticker) => read(ticker, 'turnoverRv'),
+    openInterest: times('openInterestRv'),
+  },
+  ASTER: {
+    ccxtId: 'aster',
+    quote: 'USDT',
+    pageBars: 1_000,
+    volumeIn: 'coins',
+    // 2,400 a minute, of which a page of 1,000 bars weighs 5: ccxt counts 1 at thirteen times the time.
+    msPerUnit: 25,
+    extraBarWeight: (bars) => (bars < 100 ? 0 : bars < 500 ? 1 : 4),
+    fundingRows: 1_000,
+  },
+  WHITEBIT: {
+    ccxtId: 'whitebit',
+    quote: 'USDT',
+    pageBars: 1_000,
+    volumeIn: 'coins',
+    fundingRows: 100,
+    openInterest: times('open_interest'),
+  },
+  XT: {
+    ccxtId: 'xt',
+    quote: 'USDT',
+    marketsMethod: 'fetchSwapAndFutureMarkets',
+    pageBars: 1_000,
+    asksUntil: true,
+    volumeIn: 'contracts',
+    fundingRows: 200,
+    fundingHours: (row) => Number(row['collectionInternal']) / 3_600,
+  },
+}
+
+export const LIVE_EXCHANGES = Object.keys(VENUES) as readonly LiveExchange[]
+
+export const isLiveExchange = (exchange: Exchange): exchange is LiveExchange => exchange !== 'SIM'
+
+/** Bars that one request may ask of a venue. */
+export const pageBarsOf = ({ pageBars, ignoresTimes }: VenueDefinition): number =>
+  ignoresTimes ? pageBars : Math.min(pageBars, LIMITS.venuePageBars)

@@ -1,0 +1,68 @@
+import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { UniverseEntry } from '../../../contracts/universe.ts'
+
+/** What a market traded, by the hour. */
+export interface Turnover {
+  /** Takes the next bar, in order of time: its close time, its close, and its volume in coins. */
+  add(barClose: number, close: number, volume: number): void
+  /**
+   * Volume and price change of the 24 hours before an instant, of whole hours and of bars that had closed.
+   * Without a bar in that time nothing was traded and no change is known.
+   */
+  at(instant: number): Pick<UniverseEntry, 'quoteVolume24h' | 'change24h'>
+}
+
+/**
+ * Sums by the hour, so that years of 1m bars take 24 bytes an hour and any instant is answered by two searches.
+ *
+ * @example
+ * const turnover = createTurnover()
+ * for (const { barClose, close, volume } of bars) turnover.add(barClose, close, volume)
+ * turnover.at(Date.UTC(2025, 0, 2)).quoteVolume24h
+ */
+export function createTurnover(): Turnover {
+  /** Ends of the hours in which a bar closed, rising. */
+  const hours: number[] = []
+  /** Close of the last bar of each of them. */
+  const closes: number[] = []
+  /** Traded up to the end of each of them, in the quote currency. */
+  const totals: number[] = []
+
+  /** Index of the last hour that ended by an instant; -1 before the first. */
+  function lastBy(instant: number): number {
+    let low = 0
+    let high = hours.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((hours[middle] as number) <= instant) low = middle + 1
+      else high = middle
+    }
+    return low - 1
+  }
+
+  return {
+    add(barClose, close, volume) {
+      const hour = Math.ceil(barClose / HOUR_MS) * HOUR_MS
+      const total = (totals.at(-1) ?? 0) + close * volume
+      if (hours.at(-1) !== hour) {
+        hours.push(hour)
+        closes.push(close)
+        totals.push(total)
+        return
+      }
+      closes[closes.length - 1] = close
+      totals[totals.length - 1] = total
+    },
+
+    at(instant) {
+      const end = lastBy(instant)
+      const begin = lastBy(instant - DAY_MS)
+      if (end === begin) return { quoteVolume24h: 0, change24h: null }
+      const quoteVolume24h = (totals[end] as number) - (totals[begin] ?? 0)
+      // A price of longer ago than another day says nothing about this one.
+      const isKnown = begin >= 0 && (hours[begin] as number) > instant - 2 * DAY_MS
+      const change24h = isKnown ? (closes[end] as number) / (closes[begin] as number) - 1 : null
+      return { quoteVolume24h, change24h }
+    },
+  }
+}
