@@ -19,7 +19,7 @@ function codesByExit(): Record<number, string[]> {
 describe.each(DEFINITIONS)('%s', (code, { status, exitCode, message, nextStep }) => {
   test('has a plain name and the status of a refusal', () => {
     expect(code).toMatch(/^[a-z]+(?:_[a-z]+)*$/)
-    expect([400, 401, 402, 403, 404, 405, 409, 413, 415, 422, 429, 500, 502, 503, 504]).toContain(status)
+    expect([400, 401, 402, 403, 404, 405, 409, 413, 414, 415, 422, 429, 500, 502, 503, 504]).toContain(status)
   })
 
   test('says in full sentences what happened and what to do', () => {

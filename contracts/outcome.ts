@@ -29,11 +29,14 @@ export const outcomeSchema = seriesSchema.extend({
   race: z.enum(RACE_OUTCOMES),
   /** Open of the bar after the verdict's; null where that bar is missing. */
   entryPrice: price.nullable(),
-  /** Where the race ended: a barrier, or the last close of the window; null after `both` and `incomplete`. */
+  /**
+   * Where the race ended: a barrier, the open of a bar that opened beyond it, or the last close of the window;
+   * null after `both` and `incomplete`.
+   */
   exitPrice: price.nullable(),
   /** Close of the bar that decided the race, Unix milliseconds; null where none did. */
   decidedAt: timeMs.nullable(),
-  /** Highest and lowest price until the race ended, as fractions away from the entry; null without an entry. */
+  /** Highest and lowest price of the bars until the race ended, as fractions away from the entry; null without one. */
   highest: z.number().nullable(),
   lowest: z.number().nullable(),
 })

@@ -28,7 +28,7 @@ interface Running {
   until(pattern: RegExp): Promise<RegExpExecArray>
 }
 
-let children: ChildProcess[] = []
+const children: ChildProcess[] = []
 afterAll(() => {
   for (const child of children) if (child.exitCode === null) child.kill('SIGKILL')
 })
@@ -288,7 +288,7 @@ describe('backtest', () => {
     expect((await run(SERVICE, [...recorded, ...market]).ended).code).toBe(0)
     const replayed = rowsOf((await signal(['replay', ...recorded])).out)
     const facts = (rows: readonly VerdictRow[]) =>
-      rows.map(({ cursor: _, verdict_id: _id, recorded_at: _at, ...row }) => row)
+      rows.map((row) => ({ ...row, cursor: null, verdict_id: null, recorded_at: null }))
     const tested = rowsOf(readFileSync(file, 'utf8'))
     expect(facts(tested)).toEqual(facts(replayed))
     expect(idsOf(tested)).not.toEqual(idsOf(replayed))
@@ -297,11 +297,11 @@ describe('backtest', () => {
   test('gives the same verdicts and scores each time, as JSON where asked, of the period asked for', async () => {
     const folder = writeCandles(900)
     const period = ['--from', '2035-01-25', '--to', '2035-02-01']
-    const test = async (file: string) => {
+    const tested = async (file: string) => {
       const args = ['--data', folder, ...period, '--timeframes', '1h,4h', '--out', join(directory, file)]
       return JSON.parse((await signal(['backtest', ...args, '--json'])).out) as Record<string, unknown>
     }
-    const [first, second] = [await test('a.ndjson'), await test('b.csv')]
+    const [first, second] = [await tested('a.ndjson'), await tested('b.csv')]
     expect(second).toEqual(first)
     expect(first).toMatchObject({
       from: '2035-01-25T00:00:00.000Z',

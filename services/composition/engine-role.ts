@@ -7,6 +7,7 @@ import { type Series, seriesName } from '../../contracts/series.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
 import {
+  type Board,
   createBoard,
   createDesk,
   createEngine,
@@ -103,12 +104,12 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     for (const update of updates) funding.take(update)
   }
 
-  const follow = (series: readonly Series[], until: AbortSignal): Promise<EngineRun> =>
+  const follow = (series: readonly Series[], until: AbortSignal, on: Board = board): Promise<EngineRun> =>
     runEngine({
       engine,
       recorder,
       outcomes,
-      board,
+      board: on,
       series,
       batches: batchesOf(series, until),
       onFunding: takeFunding,
@@ -117,6 +118,14 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
         options.onRecorded(verdicts)
       },
     })
+
+  /** A market that has ended is still asked what it said last. */
+  const lasting: Board = {
+    ...board,
+    remove: (series) => {
+      if (signal.aborted) board.remove(series)
+    },
+  }
 
   // A market that is replayed at full speed has no present to load a series into, or to rank coins at.
   const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
@@ -142,7 +151,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
 
   return {
     start() {
-      const running = watchList.follow((series) => follow(series, signal), signal)
+      const running = watchList.follow((series) => follow(series, signal, lasting), signal)
       const ranking = hasPresent ? universes.run(watchList.exchanges, signal) : Promise.resolve()
       started = Promise.allSettled([running, ranking])
       // The market's end is the end; a ranking that breaks off is a failure before it.

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createServer } from '../api/index.ts'
-import { NO_READ_MODELS } from '../api/testing/no-read-models.ts'
 import { serverOptions } from '../api/testing/server-options.fixture.ts'
 import { findOwnerSocket, type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
 
@@ -27,8 +26,9 @@ beforeEach(async () => {
     serverOptions({
       operatorToken: OPERATOR_TOKEN,
       marketNow: () => 42,
-      replay: async function* ({ now }) {
+      async *replay({ now }) {
         shownAsOf.push(now)
+        yield* []
       },
     }),
   )

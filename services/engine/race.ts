@@ -61,8 +61,11 @@ export function createRace({ barClose, barMs, windowBars, barrier }: RaceStart):
     const [upper, lower] = [start * (1 + barrier), start * (1 - barrier)]
     highest = Math.max(highest, bar.high / start - 1)
     lowest = Math.min(lowest, bar.low / start - 1)
-    const [up, down] = [bar.high >= upper, bar.low <= lower]
     const decidedAt = bar.openTime + barMs
+    // A bar that opens beyond a barrier was decided at its open, and nobody got a better or worse price.
+    if (bar.open >= upper) return result({ race: 'up', exitPrice: bar.open, decidedAt })
+    if (bar.open <= lower) return result({ race: 'down', exitPrice: bar.open, decidedAt })
+    const [up, down] = [bar.high >= upper, bar.low <= lower]
     if (up && down) return result({ race: 'both', exitPrice: null, decidedAt })
     if (up) return result({ race: 'up', exitPrice: upper, decidedAt })
     if (down) return result({ race: 'down', exitPrice: lower, decidedAt })

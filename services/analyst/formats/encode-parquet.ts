@@ -57,5 +57,5 @@ function takeBytes(buffer: ByteWriter): Uint8Array {
 const columnsOf = (rows: readonly VerdictRow[]): ColumnSource[] =>
   VERDICT_COLUMNS.map(({ name, kind }) => ({
     name,
-    data: kind === 'instant' ? rows.map((row) => new Date(String(row[name]))) : rows.map((row) => row[name]),
+    data: kind === 'instant' ? rows.map((row) => new Date(row[name])) : rows.map((row) => row[name]),
   }))

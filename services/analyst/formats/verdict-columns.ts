@@ -3,12 +3,15 @@ import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 /** How the values of a column are written where a format has types. */
 export type ColumnKind = 'text' | 'uuid' | 'integer' | 'number' | 'instant' | 'json'
 
-export interface VerdictColumn {
-  readonly name: keyof VerdictRow
-  readonly kind: ColumnKind
-}
+/** A value of its own, or the list of factors. */
+export type VerdictColumn =
+  | { readonly name: Exclude<keyof VerdictRow, 'factors'>; readonly kind: Exclude<ColumnKind, 'json'> }
+  | { readonly name: 'factors'; readonly kind: 'json' }
 
-const column = (name: keyof VerdictRow, kind: ColumnKind = 'text'): VerdictColumn => ({ name, kind })
+const column = (
+  name: Exclude<keyof VerdictRow, 'factors'>,
+  kind: Exclude<ColumnKind, 'json'> = 'text',
+): VerdictColumn => ({ name, kind })
 
 /** The columns of an exported verdict, in the order of its row. Every value is always there. */
 export const VERDICT_COLUMNS: readonly VerdictColumn[] = [
@@ -30,7 +33,7 @@ export const VERDICT_COLUMNS: readonly VerdictColumn[] = [
   column('volatility_percentile', 'number'),
   column('price', 'number'),
   column('barrier', 'number'),
-  column('factors', 'json'),
+  { name: 'factors', kind: 'json' },
   column('reasoning'),
   column('model_version'),
   column('anchor_bar', 'instant'),

@@ -1,14 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import { fold, given, outcomeLabelled } from '../../../projections/given-events.fixture.ts'
 import { trackRecord } from '../../../projections/index.ts'
 import { type TrackRecordQuery, trackRecordReport } from '../../analyst/index.ts'
-import { readinessOf } from '../readiness.ts'
 import { createServer } from '../server.ts'
-import { NO_READ_MODELS } from '../testing/no-read-models.ts'
+import { serverOptions } from '../testing/server-options.fixture.ts'
 
 let app: FastifyInstance
 let asked: TrackRecordQuery[]
@@ -20,31 +17,21 @@ beforeEach(async () => {
     given(...['BTC', 'ETH', 'SOL'].map((coin) => outcomeLabelled({ coin, call: 'BUY' }))),
   )
   const entries = Object.entries(rows).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  app = await createServer({
-    ...NO_READ_MODELS,
-    log: pino({ level: 'silent' }),
-    metrics: new Registry(),
-    version: '1.2.3',
-    market: 'simulated',
-    operatorToken: undefined,
-    newId: () => 'request-1',
-    marketNow: () => 0,
-    readiness: async () => readinessOf([]),
-    replay: async function* () {},
-    follow: async function* () {},
-    answerTool: async () => ({}),
-    trackRecord(query) {
-      asked.push(query)
-      const source = {
-        position: () => '17',
-        range: ({ prefix, after = '' }: { prefix: string; after?: string }) =>
-          entries
-            .filter(([key]) => key.startsWith(prefix) && key > after)
-            .map(([key, row]) => ({ key, row })),
-      }
-      return trackRecordReport(source, query)
-    },
-  })
+  app = await createServer(
+    serverOptions({
+      trackRecord(query) {
+        asked.push(query)
+        const source = {
+          position: () => '17',
+          range: ({ prefix, after = '' }: { prefix: string; after?: string }) =>
+            entries
+              .filter(([key]) => key.startsWith(prefix) && key > after)
+              .map(([key, row]) => ({ key, row })),
+        }
+        return trackRecordReport(source, query)
+      },
+    }),
+  )
 })
 afterEach(() => app.close())
 

@@ -12,7 +12,6 @@ import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
 import { createServer } from '../server.ts'
-import { NO_READ_MODELS } from '../testing/no-read-models.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 
 const OPERATOR_TOKEN = 'operator-token-for-tests'
@@ -189,7 +188,7 @@ describe('GET /api/verdicts/stream', () => {
     ['?from=2025-01-02&to=2025-01-01', {}, 'from'],
     ['', { 'last-event-id': 'x' }, 'Last-Event-ID'],
   ])('refuses %s %j and names the field', async (query, headers, field) => {
-    const refused = await tail(query, headers as Record<string, string>)
+    const refused = await tail(query, headers)
     expect(refused.response.status).toBe(400)
     const { code, message } = JSON.parse(await refused.rest()) as { code: string; message: string }
     expect(code).toBe('invalid_request')
@@ -217,7 +216,7 @@ describe('GET /api/verdicts/stream', () => {
     expect(refused.response.status).toBe(503)
     expect(JSON.parse(await refused.rest())).toMatchObject({ code: 'too_many_streams' })
     leaving.abort()
-    await Promise.allSettled(open.map(({ rest }) => rest()))
+    await Promise.allSettled(open.map((one) => one.rest()))
     leaving = new AbortController()
     let last = await tail()
     while (last.response.status === 503) last = await tail()

@@ -1,13 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { type Verification, verificationSchema } from '../../../contracts/verification.ts'
-import { readinessOf } from '../readiness.ts'
 import { createServer } from '../server.ts'
-import { NO_READ_MODELS } from '../testing/no-read-models.ts'
+import { serverOptions } from '../testing/server-options.fixture.ts'
 
 const ID = '0190a000-0000-8000-8000-000000000001'
 const PAGE = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
@@ -41,24 +38,14 @@ let answer: Verification
 
 beforeEach(async () => {
   answer = verification()
-  app = await createServer({
-    ...NO_READ_MODELS,
-    log: pino({ level: 'silent' }),
-    metrics: new Registry(),
-    version: '1.2.3',
-    market: 'simulated',
-    operatorToken: undefined,
-    newId: () => 'request-1',
-    marketNow: () => 0,
-    readiness: async () => readinessOf([]),
-    replay: async function* () {},
-    follow: async function* () {},
-    answerTool: async () => ({}),
-    verify: async (id) => {
-      if (id !== ID) throw new ServiceError('verdict_unknown')
-      return answer
-    },
-  })
+  app = await createServer(
+    serverOptions({
+      verify: async (id) => {
+        if (id !== ID) throw new ServiceError('verdict_unknown')
+        return answer
+      },
+    }),
+  )
 })
 afterEach(() => app.close())
 

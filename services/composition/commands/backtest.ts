@@ -168,8 +168,8 @@ function createSpan() {
   }
 }
 
-async function exhaust(rows: AsyncIterable<VerdictRow>): Promise<void> {
-  for await (const _row of rows) continue
+async function exhaust(rows: AsyncGenerator<VerdictRow, void, void>): Promise<void> {
+  while ((await rows.next()).done !== true);
 }
 
 const tooFewBars = (series: readonly Series[]): ServiceError =>

@@ -41,7 +41,7 @@ export const doctorCommand = defineCommand({
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
   ],
   operands: [],
-  flags: { ...FLAGS, ...SETTING_FLAGS } as typeof FLAGS,
+  flags: { ...FLAGS, ...SETTING_FLAGS },
   examples: ['signal doctor', 'signal doctor --market recorded --data ./binance-usdm --json'],
   async run(input) {
     const findings = await examine(input)

@@ -39,13 +39,13 @@ export function readFlags(
 function givenText(
   name: string,
   { alias, setting }: FlagDefinition,
-  values: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, FlagText>>,
   environment: NodeJS.ProcessEnv,
 ): { given: string | undefined; source: string } {
   const [own, other] = [values[name], alias === undefined ? undefined : values[alias]]
   if (own !== undefined && other !== undefined) throw invalid(`--${name} and --${alias} are the same flag`)
   const flag = own ?? other
-  if (flag !== undefined) return { given: String(flag), source: `--${own === undefined ? alias : name}` }
+  if (flag !== undefined) return { given: flag.toString(), source: `--${own === undefined ? alias : name}` }
   return { given: (setting && environment[setting]) || undefined, source: setting ?? `--${name}` }
 }
 
@@ -62,7 +62,10 @@ function readOne(
   throw invalid(`${source} is ${value}: ${problem}. For example: ${example}`)
 }
 
-function parse(command: Command, args: readonly string[]) {
+function parse(
+  command: Command,
+  args: readonly string[],
+): { values: Readonly<Record<string, FlagText>>; positionals: readonly string[] } {
   const options = Object.fromEntries(
     Object.entries<FlagDefinition>(command.flags).flatMap(([name, { alias, isSwitch }]) =>
       [name, ...(alias === undefined ? [] : [alias])].map((one) => [
@@ -84,5 +87,8 @@ const flagsOf = ({ name, flags }: { name: string; flags: FlagDefinitions }): str
   const names = Object.keys(flags)
   return names.length === 0 ? `${name} has no flags` : `Flags: ${names.map((flag) => `--${flag}`).join(' ')}`
 }
+
+/** What `parseArgs` makes of a flag that is not given several times. */
+type FlagText = string | boolean | undefined
 
 const invalid = (message: string): ServiceError => new ServiceError('config_invalid', { message })

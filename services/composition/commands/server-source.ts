@@ -11,7 +11,7 @@ import { verificationSchema } from '../../../contracts/verification.ts'
 import { sleep } from '../../platform/async/sleep.ts'
 import { readLines } from './read-lines.ts'
 import { readServerSentEvents } from './read-server-sent-events.ts'
-import type { VerdictRequest, VerdictSource } from './verdict-source.ts'
+import type { VerdictSource } from './verdict-source.ts'
 
 export interface ServerAddress {
   readonly url: string
@@ -179,7 +179,7 @@ export async function ask(
   signal: AbortSignal,
   isAnswer: (status: number) => boolean = (status) => status === 200,
 ): Promise<IncomingMessage> {
-  const target = new URL(`${url.replace(/\/+$/, '')}${path}?${new URLSearchParams(query)}`)
+  const target = new URL(`${url.replace(/\/+$/, '')}${path}?${new URLSearchParams(query).toString()}`)
   const request = (target.protocol === 'https:' ? requestHttps : requestHttp)(target, {
     agent: false,
     signal,
@@ -237,8 +237,9 @@ const LONGEST_ANSWER = 16_777_216
 /** A refusal in the words of the service; anything else that answers is not one. */
 async function refusalOf(answer: IncomingMessage, url: string): Promise<ServiceError> {
   const body = readBody(await readText(answer))
-  if (body !== undefined && typeof body.code === 'string' && Object.hasOwn(ERRORS, body.code)) {
-    return new ServiceError(body.code as ErrorCode, { message: String(body.message) })
+  const { code, message } = body ?? {}
+  if (typeof code === 'string' && typeof message === 'string' && Object.hasOwn(ERRORS, code)) {
+    return new ServiceError(code as ErrorCode, { message })
   }
   return new ServiceError('server_unreachable', {
     message: `${url} answers with status ${answer.statusCode}, which is not an answer of this service`,

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { outcomeSchema } from '../../../contracts/outcome.ts'
+import { verdictSchema } from '../../../contracts/verdict.ts'
 import type { ProofEvent, Verification } from '../../../contracts/verification.ts'
 import { eventHash } from '../../analyst/index.ts'
 import { defineCommand } from './command.ts'
@@ -48,15 +50,20 @@ function requireHash(
 }
 
 function linesOf({ verdict_id, event, hash, window_closes_at, outcome, notice }: Verification): string {
-  const { exchange, coin, timeframe, call, confidence, regime, price, reasoning } = event.data
+  const verdict = verdictSchema.parse(event.data)
+  const { exchange, coin, timeframe, call, confidence, regime, price, reasoning } = verdict
+  const ending =
+    outcome === null
+      ? 'none yet'
+      : `${outcomeSchema.parse(outcome.event.data).race}, labelled at ${outcome.event.at}`
   const lines = [
     `verdict   ${verdict_id}`,
-    `series    ${String(exchange)} ${String(coin)} ${String(timeframe)}`,
-    `said      ${String(call)}, ${String(confidence)} %, ${String(regime)} at ${String(price)}`,
-    `because   ${String(reasoning)}`,
+    `series    ${exchange} ${coin} ${timeframe}`,
+    `said      ${call}, ${confidence} %, ${regime} at ${price}`,
+    `because   ${reasoning}`,
     `recorded  ${event.at}, at position ${event.position} (revision ${event.revision} of ${event.stream})`,
     `window    closes at ${window_closes_at}`,
-    `outcome   ${outcome === null ? 'none yet' : `${String(outcome.event.data.race)}, labelled at ${outcome.event.at}`}`,
+    `outcome   ${ending}`,
     `hash      ${hash} fits`,
     notice,
   ]

@@ -153,6 +153,13 @@ export const movedOutcomes = (all: readonly SeriesSamples[]): SeriesSamples[] =>
   all.map((samples) => {
     const { count } = samples
     const half = count >> 1
-    const race = samples.race.map((_, index) => samples.race[(index + half) % count] ?? 0)
-    return { ...samples, race }
+    const from = (index: number): number => (index + half) % count
+    const moved = (values: Float64Array): Float64Array => values.map((_, index) => values[from(index)] ?? 0)
+    return {
+      ...samples,
+      race: samples.race.map((_, index) => samples.race[from(index)] ?? 0),
+      barrier: moved(samples.barrier),
+      entryPrice: moved(samples.entryPrice),
+      exitPrice: moved(samples.exitPrice),
+    }
   })

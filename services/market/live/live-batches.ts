@@ -54,16 +54,21 @@ async function* tellLive(
     HOUR_MS,
     ...legs.filter(({ ends }) => ends === Number.POSITIVE_INFINITY).map((leg) => leg.lengthMs),
   )
+  /** Legs that were not in time for the instant before; nobody waits for them. */
   const slow = new Set<BarLeg>()
   let at = writer.lastAt()
+  let deadline = Number.NEGATIVE_INFINITY
   let waiting = new AbortController()
   signal.addEventListener('abort', () => waiting.abort(), { once: true })
   while (!signal.aborted) {
+    const before = { at, deadline }
     at = Math.max(nextStep(at, stepMs), Math.floor((now() - LIMITS.venueSettleMs) / stepMs) * stepMs)
-    const deadline = at + LIMITS.venueSettleMs + LIMITS.venueLagMs
+    deadline = at + LIMITS.venueSettleMs + LIMITS.venueLagMs
     for (;;) {
       // What comes late is told at once, without waiting for the next instant.
       while (writer.nextAt() <= writer.lastAt() && !signal.aborted) yield* writer.write()
+      // Who was later than the others, but would have been in time had they waited, is waited for again.
+      if (now() <= before.deadline) for (const leg of slow) if (isAskedFor(leg, before.at)) slow.delete(leg)
       const isReady = now() >= at && legs.every((leg) => slow.has(leg) || isAskedFor(leg, at))
       if (signal.aborted || isReady || now() >= deadline) break
       waiting = new AbortController()

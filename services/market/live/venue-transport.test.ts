@@ -69,11 +69,19 @@ describe('what is final', () => {
   })
 
   test('a page instead of an answer, as from what stands before a venue', async () => {
-    const failure = await transport(`${venue.url}/nowhere`, {}).then((answer) => answer.status)
-    expect(failure).toBe(404)
-    expect(await failureOf({ kind: 'status', status: 451 }).catch(() => 'answered in JSON')).toBe(
-      'answered in JSON',
-    )
+    const failure = await failureOf({
+      kind: 'status',
+      status: 403,
+      text: '<html>not from your country</html>',
+    })
+    expect(failure).toMatchObject({ kind: 'refused' })
+    expect(failure.message).toMatch(/answered 403: <html>not from/)
+  })
+
+  test('but not a refusal in JSON, which says more to who knows the venue', async () => {
+    venue.fail('markets', { kind: 'status', status: 400, text: '{"code":-1121}' })
+    const { status, text } = await ask()
+    expect([status, await text()]).toEqual([400, '{"code":-1121}'])
   })
 })
 

@@ -5,7 +5,12 @@ import type { FakeRequest, Route, VenueFormat } from './venue-format.ts'
 
 /** Something that goes wrong at a venue. */
 export type Fault =
-  | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string }
+  | {
+      readonly kind: 'status'
+      readonly status: number
+      readonly retryAfter?: string
+      readonly text?: string
+    }
   /** The connection breaks before an answer. */
   | { readonly kind: 'reset' }
   /** No answer ever comes. */
@@ -94,7 +99,7 @@ async function suffer(fault: Fault, response: ServerResponse, body: string): Pro
   switch (fault.kind) {
     case 'status':
       if (fault.retryAfter !== undefined) response.setHeader('retry-after', fault.retryAfter)
-      response.writeHead(fault.status).end('{"message":"try again later"}')
+      response.writeHead(fault.status).end(fault.text ?? '{"message":"try again later"}')
       return true
     case 'reset':
       response.socket?.resetAndDestroy()

@@ -27,6 +27,8 @@ export interface LiveBenchOptions {
   readonly start: number
   readonly historyBars?: number
   readonly isMissing?: FakeMarketOptions['isMissing']
+  /** How far the clocks of the venues are behind. */
+  readonly venuesBehindMs?: number
 }
 
 /** @example await using bench = await startLiveBench({ exchanges: ['OKX'], coins: ['BTC'], start }) */
@@ -38,7 +40,7 @@ export async function startLiveBench(options: LiveBenchOptions): Promise<LiveBen
     const market = createFakeMarket({
       seed: exchange,
       coins: options.coins,
-      now: clock.now,
+      now: () => clock.now() - (options.venuesBehindMs ?? 0),
       ...(options.isMissing && { isMissing: options.isMissing }),
     })
     venues.set(exchange, await startFakeVenue(VENUE_FORMATS[exchange], market))
