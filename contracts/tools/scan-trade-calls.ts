@@ -56,6 +56,7 @@ export const scanTradeCallsResponse = z.object({
   errors: z
     .array(z.object({ coin: coinSchema, code: z.string(), message: z.string() }))
     .describe('Coins of the universe without a fresh verdict, and why'),
+  note: z.string().nullable().describe('Why no call is ever made at this timeframe, where none is'),
 })
 
 export type ScanTradeCallsRequest = z.output<typeof scanTradeCallsRequest>

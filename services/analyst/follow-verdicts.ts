@@ -70,7 +70,10 @@ export async function* followVerdicts(
   }
 }
 
-/** Shows what is visible behind a cursor in the log so far, and notes what is not yet. */
+/**
+ * Shows what is visible behind a cursor in the log so far, and notes what is not yet. A look that was cut short
+ * goes on as of its own time; what has closed since then is noted too, and due at once.
+ */
 async function* catchUp(
   store: EventStore,
   { filter, now, signal }: FollowOptions,
@@ -78,28 +81,19 @@ async function* catchUp(
   head: Position,
   windows: OpenWindows,
 ): AsyncGenerator<FollowItem, ReplayCursor, void> {
-  for (let from = after; ; ) {
-    const asOf = Math.min(from.second?.asOf ?? Number.POSITIVE_INFINITY, now())
-    const look = createLook(from, asOf)
-    let previous = look.readAfter
-    windows.clear()
-    const events = store.readAll({
-      after: look.readAfter,
-      upTo: head,
-      filter: storeFilter(filter),
-      signal,
-    })
-    for await (const recorded of events) {
-      const event = decodeEvent(recorded)
-      if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
-      const cursor = look.offer(event.position, event.data.validUntil)
-      if (cursor !== undefined) yield itemOf(event, cursor)
-      if (event.data.validUntil > asOf) windows.add(previous, event.position, event.data.validUntil)
-      previous = event.position
-    }
-    if (from.second === undefined) return look.end()
-    from = look.end()
+  const asOf = Math.min(after.second?.asOf ?? Number.POSITIVE_INFINITY, now())
+  const look = createLook(after, asOf)
+  let previous = look.readAfter
+  const events = store.readAll({ after: look.readAfter, upTo: head, filter: storeFilter(filter), signal })
+  for await (const recorded of events) {
+    const event = decodeEvent(recorded)
+    if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
+    const cursor = look.offer(event.position, event.data.validUntil)
+    if (cursor !== undefined) yield itemOf(event, cursor)
+    if (event.data.validUntil > asOf) windows.add(previous, event.position, event.data.validUntil)
+    previous = event.position
   }
+  return look.end()
 }
 
 /** Shows what was withheld up to a cursor and has closed since, as a second look at that stretch. */

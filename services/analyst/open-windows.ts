@@ -14,7 +14,6 @@ export interface OpenWindows {
   takeDue(asOf: number): Stretch[]
   /** Up to here, inclusive, nothing is withheld; undefined where nothing is at all. */
   floor(): Position | undefined
-  clear(): void
 }
 
 /** Verdicts that may lie between two of a stretch: reading past them costs less than another read. */
@@ -67,8 +66,6 @@ export function createOpenWindows(): OpenWindows {
       }
       return lowest
     },
-
-    clear: () => byEnd.clear(),
   }
 }
 

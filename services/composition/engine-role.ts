@@ -77,7 +77,8 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       options.onTrouble(error.code)
     },
   }
-  const engine = createEngine({ model: loadModel() })
+  const model = loadModel()
+  const engine = createEngine({ model })
   const board = createBoard()
   const recorder = createRecorder(recording)
   const outcomes = createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled })
@@ -131,6 +132,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
   const desk = createDesk({
     board,
+    model,
     monitored: watchList,
     listings: () => feed.listings(),
     ...(settings.EXCHANGES && { exchanges: settings.EXCHANGES }),

@@ -85,16 +85,16 @@ async function compose(
   const address = { url: settings.PUBLIC_URL ?? '' }
   const engine = watchList && createEngine(parts, watchList, address, ending.signal)
   const app = await createHttpServer(parts, engine?.desk ?? createRemoteDesk(platform.bus))
-  let ownerSocket: OwnerSocket | undefined
+  const owner: { socket?: OwnerSocket | undefined } = {}
   // Before anything listens, so that what cannot start does not go on answering.
   onClose(async () => {
     ending.abort()
     // Together: neither waits for the other, and callers are turned away from the first moment.
-    await Promise.all([closeServer(app), ownerSocket?.close(), engine?.ended()])
+    await Promise.all([closeServer(app), owner.socket?.close(), engine?.ended()])
   })
   const url = settings.ROLES.includes('api') ? await listen(app, settings) : undefined
   address.url = url ?? address.url
-  ownerSocket = await openOwnerSocket(app, platform.directory, log)
+  owner.socket = await openOwnerSocket(app, platform.directory, log)
   people.banner(
     bannerLines({ version, settings, platform: platform.summary, monitoring: watchList?.describe(), url }),
   )

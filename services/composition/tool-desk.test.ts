@@ -38,7 +38,8 @@ describe('the tools on a simulated market', () => {
       sleepUntil: (_at, signal) => sleep(3_600_000, signal),
     })
     const recording = { store, idOf: createFactIds(Buffer.from('secret')), sleep, signal: ending.signal }
-    const engine = createEngine({ model: loadModel() })
+    const model = loadModel()
+    const engine = createEngine({ model })
     const board = createBoard()
     const recorder = createRecorder(recording)
     const outcomes = createOutcomeRecorder(recording)
@@ -47,6 +48,7 @@ describe('the tools on a simulated market', () => {
     running = follow([MONITORED], ending.signal)
     desk = createDesk({
       board,
+      model,
       monitored: {
         exchanges: ['SIM'],
         series: () => [MONITORED],

@@ -7,6 +7,7 @@ import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { type Board, createBoard } from '../board.ts'
 import type { MarketMetrics } from '../engine.ts'
+import { loadModel } from '../model.ts'
 import { createDesk, type DeskOptions, type LocalDesk } from './desk.ts'
 import { createManualTime, type ManualTime } from './manual-time.fixture.ts'
 import type { Listing, Monitored } from './market-index.ts'
@@ -92,6 +93,7 @@ export function setUpDesk(change: Partial<DeskOptions> = {}): DeskFixture {
   }
   const desk = createDesk({
     board,
+    model: loadModel(),
     monitored: monitoredOf(monitored),
     listings: async () => LISTINGS,
     universes: {

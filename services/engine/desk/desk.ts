@@ -8,6 +8,7 @@ import type {
 } from '../../../contracts/tools/scan-funding-arb.ts'
 import type { ToolName, ToolRequest, ToolResponse } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Board } from '../board.ts'
+import type { VerdictModel } from '../model.ts'
 import { isTooShort } from './board-reading.ts'
 import { createSeriesFinder } from './find-series.ts'
 import type { Listing, Monitored } from './market-index.ts'
@@ -44,6 +45,8 @@ export interface DeskOptions {
   /** What every followed series says now. */
   readonly board: Board
   readonly monitored: Monitored
+  /** Tells at which timeframes calls are made. */
+  readonly model: Pick<VerdictModel, 'timeframes'>
   /** What the market has, monitored or not. */
   readonly listings: () => Promise<readonly Listing[]>
   /** The default exchange, and others in order; the first of `monitored` without it. */
@@ -111,7 +114,7 @@ export function createDesk(options: DeskOptions): LocalDesk {
     get_market_regime: async (request) =>
       marketRegimeAnswer(await reader.read(request, deadline()), publicUrl()),
     scan_trade_calls: (request) =>
-      scanCalls({ finder, reader, universes, clock, publicUrl }, request, deadline()),
+      scanCalls({ finder, reader, universes, clock, publicUrl, model: options.model }, request, deadline()),
     scan_funding_arb: async (request) => options.scanFunding(request, Math.floor(clock())),
   }
 

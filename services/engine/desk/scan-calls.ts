@@ -5,9 +5,11 @@ import type {
   ScanTradeCallsRequest,
   ScanTradeCallsResponse,
 } from '../../../contracts/tools/scan-trade-calls.ts'
+import type { VerdictModel } from '../model.ts'
 import type { SeriesFinder } from './find-series.ts'
 import { largestCoins, type RankedCall, rankCalls } from './rank-calls.ts'
 import type { SeriesReader } from './read-series.ts'
+import { silenceNote } from './silence-note.ts'
 import type { UniverseKeeper } from './universe-keeper.ts'
 
 export interface CallScannerOptions {
@@ -17,6 +19,7 @@ export interface CallScannerOptions {
   /** Market time, Unix milliseconds. */
   readonly clock: () => number
   readonly publicUrl: () => string
+  readonly model: Pick<VerdictModel, 'timeframes'>
 }
 
 /**
@@ -61,6 +64,7 @@ export async function scanCalls(
     scanned: found.length,
     holds: found.filter(({ verdict }) => verdict.call === 'HOLD').length,
     errors: errors.toSorted((a, b) => (a.coin < b.coin ? -1 : 1)),
+    note: silenceNote(options.model, timeframe),
   }
 }
 

@@ -152,7 +152,7 @@ describe('what goes wrong for a while', () => {
     ['429', { kind: 'status', status: 429, retryAfter: '3' }],
     ['500', { kind: 'status', status: 500 }],
     ['broken connections', { kind: 'reset' }],
-    ['garbage', { kind: 'garbage', text: '{"code":"0","data":[' }],
+    ['garbage', { kind: 'instead', text: '{"code":"0","data":[' }],
   ] as const)('%s costs no bar', async (_name, fault) => {
     await using bench = await startLiveBench({
       exchanges: ['OKX'],

@@ -7,10 +7,12 @@ import { z } from 'zod'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { decodeEvent, RegimeShifted, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
+import { RACE_OUTCOMES } from '../../../contracts/outcome.ts'
 import { REGIMES } from '../../../contracts/regime.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
+import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
 import { latestVerdicts, PROJECTIONS, type Projection, rowsInMemory } from '../../../projections/index.ts'
 import { collect } from '../event-store/event-store.contract.ts'
 import type { EventStore } from '../event-store/event-store.ts'
@@ -49,6 +51,15 @@ async function appendHistory(store: EventStore, history: readonly Step[]): Promi
           ]
     before.set(step.coin, step.regime)
     await store.append(verdictStream(series), [verdict, ...shift], { expected: 'any' })
+  }
+}
+
+/** Labels verdicts of a history, with races that end in turn in every way. */
+async function appendOutcomes(store: EventStore, history: readonly Step[]): Promise<void> {
+  for (const [n, { coin, call }] of history.entries()) {
+    const race = RACE_OUTCOMES[n % RACE_OUTCOMES.length] ?? 'timeout'
+    const { stream, event } = outcomeLabelled({ coin, call, race, barClose: (n + 1) * HOUR_MS })
+    await store.append(stream, [{ ...event, id: nextId() }], { expected: 'any' })
   }
 }
 
@@ -98,9 +109,11 @@ describe('rebuild equals live', () => {
           const live = keptOpen(openTables())
           let projector = start(store, live, [projection])
           await appendHistory(store, history.slice(0, cut))
+          await appendOutcomes(store, history.slice(0, cut))
           await untilPosition(projector, await store.head())
           await projector.close()
           await appendHistory(store, history.slice(cut))
+          await appendOutcomes(store, history.slice(cut))
           projector = start(store, live, [projection])
           await untilPosition(projector, await store.head())
           await projector.close()
@@ -339,7 +352,7 @@ describe('the store behind it', () => {
     const after = start(shorter, tables)
     await after.caughtUp()
     expect(after.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
-    expect(after.health().map((health) => health.position)).toEqual(['1', '1'])
+    expect(after.health().map((health) => health.position)).toEqual(PROJECTIONS.map(() => '1'))
     await after.close()
   })
 

@@ -19,8 +19,8 @@ export type Fault =
   | { readonly kind: 'half' }
   /** An answer that goes on and on. */
   | { readonly kind: 'endless' }
-  /** Something that is not JSON. */
-  | { readonly kind: 'garbage'; readonly text: string }
+  /** Another text instead of the answer, JSON or not. */
+  | { readonly kind: 'instead'; readonly text: string }
   /** The answer comes only when this promise has. */
   | { readonly kind: 'held'; readonly until: Promise<void> }
 
@@ -114,7 +114,7 @@ async function suffer(fault: Fault, response: ServerResponse, body: string): Pro
       response.writeHead(200)
       pour(response)
       return true
-    case 'garbage':
+    case 'instead':
       response.writeHead(200).end(fault.text)
       return true
     case 'held':
