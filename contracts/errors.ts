@@ -223,6 +223,47 @@ export const ERRORS = define({
     message: 'The server that a command asked does not answer.',
     nextStep: 'Check the address given as --server and that the service runs there.',
   },
+  key_unknown: {
+    status: 401,
+    message: 'This API key does not exist or was revoked.',
+    nextStep:
+      'Check the key, or sign in for a new one; without a key the free allowance of your address applies.',
+  },
+  key_unverifiable: {
+    status: 503,
+    message: 'The API key could not be checked at the moment.',
+    nextStep: 'Send the same request again shortly; nothing was charged.',
+  },
+  quota_exhausted: {
+    status: 429,
+    message: 'No calls are left in this window.',
+    nextStep: 'Wait until `details.resets_at`, choose a larger plan, or pay per call.',
+  },
+  rate_limited: {
+    status: 429,
+    message: 'Too many requests in a short time.',
+    nextStep: 'Wait for the time in `Retry-After`, then go on more slowly.',
+  },
+  idempotency_mismatch: {
+    status: 409,
+    message: 'This Idempotency-Key was used for another request.',
+    nextStep: 'Use a new key for a new request, or repeat the first request as it was.',
+  },
+  sign_in_refused: {
+    status: 401,
+    message: 'The e-mail address and the code do not go together, or the code has expired or been used.',
+    nextStep: 'Ask for a new code and give it within ten minutes.',
+  },
+  too_many_keys: {
+    status: 409,
+    message: 'The account has as many keys as it may have.',
+    nextStep: 'Revoke a key that is no longer used, then ask again.',
+  },
+  account_unknown: {
+    status: 404,
+    message: 'There is no such account.',
+    nextStep: 'Check the account id; the command line lists accounts.',
+  },
   port_in_use: {
     status: 500,
     exitCode: 10,

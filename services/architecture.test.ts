@@ -139,6 +139,8 @@ describe('imports', () => {
       ioredis: 'services/platform/cache/',
       fastify: 'services/api/',
       ccxt: 'services/market/live/',
+      nodemailer: 'services/accounts/',
+      '@modelcontextprotocol/server': 'services/api/mcp/',
       'hyparquet-writer': 'services/analyst/',
     }
     const faults: string[] = []

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { RecordedEvent } from '../contracts/event.ts'
+import type { TrackRecordAnswer } from '../contracts/track-record-row.ts'
+import type { Verification } from '../contracts/verification.ts'
 import { openEmbeddedStore } from './platform/event-store/embedded/embedded-store.ts'
 
 const START = join(import.meta.dirname, 'start.js')
@@ -156,6 +158,8 @@ describe('npm start', () => {
       'cache',
       'projection latest_verdicts',
       'projection regime_shifts',
+      'projection track_record',
+      'projection verdict_index',
       'market',
     ])
     service.child.kill('SIGTERM')
@@ -221,6 +225,11 @@ describe('npm start', () => {
     const events = await logOf('simulated')
     const verdicts = verdictsOf(events)
     expect(new Set(verdicts.map(seriesAndBar)).size).toBe(verdicts.length)
+    const outcomes = events.filter(({ type }) => type === 'OutcomeLabelled')
+    const known = new Set<unknown>(verdicts.map(({ id }) => id))
+    expect(outcomes.length).toBeGreaterThan(0)
+    expect(new Set(outcomes.map(({ data }) => data.verdictId)).size).toBe(outcomes.length)
+    expect(outcomes.filter(({ data }) => !known.has(data.verdictId))).toEqual([])
     const byStream = Map.groupBy(events, (event) => event.stream)
     for (const [stream, own] of byStream) {
       expect(
@@ -267,6 +276,17 @@ describe('a recorded market', () => {
     expect(await rows(url, '', false)).toEqual(
       everything.slice(0, -8).map((row) => ({ ...row, cursor: expect.any(String) })),
     )
+    const verdictId = String(everything[0]?.verdict_id)
+    const proof = (await (await fetch(`${url}/verify/${verdictId}`)).json()) as Verification
+    expect(proof.event.data.verdictId).toBe(verdictId)
+    expect(proof.outcome?.event.data.verdictId).toBe(verdictId)
+    // The read models follow the log a moment behind.
+    await expect
+      .poll(async () => {
+        const record = (await (await fetch(`${url}/api/track-record`)).json()) as TrackRecordAnswer
+        return record.rows.map(({ verdicts }) => verdicts)
+      })
+      .toEqual([201 - 8])
     service.child.kill('SIGINT')
     expect((await service.ended).code).toBe(0)
   })
@@ -281,7 +301,7 @@ describe('a recorded market', () => {
       Object.fromEntries(
         [
           ...Map.groupBy(
-            events.filter(({ stream }) => stream.startsWith('verdict-')),
+            events.filter(({ stream }) => /^(?:verdict|outcome)-/.test(stream)),
             ({ stream }) => stream,
           ),
         ].map(([stream, own]) => [
@@ -291,6 +311,7 @@ describe('a recorded market', () => {
       )
     const [expected, actual] = [bySeries(await logOf('recorded', 'whole')), bySeries(await logOf('recorded'))]
     expect(Object.keys(expected)).toContain('verdict-BINANCE.BTC.1h')
+    expect(expected['outcome-BINANCE.BTC.1h']).toHaveLength(401 - 8)
     expect(actual).toEqual(expected)
   })
 })

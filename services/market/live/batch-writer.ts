@@ -47,7 +47,7 @@ export function createBatchWriter({ legs, series, liveFrom, begins }: BatchWrite
   }
 
   /** The newest bar of a series before the seam is worth a verdict, however late it comes. */
-  const isLive = ({ series }: ClosedBar, at: number): boolean => at + timeframeMs(series.timeframe) > liveFrom
+  const isLive = (bar: ClosedBar, at: number): boolean => at + timeframeMs(bar.series.timeframe) > liveFrom
 
   function write(): BarBatch[] {
     const at = nextAt()

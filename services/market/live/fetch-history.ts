@@ -68,7 +68,6 @@ async function fill(
   try {
     while (!isAskedFor(leg, Math.min(until, leg.ends)) && !behind.has(leg) && !signal.aborted) {
       await leg.fetchPage(signal)
-      context.countPage(leg.venue)
     }
   } catch (error) {
     if (signal.aborted) return

@@ -37,7 +37,9 @@ export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<
     if (!isSeamTold) yield seam
     const bell = createBell()
     // What is under way at a venue when this ends ends by itself, in the time a request may take.
-    void followVenues({ legs, tracks, writer, context, signal, wake: bell.ring }).catch(bell.crack)
+    void followVenues({ legs, tracks, writer, context, signal, wake: () => bell.ring() }).catch((error) =>
+      bell.crack(error),
+    )
     yield* tellLive({ ...options, signal }, writer, bell)
   } finally {
     ending.abort()

@@ -10,8 +10,6 @@ export interface LiveContext {
   readonly random: () => number
   /** A request failed; it will be made again. */
   failed(venue: Venue, error: unknown): void
-  /** A page of history has come. */
-  countPage(venue: Venue): void
   /** The history of a leg will come late. */
   leftBehind(leg: BarLeg): void
   /** The market of a leg is gone, and its series with it. */

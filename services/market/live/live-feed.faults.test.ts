@@ -278,13 +278,12 @@ test('ends quietly at the signal, also while a venue hangs', async () => {
   bench.venue('OKX').fail('candles', { kind: 'silent' })
   const ending = new AbortController()
   const ended = (async () => {
-    for await (const _batch of bench.feed.batches({
-      series: [one('OKX', 'BTC', '1m')],
-      signal: ending.signal,
-    }));
-    return 'ended'
+    const series = [one('OKX', 'BTC', '1m')]
+    const told: number[] = []
+    for await (const { at } of bench.feed.batches({ series, signal: ending.signal })) told.push(at)
+    return told
   })()
   await new Promise((resolve) => setTimeout(resolve, 50))
   ending.abort()
-  expect(await bench.clock.runUntil(ended)).toBe('ended')
+  expect(await bench.clock.runUntil(ended)).toEqual([])
 })

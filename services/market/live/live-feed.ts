@@ -69,7 +69,6 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     failed({ exchange }, error) {
       if (health.failed(exchange, reasonOf(error))) report({ exchange, message: reasonOf(error) })
     },
-    countPage: ({ exchange }) => health.countPage(exchange),
     leftBehind(leg) {
       report({ exchange: leg.market.exchange, message: `the history of ${legName(leg)} will come late` })
     },
@@ -152,13 +151,13 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     listings,
     batches,
     universe,
-    venues: health.read,
+    venues: () => health.read(),
     progress: () => undefined,
   }
 }
 
 function openVenues(options: LiveFeedOptions): ReadonlyMap<Exchange, Venue> {
-  const { exchanges, venueUrls = {}, now, sleep, random } = options
+  const { exchanges, venueUrls = {}, now, sleep, random, report } = options
   const venues = new Map<Exchange, Venue>()
   for (const exchange of new Set(exchanges)) {
     if (!isLiveExchange(exchange)) {
@@ -173,6 +172,7 @@ function openVenues(options: LiveFeedOptions): ReadonlyMap<Exchange, Venue> {
       now,
       sleep,
       random,
+      onDamage: (message) => report({ exchange, message }),
       ...(baseUrl !== undefined && { baseUrl }),
     })
     venues.set(exchange, venue)

@@ -196,11 +196,11 @@ describe(`recorded answers${whenPresent}`, () => {
       ],
     ],
   ] as const)('contracts of %s', async (exchange, file, expected) => {
-    const markets = await read(file)
+    // The file lacks the category, which Bybit sends.
+    const markets = (await read(file)).replace('"nextPageCursor": null', '"category": "linear"')
     const listed = await withAnswer(exchange, { markets }, (venue) => venue.markets(0, never))
-    expect([...listed.values()].map(({ coin, contractSize }) => [coin, contractSize]).toSorted()).toEqual(
-      expected,
-    )
+    const byName = [...listed.values()].toSorted((a, b) => (a.coin < b.coin ? -1 : 1))
+    expect(byName.map(({ coin, contractSize }) => [coin, contractSize])).toEqual(expected)
   })
 
   test.skipIf(isAbsent)('tickers of KUCOIN: turnover, and open interest in money', async () => {

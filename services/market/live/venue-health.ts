@@ -8,7 +8,6 @@ import type { Venue } from './venue.ts'
 export interface HealthBook {
   /** Notes a failure; true when it is worth a line in the log, which is when the venue was well before. */
   failed(exchange: Exchange, reason: string): boolean
-  countPage(exchange: Exchange): void
   /** Watches the bars of some legs until the answer is called. */
   follow(legs: readonly BarLeg[]): () => void
   read(): readonly VenueHealth[]
@@ -17,22 +16,22 @@ export interface HealthBook {
 /** A failure is news again after this time. */
 const QUIET_MS = 60_000
 
-interface Page {
+/** What is known of a venue's failures. */
+interface Failures {
   reason: string
   reportedAt: number
-  pages: number
 }
 
 export function createHealthBook(venues: readonly Venue[], now: () => number): HealthBook {
-  const pages = new Map<Exchange, Page>()
+  const failures = new Map<Exchange, Failures>()
   const followed = new Set<readonly BarLeg[]>()
 
-  const pageOf = (exchange: Exchange): Page => {
-    const known = pages.get(exchange)
+  const failuresOf = (exchange: Exchange): Failures => {
+    const known = failures.get(exchange)
     if (known !== undefined) return known
-    const page = { reason: '', reportedAt: Number.NEGATIVE_INFINITY, pages: 0 }
-    pages.set(exchange, page)
-    return page
+    const none = { reason: '', reportedAt: Number.NEGATIVE_INFINITY }
+    failures.set(exchange, none)
+    return none
   }
 
   function healthOf(venue: Venue): VenueHealth {
@@ -54,12 +53,12 @@ export function createHealthBook(venues: readonly Venue[], now: () => number): H
       }
     }
     if (venue.known().size === 0) {
-      const reason = pageOf(exchange).reason
+      const reason = failuresOf(exchange).reason
       const detail = reason === '' ? 'not asked yet' : `its markets could not be fetched: ${reason}`
       return { exchange, state: reason === '' ? 'ok' : 'failed', detail, dataAgeMs }
     }
-    const longest = Math.min(...legs.map((leg) => leg.lengthMs))
-    const isStale = dataAgeMs !== null && dataAgeMs > longest + LIMITS.staleAfterMs
+    const shortest = Math.min(...legs.map((leg) => leg.lengthMs))
+    const isStale = dataAgeMs !== null && dataAgeMs > shortest + LIMITS.staleAfterMs
     if (isStale || progress !== undefined) {
       const what = progress ?? `no bar for ${Math.round((dataAgeMs ?? 0) / 1_000)} s`
       const reason = lastFailure === undefined ? '' : `; last failure: ${lastFailure}`
@@ -70,14 +69,11 @@ export function createHealthBook(venues: readonly Venue[], now: () => number): H
 
   return {
     failed(exchange, reason) {
-      const page = pageOf(exchange)
-      page.reason = reason
-      const isNews = now() - page.reportedAt >= QUIET_MS || page.reportedAt > now()
-      if (isNews) page.reportedAt = now()
+      const seen = failuresOf(exchange)
+      seen.reason = reason
+      const isNews = now() - seen.reportedAt >= QUIET_MS || seen.reportedAt > now()
+      if (isNews) seen.reportedAt = now()
       return isNews
-    },
-    countPage(exchange) {
-      pageOf(exchange).pages += 1
     },
     follow(legs) {
       followed.add(legs)

@@ -80,8 +80,8 @@ describe('what is final', () => {
 
   test('but not a refusal in JSON, which says more to who knows the venue', async () => {
     venue.fail('markets', { kind: 'status', status: 400, text: '{"code":-1121}' })
-    const { status, text } = await ask()
-    expect([status, await text()]).toEqual([400, '{"code":-1121}'])
+    const answer = await ask()
+    expect([answer.status, await answer.text()]).toEqual([400, '{"code":-1121}'])
   })
 })
 

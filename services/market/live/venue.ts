@@ -8,6 +8,7 @@ import type { RawFunding } from '../normalise-funding.ts'
 import { adoptMarkets, type CcxtClient, type CcxtMarket, loadCcxt, openCcxtClient } from './ccxt-client.ts'
 import { fetchFunding } from './fetch-funding.ts'
 import { createRateBudget } from './rate-budget.ts'
+import { soundBars } from './sound-bars.ts'
 import { createVenueAccess, type VenueAccess } from './venue-access.ts'
 import { VenueFailure } from './venue-failure.ts'
 import { createVenueTransport } from './venue-transport.ts'
@@ -59,6 +60,8 @@ export interface VenueOptions {
   readonly now: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly random: () => number
+  /** Told of rows that cannot be bars and were left out. */
+  readonly onDamage?: (message: string) => void
 }
 
 /** Units that may go out at once after a quiet time. */
@@ -86,7 +89,7 @@ export function createVenue(options: VenueOptions): Venue {
   let fetchingMarkets: Promise<void> | undefined
   let behindMs = 0
 
-  const open = async (): Promise<OpenVenue> => {
+  const openOnce = async (): Promise<OpenVenue> => {
     opening ??= openVenue(options, definition, (venueTime) => {
       const behind = now() - venueTime
       behindMs = behind > CLOCK_GRACE_MS ? behind : 0
@@ -100,7 +103,7 @@ export function createVenue(options: VenueOptions): Venue {
     signal: AbortSignal,
     extraWeight = 0,
   ): Promise<Answer> {
-    const { client, access, take } = await open()
+    const { client, access, take } = await openOnce()
     return access.ask(async () => {
       if (extraWeight > 0) await take(extraWeight)
       return request(client)
@@ -117,7 +120,7 @@ export function createVenue(options: VenueOptions): Venue {
         `${exchange} lists ${all.length} markets, none a perpetual contract in ${definition.quote}`,
       )
     }
-    const { client } = await open()
+    const { client } = await openOnce()
     adoptMarkets(client, all)
     const byCoin = new Map<Coin, VenueMarket>()
     for (const { base, symbol, contractSize = 1, created } of usable) {
@@ -165,10 +168,12 @@ export function createVenue(options: VenueOptions): Venue {
       close: close ?? Number.NaN,
       volume: toCoins(volume ?? Number.NaN, inCoins),
     }))
-    return normaliseBars(
+    const sound = soundBars(
       raw.filter(({ openTime }) => !(openTime < since)),
-      { series, now: now() - behindMs },
+      series,
     )
+    if (sound.fault !== undefined) options.onDamage?.(sound.fault)
+    return normaliseBars(sound.bars, { series, now: now() - behindMs })
   }
 
   async function funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]> {

@@ -119,8 +119,9 @@ async function suffer(fault: Fault, response: ServerResponse, body: string): Pro
       return true
     case 'held':
       await fault.until
-      return false
+      break
   }
+  return false
 }
 
 function pour(response: ServerResponse): void {

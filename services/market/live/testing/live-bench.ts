@@ -54,7 +54,7 @@ export async function startLiveBench(options: LiveBenchOptions): Promise<LiveBen
     now: clock.now,
     sleep: clock.sleep,
     fetch: clock.fetch,
-    random: random.uniform,
+    random: () => random.uniform(),
     report: (notice) => void notices.push(notice),
     ...(options.historyBars !== undefined && { historyBars: options.historyBars }),
   })

@@ -42,7 +42,7 @@ export function createVirtualClock(start: number): VirtualClock {
   }
 
   const countedFetch: typeof fetch = async (input, init) => {
-    const counts = ignored.some((prefix) => String(input).startsWith(prefix)) ? 0 : 1
+    const counts = ignored.some((prefix) => addressOf(input).startsWith(prefix)) ? 0 : 1
     underWay += counts
     try {
       const response = await fetch(input, init)
@@ -62,13 +62,13 @@ export function createVirtualClock(start: number): VirtualClock {
   }
 
   async function runUntil<Result>(done: Promise<Result>): Promise<Result> {
-    let isDone = false
+    const state = { isDone: false }
     const settled = (): void => {
-      isDone = true
+      state.isDone = true
     }
     done.then(settled, settled)
     let quiet = 0
-    while (!isDone) {
+    while (!state.isDone) {
       await setImmediate()
       quiet = underWay > 0 ? 0 : quiet + 1
       if (quiet < QUIET_TURNS) continue
@@ -86,3 +86,6 @@ export function createVirtualClock(start: number): VirtualClock {
     runUntil,
   }
 }
+
+const addressOf = (input: string | URL | Request): string =>
+  input instanceof Request ? input.url : input.toString()

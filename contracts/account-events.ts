@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { defineEvent } from './event-definition.ts'
+import { tierSchema } from './plans.ts'
+
+const accountId = z.uuid()
+const timeMs = z.int().nonnegative()
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+const stream = 'account-{account}'
+
+export const SubjectKeyCreated = defineEvent({
+  type: 'SubjectKeyCreated',
+  stream: 'subject-{account}',
+  summary:
+    'The key under which what is personal of an account is sealed, itself wrapped under the master key. The one kind of stream that can be erased: that is how a person is forgotten.',
+  data: z.object({ accountId, wrappedKey: z.string().min(1).max(512) }),
+})
+
+export const AccountOpened = defineEvent({
+  type: 'AccountOpened',
+  stream,
+  summary: 'Somebody asked to sign in with an e-mail address for the first time. The address is sealed.',
+  data: z.object({ accountId, sealedEmail: z.string().min(1).max(1_024) }),
+})
+
+export const SignInRequested = defineEvent({
+  type: 'SignInRequested',
+  stream,
+  summary: 'A sign-in code was made; only a keyed hash of it is kept.',
+  data: z.object({ accountId, requestId: z.uuid(), codeHash: sha256, expiresAt: timeMs }),
+})
+
+export const SignInFailed = defineEvent({
+  type: 'SignInFailed',
+  stream,
+  summary: 'A wrong code was given for a sign-in request; a few of these end the request.',
+  data: z.object({ accountId, requestId: z.uuid() }),
+})
+
+export const SignInConfirmed = defineEvent({
+  type: 'SignInConfirmed',
+  stream,
+  summary: 'The code of a sign-in request was given; the request is used up.',
+  data: z.object({ accountId, requestId: z.uuid() }),
+})
+
+export const KeyIssued = defineEvent({
+  type: 'KeyIssued',
+  stream,
+  summary: 'An API key was issued. It was shown once; its SHA-256 and its first characters are kept.',
+  data: z.object({
+    accountId,
+    keyId: z.uuid(),
+    keyHash: sha256,
+    hint: z.string().min(1).max(16),
+    label: z.string().max(64),
+  }),
+})
+
+export const KeyRevoked = defineEvent({
+  type: 'KeyRevoked',
+  stream,
+  summary: 'An API key no longer applies.',
+  data: z.object({ accountId, keyId: z.uuid(), reason: z.string().min(1).max(200) }),
+})
+
+export const PlanStarted = defineEvent({
+  type: 'PlanStarted',
+  stream,
+  summary: 'A paid plan began: granted by the operator, or bought.',
+  data: z.object({
+    accountId,
+    tier: tierSchema.exclude(['free']),
+    from: timeMs,
+    to: timeMs,
+    source: z.enum(['operator', 'payment']),
+    reference: z.string().max(200).nullable(),
+  }),
+})
+
+export const PlanEnded = defineEvent({
+  type: 'PlanEnded',
+  stream,
+  summary: 'A paid plan was ended before its time, or replaced by another.',
+  data: z.object({ accountId, tier: tierSchema, reason: z.string().min(1).max(200) }),
+})
+
+export const AccountErased = defineEvent({
+  type: 'AccountErased',
+  stream,
+  summary: 'An account was erased: its keys are revoked, and the key of its sealed data is gone.',
+  data: z.object({ accountId }),
+})

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { defineEvent } from './event-definition.ts'
+import { quotaWindowSchema } from './plans.ts'
+
+/** Of an account, or of an anonymous caller: the keyed hash of an address. */
+export const payerIdSchema = z.string().regex(/^[A-Za-z0-9-]{1,64}$/)
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+const stream = 'quota-{account}.{window}'
+
+export const CHANNELS = ['http', 'mcp', 'operator'] as const
+export type Channel = (typeof CHANNELS)[number]
+
+export const QuotaDebited = defineEvent({
+  type: 'QuotaDebited',
+  stream,
+  summary:
+    'A tool call was answered and counted, in one: the event holds the answer, so neither can be without the other.',
+  data: z.object({
+    payerId: payerIdSchema,
+    window: quotaWindowSchema,
+    /** UTC day, `2026-11-21`. */
+    day: z.iso.date(),
+    tool: z.string().min(1).max(64),
+    channel: z.enum(CHANNELS),
+    keyId: z.uuid().nullable(),
+    /** Of the tool and its request in canonical form. */
+    requestHash: sha256,
+    /** Of the caller's Idempotency-Key. */
+    idempotencyHash: sha256.nullable(),
+    /** The answer as it was given, JSON text without the metadata of the channel. */
+    answer: z.string().max(262_144),
+    /** Calls used after this one, in the window and in the day. */
+    used: z.int().positive(),
+    usedToday: z.int().positive(),
+  }),
+})
+
+export const QuotaGranted = defineEvent({
+  type: 'QuotaGranted',
+  stream,
+  summary: 'The operator gave an account further calls in a window.',
+  data: z.object({
+    payerId: payerIdSchema,
+    window: quotaWindowSchema,
+    calls: z.int().positive().max(1_000_000),
+    reason: z.string().min(1).max(200),
+    /** Calls used so far, so that the newest event tells the balance. */
+    used: z.int().nonnegative(),
+    usedToday: z.int().nonnegative(),
+    /** All that was granted in this window, this grant included. */
+    granted: z.int().positive(),
+  }),
+})

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { MARKET_KINDS } from './event-catalogue.ts'
+import { tierSchema } from './plans.ts'
+
+/**
+ * What became of a caller's key: it applied; none was sent; what was sent is not a key, and the caller is
+ * served as anonymous; it looks like a key and is none; or it could not be checked.
+ */
+export const AUTH_OUTCOMES = ['OK', 'ABSENT', 'MALFORMED', 'UNKNOWN', 'INDETERMINATE'] as const
+export type AuthOutcome = (typeof AUTH_OUTCOMES)[number]
+
+const count = z.int().nonnegative()
+const instant = z.iso.datetime()
+
+/** Calls left to a caller. */
+export const quotaBlockSchema = z.object({
+  remaining: count.describe('Calls left: the lesser of what the window and the day leave'),
+  limit: count.describe('Calls in the window'),
+  used: count.describe('Calls used in the window'),
+  resets_at: instant.describe('When the window ends'),
+  daily: z
+    .object({ remaining: count, limit: count, used: count, resets_at: instant })
+    .nullable()
+    .describe('The limit of the UTC day; null where there is none'),
+})
+
+export type QuotaBlock = z.infer<typeof quotaBlockSchema>
+
+/** `_service`: what every tool answer says of itself and of the caller. */
+export const serviceBlockSchema = z.object({
+  version: z.string(),
+  tool: z.string(),
+  request_id: z.string(),
+  market: z.enum(MARKET_KINDS),
+  auth: z.object({
+    outcome: z.enum(AUTH_OUTCOMES),
+    tier: tierSchema.describe('The tier applied; free for anonymous callers'),
+  }),
+  quota: quotaBlockSchema.nullable(),
+  notice: z.string().describe('Information, not advice; where the documentation is'),
+})
+
+export type ServiceBlock = z.infer<typeof serviceBlockSchema>

@@ -1,0 +1,38 @@
+import type { JsonObject } from '../../contracts/json.ts'
+import type { Channel } from '../../contracts/quota-events.ts'
+
+/** A tool call as a channel hands it over. */
+export interface ToolCall {
+  readonly tool: string
+  /** What the caller sent, unchecked. */
+  readonly request: unknown
+  /** The `Authorization` header as it came; undefined where there was none. */
+  readonly authorization: string | undefined
+  /** Network address of the caller, behind trusted proxies only. */
+  readonly address: string
+  /** The `Idempotency-Key` header; undefined where there was none. */
+  readonly idempotencyKey: string | undefined
+  readonly requestId: string
+  readonly channel: Channel
+  /** W3C trace context. */
+  readonly traceparent?: string
+}
+
+export interface ToolAnswer {
+  /** The tool's answer with `_service`. */
+  readonly body: JsonObject
+  /** True where the same idempotency key was answered before: this is that answer, and nothing was charged. */
+  readonly isReplay: boolean
+}
+
+/** The one path that every tool call takes: identify, admit, compute, commit, answer. */
+export interface CallPath {
+  /**
+   * Answers a tool call; when it resolves, the debit and the answer are durable.
+   *
+   * @throws ServiceError, and then nothing was charged: `key_unknown`, `key_unverifiable`, `unknown_tool`,
+   *   `invalid_request`, `quota_exhausted`, `idempotency_mismatch`, `rate_limited`, what the tool refuses with,
+   *   and those of the store
+   */
+  call(call: ToolCall): Promise<ToolAnswer>
+}
