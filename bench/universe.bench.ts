@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { BarBatch, ClosedBar } from '../contracts/feed.ts'
 import { LIMITS } from '../contracts/limits.ts'
 import type { Series } from '../contracts/series.ts'
@@ -81,12 +83,22 @@ async function* closings(): AsyncGenerator<BarBatch, void, void> {
     const hasOutcomes = step - WARM_BARS >= FIRST_OUTCOME_BARS
     closes.push({ milliseconds: performance.now() - begun, hasOutcomes })
   }
+  bytesAtEnd = bytesInUse()
 }
 
 const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-universe-'))
 const store = await openEmbeddedStore({ directory, now: Date.now })
 const idOf = createFactIds(Buffer.alloc(32, 7))
-const memoryBefore = process.memoryUsage().rss
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+/** What is in use: heap and the slabs outside it. */
+function bytesInUse(): number {
+  collect()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
+const bytesBefore = bytesInUse()
+let bytesAtEnd = bytesBefore
 const recording = { store, idOf, sleep, signal: new AbortController().signal }
 let appended = 0
 
@@ -103,7 +115,7 @@ await runEngine({
     durable.resolve()
   },
 })
-const megabytes = (process.memoryUsage().rss - memoryBefore) / 1e6
+const megabytes = (bytesAtEnd - bytesBefore) / 1e6
 
 /** The ceiling: the newest verdict of every series, appended again as it stands to streams of a new store. */
 async function appendAgain(from: EventStore): Promise<number> {
@@ -156,5 +168,5 @@ const median = quantile(
 )
 print(`  share of the ceiling                             × ${(ceiling / median).toPrecision(3)}`)
 print(
-  `  memory of the universe, state and board          ${Math.round(megabytes)} MB, ${((megabytes * 1e3) / SERIES).toFixed(1)} KB a series`,
+  `  memory of the universe: state, board, open races  ${Math.round(megabytes)} MB, ${((megabytes * 1e3) / SERIES).toFixed(1)} KB a series`,
 )

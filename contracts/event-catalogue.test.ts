@@ -9,10 +9,13 @@ import { canonicalJson, type Json, type JsonObject, jsonFault } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { isPosition } from './position.ts'
 import {
+  accountStream,
   isStreamName,
   MARKET_CLOCK_STREAM,
   outcomeStream,
+  quotaStream,
   STORE_IDENTITY_STREAM,
+  subjectStream,
   universeStream,
   verdictStream,
 } from './streams.ts'
@@ -29,6 +32,7 @@ interface Golden {
   readonly current: JsonObject
 }
 
+const ACCOUNT = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as const
 
 const GOLDEN: Readonly<Record<string, Golden>> = {
@@ -116,6 +120,124 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
         { coin: 'BTC', quoteVolume24h: 2_310_458_112.25, openInterest: 1_893_004_411.5, change24h: -0.0215 },
         { coin: 'PURR', quoteVolume24h: 0, openInterest: null, change24h: null },
       ],
+    },
+  },
+  'SubjectKeyCreated.v1.json': {
+    sha256: 'a883008244766a01f48b74e86832734feba58d952be1886d6607704b73030ab3',
+    stream: subjectStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      wrappedKey: 'YSB3cmFwcGVkIGtleSBvZiBvbmUgYWNjb3VudCwgbm90IGEgcmVhbCBvbmU=',
+    },
+  },
+  'AccountOpened.v1.json': {
+    sha256: 'dbf88897e55ef0a8646b306dc5e6183b69d84848455fa41be8550f1fdab54767',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      sealedEmail: 'YSBzZWFsZWQgYWRkcmVzcywgbm90IGEgcmVhbCBvbmU=',
+    },
+  },
+  'SignInRequested.v1.json': {
+    sha256: '14c7f36236fff3363697456b6f690af3f1f0f8d50934d26880e7b1f1b8dde3c5',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      requestId: '019abcde-7c00-7001-8000-0000000000b1',
+      codeHash: '5694d08a2e53ffcae0c3103e5ad6f6076abd960eb1f8a56577040bc1028f702b',
+      expiresAt: 1735690200000,
+    },
+  },
+  'SignInFailed.v1.json': {
+    sha256: '0f5d7ce1c6551d4deb861a7b69da90b6d3ca18abf959848f2b43c9904bafba66',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      requestId: '019abcde-7c00-7001-8000-0000000000b1',
+    },
+  },
+  'SignInConfirmed.v1.json': {
+    sha256: '39e2e54027c00e76c9d103eb23716174826c10a47476c69f561ec4360aa1187b',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      requestId: '019abcde-7c00-7001-8000-0000000000b1',
+    },
+  },
+  'KeyIssued.v1.json': {
+    sha256: '01e0db1197209e025dc97b6079d2a9b5a11b248ebc8e22186d3fc562df7d24a0',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      keyId: '019abcde-7c00-7001-8000-00000000000a',
+      keyHash: '2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683',
+      hint: 'sk_live_Ab3x…',
+      label: 'bot “eins”',
+    },
+  },
+  'KeyRevoked.v1.json': {
+    sha256: '8248b14ef00e750bde52dd1165d0184af4fdaa6f75afba5ffc93eeb438681185',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      keyId: '019abcde-7c00-7001-8000-00000000000a',
+      reason: 'revoked by its owner',
+    },
+  },
+  'PlanStarted.v1.json': {
+    sha256: '5e15f8a283a31fe36c32d9827b01d21906cafa85f946bd267b0fd7e0bae4fece',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      tier: 'starter',
+      from: 1735689600000,
+      to: 1738281600000,
+      source: 'operator',
+      reference: null,
+    },
+  },
+  'PlanEnded.v1.json': {
+    sha256: '789be735f63409de60799810c8449938dbeb33caa1e190456a03bce1e63ca258',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      tier: 'starter',
+      reason: 'replaced by pro',
+    },
+  },
+  'AccountErased.v1.json': {
+    sha256: '8765bf51735d0f4c4ee709c18f9194bbb2e3b6894d24a92687eedf5863408b1e',
+    stream: accountStream(ACCOUNT),
+    current: { accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55' },
+  },
+  'QuotaDebited.v1.json': {
+    sha256: '01c46f6b427702f1ca6c2b23004a327643ec8fd1cf2901481f3e3aea9cd72ece',
+    stream: quotaStream(ACCOUNT, '2025-01'),
+    current: {
+      payerId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      window: { id: '2025-01', from: 1735689600000, to: 1738368000000 },
+      day: '2025-01-01',
+      tool: 'get_trade_call',
+      channel: 'http',
+      keyId: '019abcde-7c00-7001-8000-00000000000a',
+      requestHash: '1f58b9145b24d108d7ac38887338b3ea3229833b9c1e418250343f907bfd1047',
+      idempotencyHash: null,
+      answer: '{"call":"HOLD"}',
+      used: 1,
+      usedToday: 1,
+    },
+  },
+  'QuotaGranted.v1.json': {
+    sha256: '21ec8651f9db85e56ce40610b8b3b3350ede9b137c4af2f5325fde706a115e08',
+    stream: quotaStream(ACCOUNT, '2025-01'),
+    current: {
+      payerId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      window: { id: '2025-01', from: 1735689600000, to: 1738368000000 },
+      calls: 50,
+      reason: 'an outage',
+      used: 1,
+      usedToday: 1,
+      granted: 50,
     },
   },
 }

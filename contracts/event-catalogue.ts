@@ -1,8 +1,21 @@
 import { z } from 'zod'
+import {
+  AccountErased,
+  AccountOpened,
+  KeyIssued,
+  KeyRevoked,
+  PlanEnded,
+  PlanStarted,
+  SignInConfirmed,
+  SignInFailed,
+  SignInRequested,
+  SubjectKeyCreated,
+} from './account-events.ts'
 import { ServiceError } from './errors.ts'
 import type { RecordedEvent } from './event.ts'
 import { defineEvent, type EventDefinition, type EventOf, upcast } from './event-definition.ts'
 import { outcomeSchema } from './outcome.ts'
+import { QuotaDebited, QuotaGranted } from './quota-events.ts'
 import { regimeSchema } from './regime.ts'
 import { seriesSchema } from './series.ts'
 import { universeSchema } from './universe.ts'
@@ -79,6 +92,18 @@ export const EVENT_CATALOGUE = {
   RegimeShifted,
   OutcomeLabelled,
   UniverseRanked,
+  SubjectKeyCreated,
+  AccountOpened,
+  SignInRequested,
+  SignInFailed,
+  SignInConfirmed,
+  KeyIssued,
+  KeyRevoked,
+  PlanStarted,
+  PlanEnded,
+  AccountErased,
+  QuotaDebited,
+  QuotaGranted,
 }
 
 export type EventType = keyof typeof EVENT_CATALOGUE

@@ -106,12 +106,33 @@ export const LIMITS = {
   replayEvents: 1_000_000,
   /** Live tails of verdicts that one process serves at a time. */
   verdictStreams: 100,
+  /** Of those, how many one address may hold. */
+  verdictStreamsPerAddress: 10,
+  /** Replays that one process serves at a time, and how many of them one address may hold. */
+  verdictReplays: 50,
+  verdictReplaysPerAddress: 4,
   /** How often a stream without news says that it is there. */
   heartbeatMs: 15_000,
   /** Body of an HTTP request, unless a route says less. */
   requestBodyBytes: 65_536,
   /** Longest request target. */
   requestUrlCharacters: 4_096,
+  /** Time over which requests are counted. */
+  rateWindowMs: 1_000,
+  /** Largest number of requests a second that can be allowed. */
+  ratePerSecond: 1_000_000,
+  /** Keys and addresses whose requests are counted at a time in one process. */
+  rateSubjects: 100_000,
+  /** How long a request waits for the shared count of its rate; past it this process counts alone. */
+  rateWaitMs: 5,
+  /** How long this process counts alone after the shared count was away or too slow. */
+  rateAloneMs: 1_000,
+  /** Proxies between a caller and this service. */
+  proxyHops: 10,
+  /** Networks that TRUST_PROXY may name. */
+  proxyNetworks: 100,
+  /** Markets in one answer. */
+  marketRows: 200,
   /** Rows in one answer of the track record. */
   trackRecordRows: 200,
   /** Values in one list filter of the replay route. */

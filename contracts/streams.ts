@@ -20,6 +20,18 @@ export const outcomeStream = (series: Series): string => `outcome-${seriesName(s
 /** @example universeStream('HL') === 'scan-HL.universe' */
 export const universeStream = (exchange: Exchange): string => `scan-${exchange}.universe`
 
+/** @param accountId a UUID */
+export const accountStream = (accountId: string): string => `account-${accountId}`
+
+/** Streams of this prefix, and no others, can be erased. */
+export const SUBJECT_PREFIX = 'subject-'
+
+/** Holds the key of what is personal of one account, and nothing else. */
+export const subjectStream = (accountId: string): string => `${SUBJECT_PREFIX}${accountId}`
+
+/** @example quotaStream('5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', '2026-11') */
+export const quotaStream = (payerId: string, windowId: string): string => `quota-${payerId}.${windowId}`
+
 /** Starts with a lower-case letter, so that no name is taken for one of EventStoreDB's `$` streams. */
 const STREAM_NAME = new RegExp(`^[a-z][A-Za-z0-9._:-]{0,${LIMITS.streamNameCharacters - 1}}$`)
 

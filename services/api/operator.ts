@@ -7,13 +7,16 @@ import { ServiceError } from '../../contracts/errors.ts'
 /** Connections that came in by the owner's door. */
 const ownerConnections = new WeakSet<Socket>()
 
+/** Whether a request came in by the owner's door, which no limits stand at. */
+export const isByOwnersDoor = ({ raw }: FastifyRequest): boolean => ownerConnections.has(raw.socket)
+
 /**
  * Whether a request comes from the operator: by the owner's door, or with the operator's token.
  *
  * @throws ServiceError `unauthorized` for a credential that is given but is not the operator's.
  */
 export function isOperator(request: FastifyRequest, operatorToken: string | undefined): boolean {
-  if (ownerConnections.has(request.raw.socket)) return true
+  if (isByOwnersDoor(request)) return true
   const { authorization } = request.headers
   if (authorization === undefined) return false
   const [, token] = /^Bearer ([!-~]{1,512})$/i.exec(authorization) ?? []

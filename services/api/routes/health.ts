@@ -12,8 +12,10 @@ export const healthRoutes: FastifyPluginAsync<HealthRoutesOptions> = async (app,
   app.addHook('onSend', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
   })
-  app.get('/livez', async () => ({ status: 'alive' }))
-  app.get('/readyz', async (_request, reply) => {
+  // A prober that shares its address with callers is not to take the process for dead.
+  const config = { isUnlimited: true }
+  app.get('/livez', { config }, async () => ({ status: 'alive' }))
+  app.get('/readyz', { config }, async (_request, reply) => {
     const state = await readiness()
     return reply.code(state.status === 'unready' ? 503 : 200).send(state)
   })

@@ -19,7 +19,8 @@ import {
   replayQueryFault,
   VERDICT_FORMATS,
 } from '../../analyst/index.ts'
-import { isOperator } from '../operator.ts'
+import { isByOwnersDoor, isOperator } from '../operator.ts'
+import { createPlaces, type Places } from '../places.ts'
 
 export interface VerdictRoutesOptions {
   readonly replay: (options: ReplayOptions) => AsyncIterable<VerdictRow>
@@ -27,6 +28,12 @@ export interface VerdictRoutesOptions {
   /** Market time, Unix milliseconds, never falling. */
   readonly marketNow: () => number
   readonly operatorToken: string | undefined
+}
+
+/** What the server adds to its options. */
+export interface CallerOptions {
+  /** The address of the caller, in one spelling. */
+  readonly addressOf: (request: FastifyRequest) => string
 }
 
 const replaySchema = z.strictObject({ ...replayParameters, format: z.enum(VERDICT_FORMATS).optional() })
@@ -39,11 +46,25 @@ const streamSchema = z.strictObject(replayFilterParameters)
  *
  * @example curl 'http://127.0.0.1:8402/api/verdicts?coin=BTC&timeframe=1h&limit=10'
  */
-export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions> = async (app, options) => {
+export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerOptions> = async (app, options) => {
   const closing = new AbortController()
-  let streams = 0
+  const replays = createPlaces({
+    what: 'replays',
+    total: LIMITS.verdictReplays,
+    perAddress: LIMITS.verdictReplaysPerAddress,
+  })
+  const streams = createPlaces({
+    what: 'live streams',
+    total: LIMITS.verdictStreams,
+    perAddress: LIMITS.verdictStreamsPerAddress,
+  })
   // Before the server waits for its answers to end: these would never.
   app.addHook('preClose', async () => closing.abort())
+
+  const takePlace = (places: Places, request: FastifyRequest, reply: FastifyReply): void => {
+    const place = places.take(isByOwnersDoor(request) ? undefined : options.addressOf(request))
+    reply.raw.once('close', place.given)
+  }
 
   const timeFor = (request: FastifyRequest): (() => number) =>
     isOperator(request, options.operatorToken) ? () => Number.POSITIVE_INFINITY : options.marketNow
@@ -61,6 +82,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions> = async 
       .header('x-accel-buffering', 'no')
     if (name !== 'ndjson') reply.header('content-disposition', `attachment; filename="verdicts.${name}"`)
     if (request.method === 'HEAD') return reply.send()
+    takePlace(replays, request, reply)
     const rows = options.replay({ ...replayOptionsOf(query), now, signal: signalOfLeaving(reply) })
     return reply.send(Readable.from(await begin(format.encode(rows)), { objectMode: false }))
   })
@@ -74,15 +96,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions> = async 
       .header('cache-control', 'no-store')
       .header('x-accel-buffering', 'no')
     if (request.method === 'HEAD') return reply.send()
-    if (streams >= LIMITS.verdictStreams) {
-      throw new ServiceError('too_many_streams', {
-        message: `${streams} live streams are open, which is as many as this process serves`,
-      })
-    }
-    streams += 1
-    reply.raw.once('close', () => {
-      streams -= 1
-    })
+    takePlace(streams, request, reply)
     const items = options.follow({
       filter: replayFilterOf(query),
       ...(query.after !== undefined && { after: query.after }),

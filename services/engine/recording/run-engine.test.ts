@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { BarBatch } from '../../../contracts/feed.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { outcomeSchema } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
@@ -181,6 +182,26 @@ describe('following a market', () => {
     await expect(running).rejects.toThrow('damaged')
     expect(engine.heard.at(-1)).toBe('close 0')
     expect([...board.entries()]).toEqual([])
+  })
+
+  test('a large universe leaves room in the queue of the store', async () => {
+    const store = openStore()
+    const universe = Array.from({ length: 5_000 }, (_, n): Series => ({ ...BTC, coin: `C${n}` }))
+    let waiting = 0
+    let most = 0
+    const queued: EventStore = {
+      ...store,
+      async append(...append) {
+        most = Math.max(most, ++waiting)
+        await new Promise((resolve) => setImmediate(resolve))
+        waiting -= 1
+        return store.append(...append)
+      },
+    }
+    const batches = [0, 1, 2].map((minute) => batch(minute, minute < 2 ? 'history' : 'live', universe))
+    const { recorded } = await run(batches, universe, { store: queued })
+    expect(recorded).toHaveLength(5_000)
+    expect(most).toBeLessThanOrEqual(LIMITS.appendQueue / 2)
   })
 
   test('funding is passed on, of other markets too', async () => {

@@ -4,6 +4,7 @@ import { marketName, type Series, seriesName } from '../../../contracts/series.t
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { batchesOf } from '../../platform/async/batches.ts'
+import { mapInTurns } from '../../platform/async/map-in-turns.ts'
 import type { Board } from '../board.ts'
 import type { Engine, MarketMetrics, VerdictDraft } from '../engine.ts'
 import type { OutcomeRecorder } from './outcome-recorder.ts'
@@ -46,6 +47,11 @@ export interface EngineRun {
  * waits for the clock gives them one by one.
  */
 const BATCHES_AT_ONCE = 64
+/** A batch of a large universe counts as many, so that the bars that wait together stay bounded. */
+const BARS_PER_BATCH = 256
+const weightOf = ({ bars }: BarBatch): number => Math.max(1, bars.length / BARS_PER_BATCH)
+/** Series recorded at a time: many share a commit, and the store's queue has room for others. */
+const SERIES_AT_ONCE = 4_096
 
 /** A series of this run; bars and drafts are those that wait to be recorded. */
 interface Followed {
@@ -78,24 +84,24 @@ export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
   let labelling: Promise<void> = Promise.resolve()
 
   async function label(steps: readonly Step[]): Promise<void> {
-    const added = await Promise.all(
-      steps.map(({ series, bars, recorded }) => outcomes.label(series, bars, recorded)),
+    const added = await mapInTurns(steps, SERIES_AT_ONCE, ({ series, bars, recorded }) =>
+      outcomes.label(series, bars, recorded),
     )
     for (const count of added) counts.labelled += count
   }
 
   try {
-    for await (const group of batchesOf(options.batches, BATCHES_AT_ONCE)) {
+    for await (const group of batchesOf(options.batches, BATCHES_AT_ONCE, weightOf)) {
       for (const batch of group) take(batch)
       const changed = [...followed.values()].filter((one) => one.waiting.length + one.drafts.length > 0)
-      const steps = await Promise.all(changed.map((one) => recordStep(options, one, counts)))
+      const steps = await mapInTurns(changed, SERIES_AT_ONCE, (one) => recordStep(options, one, counts))
       const added = steps.flatMap(({ recorded }) => recorded?.added ?? [])
       if (added.length > 0) options.onRecorded?.(added.toSorted((a, b) => a.barClose - b.barClose))
       await labelling
       labelling = label(steps)
       // Where more is ready, outcomes share the commits of the next verdicts; a failure is met behind those.
       labelling.catch(() => undefined)
-      if (group.length < BATCHES_AT_ONCE) await labelling
+      if (group.reduce((sum, batch) => sum + weightOf(batch), 0) < BATCHES_AT_ONCE) await labelling
     }
     await labelling
     const short = [...followed].filter(([, { slot }]) => engine.read(slot).status !== 'verdict')

@@ -22,6 +22,13 @@ describe('batchesOf', () => {
     expect(await collect(batchesOf((async function* () {})(), 3))).toEqual([])
   })
 
+  test('counts items by their weight, and takes a heavier one whole', async () => {
+    async function* source() {
+      yield* [1, 1, 5, 2, 9, 1]
+    }
+    expect(await collect(batchesOf(source(), 4, (weight) => weight))).toEqual([[1, 1, 5], [2, 9], [1]])
+  })
+
   test('gives what came before a failure, and then the failure, however late it is looked at', async () => {
     async function* source() {
       yield* [1, 2, 3]

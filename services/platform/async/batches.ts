@@ -1,6 +1,9 @@
 /**
- * Gathers what an async iterable has ready into arrays, up to `max` at a time, without waiting for more:
- * under load one array holds many items, and a lone item is passed on at once.
+ * Gathers what an async iterable has ready into arrays, without waiting for more: under load one array holds
+ * many items, and a lone item is passed on at once.
+ *
+ * @param max an array is full when its items weigh so much together; the last one may weigh more.
+ * @param weightOf what an item weighs; 1 by default.
  *
  * Leaving the iteration asks the source to end and does not wait for it: a source that sleeps would answer
  * only when it wakes.
@@ -8,6 +11,7 @@
 export async function* batchesOf<Item>(
   items: AsyncIterable<Item>,
   max: number,
+  weightOf: (item: Item) => number = () => 1,
 ): AsyncGenerator<Item[], void, void> {
   const iterator = items[Symbol.asyncIterator]()
   let next = handled(iterator.next())
@@ -16,12 +20,14 @@ export async function* batchesOf<Item>(
       const first = await next
       if (first.done === true) return
       const batch = [first.value]
+      let weight = weightOf(first.value)
       next = handled(iterator.next())
-      while (batch.length < max) {
+      while (weight < max) {
         const ready = await Promise.race([next, later()])
         // What the source fails with is thrown where the next batch begins, after this one was taken.
         if (ready === undefined || ready.done === true) break
         batch.push(ready.value)
+        weight += weightOf(ready.value)
         next = handled(iterator.next())
       }
       yield batch

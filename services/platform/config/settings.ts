@@ -65,6 +65,32 @@ const venueUrls = z
   })
   .optional()
 
+const requestsPerSecond = (fallback: number) =>
+  z
+    .union([
+      z.literal('off').transform(() => undefined),
+      decimal(/^\d{1,7}$/).pipe(z.number().min(1).max(LIMITS.ratePerSecond)),
+    ])
+    .prefault(`${fallback}`)
+
+const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
+
+/** Which proxies are believed: so many hops, or those in these networks; undefined for none. */
+const trustProxy = z
+  .string()
+  .transform((text, context) => {
+    if (text === 'off') return undefined
+    const hops = /^\d{1,2}$/.test(text) ? Number(text) : undefined
+    if (hops !== undefined && hops >= 1 && hops <= LIMITS.proxyHops) return { hops }
+    const networks = text.split(',').map((part) => part.trim())
+    if (networks.length <= LIMITS.proxyNetworks && networks.every((one) => network.safeParse(one).success)) {
+      return { networks }
+    }
+    context.addIssue(`must be off, 1 to ${LIMITS.proxyHops} hops, or networks separated by commas`)
+    return z.NEVER
+  })
+  .optional()
+
 const define = <const Definitions extends Record<string, SettingDefinition>>(definitions: Definitions) =>
   definitions
 
@@ -88,6 +114,24 @@ export const SETTINGS = define({
     schema: url(['http:', 'https:']),
     help: 'The address under which callers reach the service. Default: http://HOST:PORT.',
     example: 'https://signals.example.com',
+  },
+  TRUST_PROXY: {
+    flag: 'trust-proxy',
+    schema: trustProxy,
+    help: `Whose X-Forwarded-For is believed: off; the number of proxies in front of the service, from 1 to ${LIMITS.proxyHops}; or the networks they are in, separated by commas. Believing it without a proxy lets every caller choose an address. Default: off.`,
+    example: '10.0.0.0/8,fd00::/8',
+  },
+  RATE_PER_ADDRESS: {
+    flag: 'rate-per-address',
+    schema: requestsPerSecond(100),
+    help: 'Requests a second that are answered to one client address (IPv6: one /64 network), or off. Default: 100.',
+    example: '100',
+  },
+  RATE_PER_KEY: {
+    flag: 'rate-per-key',
+    schema: requestsPerSecond(50),
+    help: 'Requests a second that are answered to one API key, or off. They count for its address too. Default: 50.',
+    example: '50',
   },
   DATA_DIR: {
     flag: 'data-dir',

@@ -1,0 +1,102 @@
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
+import { LIMITS } from '../../contracts/limits.ts'
+
+/** Whose `X-Forwarded-For` is believed: so many proxies in front of the service, or those in some networks. */
+export type TrustProxy = { readonly hops: number } | { readonly networks: readonly string[] }
+
+/** What a connection and its request say of where they come from. */
+export interface AddressEvidence {
+  /** The other end of the connection; undefined for one that is gone, or that has no address. */
+  readonly remoteAddress: string | undefined
+  /** The header as it came, several joined by commas. */
+  readonly forwardedFor: string | undefined
+}
+
+/** Answers the address of the caller, in one spelling; `unknown` where there is none. */
+export type ClientAddress = (evidence: AddressEvidence) => string
+
+/** What stands for callers without an address, all together. */
+export const UNKNOWN_ADDRESS = 'unknown'
+
+/**
+ * Who a request comes from. Every proxy appends the address it was called from, so the header is read from its
+ * end, and only as far as the proxies that wrote there are trusted: what stands further left is what a caller
+ * claims.
+ *
+ * @param trust undefined believes nobody: the address is that of the connection.
+ * @example
+ * const addressOf = createClientAddress({ hops: 1 })
+ * addressOf({ remoteAddress: '10.0.0.7', forwardedFor: '6.6.6.6, 203.0.113.9' }) // '203.0.113.9'
+ */
+export function createClientAddress(trust: TrustProxy | undefined): ClientAddress {
+  const isTrusted = trust === undefined ? () => false : trusts(trust)
+  return ({ remoteAddress = '', forwardedFor }) => {
+    let address = normaliseAddress(remoteAddress) ?? UNKNOWN_ADDRESS
+    if (trust === undefined || forwardedFor === undefined) return address
+    const claims = forwardedFor.split(',').slice(-LIMITS.proxyHops).reverse()
+    for (const [passed, claim] of claims.entries()) {
+      if (!isTrusted(address, passed)) return address
+      const before = normaliseAddress(claim)
+      // A proxy that says nothing readable is as far as it can be told.
+      if (before === undefined) return address
+      address = before
+    }
+    return address
+  }
+}
+
+/** Whether the proxy at an address, so many proxies away from us, is believed about who called it. */
+function trusts(trust: TrustProxy): (address: string, passed: number) => boolean {
+  if ('hops' in trust) return (_address, passed) => passed < trust.hops
+  const list = new BlockList()
+  for (const network of trust.networks) {
+    const [address = '', prefix] = network.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    if (prefix === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(prefix), family)
+  }
+  return (address) => isIP(address) !== 0 && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+}
+
+/**
+ * One spelling for every address: IPv4 also where it comes mapped into IPv6, IPv6 as eight groups without leading
+ * zeros; without brackets, port and zone. Undefined for what is no address.
+ *
+ * @example normaliseAddress('[::FFFF:127.0.0.1]:8402') === '127.0.0.1'
+ */
+export function normaliseAddress(text: string): string | undefined {
+  const trimmed = text.trim()
+  const bracketed = /^\[([^\]]{2,64})\](?::\d{1,5})?$/.exec(trimmed)?.[1]
+  const withPort = /^([\d.]{7,15}):\d{1,5}$/.exec(trimmed)?.[1]
+  const [bare = ''] = (bracketed ?? withPort ?? trimmed).split('%')
+  if (isIPv4(bare)) return bare
+  if (!isIPv6(bare)) return undefined
+  const groups = groupsOf(bare)
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xff_ff
+  if (!isMapped) return groups.map((group) => group.toString(16)).join(':')
+  const [high = 0, low = 0] = groups.slice(6)
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
+
+/** The eight groups of an IPv6 address that is one (RFC 4291 §2.2). */
+function groupsOf(address: string): number[] {
+  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
+  const [, before = '', a = 0, b = 0, c = 0, d = 0] = dotted ?? []
+  const pair = (first: unknown, second: unknown) => ((Number(first) << 8) | Number(second)).toString(16)
+  const plain = dotted === null ? address : `${before}${pair(a, b)}:${pair(c, d)}`
+  const [left = '', right] = plain.split('::')
+  const numbers = (part: string): number[] =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
+  const [head, tail] = [numbers(left), numbers(right ?? '')]
+  return right === undefined ? head : [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail]
+}
+
+/**
+ * What one caller is for limits: an IPv4 address, or the /64 network of an IPv6 address, since whoever has one
+ * address of it has them all.
+ *
+ * @param address as {@link createClientAddress} answers it.
+ * @example addressBlock('2001:db8:1:2:3:4:5:6') === '2001:db8:1:2::/64'
+ */
+export const addressBlock = (address: string): string =>
+  isIPv6(address) ? `${address.split(':').slice(0, 4).join(':')}::/64` : address

@@ -1,0 +1,57 @@
+import { ServiceError } from '../../contracts/errors.ts'
+import { addressBlock } from './client-address.ts'
+
+/** Room for long answers, so many at a time in this process and for each address. */
+export interface Places {
+  /**
+   * Takes a place until the answer is `given`, which may be called more than once.
+   *
+   * @param address of the caller; undefined for one that is not limited.
+   * @throws ServiceError `rate_limited` when the address has all it may have, `too_many_streams` when all are taken.
+   */
+  take(address: string | undefined): { readonly given: () => void }
+}
+
+export interface PlacesOptions {
+  /** In the plural, for refusals: `live streams`. */
+  readonly what: string
+  readonly total: number
+  readonly perAddress: number
+}
+
+/** @example const place = createPlaces({ what: 'replays', total: 50, perAddress: 4 }).take(address) */
+export function createPlaces({ what, total, perAddress }: PlacesOptions): Places {
+  const byAddress = new Map<string, number>()
+  let taken = 0
+  return {
+    take(address) {
+      if (address === undefined) return { given: () => undefined }
+      const block = addressBlock(address)
+      const held = byAddress.get(block) ?? 0
+      if (held >= perAddress) {
+        throw new ServiceError('rate_limited', {
+          message: `${held} ${what} of this address are open, which is as many as it may have at a time`,
+          details: { limit: perAddress, per: 'address' },
+        })
+      }
+      if (taken >= total) {
+        throw new ServiceError('too_many_streams', {
+          message: `${taken} ${what} are open, which is as many as this process serves`,
+        })
+      }
+      taken += 1
+      byAddress.set(block, held + 1)
+      let isOpen = true
+      return {
+        given() {
+          if (!isOpen) return
+          isOpen = false
+          taken -= 1
+          const left = (byAddress.get(block) ?? 1) - 1
+          if (left === 0) byAddress.delete(block)
+          else byAddress.set(block, left)
+        },
+      }
+    },
+  }
+}

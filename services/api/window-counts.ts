@@ -1,0 +1,54 @@
+/** How often each of many subjects was seen in its present window. */
+export interface WindowCounts {
+  /** Counts once; the window begins with the first count and is not prolonged by later ones. */
+  add(subject: string): { readonly count: number; readonly expiresInMs: number }
+  /** Subjects that memory is used for. */
+  size(): number
+}
+
+export interface WindowCountsOptions {
+  /** Milliseconds; it need not be a clock. */
+  readonly now: () => number
+  readonly windowMs: number
+  /** Past it the subjects seen longest ago are forgotten, and begin anew. */
+  readonly maxSubjects: number
+}
+
+interface Window {
+  count: number
+  readonly endsAt: number
+}
+
+/**
+ * Counts in memory, without a timer: subjects live in two generations, of which the older one is dropped whole after
+ * a window's length, when nothing in it can still count.
+ *
+ * @example createWindowCounts({ now: Date.now, windowMs: 1_000, maxSubjects: 100_000 }).add('203.0.113.9').count
+ */
+export function createWindowCounts({ now, windowMs, maxSubjects }: WindowCountsOptions): WindowCounts {
+  let young = new Map<string, Window>()
+  let old = new Map<string, Window>()
+  let turnsAt = now() + windowMs
+
+  function turn(time: number): void {
+    old = young
+    young = new Map()
+    turnsAt = time + windowMs
+  }
+
+  return {
+    add(subject) {
+      const time = now()
+      // A clock that was set back would otherwise keep windows open until it has caught up.
+      if (time >= turnsAt || turnsAt - time > windowMs || young.size >= maxSubjects / 2) turn(time)
+      const known = young.get(subject) ?? old.get(subject)
+      if (known !== undefined && known.endsAt > time && known.endsAt - time <= windowMs) {
+        known.count += 1
+        return { count: known.count, expiresInMs: known.endsAt - time }
+      }
+      young.set(subject, { count: 1, endsAt: time + windowMs })
+      return { count: 1, expiresInMs: windowMs }
+    },
+    size: () => young.size + old.size,
+  }
+}
