@@ -51,7 +51,7 @@ describe('settings', () => {
     [['--port', 'http'], '--port is "http"'],
     [['--port', ' '], '--port is " "'],
     [['--speed', '1e3'], '--speed is "1e3"'],
-    [['--market', 'lunar'], '--market is "live"'],
+    [['--market', 'lunar'], '--market is "lunar"'],
     [['--timeframes', '1h,7m'], '--timeframes is "1h,7m"'],
     [['--coins', 'btc'], '--coins is "btc"'],
     [['--coins', ''], '--coins is ""'],
