@@ -9,17 +9,23 @@ const stream = 'account-{account}'
 
 export const SubjectKeyCreated = defineEvent({
   type: 'SubjectKeyCreated',
-  stream: 'subject-{account}',
+  stream: 'subject-{account}.{generation}',
   summary:
     'The key under which what is personal of an account is sealed, itself wrapped under the master key. The one kind of stream that can be erased: that is how a person is forgotten.',
-  data: z.object({ accountId, wrappedKey: z.string().min(1).max(512) }),
+  data: z.object({ accountId, generation: z.int().nonnegative(), wrappedKey: z.string().min(1).max(512) }),
 })
 
 export const AccountOpened = defineEvent({
   type: 'AccountOpened',
   stream,
-  summary: 'Somebody asked to sign in with an e-mail address for the first time. The address is sealed.',
-  data: z.object({ accountId, sealedEmail: z.string().min(1).max(1_024) }),
+  summary:
+    'The owner of an e-mail address has an account: they gave a code that was sent there, or the operator opened it, also without an address. The address is sealed. After an AccountErased it is another account of the same id.',
+  data: z.object({
+    accountId,
+    /** How many times the account was erased before; names the stream of its key. */
+    generation: z.int().nonnegative(),
+    sealedEmail: z.string().min(1).max(1_024).nullable(),
+  }),
 })
 
 export const SignInRequested = defineEvent({
@@ -80,7 +86,8 @@ export const PlanStarted = defineEvent({
 export const PlanEnded = defineEvent({
   type: 'PlanEnded',
   stream,
-  summary: 'A paid plan was ended before its time, or replaced by another.',
+  summary:
+    'The plans of a tier were ended before their time, or replaced by another, those that had not begun included.',
   data: z.object({ accountId, tier: tierSchema, reason: z.string().min(1).max(200) }),
 })
 
@@ -88,5 +95,5 @@ export const AccountErased = defineEvent({
   type: 'AccountErased',
   stream,
   summary: 'An account was erased: its keys are revoked, and the key of its sealed data is gone.',
-  data: z.object({ accountId }),
+  data: z.object({ accountId, generation: z.int().nonnegative() }),
 })

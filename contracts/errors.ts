@@ -85,6 +85,11 @@ export const ERRORS = define({
     message: 'The same event id was used for other content.',
     nextStep: 'Use a new id for a new fact.',
   },
+  stream_erased: {
+    status: 409,
+    message: 'The stream was erased and takes no further events.',
+    nextStep: 'Nothing can be added to what was forgotten; begin anew under another name.',
+  },
   append_too_large: {
     status: 413,
     message: 'The append is larger than the log takes.',

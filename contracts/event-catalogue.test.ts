@@ -123,18 +123,20 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
     },
   },
   'SubjectKeyCreated.v1.json': {
-    sha256: 'a883008244766a01f48b74e86832734feba58d952be1886d6607704b73030ab3',
-    stream: subjectStream(ACCOUNT),
+    sha256: 'a947de9aff717c3515582d9d206cad6f2e6e63c6857227c4e6510c8b9c139b8a',
+    stream: subjectStream(ACCOUNT, 0),
     current: {
       accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      generation: 0,
       wrappedKey: 'YSB3cmFwcGVkIGtleSBvZiBvbmUgYWNjb3VudCwgbm90IGEgcmVhbCBvbmU=',
     },
   },
   'AccountOpened.v1.json': {
-    sha256: 'dbf88897e55ef0a8646b306dc5e6183b69d84848455fa41be8550f1fdab54767',
+    sha256: '2ceff3564f1f370ab6d4e252f836b13151411828ef8979ab9fb4b57bc99dde87',
     stream: accountStream(ACCOUNT),
     current: {
       accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      generation: 0,
       sealedEmail: 'YSBzZWFsZWQgYWRkcmVzcywgbm90IGEgcmVhbCBvbmU=',
     },
   },
@@ -206,12 +208,12 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
     },
   },
   'AccountErased.v1.json': {
-    sha256: '8765bf51735d0f4c4ee709c18f9194bbb2e3b6894d24a92687eedf5863408b1e',
+    sha256: '85f94ea9c1194d4b7443155b796ad3e51c2ca2c2b4b408bf812f19cb81ae24f7',
     stream: accountStream(ACCOUNT),
-    current: { accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55' },
+    current: { accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', generation: 0 },
   },
   'QuotaDebited.v1.json': {
-    sha256: '01c46f6b427702f1ca6c2b23004a327643ec8fd1cf2901481f3e3aea9cd72ece',
+    sha256: '4a331cbad6b487cd8fcf0e402d4fe544c936d1600f048776964e3c1f6a536454',
     stream: quotaStream(ACCOUNT, '2025-01'),
     current: {
       payerId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
@@ -225,16 +227,18 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       answer: '{"call":"HOLD"}',
       used: 1,
       usedToday: 1,
+      granted: 0,
     },
   },
   'QuotaGranted.v1.json': {
-    sha256: '21ec8651f9db85e56ce40610b8b3b3350ede9b137c4af2f5325fde706a115e08',
+    sha256: '536be36f6a708381bbc35a1a4923043591ce24eed9e5c3e96c687c9bbe17b212',
     stream: quotaStream(ACCOUNT, '2025-01'),
     current: {
       payerId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
       window: { id: '2025-01', from: 1735689600000, to: 1738368000000 },
       calls: 50,
       reason: 'an outage',
+      day: '2025-01-01',
       used: 1,
       usedToday: 1,
       granted: 50,

@@ -138,6 +138,56 @@ export const LIMITS = {
   /** Values in one list filter of the replay route. */
   filterValues: 100,
 
+  /** Debits of one payer that wait for the log; past it callers are told to go more slowly. */
+  debitsWaiting: 2_048,
+  /** How long a computed answer waits for a log that takes no debit; nothing was charged then. */
+  debitWaitMs: 2_000,
+  /** How long it waits to learn whether a debit happened that the log did not confirm. */
+  debitSettleMs: 15_000,
+  /** Payers whose balance one process keeps in memory. */
+  payersKept: 5_000,
+  /** Idempotency keys of one payer that are kept in memory; a read model knows them all. */
+  idempotencyKeysKept: 1_024,
+  idempotencyKeyCharacters: 255,
+  /** How long a call with a new idempotency key waits for that read model to reach the end of the log. */
+  debitIndexWaitMs: 2_000,
+  /** Debits in one answer of the usage route. */
+  usageRows: 200,
+  /** Days in one answer of the usage route. */
+  usageDays: 62,
+
+  /** Longest e-mail address (RFC 5321 §4.5.3.1.3, less the brackets). */
+  emailCharacters: 254,
+  /** How long a sign-in code is good for, and how many wrong ones are taken. */
+  signInCodeMs: 600_000,
+  signInTries: 5,
+  /** Codes sent to one e-mail address. */
+  signInsPerHour: 5,
+  signInsPerDay: 10,
+  /** Codes asked for, and codes given, from one client address in an hour. */
+  signInsPerAddress: 20,
+  signInTriesPerAddress: 60,
+  /** Sign-in mails under way at a time; past it callers are told to try again. */
+  mailsUnderWay: 256,
+  /** How long one try to send a mail may take, how many there are, and how long a sign-in waits for them. */
+  mailSendMs: 10_000,
+  mailTries: 3,
+  mailWaitMs: 5_000,
+  /** API keys of one account that apply at a time. */
+  keysPerAccount: 10,
+  keyLabelCharacters: 64,
+  /** Plans of one account that have not ended: the running one and those behind it. */
+  plansAhead: 12,
+  /** Accounts whose state one process keeps in memory. */
+  accountsKept: 5_000,
+  /** Keys that one process remembers the account of, and for how long without asking again. */
+  identitiesKept: 20_000,
+  identityMs: 5_000,
+  /** How long the account of a key waits for its read model to reach what this process appended. */
+  accountIndexWaitMs: 2_000,
+  /** Rows in one list of accounts or keys. */
+  accountRows: 100,
+
   /** How long a shutdown may take before what is left is cut. */
   shutdownMs: 10_000,
 } as const

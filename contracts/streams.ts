@@ -23,11 +23,20 @@ export const universeStream = (exchange: Exchange): string => `scan-${exchange}.
 /** @param accountId a UUID */
 export const accountStream = (accountId: string): string => `account-${accountId}`
 
-/** Streams of this prefix, and no others, can be erased. */
-export const SUBJECT_PREFIX = 'subject-'
+const SUBJECT_PREFIX = 'subject-'
 
-/** Holds the key of what is personal of one account, and nothing else. */
-export const subjectStream = (accountId: string): string => `${SUBJECT_PREFIX}${accountId}`
+/**
+ * Holds the key of what is personal of one account, and nothing else. It ends when the account is erased; one
+ * that is opened again has another.
+ *
+ * @param generation how many times the account was erased before
+ * @example subjectStream('5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', 0)
+ */
+export const subjectStream = (accountId: string, generation: number): string =>
+  `${SUBJECT_PREFIX}${accountId}.${generation}`
+
+/** Whether a stream can be erased; it is then read by name only. */
+export const isErasable = (stream: string): boolean => stream.startsWith(SUBJECT_PREFIX)
 
 /** @example quotaStream('5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', '2026-11') */
 export const quotaStream = (payerId: string, windowId: string): string => `quota-${payerId}.${windowId}`

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import type { NewEvent, RecordedEvent } from '../contracts/event.ts'
 import {
   decodeEvent,
@@ -6,11 +7,12 @@ import {
   type ServiceEvent,
   VerdictRecorded,
 } from '../contracts/event-catalogue.ts'
-import { newEvent } from '../contracts/event-definition.ts'
+import { type EventDefinition, newEvent } from '../contracts/event-definition.ts'
 import type { JsonObject } from '../contracts/json.ts'
 import type { Outcome } from '../contracts/outcome.ts'
+import { QuotaDebited, QuotaGranted } from '../contracts/quota-events.ts'
 import type { Regime } from '../contracts/regime.ts'
-import { outcomeStream, verdictStream } from '../contracts/streams.ts'
+import { accountStream, outcomeStream, quotaStream, verdictStream } from '../contracts/streams.ts'
 import { aVerdict } from '../contracts/verdict.fixture.ts'
 import type { Verdict } from '../contracts/verdict.ts'
 import { type Projection, rowsInMemory } from './projection.ts'
@@ -61,6 +63,47 @@ export function outcomeLabelled(change: Partial<Outcome> = {}): Fact {
     stream: outcomeStream(data),
     event: newEvent(OutcomeLabelled, { id: data.verdictId, data, meta: META }),
   }
+}
+
+/** An event of the stream of its account. */
+export const accountFact = <Data extends JsonObject & { accountId: string }>(
+  definition: EventDefinition<string, Data>,
+  data: Data,
+): Fact => ({
+  stream: accountStream(data.accountId),
+  event: newEvent(definition, { id: '0190a000-0000-7000-8000-00000000acc0', data, meta: META }),
+})
+
+const PAYER_ID = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
+const NOVEMBER = { id: '2026-11', from: Date.UTC(2026, 10, 1), to: Date.UTC(2026, 11, 1) }
+
+/** A counted call; without a change, the first of a payer, without an idempotency key. */
+export function quotaDebited(change: Partial<z.infer<typeof QuotaDebited.data>> = {}): Fact {
+  const data = {
+    payerId: PAYER_ID,
+    window: NOVEMBER,
+    day: '2026-11-21',
+    tool: 'get_trade_call',
+    channel: 'http' as const,
+    keyId: null,
+    requestHash: '1'.repeat(64),
+    idempotencyHash: null,
+    answer: '{"call":"HOLD"}',
+    used: 1,
+    usedToday: 1,
+    granted: 0,
+    ...change,
+  }
+  const event = newEvent(QuotaDebited, { id: '0190a000-0000-7000-8000-00000000000d', data, meta: META })
+  return { stream: quotaStream(data.payerId, data.window.id), event }
+}
+
+/** Further calls for the same payer. */
+export function quotaGranted(calls: number): Fact {
+  const given = { payerId: PAYER_ID, window: NOVEMBER, day: '2026-11-21', calls, granted: calls }
+  const data = { ...given, reason: 'a test', used: 0, usedToday: 0 }
+  const event = newEvent(QuotaGranted, { id: '0190a000-0000-7000-8000-00000000000e', data, meta: META })
+  return { stream: quotaStream(PAYER_ID, NOVEMBER.id), event }
 }
 
 /** Facts as a fold meets them: at the positions 1, 2, …, read back from JSON, decoded, and not to be changed. */

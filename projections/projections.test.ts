@@ -1,14 +1,23 @@
 import { describe, expect, test } from 'vitest'
+import { AccountErased, AccountOpened, KeyIssued } from '../contracts/account-events.ts'
 import { jsonFault } from '../contracts/json.ts'
 import { LIMITS } from '../contracts/limits.ts'
 import { RACE_OUTCOMES } from '../contracts/outcome.ts'
 import { REGIMES } from '../contracts/regime.ts'
 import { HOUR_MS } from '../contracts/timeframes.ts'
 import { CALLS } from '../contracts/verdict.ts'
-import { fold, given, outcomeLabelled, regimeShifted, verdictRecorded } from './given-events.fixture.ts'
+import {
+  accountFact,
+  fold,
+  given,
+  outcomeLabelled,
+  quotaDebited,
+  regimeShifted,
+  verdictRecorded,
+} from './given-events.fixture.ts'
 import { PROJECTIONS } from './index.ts'
 
-/** Verdicts with shifts and outcomes in three series, every call and every regime among them. */
+/** Verdicts with shifts and outcomes in three series, every call and every regime among them, and accounts. */
 const HISTORY = given(
   ...Array.from({ length: 60 }, (_, n) => {
     const bar = {
@@ -22,8 +31,20 @@ const HISTORY = given(
       verdictRecorded(bar),
       regimeShifted(REGIMES[(n + 1) % REGIMES.length] ?? 'RANGING', bar),
       outcomeLabelled({ coin, barClose, call, race: RACE_OUTCOMES[n % 3] ?? 'timeout' }),
+      quotaDebited({ used: n + 1, usedToday: n + 1, idempotencyHash: String(n % 10).repeat(64) }),
     ]
   }).flat(),
+  ...['5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c56'].flatMap((accountId) => [
+    accountFact(AccountOpened, { accountId, generation: 0, sealedEmail: 'v1.sealed' }),
+    accountFact(KeyIssued, {
+      accountId,
+      keyId: accountId,
+      keyHash: accountId.replaceAll('-', '').repeat(2),
+      hint: 'sk_live_abcd…',
+      label: '',
+    }),
+    ...(accountId.endsWith('6') ? [accountFact(AccountErased, { accountId, generation: 0 })] : []),
+  ]),
 )
 
 test('every projection has a name of its own', () => {

@@ -87,11 +87,14 @@ describe('an address has one spelling', () => {
 
   test('every spelling of an IPv6 address leads to the same one', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 0xff_ff }), { minLength: 8, maxLength: 8 }), (groups) => {
-        const padded = groups.map((group) => group.toString(16).padStart(4, '0').toUpperCase()).join(':')
-        const compressed = new URL(`http://[${padded}]`).hostname
-        expect(normaliseAddress(compressed)).toBe(normaliseAddress(padded))
-      }),
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 0xff_ff }), { minLength: 8, maxLength: 8 }),
+        (groups) => {
+          const padded = groups.map((group) => group.toString(16).padStart(4, '0').toUpperCase()).join(':')
+          const compressed = new URL(`http://[${padded}]`).hostname
+          expect(normaliseAddress(compressed)).toBe(normaliseAddress(padded))
+        },
+      ),
     )
   })
 

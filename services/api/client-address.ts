@@ -33,7 +33,7 @@ export function createClientAddress(trust: TrustProxy | undefined): ClientAddres
   return ({ remoteAddress = '', forwardedFor }) => {
     let address = normaliseAddress(remoteAddress) ?? UNKNOWN_ADDRESS
     if (trust === undefined || forwardedFor === undefined) return address
-    const claims = forwardedFor.split(',').slice(-LIMITS.proxyHops).reverse()
+    const claims = forwardedFor.split(',').slice(-LIMITS.proxyHops).toReversed()
     for (const [passed, claim] of claims.entries()) {
       if (!isTrusted(address, passed)) return address
       const before = normaliseAddress(claim)
@@ -88,7 +88,9 @@ function groupsOf(address: string): number[] {
   const numbers = (part: string): number[] =>
     part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
   const [head, tail] = [numbers(left), numbers(right ?? '')]
-  return right === undefined ? head : [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail]
+  return right === undefined
+    ? head
+    : [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail]
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
@@ -63,7 +64,17 @@ export function refuseMalformed(error: Error, socket: Socket): void {
   socket.destroySoon()
 }
 
+/** Answers a request that expects what no server here does (RFC 9110 §10.1.1), and hangs up. */
+export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const message = 'The Expect header names something that is not done here; `100-continue` is.'
+  const { status } = ERRORS.invalid_request
+  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
+  response.end(JSON.stringify({ code: 'invalid_request', message }))
+}
+
 function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError): FastifyReply {
+  // Whoever knows better has said so already.
+  if (error.code === 'rate_limited' && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
   return reply.code(ERRORS[error.code].status).send(errorBody(error, request.id))
 }
 
@@ -78,7 +89,7 @@ const FRAMEWORK_CODES: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_MAX_PARAM_LENGTH: 'invalid_request',
 }
 
-function toServiceError(error: FastifyError): ServiceError {
+export function toServiceError(error: FastifyError): ServiceError {
   if (error instanceof ServiceError) return error
   if (hasZodFastifySchemaValidationErrors(error)) {
     const issues = error.validation.map((issue) => ({

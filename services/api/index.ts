@@ -1,3 +1,5 @@
 export { createOwnerServer } from './operator.ts'
+export { createRateLimits, type RateLimits } from './rate-limits.ts'
 export { type Component, type Readiness, readinessOf } from './readiness.ts'
+export type { MarketsSource } from './routes/markets.ts'
 export { createServer, type ServerOptions } from './server.ts'

@@ -105,9 +105,11 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
 const isWithin = ({ remaining }: RateState): boolean => remaining >= 0
 
 /** Counts in the cache that processes share, while it answers in time; undefined while it does not. */
-function createSharedCount({ shared, now, report }: RateLimitsOptions): (
-  subject: string,
-) => Promise<ReturnType<WindowCounts['add']> | undefined> {
+function createSharedCount({
+  shared,
+  now,
+  report,
+}: RateLimitsOptions): (subject: string) => Promise<ReturnType<WindowCounts['add']> | undefined> {
   if (shared === undefined) return async () => undefined
   let aloneUntil = Number.NEGATIVE_INFINITY
   const tooSlow = (): Error =>

@@ -246,6 +246,9 @@ describe('refusals', () => {
     ['garbage\r\n\r\n', 400],
     [`GET /${'a'.repeat(40_000)} HTTP/1.1\r\nhost: x\r\n\r\n`, 400],
     ['POST /api/verdicts HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n', 400],
+    // No Host, which a request of this version has to have.
+    ['GET /livez HTTP/1.1\r\nconnection: close\r\n\r\n', 400],
+    ['POST / HTTP/1.1\r\nhost: x\r\nexpect: 200-maybe\r\ncontent-length: 2\r\n\r\n{}', 400],
   ])('bytes that are no request get a 400 in our words: %j', async (bytes, status) => {
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(new URL(base).port), '127.0.0.1', () => socket.end(bytes))

@@ -1,29 +1,46 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
 import { Histogram, type Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { answerFailure, refuseMalformed, useErrorRegistry } from './errors.ts'
+import { createClientAddress, type TrustProxy } from './client-address.ts'
+import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from './errors.ts'
+import type { OpenApiDocument } from './openapi/openapi-document.ts'
+import { useOpenApi } from './openapi/openapi-routes.ts'
+import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
 import { healthRoutes } from './routes/health.ts'
+import { type MarketRoutesOptions, marketRoutes } from './routes/markets.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
 import { type VerdictRoutesOptions, verdictRoutes } from './routes/verdicts.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from './routes/verify.ts'
+import { useRateLimits } from './use-rate-limits.ts'
 
 export interface ServerOptions
   extends VerdictRoutesOptions,
     TrackRecordRoutesOptions,
     VerifyRoutesOptions,
+    MarketRoutesOptions,
     OperatorToolRoutesOptions {
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
   readonly readiness: () => Promise<Readiness>
   readonly newId: () => string
   readonly version: string
-  readonly market: string
+  /** The address under which callers reach the service; empty while it is not known. */
+  readonly publicUrl?: () => string
+  /** Whose word about callers' addresses is taken; nobody's where it is left out. */
+  readonly trustProxy?: TrustProxy | undefined
+  /** Nothing is limited where they are left out. */
+  readonly rateLimits?: RateLimits | undefined
 }
 
 /** Constant on every answer. */
@@ -43,7 +60,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     genReqId: options.newId,
     bodyLimit: LIMITS.requestBodyBytes,
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
-    http: { maxHeaderSize: 16_384 },
+    // Refused below, in the words of the registry: Node's own refusal has no body.
+    http: { maxHeaderSize: 16_384, requireHostHeader: false },
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => void answerFailure(error, request, reply),
     clientErrorHandler: refuseMalformed,
@@ -59,34 +77,48 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
     if (closing.signal.aborted) throw new ServiceError('shutting_down')
     if (request.url.length > LIMITS.requestUrlCharacters) throw new ServiceError('uri_too_long')
+    if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
+      throw new ServiceError('invalid_request', { message: 'The request has no Host header.' })
+    }
   })
   endConnectionsOnClose(app, closing)
+  app.server.on('checkExpectation', refuseExpectation)
+  const clientAddress = createClientAddress(options.trustProxy)
+  const addressOf = ({ headers, socket }: FastifyRequest): string =>
+    clientAddress({
+      remoteAddress: socket.remoteAddress,
+      // Node joins several of them.
+      forwardedFor: headers['x-forwarded-for'] as string | undefined,
+    })
+  if (options.rateLimits !== undefined) useRateLimits(app, { limits: options.rateLimits, addressOf })
 
+  const document = await useOpenApi(app, { publicUrl: () => '', ...options })
   app.get('/', async () => ({
     service: 'signal-service',
     version: options.version,
     market: options.market,
     notice: 'Information, not advice.',
-    endpoints: {
-      'GET /api/verdicts':
-        'recorded verdicts as NDJSON, CSV or Parquet: exchange, coin, timeframe, call, from, to, after, as_of, limit, format',
-      'GET /api/verdicts/stream':
-        'the same as server-sent events, as they become visible: exchange, coin, timeframe, call, from, to, after',
-      'GET /api/track-record':
-        'what became of all recorded verdicts, per model version: group_by, exchange, coin, timeframe, model_version, after, limit',
-      'GET /verify/:verdict_id':
-        'a verdict as it was recorded, with its hash and its outcome, as JSON or as a page: format',
-      'GET /livez': 'whether the process is there',
-      'GET /readyz': 'the state of everything it stands on',
-      'GET /metrics': 'Prometheus metrics',
-    },
+    endpoints: endpointsOf(document()),
   }))
   await app.register(healthRoutes, options)
-  await app.register(verdictRoutes, options)
+  await app.register(marketRoutes, options)
+  await app.register(verdictRoutes, { ...options, addressOf })
   await app.register(trackRecordRoutes, options)
   await app.register(verifyRoutes, options)
   await app.register(operatorToolRoutes, options)
   return app
+}
+
+/** Every operation in a line: its method and path, what it does, and the parameters it takes. */
+function endpointsOf({ paths }: OpenApiDocument): Readonly<Record<string, string>> {
+  const lines = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { summary, parameters }]) => {
+      const names = parameters.filter(({ in: place }) => place === 'query').map(({ name }) => name)
+      const takes = names.length === 0 ? '' : `: ${names.join(', ')}`
+      return [`${method.toUpperCase()} ${path}`, `${summary}${takes}`] as const
+    }),
+  )
+  return Object.fromEntries(lines)
 }
 
 /**

@@ -37,6 +37,8 @@ export interface EngineRole {
   readonly desk: LocalDesk
   /** Close of the newest bar, Unix milliseconds. */
   lastBarClose(): number | undefined
+  /** Close of the newest bar of a series that is followed, Unix milliseconds. */
+  newestBar(series: Series): number | undefined
   /** Length of the shortest bar that is monitored, milliseconds: how often something is due. */
   shortestBarMs(): number
   calls(): Readonly<Record<Call, number>>
@@ -165,6 +167,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     },
     desk,
     lastBarClose: () => lastBarClose,
+    newestBar: (series) => board.get(series)?.barClose,
     shortestBarMs: () => Math.min(...watchList.series().map((one) => timeframeMs(one.timeframe))),
     calls: () => calls,
     trouble: () => recorder.trouble() ?? outcomes.trouble(),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
 import { followVerdicts, replayVerdicts } from '../analyst/index.ts'
-import { createServer, readinessOf } from '../api/index.ts'
+import { createRateLimits, createServer, readinessOf } from '../api/index.ts'
 import { createRemoteDesk, type Desk, type EngineRun, serveDesk } from '../engine/index.ts'
 import type { MarketFeed } from '../market/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
@@ -14,6 +14,7 @@ import { componentsOf } from './components.ts'
 import { type Console, createConsole } from './console.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { createMarketNow } from './market-now.ts'
+import { createMarketsSource } from './markets-source.ts'
 import { openFeed } from './open-feed.ts'
 import { type OnClose, openPlatform, type Platform } from './open-platform.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
@@ -84,7 +85,12 @@ async function compose(
   const ending = new AbortController()
   const address = { url: settings.PUBLIC_URL ?? '' }
   const engine = watchList && createEngine(parts, watchList, address, ending.signal)
-  const app = await createHttpServer(parts, engine?.desk ?? createRemoteDesk(platform.bus))
+  const app = await createHttpServer(
+    parts,
+    engine?.desk ?? createRemoteDesk(platform.bus),
+    watchList,
+    address,
+  )
   const owner: { socket?: OwnerSocket | undefined } = {}
   // Before anything listens, so that what cannot start does not go on answering.
   onClose(async () => {
@@ -128,7 +134,12 @@ async function openParts(
   return { settings, log, people, platform, feed, projector, metrics, running, counts: { recorded: 0 } }
 }
 
-function createHttpServer(parts: Parts, desk: Desk) {
+function createHttpServer(
+  parts: Parts,
+  desk: Desk,
+  watchList: WatchList | undefined,
+  address: { readonly url: string },
+) {
   const { settings, log, platform, feed, projector, metrics, running } = parts
   // A recorded market that is replayed elsewhere has no clock here; all of it lies in the past.
   const isReplayedElsewhere = settings.MARKET === 'recorded' && !settings.ROLES.includes('engine')
@@ -139,6 +150,17 @@ function createHttpServer(parts: Parts, desk: Desk) {
     metrics: metrics.registry,
     newId: platform.newId,
     operatorToken: settings.OPERATOR_TOKEN,
+    publicUrl: () => address.url,
+    trustProxy: settings.TRUST_PROXY,
+    rateLimits: createRateLimits({
+      perAddress: settings.RATE_PER_ADDRESS,
+      perKey: settings.RATE_PER_KEY,
+      // A cache that is this process's own would count a second time what is counted already.
+      shared: settings.REDIS_URL === undefined ? undefined : platform.cache,
+      now: () => performance.now(),
+      report: (fault) => log.warn({ err: fault }, 'rate limits'),
+    }),
+    markets: createMarketsSource({ feed, projector, running, watchList }),
     marketNow: isReplayedElsewhere ? Date.now : createMarketNow(feed, projector),
     readiness: async () =>
       readinessOf(await componentsOf({ platform, projector, engine: running.engine, feed })),

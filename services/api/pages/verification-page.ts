@@ -1,28 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { ProofEvent, Verification } from '../../../contracts/verification.ts'
-
-const STYLE = `
-:root { color-scheme: light dark; --line: light-dark(#d8dce2, #3a4049); --soft: light-dark(#f4f6f8, #1d2127); --dim: light-dark(#5b6470, #9aa4b0) }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 0 auto; padding: 2rem 1rem }
-h1 { font-size: 1.6rem; margin: 0 0 .25rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem } p { margin: .25rem 0 }
-table { border-collapse: collapse; width: 100% } th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-top: 1px solid var(--line) }
-th { font-weight: 500; color: var(--dim); white-space: nowrap; width: 1% } td, code, pre { overflow-wrap: anywhere }
-code, pre { font: .85rem/1.45 ui-monospace, monospace } pre { background: var(--soft); border: 1px solid var(--line); border-radius: 6px; padding: .75rem; white-space: pre-wrap }
-.dim { color: var(--dim) }`
+import { escapeHtml, PAGE_STYLE, stylePolicy } from './page.ts'
 
 /** Admits the style of the page by its hash, and nothing else. */
-export const VERIFICATION_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** Text that is safe in an element and in a quoted attribute. */
-export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => ESCAPES[sign] ?? '')
+export const VERIFICATION_PAGE_POLICY = stylePolicy(PAGE_STYLE)
 
 /** A value of event data as text: times are told by the names of their fields. */
 function shown(name: string, value: unknown): string {
@@ -87,7 +67,7 @@ export function verificationPage(verification: Verification): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
+<style>${PAGE_STYLE}</style>
 </head>
 <body>
 <main>

@@ -33,6 +33,7 @@ beforeEach(async () => {
   app = await createServer(
     serverOptions({
       operatorToken: OPERATOR_TOKEN,
+      trustProxy: { hops: 1 },
       marketNow: () => now,
       replay: (options) => replayVerdicts(store, options),
       follow: (options) => followVerdicts(store, { ...options, sleep: turn }),
@@ -211,8 +212,9 @@ describe('GET /api/verdicts/stream', () => {
   })
 
   test('ends when the service stops, and its place is free when its reader has gone', async () => {
-    const open = await Promise.all(Array.from({ length: LIMITS.verdictStreams }, () => tail()))
-    const refused = await tail()
+    const from = (n: number) => ({ 'x-forwarded-for': `203.0.113.${n % 50}` })
+    const open = await Promise.all(Array.from({ length: LIMITS.verdictStreams }, (_, n) => tail('', from(n))))
+    const refused = await tail('', from(99))
     expect(refused.response.status).toBe(503)
     expect(JSON.parse(await refused.rest())).toMatchObject({ code: 'too_many_streams' })
     leaving.abort()
@@ -224,6 +226,22 @@ describe('GET /api/verdicts/stream', () => {
     const stopped = once(app.server, 'close')
     await Promise.all([app.close(), stopped])
     expect(await rest).toContain('retry: ')
+  })
+
+  test('gives one address so many places and no more, however it is spelled', async () => {
+    const open = Array.from({ length: LIMITS.verdictStreamsPerAddress }, (_, n) =>
+      tail('', { 'x-forwarded-for': `2001:db8:1:2::${n}` }),
+    )
+    await Promise.all(open)
+    const refused = await tail('', { 'x-forwarded-for': '2001:db8:1:2:ffff::' })
+    expect(refused.response.status).toBe(429)
+    expect(refused.response.headers.get('retry-after')).toBe('1')
+    expect(JSON.parse(await refused.rest())).toMatchObject({
+      code: 'rate_limited',
+      details: { per: 'address' },
+    })
+    const neighbour = await tail('', { 'x-forwarded-for': '2001:db8:1:3::' })
+    expect(neighbour.response.status).toBe(200)
   })
 
   test('answers HEAD without opening a stream', async () => {

@@ -46,7 +46,10 @@ const streamSchema = z.strictObject(replayFilterParameters)
  *
  * @example curl 'http://127.0.0.1:8402/api/verdicts?coin=BTC&timeframe=1h&limit=10'
  */
-export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerOptions> = async (app, options) => {
+export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerOptions> = async (
+  app,
+  options,
+) => {
   const closing = new AbortController()
   const replays = createPlaces({
     what: 'replays',

@@ -2,8 +2,14 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { START } from '../../../contracts/position.ts'
 import type { ServerOptions } from '../server.ts'
 
-/** A server's read models in tests that do not ask them: an empty track record, and no verdict to verify. */
-export const NO_READ_MODELS: Pick<ServerOptions, 'trackRecord' | 'verify'> = {
+/** A server's read models in tests that do not ask them: no markets, an empty track record, and no verdict to verify. */
+export const NO_READ_MODELS: Pick<ServerOptions, 'trackRecord' | 'verify' | 'markets'> = {
   trackRecord: () => ({ asOf: START, rows: [], next: undefined }),
+  markets: {
+    markets: async () => [],
+    newestBar: () => undefined,
+    isMonitored: () => undefined,
+    clock: () => 0,
+  },
   verify: () => Promise.reject(new ServiceError('verdict_unknown')),
 }

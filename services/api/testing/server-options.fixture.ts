@@ -23,5 +23,6 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   answerTool: absent,
   trackRecord: absent,
   verify: absent,
+  markets: { markets: absent, newestBar: absent, isMonitored: absent, clock: absent },
   ...change,
 })

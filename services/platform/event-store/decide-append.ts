@@ -2,6 +2,7 @@ import type { ErrorCode } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Position } from '../../../contracts/position.ts'
+import { isErasable } from '../../../contracts/streams.ts'
 import type { EncodedAppend, EncodedEvent } from './encode-append.ts'
 import type { ExpectedRevision } from './event-store.ts'
 
@@ -15,11 +16,13 @@ export interface StoredEvent {
   readonly data: string
 }
 
-/** The two questions an append asks of a log. */
+/** The questions an append asks of a log. */
 export interface LogView {
   findById(id: string): StoredEvent | undefined
   /** Revision of the newest event of a stream, -1 for a missing one. */
   headOf(stream: string): Revision
+  /** Asked of streams that can be erased only. */
+  isErased(stream: string): boolean
 }
 
 export type AppendDecision =
@@ -39,6 +42,9 @@ export interface AppendRefusal {
  * retry of an append that had happened finds its stream moved on.
  */
 export function decideAppend(append: EncodedAppend, log: LogView): AppendDecision {
+  if (isErasable(append.stream) && log.isErased(append.stream)) {
+    return { kind: 'refuse', refusal: streamErased(append.stream) }
+  }
   const found = append.events.map((event) => log.findById(event.id))
   if (found.some((event) => event !== undefined)) return decideRepeat(append, found)
   const head = log.headOf(append.stream)
@@ -101,6 +107,11 @@ export function revisionConflict(append: EncodedAppend, head: Revision): AppendR
     details: { expected: append.expected, actual },
   }
 }
+
+export const streamErased = (stream: string): AppendRefusal => ({
+  code: 'stream_erased',
+  message: `${stream} was erased and takes no events`,
+})
 
 export function idempotencyConflict(event: EncodedEvent | undefined, stream: string): AppendRefusal {
   return {

@@ -3,7 +3,7 @@ import type { NewEvent } from '../../../contracts/event.ts'
 import { eventMetaSchema } from '../../../contracts/event.ts'
 import { jsonFault } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { isStreamName } from '../../../contracts/streams.ts'
+import { isErasable, isStreamName } from '../../../contracts/streams.ts'
 import type { ExpectedRevision } from './event-store.ts'
 
 /** An event as it is written: checked, with data and meta as JSON text. */
@@ -20,6 +20,12 @@ export interface EncodedAppend {
   readonly expected: ExpectedRevision
   readonly events: readonly EncodedEvent[]
   readonly bytes: number
+}
+
+/** @throws ServiceError `event_invalid` for a stream that is not one of those that can be erased. */
+export function requireErasable(stream: string): void {
+  if (typeof stream === 'string' && isStreamName(stream) && isErasable(stream)) return
+  refuse(`stream ${show(stream)} cannot be erased: only those named subject-… can`)
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

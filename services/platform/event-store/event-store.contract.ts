@@ -588,6 +588,117 @@ export function describeEventStoreContract(
       })
     })
 
+    describe('erase', () => {
+      const secret = (): NewEvent => anEvent({ wrappedKey: 'to be forgotten' }, 'SubjectKeyCreated')
+
+      test('leaves nothing of the stream, and everything else where it was', async () => {
+        await store.append('s-1', someEvents(1), { expected: 'no-stream' })
+        await store.append('subject-1.0', [secret()], { expected: 'no-stream' })
+        await store.append('subject-2.0', [secret()], { expected: 'no-stream' })
+        await store.append('s-1', someEvents(1), { expected: 0 })
+        const before = await collect(store.readAll())
+        const kept = await collect(store.read('subject-2.0'))
+
+        await store.erase('subject-1.0')
+        expect(await collect(store.read('subject-1.0'))).toEqual([])
+        expect(await collect(store.read('subject-1.0', { direction: 'backwards', limit: 1 }))).toEqual([])
+        expect(await collect(store.read('subject-2.0'))).toEqual(kept)
+        expect(kept.map(({ data }) => data)).toEqual([{ wrappedKey: 'to be forgotten' }])
+        expect(await collect(store.readAll())).toEqual(before)
+
+        const { position } = await store.append('s-1', someEvents(1), { expected: 1 })
+        expect(comparePositions(position, before.at(-1)?.position ?? START)).toBeGreaterThan(0)
+        expect(ids(await collect(store.readAll())).slice(0, 2)).toEqual(ids(before))
+      })
+
+      test('such streams are read by name only, by nobody who reads the log', async () => {
+        await store.append('subject-1.0', [secret()], { expected: 'no-stream' })
+        await store.append('s-1', someEvents(2), { expected: 'no-stream' })
+        await store.append('subject-1.0', [secret()], { expected: 0 })
+        for (const filter of [undefined, { streamPrefixes: ['s'] }, { types: ['SomethingHappened'] }]) {
+          const all = await collect(store.readAll({ ...(filter && { filter }) }))
+          expect(all.map(({ stream }) => stream)).toEqual(['s-1', 's-1'])
+          expect(ids(await take(subscribe(START, filter), 2))).toEqual(ids(all))
+        }
+        expect(await collect(store.readAll({ filter: { streamPrefixes: ['subject-'] } }))).toEqual([])
+        expect(await collect(store.readAll({ filter: { types: ['SubjectKeyCreated'] } }))).toEqual([])
+        expect(await collect(store.readAll({ limit: 1 }))).toHaveLength(1)
+      })
+
+      test('a subscription goes on over it, and comes to the end of the log', async () => {
+        await store.append('subject-1.0', [secret()], { expected: 'no-stream' })
+        const items = subscribe(START)[Symbol.asyncIterator]()
+        const nextOf = async (kind: SubscriptionItem['kind']): Promise<SubscriptionItem> => {
+          for (;;) {
+            const { value } = (await items.next()) as { value: SubscriptionItem }
+            if (value.kind === kind) return value
+          }
+        }
+        const caughtUp = await nextOf('caught-up')
+        expect(caughtUp).toMatchObject({ position: await store.head() })
+        await store.erase('subject-1.0')
+        const next = anEvent()
+        await store.append('s-1', [next], { expected: 'no-stream' })
+        expect(await nextOf('event')).toMatchObject({ event: { id: next.id, stream: 's-1' } })
+      })
+
+      test('is final: the stream takes nothing any more, not even what it held, also after a restart', async () => {
+        const event = secret()
+        await store.append('subject-1.0', [event], { expected: 'no-stream' })
+        await store.erase('subject-1.0')
+        const refused = async (): Promise<void> => {
+          for (const expected of ['no-stream', 'any', 0] as const) {
+            await expectRefusal(store.append('subject-1.0', [secret()], { expected }), 'stream_erased')
+          }
+          await expectRefusal(
+            store.append('subject-1.0', [event], { expected: 'no-stream' }),
+            'stream_erased',
+          )
+        }
+        await refused()
+        store = await harness.restart()
+        expect(await collect(store.read('subject-1.0'))).toEqual([])
+        await refused()
+        await store.append('subject-1.1', [secret()], { expected: 'no-stream' })
+        expect(await collect(store.read('subject-1.1'))).toHaveLength(1)
+      })
+
+      test('twice, or of a stream that is missing, does nothing', async () => {
+        await store.erase('subject-1.0')
+        await store.append('subject-1.0', [secret()], { expected: 'no-stream' })
+        await store.erase('subject-1.0')
+        await store.erase('subject-1.0')
+        expect(await collect(store.read('subject-1.0'))).toEqual([])
+      })
+
+      test.each(['s-1', 'account-1', 'subject', 'xsubject-1', 'subject-1 OR 1', '', '$subject-1'])(
+        'of %j is refused',
+        async (stream) => {
+          await store.append('s-1', someEvents(1), { expected: 'no-stream' })
+          await expectRefusal(store.erase(stream), 'event_invalid')
+          expect(await collect(store.readAll())).toHaveLength(1)
+        },
+      )
+
+      test('while others append and read harms neither', async () => {
+        const streams = Array.from({ length: 10 }, (_, n) => `subject-${n}.0`)
+        for (const stream of streams) await store.append(stream, [secret()], { expected: 'no-stream' })
+        const appending = Array.from({ length: 40 }, (_, n) =>
+          store.append(`s-${n}`, someEvents(2), { expected: 'no-stream' }),
+        )
+        const reading = collect(store.readAll())
+        await Promise.all([...streams.map((stream) => store.erase(stream)), ...appending, reading])
+        expect(await collect(store.readAll())).toHaveLength(80)
+        for (const stream of streams) expect(await collect(store.read(stream))).toEqual([])
+      })
+
+      test('is refused by a closed store', async () => {
+        await store.close()
+        await expectRefusal(store.erase('subject-1.0'), 'store_unavailable')
+        store = await harness.restart()
+      })
+    })
+
     describe('life', () => {
       test('an empty log begins at START', async () => {
         expect(await store.head()).toBe(START)

@@ -75,9 +75,11 @@ export interface StoreHealth {
  *   `replayed: true`. The same id with another type, schema or data is an `idempotency_conflict`. `meta` is
  *   not compared: it tells how an event came about, which may differ between two tries.
  * - Names, ids and data are checked before anything is sent (`event_invalid`).
+ * - Streams named `subject-…` hold what must be forgotten on demand. They are read by name only: `readAll`
+ *   and subscriptions leave them out, so that nothing that follows from the log holds a copy.
  *
  * Errors are {@link ServiceError}s: `revision_conflict` with `details: { expected, actual }` (`actual` null
- * for a missing stream), `idempotency_conflict`, `append_too_large`, `append_unknown` (repeat with the same
+ * for a missing stream), `idempotency_conflict`, `append_too_large`, `stream_erased`, `append_unknown` (repeat with the same
  * ids and revision), `store_unavailable`, `store_full`, `event_invalid`.
  *
  * @example
@@ -95,6 +97,12 @@ export interface EventStore {
   readAll(options?: ReadAllOptions): AsyncIterable<RecordedEvent>
   /** Never ends by itself: it outlives restarts of the store behind it. */
   subscribe(options: SubscribeOptions): AsyncIterable<SubscriptionItem>
+  /**
+   * Ends a stream named `subject-…` for good, any other is refused (`event_invalid`): it reads as empty, and
+   * takes no events (`stream_erased`). All other events stay, at their positions. Erasing a stream that is
+   * missing or erased does nothing, so a try whose outcome is unknown is repeated.
+   */
+  erase(stream: string): Promise<void>
   /** Position of the newest event, `START` in an empty log. */
   head(): Promise<Position>
   health(): Promise<StoreHealth>

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { reasonOf } from '../../../../contracts/errors.ts'
-import { SQLITE, sqliteCode } from '../../sqlite/result-code.ts'
 import { type AppendRefusal, decideAppend, type LogView, type StoredEvent } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
+import { isStreamErased } from './erase-stream.ts'
+import { refusalOf } from './sqlite-refusal.ts'
 
 /** How one append of a batch ended, in a form that crosses the thread boundary cheaply. */
 export type AppendOutcome =
@@ -36,6 +36,7 @@ export function createBatchCommitter(db: DatabaseSync): BatchCommitter {
       heads.set(stream, head)
       return head
     },
+    isErased: (stream) => isStreamErased(db, stream),
   }
 
   function appendOne(append: EncodedAppend, at: string): AppendOutcome {
@@ -82,19 +83,6 @@ function undo(db: DatabaseSync): boolean {
   if (!db.isTransaction) return false
   db.exec('ROLLBACK')
   return true
-}
-
-/** What a failure of SQLite means to whoever wanted to write. */
-export function refusalOf(error: unknown, isOutcomeUnknown: boolean): AppendRefusal {
-  const reason = reasonOf(error)
-  // A full disk is found before the commit record is written, so it is never in doubt.
-  if (sqliteCode(error) === SQLITE.full) {
-    return { code: 'store_full', message: `the event store cannot grow: ${reason}` }
-  }
-  if (isOutcomeUnknown) {
-    return { code: 'append_unknown', message: `the event store did not confirm a commit: ${reason}` }
-  }
-  return { code: 'store_unavailable', message: `the event store cannot be written: ${reason}` }
 }
 
 function prepareStatements(db: DatabaseSync) {

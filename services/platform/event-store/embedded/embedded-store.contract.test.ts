@@ -25,6 +25,7 @@ function faultyWriter(): { start: (options: WriterOptions) => Promise<Writer>; f
         if (armed === 'after') throw lose()
         return outcomes
       },
+      erase: (stream) => writer.erase(stream),
       close: () => writer.close(),
     }
   }

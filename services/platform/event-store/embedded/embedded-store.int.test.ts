@@ -137,6 +137,7 @@ describe('the queue', () => {
             await gate.promise
             return writer.commit(batch, at)
           },
+          erase: (stream) => writer.erase(stream),
           close: () => writer.close(),
         }
       },

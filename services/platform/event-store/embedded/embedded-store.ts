@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ServiceError } from '../../../../contracts/errors.ts'
 import { createAppendSignal } from '../append-signal.ts'
-import { encodeAppend } from '../encode-append.ts'
+import { encodeAppend, requireErasable } from '../encode-append.ts'
 import type { EventStore, StoreHealth } from '../event-store.ts'
 import { followLog } from '../follow-log.ts'
 import { createAppendQueue } from './append-queue.ts'
@@ -65,6 +65,7 @@ function assembleStore(parts: {
   const appended = createAppendSignal()
   const queue = createAppendQueue({ ...parts, onCommitted: () => appended.notify() })
   const closing = new AbortController()
+  const erasing = new Set<Promise<void>>()
   let closed: Promise<void> | undefined
   let lastFailure: unknown
 
@@ -76,6 +77,7 @@ function assembleStore(parts: {
   async function close(): Promise<void> {
     closing.abort()
     await queue.drain()
+    await Promise.allSettled(erasing)
     // The last connection to close folds the write-ahead log into the file; a reader cannot.
     reader.close()
     await parts.writer.close()
@@ -115,6 +117,17 @@ function assembleStore(parts: {
         log,
         AbortSignal.any([signal, closing.signal]),
       )
+    },
+    async erase(stream) {
+      requireErasable(stream)
+      requireOpen()
+      const work = parts.writer.erase(stream)
+      erasing.add(work)
+      try {
+        await work
+      } finally {
+        erasing.delete(work)
+      }
     },
     async head() {
       requireOpen()

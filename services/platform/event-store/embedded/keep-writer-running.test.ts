@@ -15,6 +15,7 @@ function mortalWriter(commits: number): Writer {
       if (left <= 0) throw new ServiceError('append_unknown')
       return []
     },
+    erase: async () => undefined,
     close: async () => undefined,
   }
 }

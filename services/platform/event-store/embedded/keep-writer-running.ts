@@ -15,6 +15,10 @@ export async function keepWriterRunning(start: () => Promise<Writer>): Promise<W
       if (writer.hasEnded) writer = await start()
       return writer.commit(batch, at)
     },
+    async erase(stream) {
+      if (writer.hasEnded) writer = await start()
+      return writer.erase(stream)
+    },
     close: () => writer.close(),
   }
 }

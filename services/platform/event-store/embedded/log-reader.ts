@@ -4,9 +4,11 @@ import { ServiceError } from '../../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../../contracts/event.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import { type Position, START } from '../../../../contracts/position.ts'
+import { isErasable } from '../../../../contracts/streams.ts'
 import type { EventFilter, ReadAllOptions, ReadOptions } from '../event-store.ts'
 import type { LogPage } from '../follow-log.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
+import { isErasedData } from './erase-stream.ts'
 
 /** A filtered look covers so many pages at most. */
 const FILTERED_PAGES = 8
@@ -64,7 +66,10 @@ export function openLogReader(file: string): LogReader {
     const upTo = Math.min(end, after + window)
     const rows = selectPage(after, upTo, limit, filter)
     const lookedUpTo = rows.length < limit ? upTo : (rows.at(-1)?.position ?? upTo)
-    return { rows, lookedUpTo: Math.max(after, lookedUpTo) }
+    return {
+      rows: rows.filter((row) => !isErasable(row.stream)),
+      lookedUpTo: Math.max(after, lookedUpTo),
+    }
   }
 
   function selectPage(after: number, upTo: number, limit: number, filter: EventFilter | undefined): Row[] {
@@ -84,7 +89,7 @@ export function openLogReader(file: string): LogReader {
         const page = Math.min(left, LIMITS.readPageEvents)
         const rows = streamPage[direction].all(stream, low, high, page) as unknown as Row[]
         for (const row of rows) {
-          if (signal?.aborted === true) return
+          if (signal?.aborted === true || isErasedData(row.data)) return
           yield recorded(row)
         }
         const last = rows.at(-1)

@@ -23,8 +23,11 @@ CREATE UNIQUE INDEX IF NOT EXISTS event_by_stream ON event (stream, revision);
 CREATE UNIQUE INDEX IF NOT EXISTS event_by_id ON event (id);
 `
 
-/** Durable to the disk at every commit; the write-ahead log lets readers go on meanwhile. */
-const DURABLE = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;'
+/**
+ * Durable to the disk at every commit; the write-ahead log lets readers go on meanwhile. What is deleted or
+ * moved within the file is written over with zeros: streams can be erased.
+ */
+const DURABLE = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;'
 
 /** Prepares a connection that writes: settings, then tables where the file is new. */
 export function prepareWriter(db: DatabaseSync): void {
@@ -34,4 +37,6 @@ export function prepareWriter(db: DatabaseSync): void {
     throw new Error(`the store file has layout ${version}; this release reads layout ${SCHEMA_VERSION}`)
   }
   db.exec(`BEGIN IMMEDIATE; ${TABLES} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
+  // What a killed process left in the log may be of a stream that it had erased.
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 }

@@ -1,7 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
-import { type BatchCommitter, createBatchCommitter, refusalOf } from './commit-batch.ts'
+import { type BatchCommitter, createBatchCommitter } from './commit-batch.ts'
+import { eraseStream } from './erase-stream.ts'
 import { prepareWriter } from './schema.ts'
+import { refusalOf } from './sqlite-refusal.ts'
 import type { WriterOptions, WriterReply, WriterRequest } from './writer.ts'
 
 const { file, maxPages } = workerData as WriterOptions
@@ -28,6 +30,11 @@ if (opened !== undefined) {
   port.on('message', (request: WriterRequest) => {
     if (request.kind === 'commit') {
       reply({ kind: 'committed', outcomes: committer.commit(request.batch, request.at) })
+      return
+    }
+    if (request.kind === 'erase') {
+      const refusal = eraseStream(db, request.stream)
+      reply({ kind: 'erased', ...(refusal && { refusal }) })
       return
     }
     db.close()

@@ -4,12 +4,14 @@ import type { AppendRefusal } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
 import type { AppendOutcome } from './commit-batch.ts'
 
-/** Commits batches in the order they are given. */
+/** Commits batches and erases streams in the order they are given. */
 export interface Writer {
   /** Whether its thread is gone; every commit is refused from then on. */
   readonly hasEnded: boolean
   /** Resolves once the batch is on the disk; rejects when nobody knows whether it is. */
   commit(batch: readonly EncodedAppend[], at: string): Promise<AppendOutcome[]>
+  /** Resolves once nothing of the stream is left in the files; rejects where that is not known. */
+  erase(stream: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -22,15 +24,18 @@ export interface WriterOptions {
 
 export type WriterRequest =
   | { readonly kind: 'commit'; readonly batch: readonly EncodedAppend[]; readonly at: string }
+  | { readonly kind: 'erase'; readonly stream: string }
   | { readonly kind: 'close' }
 
 export type WriterReply =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly refusal: AppendRefusal }
   | { readonly kind: 'committed'; readonly outcomes: AppendOutcome[] }
+  | { readonly kind: 'erased'; readonly refusal?: AppendRefusal }
 
 interface Waiting {
-  resolve(outcomes: AppendOutcome[]): void
+  /** The thread answers in the order it was asked. */
+  settle(reply: WriterReply): void
   reject(error: ServiceError): void
 }
 
@@ -47,7 +52,7 @@ export async function startWriter(options: WriterOptions): Promise<Writer> {
     worker.once('exit', () => {
       ended ??= new ServiceError('store_unavailable', { message: 'the writer of the event store has ended' })
       const unknown = new ServiceError('append_unknown', {
-        message: 'the writer of the event store ended before it confirmed an append',
+        message: 'the writer of the event store ended before it confirmed what it was asked',
         cause: ended,
       })
       for (const entry of waiting.splice(0)) entry.reject(unknown)
@@ -64,22 +69,33 @@ export async function startWriter(options: WriterOptions): Promise<Writer> {
       reject(ended)
     })
     worker.on('message', (reply: WriterReply) => {
-      if (reply.kind === 'committed') waiting.shift()?.resolve(reply.outcomes)
-      else if (reply.kind === 'ready') resolve()
-      else reject(new ServiceError(reply.refusal.code, reply.refusal))
+      if (reply.kind === 'ready') resolve()
+      else if (reply.kind === 'failed') reject(new ServiceError(reply.refusal.code, reply.refusal))
+      else waiting.shift()?.settle(reply)
     })
   })
+
+  const ask = (request: WriterRequest): Promise<WriterReply> => {
+    if (ended !== undefined) return Promise.reject(ended)
+    return new Promise((settle, reject) => {
+      waiting.push({ settle, reject })
+      worker.postMessage(request)
+    })
+  }
 
   return {
     get hasEnded() {
       return ended !== undefined
     },
-    commit(batch, at) {
-      if (ended !== undefined) return Promise.reject(ended)
-      return new Promise((resolve, reject) => {
-        waiting.push({ resolve, reject })
-        worker.postMessage({ kind: 'commit', batch, at } satisfies WriterRequest)
-      })
+    async commit(batch, at) {
+      const reply = await ask({ kind: 'commit', batch, at })
+      return reply.kind === 'committed' ? reply.outcomes : []
+    },
+    async erase(stream) {
+      const reply = await ask({ kind: 'erase', stream })
+      if (reply.kind === 'erased' && reply.refusal === undefined) return
+      const refusal = reply.kind === 'erased' ? reply.refusal : undefined
+      throw new ServiceError(refusal?.code ?? 'append_unknown', refusal)
     },
     async close() {
       if (ended === undefined) worker.postMessage({ kind: 'close' } satisfies WriterRequest)

@@ -53,7 +53,7 @@ export function appendFailure(error: unknown, stream: string): ServiceError {
     new ServiceError(failure, { message: `append to ${stream}: ${what}`, cause: error })
   if (type === 'maximum-append-size-exceeded') return fail('append_too_large', message)
   if (type === 'stream-deleted') {
-    return fail('internal_error', 'the stream was tombstoned in EventStoreDB and takes no events ever again')
+    return fail('stream_erased', 'the stream was tombstoned in EventStoreDB and takes no events ever again')
   }
   const isNotWritten =
     (type !== undefined && NOT_WRITTEN_TYPES.has(type)) ||

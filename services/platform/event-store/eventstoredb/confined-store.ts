@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../../../contracts/event.ts'
 import { comparePositions, type Position, START } from '../../../../contracts/position.ts'
-import { isStreamName } from '../../../../contracts/streams.ts'
+import { isErasable, isStreamName } from '../../../../contracts/streams.ts'
 import type { EventFilter, EventStore, SubscriptionItem } from '../event-store.ts'
 
 /**
@@ -8,10 +8,16 @@ import type { EventFilter, EventStore, SubscriptionItem } from '../event-store.t
  * need an empty log can share a server. Imported by tests only.
  */
 export function confineStore(store: EventStore, prefix: string, base: Position): EventStore {
-  const within = (stream: string): string => (isStreamName(stream) ? prefix + stream : stream)
+  // What can be erased is known by how its name begins, and is read by name only.
+  const within = (stream: string): string => {
+    if (!isStreamName(stream)) return stream
+    return isErasable(stream) ? `${stream}.${prefix}` : prefix + stream
+  }
   const strip = (event: RecordedEvent): RecordedEvent => ({
     ...event,
-    stream: event.stream.slice(prefix.length),
+    stream: isErasable(event.stream)
+      ? event.stream.slice(0, -prefix.length - 1)
+      : event.stream.slice(prefix.length),
   })
   const confine = ({ streamPrefixes = [''], ...filter }: EventFilter = {}): EventFilter => ({
     ...filter,
@@ -35,6 +41,7 @@ export function confineStore(store: EventStore, prefix: string, base: Position):
       for await (const item of store.subscribe({ after: start, filter: confine(filter), signal }))
         yield stripItem(item)
     },
+    erase: (stream) => store.erase(within(stream)),
     async head() {
       const head = await store.head()
       return comparePositions(head, base) <= 0 ? START : head

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import { sleep } from '../../async/sleep.ts'
-import { encodeAppend } from '../encode-append.ts'
-import type { AppendResult, EventStore } from '../event-store.ts'
+import { encodeAppend, requireErasable } from '../encode-append.ts'
+import type { EventStore } from '../event-store.ts'
 import { appendEvents } from './append-events.ts'
+import { eraseStream } from './erase-stream.ts'
 import { createEventStoreDbClient } from './eventstoredb-client.ts'
 import { type FollowContext, followAll } from './follow-all.ts'
 import { readHead, readStoredStream, readWholeLog } from './read-events.ts'
@@ -47,7 +48,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
     onSubscriptionBreak: options.onSubscriptionBreak ?? (() => undefined),
   }
   const closing = new AbortController()
-  const appending = new Set<Promise<AppendResult>>()
+  const appending = new Set<Promise<unknown>>()
   let disposal: Promise<void> | undefined
 
   const requireOpen = (): void => {
@@ -86,6 +87,17 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
       requireOpen()
       const signal = AbortSignal.any([subscribeOptions.signal, closing.signal])
       return followAll(context, { ...subscribeOptions, signal })
+    },
+    async erase(stream) {
+      requireErasable(stream)
+      requireOpen()
+      const work = eraseStream(context, stream)
+      appending.add(work)
+      try {
+        await work
+      } finally {
+        appending.delete(work)
+      }
     },
     async head() {
       requireOpen()

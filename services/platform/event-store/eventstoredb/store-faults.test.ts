@@ -263,7 +263,7 @@ describe('what else may be in the database', () => {
     expect(await collect(store.read('s-1'))).toHaveLength(1)
     double.log.tombstone('s-1')
     expect(await collect(store.read('s-1'))).toEqual([])
-    expect((await refusal(store.append('s-1', [anEvent()], { expected: 'any' }))).code).toBe('internal_error')
+    expect((await refusal(store.append('s-1', [anEvent()], { expected: 'any' }))).code).toBe('stream_erased')
   })
 
   test('a position of another kind of store is refused', async () => {

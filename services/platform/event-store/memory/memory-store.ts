@@ -5,7 +5,7 @@ import { LIMITS } from '../../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../../contracts/position.ts'
 import { type AppendSignal, createAppendSignal } from '../append-signal.ts'
 import { decideAppend, type LogView } from '../decide-append.ts'
-import { type EncodedAppend, encodeAppend } from '../encode-append.ts'
+import { type EncodedAppend, encodeAppend, requireErasable } from '../encode-append.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { AppendResult, EventStore, ReadAllOptions } from '../event-store.ts'
 import { followLog } from '../follow-log.ts'
@@ -43,6 +43,7 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
   const view: LogView = {
     findById: (id) => log.byId.get(id),
     headOf: (stream) => (log.byStream.get(stream)?.length ?? 0) - 1,
+    isErased: (stream) => log.byStream.get(stream)?.[0]?.data === ERASED,
   }
   const head = (): Position => log.rows.at(-1)?.position ?? START
   const requireOpen = (): void => {
@@ -79,7 +80,7 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
         index += step
       ) {
         const row = rows[index]
-        if (row === undefined || signal?.aborted === true) return
+        if (row === undefined || row.data === ERASED || signal?.aborted === true) return
         left -= 1
         yield recorded(row)
       }
@@ -115,6 +116,11 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
       return followLog(after === 'end' ? head() : after, { readPage, head, appended: log.appended }, anyEnd)
     },
 
+    async erase(stream) {
+      requireErasable(stream)
+      requireOpen()
+      eraseRows(log, stream)
+    },
     async head() {
       requireOpen()
       return head()
@@ -152,6 +158,18 @@ function insert(log: MemoryLog, append: EncodedAppend, firstRevision: number, at
     revision: firstRevision + append.events.length - 1,
     position: String(log.rows.length),
     replayed: false,
+  }
+}
+
+/** What the data of an erased event is: no JSON, so that it cannot be taken for an event's. */
+const ERASED = ''
+
+function eraseRows(log: MemoryLog, stream: string): void {
+  const erased = (log.byStream.get(stream) ?? []).map((row) => ({ ...row, data: ERASED, meta: ERASED }))
+  if (erased.length > 0) log.byStream.set(stream, erased)
+  for (const row of erased) {
+    log.byId.set(row.id, row)
+    log.rows[toSequence(row.position) - 1] = row
   }
 }
 

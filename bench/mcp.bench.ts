@@ -1,0 +1,21 @@
+import { sampleAnswer } from '../services/api/mcp/testing/sample-answers.fixture.ts'
+import { reportMcpLoad } from './support/mcp-load.ts'
+
+/**
+ * What the edge itself costs a `tools/call`: a call path that answers at once behind it, beside a bare POST of
+ * the same answer and beside the SDK alone. About a minute.
+ *
+ * node bench/mcp.bench.ts          BENCH_ROUNDS=3 BENCH_SECONDS=1
+ *
+ * Budget of a keyed call with its debit durable: at least 0.45 of the bare POST; here nothing is debited.
+ */
+const answer = sampleAnswer('get_trade_call')
+
+await reportMcpLoad({
+  calls: { call: async () => ({ body: answer, isReplay: false }) },
+  answer,
+  authorization: 'Bearer sk_live_bench',
+  connections: [16, 64],
+  rounds: Number(process.env.BENCH_ROUNDS ?? 3),
+  seconds: Number(process.env.BENCH_SECONDS ?? 1),
+})

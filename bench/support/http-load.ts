@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { promisify } from 'node:util'
+import { z } from 'zod'
+
+/** What one round of load came to. */
+export interface Load {
+  readonly requests: number
+  readonly milliseconds: number
+  /** Processor time of this process, where the servers run, in microseconds. */
+  readonly cpuMicros: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+export interface LoadOptions {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly connections: number
+  readonly seconds: number
+}
+
+const program = createRequire(import.meta.url).resolve('autocannon')
+const run = promisify(execFile)
+
+const resultSchema = z.object({
+  duration: z.number(),
+  errors: z.number(),
+  non2xx: z.number(),
+  requests: z.object({ total: z.number() }),
+  latency: z.object({ p50: z.number(), p99: z.number() }),
+})
+
+/** Posts the same body over and over from a process of its own, as fast as it is answered. */
+export async function postLoad(options: LoadOptions): Promise<Load> {
+  const { url, headers, body, connections, seconds } = options
+  const begun = process.cpuUsage()
+  const { stdout } = await run(
+    process.execPath,
+    [
+      program,
+      '--json',
+      `--method=POST`,
+      `--body=${body}`,
+      `--connections=${connections}`,
+      `--duration=${seconds}`,
+      ...Object.entries(headers).flatMap(([name, value]) => ['--headers', `${name}=${value}`]),
+      url,
+    ],
+    { maxBuffer: 16 * 1_048_576 },
+  )
+  const { user, system } = process.cpuUsage(begun)
+  const result = resultSchema.parse(JSON.parse(stdout))
+  if (result.errors > 0 || result.non2xx > 0) {
+    throw new Error(`${url}: ${result.errors} errors, ${result.non2xx} answers that were none`)
+  }
+  return {
+    requests: result.requests.total,
+    milliseconds: result.duration * 1_000,
+    cpuMicros: user + system,
+    p50Ms: result.latency.p50,
+    p99Ms: result.latency.p99,
+  }
+}

@@ -1,0 +1,65 @@
+import type { Position } from '../../contracts/position.ts'
+import {
+  ACCOUNT_PREFIX,
+  type AccountRow,
+  type AccountsRow,
+  accountRowKey,
+  accounts,
+  ERASED_PREFIX,
+  keyIdRowKey,
+  keyRowKey,
+} from '../../projections/index.ts'
+import type { Projector } from '../platform/projector/projector.ts'
+import type { Subject } from './subject-keys.ts'
+
+/** Whose a key is. */
+export interface KeyPlace {
+  readonly accountId: string
+  readonly keyId: string
+}
+
+/** The read model of accounts and keys. */
+export interface AccountIndex {
+  /** Up to where it holds the log; undefined while it does not follow it. */
+  position(): Position | undefined
+  /** @param hash SHA-256 of the key, in hex */
+  keyOf(hash: string): KeyPlace | undefined
+  keyById(keyId: string): KeyPlace | undefined
+  account(accountId: string): AccountRow | undefined
+  /** Accounts in the order of their ids, erased ones included. */
+  accounts(page: { readonly after?: string | undefined; readonly limit: number }): AccountRow[]
+  /** Accounts that were erased, in the order of their ids. */
+  erased(page: { readonly after?: Subject | undefined; readonly limit: number }): Subject[]
+}
+
+/** @param projector one that runs the projection of accounts */
+export function createAccountIndex(projector: Pick<Projector, 'reader' | 'health'>): AccountIndex {
+  const reader = projector.reader<AccountsRow>(accounts)
+  const keyIn = (row: AccountsRow | undefined): KeyPlace | undefined =>
+    row?.kind === 'key' ? row : undefined
+  return {
+    position() {
+      const health = projector.health().find(({ name }) => name === accounts.name)
+      return health?.state === 'live' ? health.position : undefined
+    },
+    keyOf: (hash) => keyIn(reader.get(keyRowKey(hash))),
+    keyById: (keyId) => keyIn(reader.get(keyIdRowKey(keyId))),
+    account(accountId) {
+      const row = reader.get(accountRowKey(accountId))
+      return row?.kind === 'account' ? row : undefined
+    },
+    accounts({ after, limit }) {
+      const from = after === undefined ? {} : { after: accountRowKey(after) }
+      return reader
+        .range({ prefix: ACCOUNT_PREFIX, ...from, limit })
+        .flatMap(({ row }) => (row.kind === 'account' ? [row] : []))
+    },
+    erased({ after, limit }) {
+      const from =
+        after === undefined ? {} : { after: `${ERASED_PREFIX}${after.accountId}.${after.generation}` }
+      return reader
+        .range({ prefix: ERASED_PREFIX, ...from, limit })
+        .flatMap(({ row }) => (row.kind === 'erasure' ? [row] : []))
+    },
+  }
+}

@@ -1,0 +1,123 @@
+import type {
+  AccountErased,
+  AccountOpened,
+  KeyIssued,
+  KeyRevoked,
+  PlanEnded,
+  PlanStarted,
+  SignInConfirmed,
+  SignInFailed,
+  SignInRequested,
+} from '../../contracts/account-events.ts'
+import type { EventOf } from '../../contracts/event-definition.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Tier } from '../../contracts/plans.ts'
+
+type FactOf<Definition> = Pick<EventOf<Definition>, 'type' | 'data'>
+
+/** What the events of an account's stream say. */
+export type AccountFact =
+  | FactOf<typeof AccountOpened>
+  | FactOf<typeof SignInRequested>
+  | FactOf<typeof SignInFailed>
+  | FactOf<typeof SignInConfirmed>
+  | FactOf<typeof KeyIssued>
+  | FactOf<typeof KeyRevoked>
+  | FactOf<typeof PlanStarted>
+  | FactOf<typeof PlanEnded>
+  | FactOf<typeof AccountErased>
+
+/** A key that applies. */
+export interface AccountKey {
+  readonly keyId: string
+  readonly hint: string
+  readonly label: string
+  /** Unix milliseconds. */
+  readonly issuedAt: number
+}
+
+/** A paid period; Unix milliseconds, `to` exclusive. */
+export interface Plan {
+  readonly tier: Exclude<Tier, 'free'>
+  readonly from: number
+  readonly to: number
+}
+
+/** A code that was sent and not used up. */
+export interface OpenSignIn {
+  readonly requestId: string
+  readonly codeHash: string
+  readonly expiresAt: number
+  readonly failures: number
+}
+
+/** An account as its events tell it. There are events before it is opened: whoever asks to sign in makes some. */
+export interface AccountState {
+  readonly isOpen: boolean
+  /** How many times it was erased. */
+  readonly generation: number
+  /** Unix milliseconds; 0 before it was opened. */
+  readonly openedAt: number
+  /** Null where the account is not open, or was opened without an address. */
+  readonly sealedEmail: string | null
+  readonly signIn: OpenSignIn | undefined
+  /** When the latest codes expire or expired, oldest first: as many as there may be in a day. */
+  readonly codesExpireAt: readonly number[]
+  readonly keys: readonly AccountKey[]
+  /** Those that may not have ended, oldest first. */
+  readonly plans: readonly Plan[]
+}
+
+export const initialState: AccountState = {
+  isOpen: false,
+  generation: 0,
+  openedAt: 0,
+  sealedEmail: null,
+  signIn: undefined,
+  codesExpireAt: [],
+  keys: [],
+  plans: [],
+}
+
+/**
+ * The state after a fact.
+ *
+ * @param at when it was recorded, Unix milliseconds
+ */
+export function evolve(state: AccountState, { type, data }: AccountFact, at: number): AccountState {
+  switch (type) {
+    case 'AccountOpened':
+      return { ...state, isOpen: true, openedAt: at, sealedEmail: data.sealedEmail }
+    case 'SignInRequested': {
+      const { requestId, codeHash, expiresAt } = data
+      const codesExpireAt = [...state.codesExpireAt, expiresAt].slice(-LIMITS.signInsPerDay)
+      return { ...state, codesExpireAt, signIn: { requestId, codeHash, expiresAt, failures: 0 } }
+    }
+    case 'SignInFailed': {
+      const { signIn } = state
+      if (signIn?.requestId !== data.requestId) return state
+      return { ...state, signIn: { ...signIn, failures: signIn.failures + 1 } }
+    }
+    case 'SignInConfirmed':
+      return state.signIn?.requestId === data.requestId ? { ...state, signIn: undefined } : state
+    case 'KeyIssued': {
+      const { keyId, hint, label } = data
+      return { ...state, keys: [...state.keys, { keyId, hint, label, issuedAt: at }] }
+    }
+    case 'KeyRevoked':
+      return { ...state, keys: state.keys.filter(({ keyId }) => keyId !== data.keyId) }
+    case 'PlanStarted': {
+      const { tier, from, to } = data
+      return { ...state, plans: [...state.plans.filter((plan) => plan.to > at), { tier, from, to }] }
+    }
+    case 'PlanEnded':
+      return { ...state, plans: state.plans.filter(({ tier }) => tier !== data.tier) }
+    default:
+      // Erased. What limits codes stays: erasing is no way around it.
+      return { ...initialState, generation: data.generation + 1, codesExpireAt: state.codesExpireAt }
+  }
+}
+
+/** The paid plan that runs at an instant; undefined on free. */
+export const planAt = (plans: readonly Plan[], now: number): Plan | undefined =>
+  plans.find(({ from, to }) => from <= now && now < to)

@@ -1,0 +1,216 @@
+import { reasonOf, ServiceError } from '../../contracts/errors.ts'
+import type { Tier } from '../../contracts/plans.ts'
+import type { Position } from '../../contracts/position.ts'
+import { accounts as accountsProjection } from '../../projections/index.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
+import type { FactId } from '../platform/ids/fact-id.ts'
+import type { AccountIndex } from './account-index.ts'
+import { createAccountLog, type Origin } from './account-log.ts'
+import { type AccountParts, type IssuedKey, makeKey } from './account-parts.ts'
+import { type AccountKey, type Plan, planAt } from './account-state.ts'
+import { createErasures } from './erasures.ts'
+import { createIdentifier, entitlementOf, type Identity } from './identify.ts'
+import type { Mailer } from './mail/mailer.ts'
+import { createOperatorAccounts, type OperatorAccounts } from './operator-accounts.ts'
+import type { Payer } from './quota/balance.ts'
+import { createPostOffice } from './sign-in/post-office.ts'
+import { createSignIn, type SignIn } from './sign-in/sign-in.ts'
+import { createSubjectKeys } from './subject-keys.ts'
+
+export interface AccountsOptions {
+  readonly store: EventStore
+  /** Undefined where this process keeps no read models: keys cannot be checked then. */
+  readonly index: AccountIndex | undefined
+  readonly idOf: FactId
+  readonly newId: () => string
+  /** Unpredictable bytes. */
+  readonly random: (bytes: number) => Uint8Array
+  /** A key of 32 bytes for a purpose, always the same. */
+  readonly deriveSecret: (purpose: string) => Uint8Array
+  readonly mailer: Mailer
+  /** Where the service is reached, for mails. */
+  readonly publicUrl: () => string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Told what the operator should know; without addresses, codes and keys. */
+  readonly report: (event: string, details: Readonly<Record<string, string>>) => void
+}
+
+/** An account as its owner, or the operator, sees it. */
+export interface AccountView {
+  readonly accountId: string
+  /** Null for an account that was opened without one. */
+  readonly email: string | null
+  readonly tier: Tier
+  /** Unix milliseconds. */
+  readonly openedAt: number
+  /** The running plan; undefined on free. */
+  readonly plan: Plan | undefined
+  /** Those that begin later, oldest first. */
+  readonly nextPlans: readonly Plan[]
+  readonly keys: readonly AccountKey[]
+  /** Who pays for its calls now. */
+  readonly payer: Payer
+}
+
+/** Accounts, their keys and plans. Ids are UUIDs in lower case. */
+export interface Accounts extends SignIn, OperatorAccounts {
+  /** Whose a request is. Never rejects; tens of microseconds at most, but for the first of a key. */
+  identify(authorization: string | undefined): Promise<Identity>
+  /** @throws ServiceError `account_unknown` */
+  show(accountId: string): Promise<AccountView>
+  /** @throws ServiceError `account_unknown`, `too_many_keys` */
+  issueKey(accountId: string, label: string, origin: Origin): Promise<IssuedKey>
+  /**
+   * When it resolves, the key does not apply any more: in this process at once, in others in a moment.
+   *
+   * @throws ServiceError `account_unknown`, `not_found` for a key that is not one of the account
+   */
+  revokeKey(accountId: string, keyId: string, origin: Origin): Promise<void>
+  /** A plan begins, `free` ends those that have not. @throws ServiceError `account_unknown`, `invalid_request` */
+  startPlan(
+    accountId: string,
+    plan: {
+      readonly tier: Tier
+      readonly source: 'operator' | 'payment'
+      readonly reference?: string | undefined
+    },
+    origin: Origin,
+  ): Promise<void>
+  /**
+   * Ends an account, revokes its keys and forgets what was personal. The same address can sign in again, to an
+   * account of the same id without keys and plans; calls used in a window stay used.
+   *
+   * @throws ServiceError `account_unknown`; of the store where the account is erased and its e-mail address not yet:
+   *   that is finished later
+   */
+  erase(accountId: string, origin: Origin): Promise<void>
+  /** Ends what goes on by itself, after mails that are under way. */
+  close(): Promise<void>
+}
+
+/**
+ * Accounts over the log. From now on it follows changes of other processes and finishes erasures, until it is closed.
+ *
+ * @example const accounts = createAccounts({ store, index: createAccountIndex(projector), mailer, … })
+ */
+export function createAccounts(options: AccountsOptions): Accounts {
+  const { store, index, newId, now, sleep, random, deriveSecret, report } = options
+  const ending = new AbortController()
+  const { signal } = ending
+  const identifier = createIdentifier({ index, now, sleep, signal })
+  const onChange = (accountId: string, position: Position): void => identifier.changed(accountId, position)
+  const log = createAccountLog({ store, newId, sleep, signal, onChange })
+  const subjectKeys = createSubjectKeys({ store, wrappingKey: deriveSecret('subject keys'), random, newId })
+  const erasures = createErasures({
+    subjectKeys,
+    index,
+    sleep,
+    signal,
+    onTrouble: (error) => report('an erasure has to wait', { reason: error.message }),
+  })
+  const postOffice = createPostOffice({
+    mailer: options.mailer,
+    sleep,
+    signal,
+    onFailure: (about, reason) => report('a mail could not be sent', { about, reason }),
+  })
+  const parts: AccountParts = { ...options, log, subjectKeys, identifier }
+  const signIn = createSignIn({
+    ...parts,
+    codeSecret: deriveSecret('sign-in codes'),
+    postOffice,
+    publicUrl: options.publicUrl,
+  })
+  const keepOn = (what: string, work: () => Promise<void>): Promise<void> =>
+    work().catch((error: unknown) => report(`${what} has stopped`, { reason: reasonOf(error) }))
+  const running = [
+    keepOn('finishing erasures', () => erasures.run()),
+    // Without it, other processes' changes are seen when memory is over.
+    keepOn('following accounts', () => followChanges(store, onChange, signal)),
+  ]
+
+  async function finishErasing(accountId: string): Promise<void> {
+    const { generation } = await log.load(accountId)
+    await erasures.erase({ accountId, generation: generation - 1 })
+  }
+
+  return {
+    ...signIn,
+    ...keyOperations(parts),
+    ...createOperatorAccounts(parts),
+    identify: (authorization) => identifier.identify(authorization),
+    show: (accountId) => show(parts, accountId),
+    async startPlan(accountId, { tier, source, reference = null }, origin) {
+      await log.execute(accountId, origin, () => [{ kind: 'StartPlan', tier, source, reference, now: now() }])
+      await identifier.settled()
+    },
+    async erase(accountId, origin) {
+      if (await isHalfErased(parts, accountId)) return finishErasing(accountId)
+      await log.execute(accountId, origin, () => [{ kind: 'Erase' }])
+      await finishErasing(accountId)
+      await identifier.settled()
+    },
+    async close() {
+      ending.abort()
+      await Promise.all([...running, postOffice.close()])
+    },
+  }
+}
+
+function keyOperations(parts: AccountParts): Pick<Accounts, 'issueKey' | 'revokeKey'> {
+  const { log, identifier } = parts
+  return {
+    async issueKey(accountId, label, origin) {
+      const { issued, record } = makeKey(parts, label)
+      await log.execute(accountId, origin, () => [{ kind: 'IssueKey', key: record }])
+      await identifier.settled()
+      return issued
+    },
+    async revokeKey(accountId, keyId, origin) {
+      const reason = `revoked by ${origin.actor}`
+      await log.execute(accountId, origin, () => [{ kind: 'RevokeKey', keyId, reason }])
+      await identifier.settled()
+    },
+  }
+}
+
+async function show({ log, subjectKeys, now }: AccountParts, accountId: string): Promise<AccountView> {
+  const state = await log.load(accountId)
+  const { isOpen, generation, sealedEmail, openedAt, plans, keys } = state
+  if (!isOpen) throw new ServiceError('account_unknown', { message: `There is no account ${accountId}.` })
+  const at = now()
+  const { tier, window } = entitlementOf(plans, at)
+  return {
+    accountId,
+    email:
+      sealedEmail === null ? null : await subjectKeys.unsealEmail({ accountId, generation }, sealedEmail),
+    tier,
+    openedAt,
+    plan: planAt(plans, at),
+    nextPlans: plans.filter(({ from }) => from > at),
+    keys,
+    payer: { id: accountId, tier, window },
+  }
+}
+
+/** Whether an account is erased and its key is not: an erasure that was begun and may be asked for again. */
+async function isHalfErased({ log, subjectKeys }: AccountParts, accountId: string): Promise<boolean> {
+  const { isOpen, generation } = await log.load(accountId)
+  return !isOpen && generation > 0 && (await subjectKeys.has({ accountId, generation: generation - 1 }))
+}
+
+/** Forgets what is remembered of accounts that another process changed. */
+async function followChanges(
+  store: EventStore,
+  onChange: (accountId: string, position: Position) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const filter = { types: accountsProjection.events }
+  for await (const item of store.subscribe({ after: 'end', filter, signal })) {
+    if (item.kind !== 'event') continue
+    const { accountId } = item.event.data
+    if (typeof accountId === 'string') onChange(accountId, item.event.position)
+  }
+}

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+export const KEY_PREFIX = 'sk_live_'
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_CHARACTERS = 26
+const CHECK_CHARACTERS = 6
+/** Characters of a key that lists show. */
+const HINT_CHARACTERS = KEY_PREFIX.length + 4
+/** Bytes from here on would make some characters likelier than others. */
+const FAIR_BYTES = 256 - (256 % ALPHABET.length)
+
+const SHAPE = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${SECRET_CHARACTERS + CHECK_CHARACTERS}}$`)
+
+/**
+ * Makes an API key: `sk_live_`, 26 random characters of 0-9A-Za-z (154 bits), and 6 of a checksum, which tells a
+ * mistyped key from one that does not exist, without asking anybody.
+ *
+ * @param random unpredictable bytes
+ * @example createApiKey(randomBytes) // 'sk_live_…'
+ */
+export function createApiKey(random: (bytes: number) => Uint8Array): string {
+  let secret = ''
+  while (secret.length < SECRET_CHARACTERS) {
+    for (const byte of random(SECRET_CHARACTERS)) {
+      if (byte < FAIR_BYTES && secret.length < SECRET_CHARACTERS) secret += ALPHABET[byte % ALPHABET.length]
+    }
+  }
+  return KEY_PREFIX + secret + checksum(secret)
+}
+
+/** CRC-32 of the random characters (the one of zlib and PNG), in base 62 with leading zeros. */
+function checksum(secret: string): string {
+  let rest = crc32(secret)
+  let text = ''
+  for (let digit = 0; digit < CHECK_CHARACTERS; digit++) {
+    text = (ALPHABET[rest % ALPHABET.length] ?? '') + text
+    rest = Math.floor(rest / ALPHABET.length)
+  }
+  return text
+}
+
+/** Whether a text has the shape and the checksum of a key. It says nothing about whether the key exists. */
+export const isApiKey = (text: string): boolean =>
+  SHAPE.test(text) &&
+  checksum(text.slice(KEY_PREFIX.length, -CHECK_CHARACTERS)) === text.slice(-CHECK_CHARACTERS)
+
+/**
+ * What is kept of a key. A plain SHA-256 is enough, because the key itself is random; and because only hashes are
+ * compared, the time of a look-up tells nothing of a key.
+ */
+export const hashApiKey = (key: string): string => createHash('sha256').update(key).digest('hex')
+
+/** What a list shows of a key: enough to recognise it by, and 4 of its 26 random characters. */
+export const hintOf = (key: string): string => `${key.slice(0, HINT_CHARACTERS)}…`
+
+/** What an `Authorization` header holds. */
+export type Credential =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'malformed' }
+  | { readonly kind: 'key'; readonly hash: string }
+
+/**
+ * Reads a key from an `Authorization` header: `Bearer` in any case (RFC 9110 §11.1), blanks, the key. Anything else
+ * that was sent is malformed: another scheme, a key without one, a damaged key, a placeholder that nobody filled.
+ *
+ * @example readCredential('Bearer ${env:KEY}') // { kind: 'malformed' }
+ */
+export function readCredential(authorization: string | undefined): Credential {
+  if (authorization === undefined) return { kind: 'absent' }
+  const [, key = ''] = /^Bearer +(\S{1,64}) *$/i.exec(authorization) ?? []
+  return isApiKey(key) ? { kind: 'key', hash: hashApiKey(key) } : { kind: 'malformed' }
+}

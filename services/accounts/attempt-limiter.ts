@@ -1,0 +1,49 @@
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { Cache } from '../platform/cache/cache.ts'
+import type { FactId } from '../platform/ids/fact-id.ts'
+
+/** Limits how often one subject may try something. */
+export interface AttemptLimiter {
+  /**
+   * Counts one try.
+   *
+   * @param subject a client address, say; kept as a keyed hash
+   * @throws ServiceError `rate_limited` with `details.retry_after_s`
+   */
+  take(subject: string): Promise<void>
+}
+
+export interface AttemptLimiterOptions {
+  readonly cache: Pick<Cache, 'increment'>
+  readonly idOf: FactId
+  /** What is tried; part of the counter's name. */
+  readonly name: string
+  readonly limit: number
+  readonly windowMs: number
+  /** Told when the count could not be kept. */
+  readonly onTrouble: (error: ServiceError) => void
+}
+
+/**
+ * Counts in the cache, which the processes of a service may share. While the cache is away nobody is refused: what
+ * must hold, the codes per e-mail address and the tries per code, is counted in the log.
+ */
+export const createAttemptLimiter = (options: AttemptLimiterOptions): AttemptLimiter => ({
+  async take(subject) {
+    const { cache, idOf, name, limit, windowMs, onTrouble } = options
+    try {
+      const { count, expiresInMs } = await cache.increment(`${name}:${idOf(name, subject)}`, {
+        ttlMs: windowMs,
+      })
+      if (count <= limit) return
+      const seconds = Math.max(1, Math.ceil(expiresInMs / 1_000))
+      throw new ServiceError('rate_limited', {
+        message: `${limit} tries were made from your address; the next is taken in ${seconds} s`,
+        details: { limit, retry_after_s: seconds },
+      })
+    } catch (error) {
+      if (!isServiceError(error, 'cache_unavailable')) throw error
+      onTrouble(error)
+    }
+  },
+})

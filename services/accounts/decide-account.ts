@@ -1,0 +1,190 @@
+import { ServiceError } from '../../contracts/errors.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { PLAN_DAYS, type Tier } from '../../contracts/plans.ts'
+import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
+import { type AccountFact, type AccountState, type Plan, planAt } from './account-state.ts'
+
+/** A key on its way to an account. */
+export interface NewKey {
+  readonly keyId: string
+  readonly keyHash: string
+  readonly hint: string
+  readonly label: string
+}
+
+/** What can be asked of an account. Times are Unix milliseconds. */
+export type AccountCommand =
+  | {
+      readonly kind: 'RequestSignIn'
+      readonly requestId: string
+      readonly codeHash: string
+      readonly now: number
+    }
+  | {
+      readonly kind: 'ConfirmSignIn'
+      /** Whether the code that was given is the one of this hash, sent for this request. */
+      readonly isCode: (requestId: string, codeHash: string) => boolean
+      /** The address, sealed, for an account that is not open. */
+      readonly sealedEmail: string
+      readonly key: NewKey
+      /** A key to revoke in the same breath, for who has as many as there may be. */
+      readonly revoke: string | undefined
+      readonly now: number
+    }
+  | { readonly kind: 'Open'; readonly sealedEmail: string | null }
+  | { readonly kind: 'IssueKey'; readonly key: NewKey }
+  | { readonly kind: 'RevokeKey'; readonly keyId: string; readonly reason: string }
+  | {
+      readonly kind: 'StartPlan'
+      readonly tier: Tier
+      readonly source: 'operator' | 'payment'
+      readonly reference: string | null
+      readonly now: number
+    }
+  | { readonly kind: 'Erase' }
+
+export interface Decision {
+  readonly facts: readonly AccountFact[]
+  /** Thrown once the facts are recorded. */
+  readonly refusal?: ServiceError
+}
+
+/**
+ * What happens to an account on a command. Opening what is open does nothing.
+ *
+ * @throws ServiceError `account_unknown`, `too_many_keys`, `not_found`, `invalid_request`; nothing happens then
+ */
+export function decide(accountId: string, command: AccountCommand, state: AccountState): Decision {
+  switch (command.kind) {
+    case 'RequestSignIn':
+      return requestSignIn(accountId, command, state)
+    case 'ConfirmSignIn':
+      return confirmSignIn(accountId, command, state)
+    case 'Open':
+      return { facts: opening(accountId, command.sealedEmail, state) }
+    case 'IssueKey':
+      requireOpen(accountId, state)
+      requireRoom(state)
+      return { facts: [issued(accountId, command.key)] }
+    case 'RevokeKey':
+      requireOpen(accountId, state)
+      return { facts: [revoked(accountId, command.keyId, command.reason, state)] }
+    case 'StartPlan':
+      requireOpen(accountId, state)
+      return { facts: startPlan(accountId, command, state) }
+    default:
+      requireOpen(accountId, state)
+      return {
+        facts: [{ type: 'AccountErased', data: { accountId, generation: state.generation } }],
+      }
+  }
+}
+
+/** A new code takes the place of the one before. Past the limits nothing is sent, and nobody is told. */
+function requestSignIn(
+  accountId: string,
+  { requestId, codeHash, now }: Extract<AccountCommand, { kind: 'RequestSignIn' }>,
+  { codesExpireAt }: AccountState,
+): Decision {
+  const sentWithin = (time: number): number =>
+    codesExpireAt.filter((expiresAt) => expiresAt - LIMITS.signInCodeMs > now - time).length
+  if (sentWithin(HOUR_MS) >= LIMITS.signInsPerHour || sentWithin(DAY_MS) >= LIMITS.signInsPerDay) {
+    return { facts: [] }
+  }
+  const expiresAt = now + LIMITS.signInCodeMs
+  return { facts: [{ type: 'SignInRequested', data: { accountId, requestId, codeHash, expiresAt } }] }
+}
+
+function confirmSignIn(
+  accountId: string,
+  command: Extract<AccountCommand, { kind: 'ConfirmSignIn' }>,
+  state: AccountState,
+): Decision {
+  const { signIn } = state
+  const refusal = new ServiceError('sign_in_refused')
+  if (signIn === undefined || command.now >= signIn.expiresAt || signIn.failures >= LIMITS.signInTries) {
+    return { facts: [], refusal }
+  }
+  const { requestId, codeHash } = signIn
+  if (!command.isCode(requestId, codeHash)) {
+    return { facts: [{ type: 'SignInFailed', data: { accountId, requestId } }], refusal }
+  }
+  const made = command.revoke === undefined ? [] : [revoked(accountId, command.revoke, 'at sign-in', state)]
+  if (made.length === 0) requireRoom(state)
+  return {
+    facts: [
+      ...opening(accountId, command.sealedEmail, state),
+      { type: 'SignInConfirmed', data: { accountId, requestId } },
+      ...made,
+      issued(accountId, command.key),
+    ],
+  }
+}
+
+const opening = (accountId: string, sealedEmail: string | null, state: AccountState): AccountFact[] =>
+  state.isOpen
+    ? []
+    : [{ type: 'AccountOpened', data: { accountId, generation: state.generation, sealedEmail } }]
+
+const issued = (accountId: string, key: NewKey): AccountFact => ({
+  type: 'KeyIssued',
+  data: { accountId, ...key },
+})
+
+function revoked(accountId: string, keyId: string, reason: string, { keys }: AccountState): AccountFact {
+  if (keys.some((key) => key.keyId === keyId)) {
+    return { type: 'KeyRevoked', data: { accountId, keyId, reason } }
+  }
+  throw new ServiceError('not_found', { message: `The account has no key ${keyId} that applies.` })
+}
+
+/**
+ * A plan begins at once and replaces one of another tier; one of the same tier is put behind it, so that nothing
+ * that was paid for is lost. Free is what is left when all have ended.
+ */
+function startPlan(
+  accountId: string,
+  { tier, source, reference, now }: Extract<AccountCommand, { kind: 'StartPlan' }>,
+  { plans }: AccountState,
+): AccountFact[] {
+  const ahead = plans.filter(({ to }) => to > now)
+  const replaced = [...new Set(ahead.map((plan) => plan.tier))].filter((other) => other !== tier)
+  const endings = replaced.map(
+    (other): AccountFact => ({
+      type: 'PlanEnded',
+      data: {
+        accountId,
+        tier: other,
+        reason: tier === 'free' ? `ended by the ${source}` : `replaced by ${tier}`,
+      },
+    }),
+  )
+  if (tier === 'free') return endings
+  const same = ahead.filter((plan) => plan.tier === tier)
+  if (same.length >= LIMITS.plansAhead) {
+    throw new ServiceError('invalid_request', {
+      message: `tier: ${same.length} plans of ${tier} have not ended, which is as many as there may be`,
+    })
+  }
+  const from = Math.max(now, ...same.map(({ to }) => to))
+  const to = from + PLAN_DAYS * DAY_MS
+  return [...endings, { type: 'PlanStarted', data: { accountId, tier, from, to, source, reference } }]
+}
+
+function requireOpen(accountId: string, { isOpen }: AccountState): void {
+  if (!isOpen) throw new ServiceError('account_unknown', { message: `There is no account ${accountId}.` })
+}
+
+function requireRoom({ keys }: AccountState): void {
+  if (keys.length < LIMITS.keysPerAccount) return
+  throw new ServiceError('too_many_keys', {
+    message: `The account has ${keys.length} keys, which is as many as it may have.`,
+    details: {
+      limit: LIMITS.keysPerAccount,
+      keys: keys.map(({ keyId, hint, label }) => ({ key_id: keyId, hint, label })),
+    },
+  })
+}
+
+/** The tier that applies at an instant. */
+export const tierAt = (plans: readonly Plan[], now: number): Tier => planAt(plans, now)?.tier ?? 'free'

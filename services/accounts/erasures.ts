@@ -1,0 +1,101 @@
+import { isServiceError, type ServiceError } from '../../contracts/errors.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { AccountIndex } from './account-index.ts'
+import type { Subject, SubjectKeys } from './subject-keys.ts'
+
+export interface ErasuresOptions {
+  readonly subjectKeys: SubjectKeys
+  /** Undefined where this process keeps no read models; another finishes what was begun then. */
+  readonly index: AccountIndex | undefined
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly signal: AbortSignal
+  /** Told when an erasure has to wait. */
+  readonly onTrouble: (error: ServiceError) => void
+}
+
+/** The second half of an erasure: the key of what was sealed goes, after the log says that the account is erased. */
+export interface Erasures {
+  /**
+   * Erases the key of an account that was erased; waits out a store that is away for a moment.
+   *
+   * @throws ServiceError of the store where it stays away; it is then finished by {@link Erasures.run}
+   */
+  erase(subject: Subject): Promise<void>
+  /** Finishes what a crash or an absent store left half done, now and later. Resolves when the signal is aborted. */
+  run(): Promise<void>
+}
+
+const RETRY_MS = [50, 250, 1_000] as const
+const FOLLOW_MS = 250
+const AGAIN_MS = 15_000
+
+export function createErasures({ subjectKeys, index, sleep, signal, onTrouble }: ErasuresOptions): Erasures {
+  /** Those that are to be tried again, by the name of their subject. */
+  const pending = new Map<string, Subject>()
+
+  async function eraseNow(subject: Subject, waits: readonly number[]): Promise<void> {
+    const name = `${subject.accountId}.${subject.generation}`
+    pending.set(name, subject)
+    for (let tries = 0; ; tries++) {
+      try {
+        await subjectKeys.erase(subject)
+        pending.delete(name)
+        return
+      } catch (error) {
+        const wait = waits[tries]
+        if (!isPassing(error) || wait === undefined || signal.aborted) throw error
+        onTrouble(error)
+        await sleep(wait, signal)
+      }
+    }
+  }
+
+  /** What an earlier process did not come to. */
+  async function findHalfDone(source: AccountIndex): Promise<void> {
+    let after: Subject | undefined
+    do {
+      const page = source.erased({ after, limit: LIMITS.accountRows })
+      for (const subject of page) {
+        if (signal.aborted) return
+        if (await subjectKeys.has(subject)) await eraseNow(subject, [])
+      }
+      after = page.length < LIMITS.accountRows ? undefined : page.at(-1)
+    } while (after !== undefined)
+  }
+
+  async function waitForIndex(source: AccountIndex): Promise<void> {
+    while (source.position() === undefined && !signal.aborted) await sleep(FOLLOW_MS, signal)
+  }
+
+  /** Whether the work came to its end; a store that is away is told and tried again. */
+  async function attempt(work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work()
+      return true
+    } catch (error) {
+      if (!isPassing(error)) throw error
+      if (!signal.aborted) onTrouble(error)
+      return false
+    }
+  }
+
+  return {
+    erase: (subject) => eraseNow(subject, RETRY_MS),
+    async run() {
+      let isSearched = index === undefined
+      while (!signal.aborted) {
+        if (!isSearched && index !== undefined) {
+          await waitForIndex(index)
+          isSearched = await attempt(() => findHalfDone(index))
+        }
+        for (const subject of pending.values()) await attempt(() => eraseNow(subject, []))
+        await sleep(AGAIN_MS, signal)
+      }
+    },
+  }
+}
+
+const isPassing = (error: unknown): error is ServiceError =>
+  isServiceError(error, 'store_unavailable') ||
+  isServiceError(error, 'append_unknown') ||
+  isServiceError(error, 'store_full')

@@ -1,0 +1,145 @@
+import { reasonOf } from '../../contracts/errors.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { QuotaWindow, Tier } from '../../contracts/plans.ts'
+import { comparePositions, type Position, START } from '../../contracts/position.ts'
+import type { AccountIndex } from './account-index.ts'
+import { type Plan, planAt } from './account-state.ts'
+import { readCredential } from './api-key.ts'
+import { freeWindow, planWindow } from './quota/quota-window.ts'
+
+/** Whose request it is, by its `Authorization` header. */
+export type Identity =
+  | {
+      readonly outcome: 'OK'
+      readonly accountId: string
+      readonly keyId: string
+      readonly tier: Tier
+      /** The time over which the account's calls are counted now. */
+      readonly window: QuotaWindow
+    }
+  /** No header. */
+  | { readonly outcome: 'ABSENT' }
+  /** A header that holds no key. */
+  | { readonly outcome: 'MALFORMED' }
+  /** A key that does not exist, or does not apply any more. */
+  | { readonly outcome: 'UNKNOWN' }
+  /** Whether the key applies cannot be told at the moment. */
+  | { readonly outcome: 'INDETERMINATE'; readonly reason: string }
+
+export interface IdentifierOptions {
+  /** Undefined where this process keeps no read models. */
+  readonly index: AccountIndex | undefined
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly signal: AbortSignal
+}
+
+/** Tells whose a request is. */
+export interface Identifier {
+  /** Never rejects. From memory it takes microseconds, by the read model some tens. */
+  identify(authorization: string | undefined): Promise<Identity>
+  /**
+   * An account changed at a position: what is remembered of it is forgotten, and nothing is read of the read
+   * model before it has come so far.
+   */
+  changed(accountId: string, position: Position): void
+  /** Resolves once the read model has come to every change, or is given up on: whoever asks has to look then. */
+  settled(): Promise<void>
+}
+
+interface Remembered {
+  readonly identity: Identity & { readonly outcome: 'OK' }
+  /** Unix milliseconds; a plan may end sooner than memory does. */
+  readonly until: number
+}
+
+const LOOK_EVERY_MS = 2
+
+export function createIdentifier({ index, now, sleep, signal }: IdentifierOptions): Identifier {
+  /** By the hash of the key, in the order of their reading. */
+  const memory = new Map<string, Remembered>()
+  /** Where the newest change is that this process knows of. */
+  let floor: Position = START
+  let hasReachedFloor = true
+
+  const isAtFloor = (position: Position): boolean => {
+    hasReachedFloor ||= comparePositions(position, floor) >= 0
+    return hasReachedFloor
+  }
+
+  /** Why the read model cannot be asked; undefined once it can. */
+  async function waitForIndex(): Promise<string | undefined> {
+    if (index === undefined) return 'this process keeps no read models'
+    const began = now()
+    for (;;) {
+      const position = index.position()
+      if (position === undefined) return 'the read model of accounts does not follow the log at the moment'
+      if (isAtFloor(position)) return undefined
+      if (signal.aborted || now() - began >= LIMITS.accountIndexWaitMs) {
+        return `the read model of accounts is at ${position} and has to reach ${floor}`
+      }
+      await sleep(LOOK_EVERY_MS, signal)
+    }
+  }
+
+  function lookUp(hash: string, source: AccountIndex): Identity {
+    const place = source.keyOf(hash)
+    const row = place && source.account(place.accountId)
+    if (place === undefined || row === undefined) return { outcome: 'UNKNOWN' }
+    const at = now()
+    const { accountId, keyId } = place
+    const { tier, window } = entitlementOf(row.plans, at)
+    const identity = { outcome: 'OK', accountId, keyId, tier, window } as const
+    const next = row.plans.find(({ from }) => from > at)?.from ?? Number.POSITIVE_INFINITY
+    remember(hash, { identity, until: Math.min(at + LIMITS.identityMs, window.to, next) })
+    return identity
+  }
+
+  function remember(hash: string, found: Remembered): void {
+    memory.delete(hash)
+    memory.set(hash, found)
+    const [oldest] = memory.keys()
+    if (memory.size > LIMITS.identitiesKept && oldest !== undefined) memory.delete(oldest)
+  }
+
+  return {
+    async identify(authorization) {
+      const credential = readCredential(authorization)
+      if (credential.kind === 'absent') return { outcome: 'ABSENT' }
+      if (credential.kind === 'malformed') return { outcome: 'MALFORMED' }
+      const known = memory.get(credential.hash)
+      if (known !== undefined && now() < known.until) return known.identity
+      try {
+        const reason = await waitForIndex()
+        if (reason !== undefined || index === undefined) {
+          return { outcome: 'INDETERMINATE', reason: reason ?? '' }
+        }
+        // In one turn from the look at the position to the memory: no change comes in between unseen.
+        return lookUp(credential.hash, index)
+      } catch (error) {
+        return { outcome: 'INDETERMINATE', reason: reasonOf(error) }
+      }
+    },
+    changed(accountId, position) {
+      for (const [hash, { identity }] of memory) if (identity.accountId === accountId) memory.delete(hash)
+      if (comparePositions(position, floor) <= 0) return
+      floor = position
+      hasReachedFloor = false
+    },
+    async settled() {
+      await waitForIndex()
+    },
+  }
+}
+
+/** What an account is entitled to at an instant. */
+export function entitlementOf(
+  plans: readonly Plan[],
+  now: number,
+): { readonly tier: Tier; readonly window: QuotaWindow } {
+  const plan = planAt(plans, now)
+  return plan === undefined
+    ? { tier: 'free', window: freeWindow(now) }
+    : { tier: plan.tier, window: planWindow(plan.from, plan.to) }
+}

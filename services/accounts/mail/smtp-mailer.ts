@@ -1,0 +1,80 @@
+import { createTransport } from 'nodemailer'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { MailError, type Mailer } from './mailer.ts'
+
+export interface SmtpMailerOptions {
+  /** `smtp://name:password@host:587`, or `smtps://…` for TLS from the first byte. It is never printed. */
+  readonly url: string
+  /** The sender, `signals@example.com` or `Signals <signals@example.com>`. */
+  readonly from: string
+  /** How long each step of one mail may take. */
+  readonly timeoutMs?: number
+}
+
+/** Connections kept to the server; sign-ins come one by one. */
+const CONNECTIONS = 2
+
+/**
+ * Sends mail by SMTP. `smtp://` uses STARTTLS wherever the server offers it. The connection is made by the first mail.
+ *
+ * @throws ServiceError `config_invalid` for an address that is none, which it does not quote
+ * @example const mailer = createSmtpMailer({ url: 'smtp://localhost:1025', from: 'signals@example.com' })
+ */
+export function createSmtpMailer({ url, from, timeoutMs = LIMITS.mailSendMs }: SmtpMailerOptions): Mailer {
+  const server = parseUrl(url)
+  const transport = createTransport({
+    pool: true,
+    maxConnections: CONNECTIONS,
+    host: server.hostname,
+    secure: server.protocol === 'smtps:',
+    ...(server.port !== '' && { port: Number(server.port) }),
+    ...(server.username !== '' && {
+      auth: { user: decodeURIComponent(server.username), pass: decodeURIComponent(server.password) },
+    }),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    // A text is a text: nothing in a mail names a file or an address to be fetched.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return {
+    async send({ to, subject, text }) {
+      try {
+        // An object, because a string would be read as a list of addresses.
+        await transport.sendMail({ from, to: { name: '', address: to }, subject, text })
+      } catch (error) {
+        throw toMailError(error)
+      }
+    },
+    async close() {
+      transport.close()
+    },
+  }
+}
+
+function parseUrl(url: string): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed !== undefined && /^smtps?:$/.test(parsed.protocol) && parsed.hostname !== '') return parsed
+  throw new ServiceError('config_invalid', {
+    message: 'SMTP_URL cannot be read; it looks like smtp://name:password@mail.example.com:587',
+  })
+}
+
+/** Replies of a server quote the address; only its code is told. A reply from 500 on is final (RFC 5321 §4.2.1). */
+function toMailError(error: unknown): MailError {
+  const { code, responseCode, command } = error as {
+    readonly code?: unknown
+    readonly responseCode?: unknown
+    readonly command?: unknown
+  }
+  const parts = [
+    typeof code === 'string' ? code : 'no connection',
+    typeof responseCode === 'number' ? `reply ${responseCode}` : undefined,
+    typeof command === 'string' ? `after ${command.split(' ')[0]}` : undefined,
+  ]
+  const isFinal = typeof responseCode === 'number' && responseCode >= 500
+  return new MailError(`the mail server did not take a mail: ${parts.filter(Boolean).join(', ')}`, !isFinal)
+}

@@ -1,0 +1,85 @@
+import { ServiceError } from '../../contracts/errors.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Tier } from '../../contracts/plans.ts'
+import type { AccountIndex } from './account-index.ts'
+import type { Origin } from './account-log.ts'
+import { type AccountParts, accountIdOf, type IssuedKey, makeKey } from './account-parts.ts'
+import type { AccountState } from './account-state.ts'
+import { normaliseEmail } from './email.ts'
+import { entitlementOf } from './identify.ts'
+
+/** What an operator opens an account with: an address, the id of one that is there, or neither. */
+export interface AccountChoice {
+  readonly email?: string | undefined
+  readonly accountId?: string | undefined
+}
+
+/** What the operator does with accounts. */
+export interface OperatorAccounts {
+  /** For the operator: issues a key, to an account that is opened for it where need be. */
+  createKey(
+    choice: AccountChoice,
+    options: { readonly label: string; readonly tier?: Tier | undefined },
+    origin: Origin,
+  ): Promise<IssuedKey & { readonly accountId: string; readonly tier: Tier }>
+  /** The account that a key belongs to. @throws ServiceError `not_found`, `key_unverifiable` */
+  accountOfKey(keyId: string): Promise<string>
+  /** Ids of accounts that are open, in order. @throws ServiceError `key_unverifiable` */
+  list(page: { readonly after?: string | undefined; readonly limit: number }): Promise<string[]>
+}
+
+/** @param parts of `createAccounts` */
+export function createOperatorAccounts(parts: AccountParts): OperatorAccounts {
+  const { log, subjectKeys, identifier, index, idOf, newId, now } = parts
+
+  async function requireIndex(): Promise<AccountIndex> {
+    await identifier.settled()
+    if (index?.position() !== undefined) return index
+    throw new ServiceError('key_unverifiable', {
+      message: 'The read model of accounts does not follow the log at the moment.',
+    })
+  }
+
+  /** The address sealed for an account that is to be opened; null where there is none to seal. */
+  const sealFor = async (
+    accountId: string,
+    email: string | undefined,
+    state: AccountState,
+    origin: Origin,
+  ) =>
+    email === undefined || state.isOpen
+      ? null
+      : await subjectKeys.sealEmail({ accountId, generation: state.generation }, email, origin)
+
+  return {
+    async createKey({ email, accountId: known }, { label, tier }, origin) {
+      if (email !== undefined && known !== undefined) {
+        throw new ServiceError('invalid_request', { message: 'email, account_id: give one of the two' })
+      }
+      const address = email === undefined ? undefined : normaliseEmail(email)
+      const accountId = known ?? (address === undefined ? newId() : accountIdOf(idOf, address))
+      const { issued, record } = makeKey(parts, label)
+      await log.execute(accountId, origin, async (state) => [
+        ...(known === undefined
+          ? [{ kind: 'Open', sealedEmail: await sealFor(accountId, address, state, origin) } as const]
+          : []),
+        ...(tier === undefined
+          ? []
+          : [{ kind: 'StartPlan', tier, source: 'operator', reference: null, now: now() } as const]),
+        { kind: 'IssueKey', key: record },
+      ])
+      await identifier.settled()
+      const { plans } = await log.load(accountId)
+      return { ...issued, accountId, tier: entitlementOf(plans, now()).tier }
+    },
+    async accountOfKey(keyId) {
+      const place = (await requireIndex()).keyById(keyId)
+      if (place !== undefined) return place.accountId
+      throw new ServiceError('not_found', { message: `There is no key ${keyId} that applies.` })
+    },
+    async list({ after, limit }) {
+      const rows = (await requireIndex()).accounts({ after, limit: Math.min(limit, LIMITS.accountRows) })
+      return rows.filter(({ state }) => state === 'open').map(({ accountId }) => accountId)
+    },
+  }
+}

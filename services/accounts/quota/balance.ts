@@ -1,0 +1,73 @@
+import type { Revision } from '../../../contracts/event.ts'
+import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { PLAN_LIMITS, type QuotaWindow, type Tier } from '../../../contracts/plans.ts'
+
+/** Who pays for a call, and over which time it is counted. */
+export interface Payer {
+  /** Of an account, or of an anonymous caller. */
+  readonly id: string
+  readonly tier: Tier
+  readonly window: QuotaWindow
+}
+
+/** What a payer used of one window: what the newest event of its stream says. */
+export interface Balance {
+  /** Of that event. */
+  readonly revision: Revision | 'no-stream'
+  /** Calls in the window. */
+  readonly used: number
+  /** The latest UTC day on which calls were counted, and how many; empty before the first. */
+  readonly day: string
+  readonly usedToday: number
+  /** Calls beyond those of the tier. */
+  readonly granted: number
+}
+
+export type QuotaEvent = Extract<ServiceEvent, { type: 'QuotaDebited' | 'QuotaGranted' }>
+
+export const UNUSED: Balance = { revision: 'no-stream', used: 0, day: '', usedToday: 0, granted: 0 }
+
+/** The balance after an event of its stream: every event says it whole. */
+export const evolve = ({ revision, data }: QuotaEvent): Balance => ({
+  revision,
+  used: data.used,
+  day: data.day,
+  usedToday: data.usedToday,
+  granted: data.granted,
+})
+
+export type DebitDecision =
+  | { readonly kind: 'debit'; readonly after: Balance }
+  | { readonly kind: 'refuse'; readonly exhausted: 'window' | 'day' }
+
+/**
+ * Whether one more call is allowed, and the balance after it. A day never goes back: what a slower clock
+ * counts late is counted in the day that has begun, so that no day can be used twice.
+ */
+export function decideDebit(balance: Balance, tier: Tier, day: string): DebitDecision {
+  const { callsPerWindow, callsPerDay } = PLAN_LIMITS[tier]
+  const today = onDay(balance, day)
+  if (today.used >= callsPerWindow + today.granted) return { kind: 'refuse', exhausted: 'window' }
+  if (callsPerDay !== null && today.usedToday >= callsPerDay) return { kind: 'refuse', exhausted: 'day' }
+  return {
+    kind: 'debit',
+    after: {
+      ...today,
+      revision: nextRevision(balance),
+      used: today.used + 1,
+      usedToday: today.usedToday + 1,
+    },
+  }
+}
+
+/** The balance after further calls were given. */
+export const decideGrant = (balance: Balance, calls: number, day: string): Balance => {
+  const today = onDay(balance, day)
+  return { ...today, revision: nextRevision(balance), granted: today.granted + calls }
+}
+
+/** The balance as it stands on a day: a new day begins with none used. */
+export const onDay = (balance: Balance, day: string): Balance =>
+  day > balance.day ? { ...balance, day, usedToday: 0 } : balance
+
+const nextRevision = ({ revision }: Balance): Revision => (revision === 'no-stream' ? 0 : revision + 1)

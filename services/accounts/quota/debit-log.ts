@@ -1,0 +1,136 @@
+import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Position } from '../../../contracts/position.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { Balance, QuotaEvent } from './balance.ts'
+
+export interface DebitLogOptions {
+  readonly store: EventStore
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends all waiting: what is under way is refused then. */
+  readonly signal: AbortSignal
+}
+
+export type AppendOutcome =
+  | { readonly kind: 'appended'; readonly position: Position }
+  /**
+   * This append did not happen and cannot any more: another event has its place, or one of its ids is in the log
+   * already, perhaps in another stream.
+   */
+  | { readonly kind: 'overtaken'; readonly isIdKnown: boolean }
+  /** The log took nothing within the time. */
+  | { readonly kind: 'refused'; readonly error: ServiceError }
+  /** The log did not say within the time whether it happened. */
+  | { readonly kind: 'unknown'; readonly error: ServiceError }
+
+/** The streams of debits, as the ledger reads and writes them. */
+export interface DebitLog {
+  newest(stream: string): Promise<QuotaEvent | undefined>
+  at(stream: string, revision: number): Promise<QuotaEvent | undefined>
+  /**
+   * What was appended behind a revision, oldest first; undefined where that is more than is worth reading.
+   */
+  behind(stream: string, revision: Balance['revision']): Promise<QuotaEvent[] | undefined>
+  /**
+   * Appends with an explicit revision, and repeats the very same append while the log does not answer: that is
+   * safe, and the only way to learn what became of it.
+   *
+   * @param since when whoever waits for it began to, Unix milliseconds; waiting is bounded from there
+   */
+  append(
+    stream: string,
+    events: readonly NewEvent[],
+    expected: Balance['revision'],
+    since: number,
+  ): Promise<AppendOutcome>
+  /** What appends have been waiting for, if any does for longer than a moment. */
+  trouble(): ServiceError | undefined
+}
+
+const RETRY_MS = [10, 25, 50, 100, 250, 500] as const
+const EVENTS_WORTH_READING = 1_000
+/** Hiccups are waited out by those they happen to, and are no reason to turn others away. */
+const MOMENT_MS = 250
+
+export function createDebitLog({ store, now, sleep, signal }: DebitLogOptions): DebitLog {
+  /** Appends that have failed and are being repeated, and since when there has been one. */
+  const failing = { count: 0, since: 0, error: undefined as ServiceError | undefined }
+
+  async function repeat(
+    append: () => Promise<{ readonly position: Position }>,
+    since: number,
+    onFailure: (error: ServiceError) => void,
+  ): Promise<AppendOutcome> {
+    let isUnknown = false
+    for (let tries = 0; ; tries++) {
+      try {
+        return { kind: 'appended', position: (await append()).position }
+      } catch (error) {
+        if (!isServiceError(error)) throw error
+        if (OVERTAKEN.has(error.code)) {
+          return { kind: 'overtaken', isIdKnown: error.code === 'idempotency_conflict' }
+        }
+        isUnknown ||= error.code === 'append_unknown'
+        const passes = isUnknown || PASSING.has(error.code)
+        const patience = isUnknown ? LIMITS.debitSettleMs : LIMITS.debitWaitMs
+        if (!passes || signal.aborted || now() - since >= patience) {
+          return { kind: isUnknown ? 'unknown' : 'refused', error }
+        }
+        onFailure(error)
+        await sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 500, signal)
+      }
+    }
+  }
+
+  async function first(events: AsyncIterable<RecordedEvent>): Promise<QuotaEvent | undefined> {
+    for await (const event of events) return quotaEvent(event)
+    return undefined
+  }
+
+  return {
+    newest: (stream) => first(store.read(stream, { direction: 'backwards', limit: 1 })),
+    at: (stream, revision) => first(store.read(stream, { from: revision, limit: 1 })),
+    async behind(stream, revision) {
+      const from = revision === 'no-stream' ? 0 : revision + 1
+      const events: QuotaEvent[] = []
+      for await (const event of store.read(stream, { from, limit: EVENTS_WORTH_READING })) {
+        events.push(quotaEvent(event))
+      }
+      return events.length < EVENTS_WORTH_READING ? events : undefined
+    },
+    async append(stream, events, expected, since) {
+      let hasFailed = false
+      try {
+        return await repeat(
+          () => store.append(stream, events, { expected }),
+          since,
+          (error) => {
+            if (failing.count === 0) failing.since = now()
+            if (!hasFailed) failing.count += 1
+            hasFailed = true
+            failing.error = error
+          },
+        )
+      } finally {
+        if (hasFailed) failing.count -= 1
+      }
+    },
+    trouble: () => (failing.count > 0 && now() - failing.since > MOMENT_MS ? failing.error : undefined),
+  }
+}
+
+/** An append that names a revision cannot happen any more once another event is in its place. */
+const OVERTAKEN: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['revision_conflict', 'idempotency_conflict'])
+const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['store_unavailable', 'store_full'])
+
+function quotaEvent(recorded: RecordedEvent): QuotaEvent {
+  const event = decodeEvent(recorded)
+  if (event.type === 'QuotaDebited' || event.type === 'QuotaGranted') return event
+  throw new ServiceError('event_unreadable', {
+    message: `The stream ${recorded.stream} holds a ${recorded.type} at revision ${recorded.revision}.`,
+  })
+}

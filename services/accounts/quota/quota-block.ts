@@ -1,0 +1,74 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import { PLAN_DAYS, PLAN_LIMITS, TIERS } from '../../../contracts/plans.ts'
+import type { QuotaBlock } from '../../../contracts/service-block.ts'
+import { type Balance, onDay, type Payer } from './balance.ts'
+import { dayEnd, dayOf } from './quota-window.ts'
+
+/**
+ * What a caller is told of the calls left.
+ *
+ * @param at Unix milliseconds
+ */
+export function quotaBlock({ tier, window }: Payer, balance: Balance, at: number): QuotaBlock {
+  const { callsPerWindow, callsPerDay } = PLAN_LIMITS[tier]
+  const { used, usedToday, granted, day } = onDay(balance, dayOf(at, window))
+  const limit = callsPerWindow + granted
+  const left = Math.max(0, limit - used)
+  const resetsAt = isoTime(window.to)
+  if (callsPerDay === null) return { remaining: left, limit, used, resets_at: resetsAt, daily: null }
+  const leftToday = Math.max(0, callsPerDay - usedToday)
+  return {
+    remaining: Math.min(left, leftToday),
+    limit,
+    used,
+    resets_at: resetsAt,
+    daily: {
+      remaining: leftToday,
+      limit: callsPerDay,
+      used: usedToday,
+      // The day of a window's last call may be cut by the window's end.
+      resets_at: isoTime(Math.min(dayEnd(day), window.to)),
+    },
+  }
+}
+
+/** Plans that are larger than a payer's. */
+const PAID_PLANS = TIERS.filter((tier) => tier !== 'free').map((tier) => ({
+  tier,
+  calls: PLAN_LIMITS[tier].callsPerWindow,
+  days: PLAN_DAYS,
+}))
+
+/**
+ * The refusal of a call beyond what a payer has.
+ *
+ * @param payPerCall where the same tool is paid for call by call; undefined where it is not.
+ */
+export function quotaExhausted(
+  payer: Payer,
+  balance: Balance,
+  exhausted: 'window' | 'day',
+  at: number,
+  payPerCall: string | undefined,
+): ServiceError {
+  const { remaining: _none, ...block } = quotaBlock(payer, balance, at)
+  const resetsAt = exhausted === 'day' && block.daily !== null ? block.daily.resets_at : block.resets_at
+  const period =
+    exhausted === 'day' ? `${block.daily?.limit} of this UTC day` : `${block.limit} of this window`
+  return new ServiceError('quota_exhausted', {
+    message: `All ${period} were used (tier ${payer.tier}); calls are to be had again at ${resetsAt}`,
+    details: {
+      tier: payer.tier,
+      exhausted,
+      limit: block.limit,
+      used: block.used,
+      daily: block.daily,
+      window_resets_at: block.resets_at,
+      resets_at: resetsAt,
+      retry_after_s: Math.max(1, Math.ceil((Date.parse(resetsAt) - at) / 1_000)),
+      plans: PAID_PLANS.filter(({ calls }) => calls > PLAN_LIMITS[payer.tier].callsPerWindow),
+      pay_per_call: payPerCall ?? null,
+    },
+  })
+}

@@ -1,0 +1,328 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { freeWindow, planWindow } from './quota-window.ts'
+import { aDebit, aWorld, NOON, PAYER, type World } from './testing/ledger.fixture.ts'
+import { logIndex } from './testing/log-index.fixture.ts'
+
+let world: World
+beforeEach(() => {
+  world = aWorld()
+})
+
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'no error',
+    (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
+  )
+
+/** A store whose appends fail in turn with these, after the append where the name says so. */
+function failing(store: EventStore, faults: (string | undefined)[]): EventStore {
+  return {
+    ...store,
+    async append(...append) {
+      const fault = faults.shift()
+      if (fault === undefined) return store.append(...append)
+      if (fault === 'lost-answer') await store.append(...append)
+      throw new ServiceError(
+        fault === 'store_full' || fault === 'store_unavailable' ? fault : 'append_unknown',
+      )
+    },
+  }
+}
+
+describe('debits', () => {
+  test('are counted one after the other, and hold their answers', async () => {
+    const ledger = world.ledger()
+    const debited = await Promise.all(['a', 'b', 'c'].map((name) => ledger.debit(PAYER, aDebit(name), NOON)))
+    expect(debited.map(({ balance }) => balance.used)).toEqual([1, 2, 3])
+    expect(debited.map(({ answer }) => answer)).toEqual([
+      '{"answer":"a"}',
+      '{"answer":"b"}',
+      '{"answer":"c"}',
+    ])
+    expect(world.events().map(({ data }) => [data.used, data.usedToday])).toEqual([
+      [1, 1],
+      [2, 2],
+      [3, 3],
+    ])
+    expect(world.events().map(({ stream }) => stream)).toEqual(Array(3).fill(`quota-${PAYER.id}.2026-11`))
+  })
+
+  test('that wait together share an append', async () => {
+    const appends: number[] = []
+    const store: EventStore = {
+      ...world.store,
+      append: (stream, events, options) => {
+        appends.push(events.length)
+        return world.store.append(stream, events, options)
+      },
+    }
+    const ledger = world.ledger({ store })
+    await Promise.all(Array.from({ length: 60 }, (_, n) => ledger.debit(PAYER, aDebit(`${n}`), NOON)))
+    expect(appends.length).toBeLessThanOrEqual(2)
+    expect(world.events()).toHaveLength(60)
+  })
+
+  test('with long answers are spread over appends that the log takes', async () => {
+    const pro = { ...PAYER, tier: 'pro' } as const
+    const long = 'ä'.repeat(200_000)
+    const ledger = world.ledger()
+    const debited = await Promise.all([1, 2, 3, 4].map((n) => ledger.debit(pro, aDebit(`${n}${long}`), NOON)))
+    expect(debited.map(({ balance }) => balance.used)).toEqual([1, 2, 3, 4])
+  })
+
+  test('are allowed to the limit and not beyond, and only those beyond are refused', async () => {
+    const ledger = world.ledger()
+    const outcomes = await Promise.all(
+      Array.from({ length: 130 }, (_, n) => codeOf(ledger.debit(PAYER, aDebit(`${n}`), NOON))),
+    )
+    expect(outcomes.filter((code) => code === 'no error')).toHaveLength(100)
+    expect(outcomes.filter((code) => code === 'quota_exhausted')).toHaveLength(30)
+    expect(world.events()).toHaveLength(100)
+  })
+
+  test('one that cannot be an event is refused alone', async () => {
+    const ledger = world.ledger()
+    const outcomes = await Promise.all(
+      ['a', 'x'.repeat(300_000), 'b'].map((text) => codeOf(ledger.debit(PAYER, aDebit(text), NOON))),
+    )
+    expect(outcomes).toEqual(['no error', 'event_invalid', 'no error'])
+    expect(world.events().map(({ data }) => data.used)).toEqual([1, 2])
+  })
+
+  test('go on where another process, or the one before a restart, left off', async () => {
+    const [first, second] = [world.ledger(), world.ledger()]
+    await first.debit(PAYER, aDebit('a'), NOON)
+    await second.debit(PAYER, aDebit('b'), NOON)
+    expect((await first.debit(PAYER, aDebit('c'), NOON)).balance).toMatchObject({ used: 3, revision: 2 })
+    expect((await world.ledger().debit(PAYER, aDebit('d'), NOON)).balance.used).toBe(4)
+  })
+
+  test('of another window are counted apart, also while the one before is not over', async () => {
+    const ledger = world.ledger()
+    const next = { ...PAYER, tier: 'starter', window: planWindow(NOON, NOON + 1_000_000) } as const
+    const debited = await Promise.all(
+      [PAYER, next, PAYER, next].map((payer, n) => ledger.debit(payer, aDebit(`${n}`), NOON)),
+    )
+    expect(debited.map(({ balance }) => balance.used)).toEqual([1, 1, 2, 2])
+  })
+
+  test('past as many as may wait are turned away', async () => {
+    const held = Promise.withResolvers<void>()
+    const store: EventStore = {
+      ...world.store,
+      append: async (...append) => {
+        await held.promise
+        return world.store.append(...append)
+      },
+    }
+    const pro = { ...PAYER, tier: 'pro' } as const
+    const ledger = world.ledger({ store })
+    const begun = ledger.debit(pro, aDebit('first'), NOON)
+    const waiting = Array.from({ length: LIMITS.debitsWaiting }, () =>
+      codeOf(ledger.debit(pro, aDebit('x'), NOON)),
+    )
+    await new Promise((resolve) => setImmediate(resolve))
+    const more = Array.from({ length: 300 }, () => codeOf(ledger.debit(pro, aDebit('x'), NOON)))
+    expect(await Promise.race([more[299], begun])).toBe('rate_limited')
+    held.resolve()
+    const codes = await Promise.all([...waiting, ...more])
+    const accepted = codes.filter((code) => code === 'no error').length
+    expect(accepted + 1).toBe(world.events().length)
+    expect(codes.every((code) => code === 'no error' || code === 'rate_limited')).toBe(true)
+  })
+})
+
+describe('a log that does not confirm', () => {
+  test('is asked again with the same ids: what happened is counted once', async () => {
+    const ledger = world.ledger({
+      store: failing(world.store, ['lost-answer', 'unknown', 'store_unavailable']),
+    })
+    const debited = await ledger.debit(PAYER, aDebit('a'), NOON)
+    expect(debited).toMatchObject({ answer: '{"answer":"a"}', isReplay: false, balance: { used: 1 } })
+    expect(world.events()).toHaveLength(1)
+  })
+
+  test('for too long: the refusal says to repeat it with the key, which then gets the stored answer', async () => {
+    const faults = ['lost-answer', ...Array<string>(200).fill('unknown')]
+    const ledger = world.ledger({ store: failing(world.store, faults) })
+    const refused = ledger.debit(PAYER, aDebit('a', { key: 'k' }), NOON)
+    await expect(refused).rejects.toThrow(/same Idempotency-Key/)
+    expect(await codeOf(refused)).toBe('store_unavailable')
+    expect(world.now - NOON).toBeLessThan(LIMITS.debitSettleMs + 1_000)
+    faults.length = 0
+    expect(await ledger.debit(PAYER, aDebit('b', { key: 'k' }), NOON)).toMatchObject({
+      answer: '{"answer":"a"}',
+      isReplay: true,
+      balance: { used: 1 },
+    })
+    expect(world.events()).toHaveLength(1)
+  })
+
+  test('that takes nothing refuses within the time, and nothing is charged', async () => {
+    const faults = Array<string>(200).fill('store_unavailable')
+    const ledger = world.ledger({ store: failing(world.store, faults) })
+    expect(await codeOf(ledger.debit(PAYER, aDebit('a'), NOON))).toBe('store_unavailable')
+    expect(world.now - NOON).toBeLessThan(LIMITS.debitWaitMs + 1_000)
+    faults.length = 0
+    expect((await ledger.debit(PAYER, aDebit('b'), NOON)).balance.used).toBe(1)
+  })
+
+  test('turns calls away before they are computed while it is away', async () => {
+    const away = Promise.withResolvers<void>()
+    const ledger = world.ledger({
+      store: failing(world.store, Array<string>(3).fill('store_unavailable')),
+      sleep: async () => {
+        world.now += 300
+        await away.promise
+      },
+    })
+    await ledger.look(PAYER, 'get_trade_call', NOON)
+    const debit = ledger.debit(PAYER, aDebit('a'), NOON)
+    await new Promise((resolve) => setImmediate(resolve))
+    await expect(ledger.look(PAYER, 'get_trade_call', NOON)).rejects.toThrow(/nothing is computed/)
+    away.resolve()
+    await debit
+    await ledger.look(PAYER, 'get_trade_call', NOON)
+  })
+})
+
+describe('an idempotency key', () => {
+  const key = {
+    idempotencyHash: aDebit('', { key: 'k' }).idempotencyHash ?? '',
+    requestHash: aDebit('').requestHash,
+  }
+
+  test('is answered with what it was answered first, and not charged again', async () => {
+    const ledger = world.ledger()
+    expect(await ledger.find(PAYER, key)).toBeUndefined()
+    await ledger.debit(PAYER, aDebit('a', { key: 'k' }), NOON)
+    await ledger.debit(PAYER, aDebit('other'), NOON)
+    const again = { answer: '{"answer":"a"}', isReplay: true, balance: { used: 2 } }
+    expect(await ledger.find(PAYER, key)).toMatchObject(again)
+    expect(await ledger.debit(PAYER, aDebit('b', { key: 'k' }), NOON)).toMatchObject(again)
+    expect(world.events()).toHaveLength(2)
+  })
+
+  test('of two that wait together is counted once', async () => {
+    const ledger = world.ledger()
+    const [first, second] = await Promise.all(
+      ['a', 'b'].map((answer) => ledger.debit(PAYER, aDebit(answer, { key: 'k' }), NOON)),
+    )
+    expect([first?.answer, second?.answer]).toEqual(['{"answer":"a"}', '{"answer":"a"}'])
+    expect([first?.isReplay, second?.isReplay]).toEqual([false, true])
+  })
+
+  test('is known after a restart, in another process, and over the turn of a window', async () => {
+    await world.ledger().debit(PAYER, aDebit('a', { key: 'k' }), NOON)
+    const december = { ...PAYER, window: freeWindow(Date.UTC(2026, 11, 1)) }
+    for (const ledger of [world.ledger(), world.ledger()]) {
+      expect(await ledger.find(december, key)).toMatchObject({
+        answer: '{"answer":"a"}',
+        balance: { used: 0 },
+      })
+    }
+    expect(
+      (await world.ledger().debit(december, aDebit('b', { key: 'k' }), Date.UTC(2026, 11, 1))).isReplay,
+    ).toBe(true)
+    expect(world.events()).toHaveLength(1)
+  })
+
+  test('is known though the index was behind when it was looked for', async () => {
+    await world.ledger().debit(PAYER, aDebit('a', { key: 'k' }), NOON)
+    let folded = 0
+    const ledger = world.ledger({
+      index: logIndex(world.log, () => folded),
+      sleep: async () => {
+        folded = 1
+      },
+    })
+    expect(await ledger.find(PAYER, key)).toMatchObject({ answer: '{"answer":"a"}' })
+  })
+
+  test('is refused where the index does not come, and nothing is charged', async () => {
+    await world.ledger().debit(PAYER, aDebit('a', { key: 'k' }), NOON)
+    const ledger = world.ledger({ index: logIndex(world.log, () => 0) })
+    await expect(ledger.find(PAYER, key)).rejects.toThrow(/cannot be told yet/)
+    expect(await codeOf(ledger.debit(PAYER, aDebit('b', { key: 'k' }), NOON))).toBe('store_unavailable')
+    expect(world.events()).toHaveLength(1)
+  })
+
+  test('for another request is refused', async () => {
+    const ledger = world.ledger()
+    await ledger.debit(PAYER, aDebit('a', { key: 'k' }), NOON)
+    const other = 'f'.repeat(64)
+    expect(await codeOf(ledger.find(PAYER, { ...key, requestHash: other }))).toBe('idempotency_mismatch')
+    const debit = aDebit('b', { key: 'k', requestHash: other })
+    expect(await codeOf(world.ledger().debit(PAYER, debit, NOON))).toBe('idempotency_mismatch')
+  })
+
+  test('of one payer says nothing about that of another', async () => {
+    const ledger = world.ledger()
+    await ledger.debit(PAYER, aDebit('a', { key: 'k' }), NOON)
+    const other = { ...PAYER, id: 'anon-1' }
+    expect(await ledger.debit(other, aDebit('b', { key: 'k' }), NOON)).toMatchObject({ isReplay: false })
+  })
+
+  test('is found when so many came after it that memory has let it go', async () => {
+    const pro = { ...PAYER, tier: 'pro' } as const
+    const ledger = world.ledger()
+    await ledger.debit(pro, aDebit('a', { key: 'k' }), NOON)
+    const many = Array.from({ length: LIMITS.idempotencyKeysKept + 5 }, (_, n) =>
+      ledger.debit(pro, aDebit(`${n}`, { key: `later ${n}` }), NOON),
+    )
+    await Promise.all(many)
+    expect((await ledger.debit(pro, aDebit('b', { key: 'k' }), NOON)).answer).toBe('{"answer":"a"}')
+  })
+})
+
+describe('a look', () => {
+  test('refuses who has nothing left, and says what to do', async () => {
+    const ledger = world.ledger({ payPerCall: (tool) => `/x402/${tool}` })
+    for (let n = 0; n < 100; n++) await ledger.debit(PAYER, aDebit(`${n}`), NOON)
+    const error = await ledger.look(PAYER, 'get_trade_call', NOON).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      code: 'quota_exhausted',
+      details: {
+        exhausted: 'day',
+        limit: 200,
+        used: 100,
+        resets_at: '2026-11-22T00:00:00.000Z',
+        window_resets_at: '2026-12-01T00:00:00.000Z',
+        retry_after_s: 43_200,
+        daily: { limit: 100, used: 100, remaining: 0, resets_at: '2026-11-22T00:00:00.000Z' },
+        plans: [
+          { tier: 'starter', calls: 10_000, days: 30 },
+          { tier: 'pro', calls: 100_000, days: 30 },
+        ],
+        pay_per_call: '/x402/get_trade_call',
+      },
+    })
+    await ledger.look(PAYER, 'get_trade_call', NOON + 43_200_000)
+  })
+
+  test('sees within a second what another process granted', async () => {
+    const ledger = world.ledger()
+    await world.ledger().grant(PAYER, 1, 'a trial', { at: NOON, requestId: 'r' })
+    for (let n = 0; n < 100; n++) await ledger.debit(PAYER, aDebit(`${n}`), NOON)
+    const tomorrow = NOON + 86_400_000
+    for (let n = 0; n < 100; n++) await ledger.debit(PAYER, aDebit(`${n}`), tomorrow)
+    const later = tomorrow + 86_400_000
+    expect((await ledger.debit(PAYER, aDebit('the one granted'), later)).balance).toMatchObject({ used: 201 })
+    expect(await codeOf(ledger.look(PAYER, 'x', later))).toBe('quota_exhausted')
+    await world.ledger().grant(PAYER, 5, 'an outage', { at: later, requestId: 'r' })
+    expect(await codeOf(ledger.look(PAYER, 'x', later))).toBe('quota_exhausted')
+    world.now += 1_000
+    expect(await codeOf(ledger.look(PAYER, 'x', later))).toBe('no error')
+    expect(await ledger.balance(PAYER)).toMatchObject({ used: 201, granted: 6 })
+  })
+})
+
+test('of many payers the longest unused are forgotten, and read again when they come back', async () => {
+  const ledger = world.ledger()
+  const payers = Array.from({ length: LIMITS.payersKept + 10 }, (_, n) => ({ ...PAYER, id: `payer-${n}` }))
+  for (const payer of payers) await ledger.debit(payer, aDebit('a'), NOON)
+  expect((await ledger.debit({ ...PAYER, id: 'payer-0' }, aDebit('b'), NOON)).balance.used).toBe(2)
+})

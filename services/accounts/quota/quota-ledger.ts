@@ -1,0 +1,169 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { FactId } from '../../platform/ids/fact-id.ts'
+import { type Balance, decideDebit, type Payer } from './balance.ts'
+import { createDebitLog, type DebitLogOptions } from './debit-log.ts'
+import { createPayerLane, type PayerLane, requireSameRequest } from './payer-lane.ts'
+import type { Debit, Debited } from './plan-event.ts'
+import { quotaExhausted } from './quota-block.ts'
+import { dayOf } from './quota-window.ts'
+import { createUsedKeys, type DebitIndex, type UsedKeys } from './used-keys.ts'
+
+export interface QuotaLedgerOptions extends DebitLogOptions {
+  /** Where idempotency keys were used: a read model of the same log, kept by this process. */
+  readonly index: DebitIndex
+  readonly idOf: FactId
+  readonly newId: () => string
+  /** Where a tool is paid for call by call, for those who have none left; nowhere without it. */
+  readonly payPerCall?: (tool: string) => string | undefined
+}
+
+/**
+ * Counts calls: a debit and its answer are one event in the payer's stream of the window, appended with an
+ * explicit revision. So there is no debit without its answer and no answer without its debit, and no more than
+ * the limit, however many processes count for one payer.
+ */
+export interface QuotaLedger {
+  /**
+   * A cheap look at whether a call would be refused, before it is computed. It decides nothing.
+   *
+   * @param at when the call began, Unix milliseconds
+   * @throws ServiceError `quota_exhausted`, `rate_limited`, `store_unavailable`
+   */
+  look(payer: Payer, tool: string, at: number): Promise<void>
+  /**
+   * The stored answer of an idempotency key, whichever window and process it was used in.
+   *
+   * @returns undefined for a key that is new
+   * @throws ServiceError `idempotency_mismatch`, `store_unavailable`
+   */
+  find(payer: Payer, key: { idempotencyHash: string; requestHash: string }): Promise<Debited | undefined>
+  /**
+   * Counts a call together with its answer; durable when it resolves. A key that another process used in the
+   * meantime gets that process' answer.
+   *
+   * @throws ServiceError `quota_exhausted`, `idempotency_mismatch`, `rate_limited`, `store_unavailable`,
+   *   `store_full`. Nothing was charged then; only where the log did not confirm in time is that not known, which
+   *   the message says: repeated with its key, the call is counted once.
+   */
+  debit(payer: Payer, debit: Debit, at: number): Promise<Debited>
+  /** What a payer has used of its window, read from the log where it is not known. */
+  balance(payer: Payer): Promise<Balance>
+  /**
+   * Gives a payer further calls in its window. The limit of a day stays as it is.
+   *
+   * @param calls 1 to 1,000,000
+   * @throws ServiceError `event_invalid`, `store_unavailable`, `store_full`
+   * @example await ledger.grant(payer, 500, 'an outage', { at: Date.now(), requestId })
+   */
+  grant(payer: Payer, calls: number, reason: string, by: { at: number; requestId: string }): Promise<Balance>
+}
+
+interface Account {
+  readonly lane: PayerLane
+  readonly keys: UsedKeys
+  /** When the log was last asked whether a payer with nothing left was given more. */
+  askedAt: number
+}
+
+/** A payer with nothing left makes the log be read so often at most. */
+const ASK_AGAIN_MS = 1_000
+
+/** @example const ledger = createQuotaLedger({ store, index, idOf, newId, now: Date.now, sleep, signal }) */
+export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
+  const { store, index, idOf, newId, now, sleep, signal, payPerCall = () => undefined } = options
+  const log = createDebitLog(options)
+  /** In the order of their last use. */
+  const accounts = new Map<string, Account>()
+
+  function accountOf(payerId: string): Account {
+    const known = accounts.get(payerId)
+    if (known !== undefined) {
+      accounts.delete(payerId)
+      accounts.set(payerId, known)
+      return known
+    }
+    dropOldest()
+    const keys = createUsedKeys(payerId, { index, head: () => store.head(), now, sleep, signal })
+    const account = { lane: createPayerLane(payerId, { log, keys, now, payPerCall }), keys, askedAt: 0 }
+    accounts.set(payerId, account)
+    return account
+  }
+
+  /** What is under way for a payer holds its lane, so that two lanes never decide for one. */
+  function dropOldest(): void {
+    if (accounts.size < LIMITS.payersKept) return
+    for (const [payerId, { lane }] of accounts) {
+      if (!lane.isIdle) continue
+      accounts.delete(payerId)
+      return
+    }
+  }
+
+  const known = async ({ lane }: Account, payer: Payer): Promise<Balance> =>
+    lane.balance(payer.window.id) ?? (await lane.refresh(payer))
+
+  /** Another process may have given a payer more. */
+  async function isStillExhausted(account: Account, payer: Payer, at: number): Promise<boolean> {
+    if (now() - account.askedAt < ASK_AGAIN_MS) return true
+    account.askedAt = now()
+    const balance = await account.lane.refresh(payer)
+    return decideDebit(balance, payer.tier, dayOf(at, payer.window)).kind === 'refuse'
+  }
+
+  return {
+    async look(payer, tool, at) {
+      const account = accountOf(payer.id)
+      const trouble = log.trouble()
+      if (trouble !== undefined) throw isAway(trouble)
+      if (account.lane.waiting >= LIMITS.debitsWaiting) throw isTooMany()
+      const balance = await known(account, payer)
+      const decision = decideDebit(balance, payer.tier, dayOf(at, payer.window))
+      if (decision.kind === 'debit' || !(await isStillExhausted(account, payer, at))) return
+      const newest = account.lane.balance(payer.window.id) ?? balance
+      throw quotaExhausted(payer, newest, decision.exhausted, at, payPerCall(tool))
+    },
+
+    async find(payer, { idempotencyHash, requestHash }) {
+      const account = accountOf(payer.id)
+      // From here on every event of the stream is seen; what came before is in the index.
+      if (account.lane.balance(payer.window.id) === undefined) await account.lane.refresh(payer)
+      const place = await account.keys.lookUp(idempotencyHash)
+      if (place === undefined) return undefined
+      requireSameRequest(place, requestHash)
+      return account.lane.replay(payer, place)
+    },
+
+    debit(payer, debit, at) {
+      const { lane } = accountOf(payer.id)
+      if (lane.waiting >= LIMITS.debitsWaiting) return Promise.reject(isTooMany())
+      const { idempotencyHash } = debit
+      const id = idempotencyHash === null ? newId() : idOf('debit', payer.id, idempotencyHash)
+      return new Promise((resolve, reject) => {
+        lane.push({ payer, at, since: now(), id, what: { kind: 'debit', debit }, resolve, reject })
+      })
+    },
+
+    balance: async (payer) => await known(accountOf(payer.id), payer),
+
+    async grant(payer, calls, reason, { at, requestId }) {
+      const { lane } = accountOf(payer.id)
+      const { promise, resolve, reject } = Promise.withResolvers<Debited>()
+      const what = { kind: 'grant', calls, reason, requestId } as const
+      lane.push({ payer, at, since: now(), id: newId(), what, resolve, reject })
+      return (await promise).balance
+    },
+  }
+}
+
+const isAway = (cause: ServiceError): ServiceError =>
+  new ServiceError('store_unavailable', {
+    message: `The log takes no debits at the moment, so nothing is computed: ${cause.message}`,
+    cause,
+  })
+
+const isTooMany = (): ServiceError =>
+  new ServiceError('rate_limited', {
+    message: `${LIMITS.debitsWaiting} calls of this caller wait to be counted already`,
+    details: { retry_after_s: 1 },
+  })

@@ -1,0 +1,182 @@
+import fc, { type Scheduler } from 'fast-check'
+import { expect, test } from 'vitest'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import { PLAN_LIMITS } from '../../../contracts/plans.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { Payer } from './balance.ts'
+import type { QuotaLedger } from './quota-ledger.ts'
+import { freeWindow } from './quota-window.ts'
+import { aDebit, aWorld, NOON, PAYER, type World } from './testing/ledger.fixture.ts'
+import { logIndex } from './testing/log-index.fixture.ts'
+
+fc.configureGlobal({ seed: 8402 })
+
+const FAULTS = ['none', 'busy', 'lost-before', 'lost-after'] as const
+type Fault = (typeof FAULTS)[number]
+
+/** What one client asks of one process. */
+interface Command {
+  readonly process: number
+  readonly kind: 'debit' | 'find-and-debit' | 'grant'
+  readonly key: number | null
+  readonly request: number
+  /** In the month before its turn, or after it. */
+  readonly isLate: boolean
+  readonly calls: number
+}
+
+const anyCommand: fc.Arbitrary<Command> = fc.record({
+  process: fc.nat(2),
+  kind: fc.constantFrom<Command['kind']>('debit', 'find-and-debit', 'debit', 'find-and-debit', 'grant'),
+  key: fc.option(fc.nat(3), { freq: 1 }),
+  request: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) }),
+  isLate: fc.boolean(),
+  calls: fc.integer({ min: 1, max: 2 }),
+})
+
+const NOVEMBER: Payer = PAYER
+const DECEMBER: Payer = { ...PAYER, window: freeWindow(Date.UTC(2026, 11, 1)) }
+const atOf = ({ isLate }: Command): number => (isLate ? DECEMBER.window.from : NOON)
+const payerOf = ({ isLate }: Command): Payer => (isLate ? DECEMBER : NOVEMBER)
+
+/** A process' way to the log: every answer and every request may be overtaken, and appends meet faults. */
+function connection(world: World, scheduler: Scheduler, faults: Fault[]): EventStore {
+  const step = (what: string): Promise<unknown> => scheduler.schedule(Promise.resolve(), what)
+  return {
+    ...world.store,
+    async append(stream, events, options) {
+      const fault = faults.shift() ?? 'none'
+      await step(`send ${events.length} expecting ${String(options.expected)} (${fault})`)
+      if (fault === 'busy') throw new ServiceError('store_unavailable')
+      if (fault === 'lost-before') throw new ServiceError('append_unknown')
+      const result = await world.store.append(stream, events, options)
+      await step('answer')
+      if (fault === 'lost-after') throw new ServiceError('append_unknown')
+      return result
+    },
+    async *read(stream, options) {
+      const events: RecordedEvent[] = []
+      for await (const event of world.store.read(stream, options)) events.push(event)
+      await step('read')
+      yield* events
+    },
+    async head() {
+      const head = await world.store.head()
+      await step('head')
+      return head
+    },
+  }
+}
+
+interface Outcome {
+  readonly command: Command
+  readonly answer?: string
+  readonly isReplay?: boolean
+  readonly code?: string
+}
+
+async function run(ledger: QuotaLedger, command: Command, name: string): Promise<Outcome> {
+  const payer = payerOf(command)
+  const key = command.key === null ? {} : { key: `key ${command.key}` }
+  const debit = aDebit(name, { ...key, requestHash: String(command.request).repeat(64) })
+  try {
+    if (command.kind === 'grant') {
+      await ledger.grant(payer, command.calls, 'a test', { at: atOf(command), requestId: name })
+      return { command }
+    }
+    const { idempotencyHash, requestHash } = debit
+    const isFound = command.kind === 'find-and-debit' && idempotencyHash !== null
+    const found = isFound ? await ledger.find(payer, { idempotencyHash, requestHash }) : undefined
+    const { answer, isReplay } = found ?? (await ledger.debit(payer, debit, atOf(command)))
+    return { command, answer, isReplay }
+  } catch (error) {
+    if (isServiceError(error)) return { command, code: error.code }
+    throw error
+  }
+}
+
+/** All but so many calls of November are used. */
+async function useAllBut(world: World, left: number): Promise<void> {
+  const ledger = world.ledger()
+  const day = 86_400_000
+  const ats = [NOON - 2 * day, NOON - day].flatMap((at) => Array<number>(100).fill(at))
+  for (const at of ats.slice(left)) await ledger.debit(NOVEMBER, aDebit('before'), at)
+}
+
+function checkLog(world: World, outcomes: readonly Outcome[], before: number): void {
+  const events = world.events()
+  const fresh = events.slice(before)
+  const totals = new Map<string, { used: number; granted: number; days: Map<string, number> }>()
+  for (const { stream, type, data } of events) {
+    const total = totals.get(stream) ?? { used: 0, granted: 0, days: new Map<string, number>() }
+    totals.set(stream, total)
+    if (type === 'QuotaGranted') total.granted += data.calls
+    else {
+      total.used += 1
+      total.days.set(data.day, (total.days.get(data.day) ?? 0) + 1)
+      expect(total.days.get(data.day)).toBeLessThanOrEqual(PLAN_LIMITS.free.callsPerDay ?? 0)
+    }
+    expect(total.used).toBeLessThanOrEqual(PLAN_LIMITS.free.callsPerWindow + total.granted)
+    expect(data).toMatchObject({ used: total.used, granted: total.granted })
+  }
+  const inLog = fresh.flatMap(({ type, data }) => (type === 'QuotaDebited' ? [data.answer] : []))
+  const answered = outcomes.flatMap(({ answer, isReplay }) =>
+    answer === undefined || isReplay === true ? [] : [answer],
+  )
+  const replayed = outcomes.flatMap(({ answer, isReplay }) => (isReplay === true ? [answer] : []))
+  // Every debit was answered by its first call or, where its confirmation was lost, by those that share its key.
+  expect(new Set([...answered, ...replayed])).toEqual(new Set(inLog))
+  expect(answered.filter((answer) => !inLog.includes(answer))).toEqual([])
+  expect(new Set(answered).size).toBe(answered.length)
+  const keys = fresh.flatMap((event) =>
+    event.type === 'QuotaDebited' && event.data.idempotencyHash !== null ? [event.data.idempotencyHash] : [],
+  )
+  expect(new Set(keys).size).toBe(keys.length)
+}
+
+test('processes that race over one log: every debit is answered, every answer debited, and none beyond the limit', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.array(anyCommand, { minLength: 2, maxLength: 14 }),
+      fc.array(fc.array(fc.constantFrom<Fault>('none', ...FAULTS), { maxLength: 8 }), {
+        minLength: 3,
+        maxLength: 3,
+      }),
+      fc.integer({ min: 0, max: 6 }),
+      fc.nat(6),
+      async (scheduler, commands, faults, left, lag) => {
+        const world = aWorld()
+        await useAllBut(world, left)
+        const before = world.log.rows.length
+        let lastAsked = 0
+        // Behind by some events, and a step nearer each time somebody waits for it.
+        const behind = (): number => Math.max(lastAsked, world.log.rows.length - lag)
+        const ledgers = faults.map((ofProcess) =>
+          world.ledger({
+            store: connection(world, scheduler, ofProcess),
+            index: logIndex(world.log, behind),
+            sleep: async (milliseconds) => {
+              lastAsked = world.log.rows.length
+              world.now += milliseconds
+              await scheduler.schedule(Promise.resolve(), 'wait')
+            },
+          }),
+        )
+        const running = commands.map((one, n) =>
+          run(ledgers[one.process] ?? (ledgers[0] as QuotaLedger), one, `answer ${n}`),
+        )
+        const outcomes = await scheduler.waitFor(Promise.all(running))
+        checkLog(world, outcomes, before)
+        for (const { code } of outcomes) {
+          expect([undefined, 'quota_exhausted', 'idempotency_mismatch']).toContain(code)
+        }
+        const refused = outcomes.filter(({ code }) => code === 'quota_exhausted')
+        // Nothing is refused that was left: November was full then, and December never is.
+        expect(refused.filter(({ command: { isLate } }) => isLate)).toEqual([])
+      },
+    ),
+    { numRuns: 300 },
+  )
+})

@@ -1,0 +1,118 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { comparePositions, type Position } from '../../../contracts/position.ts'
+import type { DebitPlace } from '../../../projections/index.ts'
+
+/** The read model of idempotency keys that were used. */
+export interface DebitIndex {
+  find(payerId: string, idempotencyHash: string): DebitPlace | undefined
+  /** Up to where it holds the log. */
+  position(): Position
+}
+
+export interface UsedKeysOptions {
+  readonly index: DebitIndex
+  /** Position of the newest event of the log. */
+  readonly head: () => Promise<Position>
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly signal: AbortSignal
+}
+
+/** Which idempotency keys a payer has used: the latest in memory, all others in the read model. */
+export interface UsedKeys {
+  /** Where a key was used, as far as memory knows. */
+  recent(hash: string): DebitPlace | undefined
+  /** Whether a key is known not to have been used before what memory holds. */
+  isUnused(hash: string): boolean
+  add(hash: string, place: DebitPlace, position: Position): void
+  /**
+   * Where a key was used, or undefined for a new one; then {@link isUnused} holds.
+   *
+   * @throws ServiceError `store_unavailable` where the read model does not reach the log in time
+   */
+  lookUp(hash: string): Promise<DebitPlace | undefined>
+  /** Events may have been appended that memory has not seen: all has to be looked up again. */
+  missedSome(): void
+}
+
+const LOOK_EVERY_MS = 5
+
+/**
+ * The keys of one payer. Every event behind the beginning of `memory` has been seen by whoever adds them here,
+ * so the read model has to answer only for what came before: it is asked once it has passed that place.
+ */
+export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedKeys {
+  const { index, head, now, sleep, signal } = options
+  const memory = new Map<string, DebitPlace & { readonly position: Position }>()
+  const unused = new Set<string>()
+  /** The read model has to have reached it; undefined while nobody has asked where the log ends. */
+  let floor: Position | undefined
+  let hasPassedFloor = false
+  let generation = 0
+
+  /** Waits until the read model holds what memory does not; what is learned meanwhile may raise the floor. */
+  async function reachFloor(): Promise<void> {
+    const began = now()
+    while (!hasPassedFloor) {
+      if (floor === undefined) await findFloor()
+      if (floor === undefined) continue
+      hasPassedFloor = comparePositions(index.position(), floor) >= 0
+      if (hasPassedFloor) return
+      if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw isBehind()
+      await sleep(LOOK_EVERY_MS, signal)
+    }
+  }
+
+  /** The end of the log, unless events were missed while it was asked for: it may be too early an end then. */
+  async function findFloor(): Promise<void> {
+    const asked = generation
+    const end = await head()
+    if (asked === generation) floor = floor === undefined ? end : laterOf(floor, end)
+  }
+
+  return {
+    recent: (hash) => memory.get(hash),
+    isUnused: (hash) => unused.has(hash),
+    add(hash, place, position) {
+      unused.delete(hash)
+      memory.set(hash, { ...place, position })
+      if (memory.size <= LIMITS.idempotencyKeysKept) return
+      const [oldest] = memory
+      if (oldest === undefined) return
+      memory.delete(oldest[0])
+      if (floor !== undefined) {
+        floor = laterOf(floor, oldest[1].position)
+        hasPassedFloor = false
+      }
+    },
+    async lookUp(hash) {
+      const known = memory.get(hash)
+      if (known !== undefined || unused.has(hash)) return known
+      const early = index.find(payerId, hash)
+      if (early !== undefined) return early
+      // Again where events were missed between its end and here.
+      while (!hasPassedFloor) await reachFloor()
+      const place = memory.get(hash) ?? index.find(payerId, hash)
+      if (place === undefined) {
+        // Those whose call was refused in the end are forgotten here, and looked up again if they come back.
+        if (unused.size >= LIMITS.idempotencyKeysKept) unused.clear()
+        unused.add(hash)
+      }
+      return place
+    },
+    missedSome() {
+      generation += 1
+      floor = undefined
+      hasPassedFloor = false
+      unused.clear()
+    },
+  }
+}
+
+const laterOf = (a: Position, b: Position): Position => (comparePositions(a, b) >= 0 ? a : b)
+
+const isBehind = (): ServiceError =>
+  new ServiceError('store_unavailable', {
+    message: `Whether this Idempotency-Key was used before cannot be told yet: its index has not reached the end of the log within ${LIMITS.debitIndexWaitMs} ms. Nothing was charged`,
+  })

@@ -1,0 +1,125 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { accounts as accountsProjection, type Projection } from '../../../projections/index.ts'
+import { sleep } from '../../platform/async/sleep.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import {
+  createMemoryLog,
+  type MemoryLog,
+  openMemoryStore,
+} from '../../platform/event-store/memory/memory-store.ts'
+import { createFactIds } from '../../platform/ids/fact-id.ts'
+import { uuidV7 } from '../../platform/ids/uuid.ts'
+import { type Projector, startProjector } from '../../platform/projector/projector.ts'
+import { openRowTables } from '../../platform/projector/row-tables.ts'
+import { createAccountIndex } from '../account-index.ts'
+import { type Accounts, type AccountsOptions, createAccounts } from '../accounts.ts'
+import type { Mail } from '../mail/mailer.ts'
+
+export const NOON = Date.UTC(2026, 10, 21, 12)
+export const ORIGIN = { correlationId: 'request', actor: 'test' }
+
+/** A process of the service, as far as accounts go. */
+export interface Process {
+  readonly accounts: Accounts
+  readonly projector: Projector
+  close(): Promise<void>
+}
+
+/** A log that several processes share, with a clock that moves only when it is set. */
+export interface World {
+  readonly log: MemoryLog
+  now: number
+  readonly mails: Mail[]
+  /** What the operator was told. */
+  readonly reports: string[]
+  /** Starts a process; its store can be replaced by a faulty one. */
+  start(change?: Partial<AccountsOptions>): Promise<Process>
+  store(): EventStore
+  /** The code of the newest mail to an address. */
+  codeFor(email: string): string
+  /** Signs an address in. */
+  signIn(accounts: Accounts, email: string): ReturnType<Accounts['confirmSignIn']>
+  /** Everything in the log, as text. */
+  text(): string
+  closeAll(): Promise<void>
+}
+
+const SECRET = Buffer.alloc(32, 3)
+
+/** Waiting takes hardly any time. */
+const shortSleep: AccountsOptions['sleep'] = (ms, signal) => sleep(Math.min(ms, 4), signal)
+
+export function aWorld(): World {
+  const log = createMemoryLog()
+  const processes: Process[] = []
+  const world: World = {
+    log,
+    now: NOON,
+    mails: [],
+    reports: [],
+    store: () => openMemoryStore({ now: () => world.now, log }),
+    async start(change = {}) {
+      const process = startProcess(world, change)
+      processes.push(process)
+      await process.projector.caughtUp()
+      return process
+    },
+    codeFor(email) {
+      const mail = world.mails.findLast(({ to }) => to === email)
+      const [code] = /\b\d{6}\b/.exec(mail?.text ?? '') ?? []
+      if (code === undefined) throw new Error(`no code was mailed to ${email}`)
+      return code
+    },
+    async signIn(accounts, email) {
+      await accounts.requestSignIn(email, ORIGIN)
+      return accounts.confirmSignIn({ email, code: world.codeFor(email), label: 'sign-in' }, ORIGIN)
+    },
+    text: () => JSON.stringify(log.rows.map((row) => [row.stream, row.data, row.meta])),
+    async closeAll() {
+      await Promise.all(processes.map((process) => process.close()))
+    },
+  }
+  return world
+}
+
+function startProcess(world: World, change: Partial<AccountsOptions>): Process {
+  const store = change.store ?? world.store()
+  const projector = startProjector({
+    store,
+    tables: openRowTables(':memory:', 'log'),
+    projections: [accountsProjection as unknown as Projection],
+    sleep: shortSleep,
+  })
+  const accounts = createAccounts({
+    store,
+    index: createAccountIndex(projector),
+    idOf: createFactIds(SECRET),
+    newId: () => uuidV7(world.now, randomBytes(10)),
+    random: randomBytes,
+    deriveSecret: (purpose) => createHmac('sha256', SECRET).update(purpose).digest(),
+    mailer: {
+      send: async (mail) => void world.mails.push(mail),
+      close: async () => undefined,
+    },
+    publicUrl: () => 'https://signals.example.com',
+    now: () => world.now,
+    sleep: shortSleep,
+    report: (event, details) => void world.reports.push(`${event} ${JSON.stringify(details)}`),
+    ...change,
+  })
+  return {
+    accounts,
+    projector,
+    async close() {
+      await accounts.close()
+      await projector.close()
+    },
+  }
+}
+
+/** The code of the error that a promise rejects with; `none` where it resolves. */
+export const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'none',
+    (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error)),
+  )

@@ -1,0 +1,98 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import fastify, { type FastifyInstance } from 'fastify'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ServiceError } from '../../contracts/errors.ts'
+import type { ToolCall } from '../calls/tool-call.ts'
+import { mcpRoutes } from './mcp/mcp-routes.ts'
+import { fakeCalls, KEYS, mcpOptions } from './mcp/testing/mcp-edge.fixture.ts'
+
+const EXAMPLES = join(import.meta.dirname, '../../docs/examples')
+const hasPython = spawnSync('python3', ['--version']).status === 0
+const BOTS = [
+  { language: 'TypeScript', command: process.execPath, file: 'bot.ts', isThere: true },
+  { language: 'Python', command: 'python3', file: 'bot.py', isThere: hasPython },
+]
+
+let app: FastifyInstance
+let url: string
+let asked: ToolCall[]
+/** What the edge does with the next requests before it lets one through. */
+let troubles: ('limit' | 'hang up')[]
+let refusals: ServiceError[]
+
+beforeEach(async () => {
+  const calls = fakeCalls()
+  asked = []
+  troubles = []
+  refusals = []
+  app = fastify()
+  app.addHook('onRequest', async (request, reply) => {
+    const trouble = troubles.shift()
+    if (trouble === 'hang up') request.raw.socket.destroy()
+    if (trouble === 'limit')
+      await reply.code(429).header('retry-after', '1').send({ code: 'rate_limited', message: '…' })
+  })
+  const call = async (given: ToolCall) => {
+    asked.push(given)
+    const refusal = refusals.shift()
+    if (refusal !== undefined) throw refusal
+    return calls.path.call(given)
+  }
+  await app.register(mcpRoutes, mcpOptions({ calls: { call } }))
+  url = await app.listen({ host: '127.0.0.1', port: 0 })
+})
+afterEach(() => app.close())
+
+describe.each(BOTS)('the bot in $language', ({ command, file, isThere, language }) => {
+  const run = (
+    args: readonly string[],
+    key = 'sk_live_example',
+  ): Promise<{ code: number; out: string; err: string }> =>
+    new Promise((resolve) => {
+      const environment = { PATH: process.env.PATH, SIGNAL_URL: url, SIGNAL_API_KEY: key }
+      execFile(command, [join(EXAMPLES, file), ...args], { env: environment }, (error, out, err) =>
+        resolve({ code: Number(error?.code ?? 0), out, err }),
+      )
+    })
+  const example = test.skipIf(!isThere)
+  const reason = isThere ? '' : ` (skipped: no ${language} here)`
+
+  example(`prints the call of a series, asked for with its key${reason}`, async () => {
+    const { code, out, err } = await run(['ETH', '4h', '--once'])
+    expect(err).toBe('')
+    expect(code).toBe(0)
+    expect(out).toMatch(/^\S+Z ETH 4h (BUY|SELL|HOLD) \d+ % [A-Z_]+ at [\d.]+, 9999 calls left\n$/)
+    expect(asked).toHaveLength(1)
+    expect(asked[0]).toMatchObject({
+      tool: 'get_trade_call',
+      request: { coin: 'ETH', timeframe: '4h' },
+      authorization: 'Bearer sk_live_example',
+      idempotencyKey: expect.stringMatching(/^[\da-f-]{36}$/),
+    })
+  })
+
+  example(
+    `asks again after a limit, a lost connection and a store that is away, as the same request${reason}`,
+    async () => {
+      troubles = ['limit', 'hang up']
+      refusals = [new ServiceError('store_unavailable')]
+      const { code, out } = await run(['--once'])
+      expect([code, out.split('\n').length]).toEqual([0, 2])
+      expect(asked).toHaveLength(2)
+      expect(new Set(asked.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
+    },
+  )
+
+  example(`stops with what happened and what to do where trying again would not help${reason}`, async () => {
+    const unknownKey = await run(['--once'], KEYS.unknown.slice('Bearer '.length))
+    expect([unknownKey.code, unknownKey.out]).toEqual([1, ''])
+    expect(unknownKey.err).toContain('-32003')
+    refusals = [new ServiceError('quota_exhausted')]
+    const exhausted = await run(['--once'])
+    expect([exhausted.code, exhausted.out]).toEqual([1, ''])
+    expect(exhausted.err).toContain('quota_exhausted')
+    expect(exhausted.err).toContain('choose a larger plan')
+    expect(asked).toHaveLength(2)
+  })
+})

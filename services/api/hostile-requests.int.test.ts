@@ -1,0 +1,166 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ERRORS } from '../../contracts/errors.ts'
+import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
+import type { OpenApiDocument } from './openapi/openapi-document.ts'
+import { type HostileRequest, hostileRequest, type Route } from './testing/hostile-requests.ts'
+import { createSeededRandom } from './testing/seeded-random.ts'
+import { type RawAnswer, sendBytes } from './testing/send-bytes.ts'
+import { type ServiceProcess, startServiceProcess } from './testing/start-service-process.ts'
+
+const REQUESTS = Number(process.env.HOSTILE_REQUESTS ?? 20_000)
+const SEED = Number(process.env.HOSTILE_SEED ?? 8_402)
+const AT_ONCE = 32
+const HANGING_MS = 15_000
+/** More than a run needs, and less than a leak of a few kilobytes per request would take. */
+const GROWTH_BYTES = 200_000_000
+const OPERATOR_TOKEN = 'operator-token-for-tests'
+
+let service: ServiceProcess
+let routes: Route[]
+
+beforeAll(async () => {
+  service = await startServiceProcess({
+    OPERATOR_TOKEN,
+    COINS: 'BTC',
+    TIMEFRAMES: '1m,1h',
+    RATE_PER_ADDRESS: 'off',
+    RATE_PER_KEY: 'off',
+  })
+  const response = await fetch(`${service.url}/openapi.json`)
+  const { paths } = (await response.json()) as OpenApiDocument
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
+  )
+  // A stream has no end that could be waited for; the operator's routes are no secret, and neither is that there is no such route.
+  routes = [
+    ...described.filter(({ path }) => path !== '/api/verdicts/stream'),
+    { method: 'POST', path: '/operator/tools/{tool}' },
+    { method: 'POST', path: '/mcp' },
+    { method: 'POST', path: '/api/trade-call' },
+    { method: 'GET', path: '/{anything}' },
+  ]
+})
+afterAll(async () => {
+  await service?.stop()
+  service?.remove()
+})
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${service.url}/metrics`)).text()
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+}
+
+/** What is wrong with an answer; undefined where nothing is. */
+function faultOf(request: HostileRequest, answer: RawAnswer): string | undefined {
+  const { status, headers, body, isHanging } = answer
+  if (isHanging) return 'no end of the answer'
+  if (request.isAbandoned) return undefined
+  if (status === undefined) return request.mayBeSilent ? undefined : 'no answer'
+  if (status >= 500 && status !== 503) return `status ${status}: ${body}`
+  if (status < 400) return undefined
+  // Bytes that cannot be read are refused with a body, whatever method they begin with.
+  if (request.bytes.subarray(0, 5).toString() === 'HEAD ' && body === '') return undefined
+  if (!/^application\/json\b/.test(headers.get('content-type') ?? ''))
+    return `status ${status} is not JSON: ${body}`
+  try {
+    return refusalFault(status, JSON.parse(body) as Record<string, unknown>)
+  } catch {
+    return `status ${status} is not JSON: ${body}`
+  }
+}
+
+function refusalFault(status: number, body: Record<string, unknown>): string | undefined {
+  // Inside the Model Context Protocol a refusal is one of JSON-RPC.
+  if (body.jsonrpc === '2.0' && typeof (body.error as { code?: unknown } | undefined)?.code === 'number')
+    return undefined
+  const { code, message } = body
+  if (typeof code !== 'string' || !Object.hasOwn(ERRORS, code))
+    return `an unknown code: ${JSON.stringify(body)}`
+  if (typeof message !== 'string' || message === '') return `no message: ${JSON.stringify(body)}`
+  const expected = ERRORS[code as keyof typeof ERRORS].status
+  return expected === status ? undefined : `${code} with ${status} instead of ${expected}`
+}
+
+/** Sends the next requests of the run, and tells what went wrong. */
+async function attack(random: ReturnType<typeof createSeededRandom>, count: number): Promise<string[]> {
+  const port = Number(new URL(service.url).port)
+  const faults: string[] = []
+  let left = count
+  const sendSome = async (): Promise<void> => {
+    while (left > 0 && faults.length < 10) {
+      left -= 1
+      const request = hostileRequest(random, routes)
+      const { isAbandoned } = request
+      const answer = await sendBytes(request.bytes, { port, isAbandoned, timeoutMs: HANGING_MS })
+      const fault = faultOf(request, answer)
+      if (fault === undefined) continue
+      const shown = request.bytes.subarray(0, 400).toString('latin1')
+      faults.push(`${request.kind}: ${fault.slice(0, 400)}\n${JSON.stringify(shown)}`)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, sendSome))
+  return faults
+}
+
+const askTool = async (): Promise<Record<string, unknown>> => {
+  const response = await fetch(`${service.url}/operator/tools/get_trade_call`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${OPERATOR_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ coin: 'BTC', timeframe: '1m' }),
+  })
+  expect(response.status).toBe(200)
+  return (await response.json()) as Record<string, unknown>
+}
+
+describe(`${REQUESTS} hostile requests`, () => {
+  const random = createSeededRandom(SEED)
+  let before: number
+
+  test('find a service that answers', async () => {
+    expect(await askTool()).toMatchObject({ coin: 'BTC', call: expect.stringMatching(/^(BUY|SELL|HOLD)$/) })
+    expect(await attack(random, Math.min(REQUESTS, 1_000))).toEqual([])
+    // What a first thousand loads and compiles is no leak.
+    before = await metric('process_resident_memory_bytes')
+    expect(before).toBeGreaterThan(0)
+  })
+
+  test('are each refused or answered in the words of the registry, and none hangs', {
+    timeout: 180_000,
+  }, async () => {
+    expect(await attack(random, Math.max(0, REQUESTS - 1_000))).toEqual([])
+  })
+
+  test('leave the process as it was: alive, ready, of the same size, without a line in its log', async () => {
+    expect(service.exitCode()).toBeUndefined()
+    expect((await fetch(`${service.url}/livez`)).status).toBe(200)
+    expect(await (await fetch(`${service.url}/readyz`)).json()).toMatchObject({ status: 'ready' })
+    expect(await askTool()).toMatchObject({ coin: 'BTC' })
+    expect(service.log()).toBe('')
+    // Garbage is collected when there is need; a bound that a leak would pass is enough.
+    expect((await metric('process_resident_memory_bytes')) - before).toBeLessThan(GROWTH_BYTES)
+  })
+
+  test('leave no connection behind', async () => {
+    const connections = async (): Promise<number> => {
+      const text = await (await fetch(`${service.url}/metrics`)).text()
+      return Number(/^nodejs_active_handles\{type="Socket"\} (\d+)$/m.exec(text)?.[1] ?? 0)
+    }
+    for (let tries = 0; tries < 50 && (await connections()) > 20; tries++) await delay(100)
+    expect(await connections()).toBeLessThanOrEqual(20)
+  })
+
+  test('leave nothing charged in the log', async () => {
+    expect(await service.stop()).toBe(0)
+    const store = await openEmbeddedStore({
+      directory: join(service.dataDirectory, 'simulated'),
+      now: Date.now,
+    })
+    const types = new Set<string>()
+    for await (const event of store.readAll()) types.add(event.type)
+    await store.close()
+    expect([...types]).toContain('VerdictRecorded')
+    expect([...types].filter((type) => /^(Quota|Payment|KeyIssued)/.test(type))).toEqual([])
+  })
+})

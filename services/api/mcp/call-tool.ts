@@ -1,0 +1,101 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { Json, JsonObject } from '../../../contracts/json.ts'
+import type { CallPath } from '../../calls/tool-call.ts'
+import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
+
+/** What became of the caller's key. */
+export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
+
+/** What a request brings to a tool call beside its message. */
+export interface Caller {
+  readonly authorization: string | undefined
+  readonly address: string
+  readonly idempotencyKey: string | undefined
+  readonly traceparent: string | undefined
+  readonly requestId: string
+  readonly log: FastifyBaseLogger
+}
+
+/** What came of a tool call: an answer, a refusal that a model can read, or an error of the protocol. */
+export type ToolOutcome =
+  | { readonly kind: 'answer'; readonly body: JsonObject; readonly isReplay: boolean }
+  | { readonly kind: 'refusal'; readonly text: string; readonly body: JsonObject }
+  | { readonly kind: 'error'; readonly error: RpcError }
+
+/**
+ * Calls a tool. Whatever goes wrong is told and never thrown: a key that does not hold is an error of the
+ * protocol (-32003, -32004), everything else a refusal.
+ *
+ * @param name as it came: of any type.
+ */
+export async function callTool(
+  calls: CallPath,
+  caller: Caller,
+  name: Json | undefined,
+  request: Json,
+): Promise<ToolOutcome> {
+  try {
+    const { body, isReplay } = await calls.call({
+      tool: nameOf(name),
+      request,
+      authorization: caller.authorization,
+      address: caller.address,
+      idempotencyKey: caller.idempotencyKey,
+      requestId: caller.requestId,
+      channel: 'mcp',
+      ...(caller.traceparent === undefined ? {} : { traceparent: caller.traceparent }),
+    })
+    return { kind: 'answer', body, isReplay }
+  } catch (error) {
+    return refusalOutcome(asServiceError(error, caller), caller.requestId)
+  }
+}
+
+function nameOf(name: Json | undefined): string {
+  if (typeof name === 'string') return name
+  const problem = 'the name of a tool must be given as text'
+  throw new ServiceError('invalid_request', {
+    message: `name: ${problem}`,
+    details: { fields: [{ field: 'name', problem }] },
+  })
+}
+
+function asServiceError(error: unknown, { log, requestId }: Caller): ServiceError {
+  if (isServiceError(error) && error.code !== 'internal_error') return error
+  log.error({ err: error, request_id: requestId }, 'tool call failed')
+  // What failed inside is for the operator's log, not for callers.
+  return new ServiceError('internal_error', { details: { request_id: requestId } })
+}
+
+function refusalOutcome(error: ServiceError, requestId: string): ToolOutcome {
+  if (error.code === 'key_unknown') return { kind: 'error', error: keyError('unknown', requestId) }
+  if (error.code === 'key_unverifiable') return { kind: 'error', error: keyError('unverifiable', requestId) }
+  // JSON-RPC's code for it stands in the text, since a result has no other place for one.
+  const prefix = ['invalid_request', 'unknown_tool'].includes(error.code)
+    ? `MCP error ${JSON_RPC_CODES.invalidParams}`
+    : error.code
+  return {
+    kind: 'refusal',
+    text: `${prefix}: ${asSentence(error.message)} ${error.nextStep}`,
+    body: {
+      code: error.code,
+      message: error.message,
+      next_step: error.nextStep,
+      ...(error.details === undefined ? {} : { details: error.details }),
+    },
+  }
+}
+
+const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
+
+/** The error that a key which does not hold is answered with, whatever the method. */
+export function keyError(check: Exclude<KeyCheck, 'ok'>, requestId: string): RpcError {
+  const isUnknown = check === 'unknown'
+  const { code, message, nextStep } = new ServiceError(isUnknown ? 'key_unknown' : 'key_unverifiable')
+  return {
+    code: isUnknown ? JSON_RPC_CODES.keyUnknown : JSON_RPC_CODES.keyUnverifiable,
+    message,
+    data: { code, next_step: nextStep, request_id: requestId, retryable: !isUnknown },
+  }
+}

@@ -1,0 +1,232 @@
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+} from 'fastify'
+import type { Json, JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { CallPath } from '../../calls/tool-call.ts'
+import { acceptsJson } from './accepts-json.ts'
+import { type Caller, callTool, type KeyCheck, keyError } from './call-tool.ts'
+import { type PlainRequest, plainRequest } from './envelope.ts'
+import {
+  idOf,
+  isJsonObject,
+  JSON_RPC_CODES,
+  type RequestId,
+  type RpcError,
+  rpcErrorText,
+  rpcResultText,
+} from './json-rpc.ts'
+import { LISTS_KEPT, type McpCore, type McpExtension } from './protocol-server.ts'
+import { readMessage } from './read-message.ts'
+import { isForeignOrigin, type RequestGuard, refusalOf } from './request-guard.ts'
+import { type McpResourceSources, mcpResources } from './resources.ts'
+import { createSdkExchange, type SdkExchange } from './sdk-exchange.ts'
+import { listedTools } from './tool-list.ts'
+import { toolAnswerText } from './tool-result.ts'
+import { answerTransportFailure } from './transport-failures.ts'
+
+export interface McpRoutesOptions {
+  readonly calls: CallPath
+  /**
+   * What became of a key, for messages that call no tool; a tool call finds out on its own way. What is no key
+   * at all is `ok`: it is served as anonymous.
+   */
+  readonly checkKey: (authorization: string) => Promise<KeyCheck>
+  /** Network address of the caller, behind trusted proxies only. */
+  readonly addressOf: (request: FastifyRequest) => string
+  readonly guard: RequestGuard
+  readonly sources: McpResourceSources
+  /** Further tools, resources and prompts, such as those a conformance suite asks for. */
+  readonly extension?: McpExtension
+  /** Off, every message takes the SDK's way: for tests that compare the two, and benchmarks. */
+  readonly hasShortWay?: boolean
+}
+
+/** The two ways through this edge, and what they share. */
+interface Edge {
+  readonly options: McpRoutesOptions
+  readonly sdk: SdkExchange
+  /** The result of `tools/list` in each era, and what every result of the era ends with. */
+  readonly toolList: Readonly<Record<PlainRequest['era'], string>>
+  readonly tail: Readonly<Record<PlainRequest['era'], string>>
+}
+
+const PREFLIGHT_HEADERS = {
+  'access-control-allow-methods': 'POST',
+  'access-control-allow-headers':
+    'accept, authorization, content-type, idempotency-key, mcp-method, mcp-name, mcp-protocol-version, traceparent',
+  'access-control-max-age': '600',
+} as const
+
+/**
+ * `POST /mcp`: the Model Context Protocol, both the stateless revision 2026-07-28 and the handshake of the
+ * revisions before it. No sessions; answers are JSON.
+ *
+ * @example await app.register(mcpRoutes, { calls, checkKey, addressOf, guard, sources })
+ */
+export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, options) => {
+  const edge = createEdge(options, app.log)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_: unknown, body: Buffer) => body,
+  )
+  app.setErrorHandler(answerTransportFailure)
+  app.addHook('onRequest', async (request, reply) => {
+    const { host, origin } = request.headers
+    const refusal = refusalOf(options.guard, host, origin)
+    if (refusal !== undefined) return refuse(reply, 403, { code: JSON_RPC_CODES.transport, message: refusal })
+    if (origin !== undefined && isForeignOrigin(options.guard, host, origin)) {
+      reply.headers({
+        'access-control-allow-origin': origin,
+        'access-control-expose-headers': 'x-request-id, idempotency-replayed',
+        vary: 'origin',
+      })
+    }
+    return undefined
+  })
+  app.addHook('preClose', () => edge.sdk.close())
+  app.post('/mcp', { bodyLimit: LIMITS.requestBodyBytes }, (request, reply) => answer(edge, request, reply))
+  refuseOtherMethods(app)
+}
+
+/** There is neither a stream to open with GET nor a session to end with DELETE. */
+function refuseOtherMethods(app: FastifyInstance): void {
+  app.route({
+    method: ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'],
+    url: '/mcp',
+    schema: { hide: true },
+    async handler({ method }, reply) {
+      if (method === 'OPTIONS' && reply.hasHeader('access-control-allow-origin')) {
+        return reply.code(204).headers(PREFLIGHT_HEADERS).send()
+      }
+      const message = `Method Not Allowed: ${method}; send JSON-RPC messages with POST`
+      return refuse(reply.header('allow', 'POST'), 405, { code: JSON_RPC_CODES.transport, message })
+    },
+  })
+}
+
+function createEdge(options: McpRoutesOptions, log: FastifyBaseLogger): Edge {
+  const info = { name: 'signal-service', title: 'Signal service', version: options.sources.version }
+  const core: McpCore = {
+    info,
+    calls: options.calls,
+    tools: listedTools(),
+    resources: mcpResources(options.sources),
+    extension: options.extension,
+  }
+  const tools = JSON.stringify([...core.tools, ...(options.extension?.tools ?? [])])
+  const meta = `"_meta":${JSON.stringify({ 'io.modelcontextprotocol/serverInfo': info })}`
+  const tail = { legacy: '', modern: `,"resultType":"complete",${meta}` }
+  const kept = `"ttlMs":${LISTS_KEPT.ttlMs},"cacheScope":"${LISTS_KEPT.cacheScope}"`
+  return {
+    options,
+    sdk: createSdkExchange(core, log),
+    toolList: { legacy: `{"tools":${tools}}`, modern: `{"tools":${tools},${kept}${tail.modern}}` },
+    tail,
+  }
+}
+
+async function answer(edge: Edge, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  if (!acceptsJson(request.headers.accept)) {
+    const message = 'Not Acceptable: answers are JSON; accept application/json'
+    return refuse(reply, 406, { code: JSON_RPC_CODES.transport, message })
+  }
+  const reading = readMessage(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
+  if (reading.error !== undefined) return refuse(reply, 400, reading.error, reading.id)
+  const { message } = reading
+  const plain = edge.options.hasShortWay === false ? undefined : plainRequest(request.headers, message)
+  if (plain?.method === 'tools/call' && isOurs(edge, plain))
+    return answerToolCall(edge, plain, request, reply)
+  const check = await checkKey(edge, request, message)
+  if (check !== 'ok') return send(reply, rpcErrorText(idOf(message), keyError(check, request.id)))
+  if (plain?.method === 'tools/list' && plain.params.cursor === undefined) {
+    return send(reply, rpcResultText(plain.id, edge.toolList[plain.era]))
+  }
+  return answerBySdk(edge, message, request, reply)
+}
+
+/** A tool of an extension is called through the SDK; every other name is the service's to answer. */
+const isOurs = ({ options: { extension } }: Edge, { params: { name } }: PlainRequest): boolean =>
+  extension === undefined || !extension.tools.some((tool) => tool.name === name)
+
+async function answerToolCall(
+  edge: Edge,
+  { id, era, params }: PlainRequest,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const caller = callerOf(edge, request, params)
+  const outcome = await callTool(edge.options.calls, caller, params.name, params.arguments ?? {})
+  if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
+  return send(reply, toolAnswerText(id, outcome, edge.tail[era]))
+}
+
+/** Notifications have no answer that could refuse them, and do nothing here; a tool call checks its own key. */
+async function checkKey(edge: Edge, request: FastifyRequest, message: JsonObject): Promise<KeyCheck> {
+  const { authorization } = request.headers
+  const isRequest = 'id' in message && 'method' in message
+  if (authorization === undefined || !isRequest) return 'ok'
+  return edge.options.checkKey(authorization)
+}
+
+async function answerBySdk(
+  edge: Edge,
+  message: JsonObject,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  const caller = callerOf(edge, request, message.params)
+  const { headers } = request
+  const response = await edge.sdk.answer({ message, headers, caller, signal: gone.signal })
+  const contentType = response.headers.get('content-type')
+  if (response.status >= 500) request.log.error({ request_id: request.id }, 'MCP exchange failed')
+  reply.code(response.status)
+  if (contentType === null) return reply.send()
+  if (contentType.startsWith('text/event-stream')) return reply.send(response)
+  return reply.header('content-type', contentType).send(await response.text())
+}
+
+/** W3C Trace Context §3.2, level 1. */
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+function callerOf(edge: Edge, request: FastifyRequest, params: Json | undefined): Caller {
+  const { authorization, 'idempotency-key': idempotencyKey, traceparent } = request.headers
+  return {
+    authorization,
+    address: edge.options.addressOf(request),
+    idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
+    traceparent: [traceparent, tracedBy(params)].find(isTraceparent),
+    requestId: request.id,
+    log: request.log,
+  }
+}
+
+/** The stateless revision also carries the trace context inside the message. */
+function tracedBy(params: Json | undefined): Json | undefined {
+  const { _meta: meta } = isJsonObject(params) ? params : {}
+  return isJsonObject(meta) ? meta.traceparent : undefined
+}
+
+const isTraceparent = (value: unknown): value is string =>
+  typeof value === 'string' && TRACEPARENT.test(value)
+
+const refuse = (
+  reply: FastifyReply,
+  status: number,
+  error: RpcError,
+  id: RequestId | null = null,
+): FastifyReply => send(reply.code(status), rpcErrorText(id, error))
+
+const send = (reply: FastifyReply, text: string): FastifyReply =>
+  reply
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('cache-control', 'no-store')
+    .send(text)

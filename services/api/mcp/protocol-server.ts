@@ -1,0 +1,134 @@
+import {
+  type Implementation,
+  type ListResourcesResult,
+  type ListToolsResult,
+  ProtocolError,
+  type ReadResourceResult,
+  ResourceNotFoundError,
+  Server,
+  type ServerCapabilities,
+} from '@modelcontextprotocol/server'
+import { isServiceError } from '../../../contracts/errors.ts'
+import type { Json } from '../../../contracts/json.ts'
+import type { CallPath } from '../../calls/tool-call.ts'
+import { type Caller, callTool, type ToolOutcome } from './call-tool.ts'
+import { JSON_RPC_CODES } from './json-rpc.ts'
+import { type McpResource, NOTICE } from './resources.ts'
+import type { ListedTool } from './tool-list.ts'
+import { toolResult } from './tool-result.ts'
+
+/** What every exchange of this edge shares. */
+export interface McpCore {
+  readonly info: Implementation
+  readonly calls: CallPath
+  readonly tools: readonly ListedTool[]
+  readonly resources: readonly McpResource[]
+  readonly extension: McpExtension | undefined
+}
+
+/** Further tools, resources and prompts on the same edge: how a conformance suite finds the ones it names. */
+export interface McpExtension {
+  /** Listed behind the tools of the service. */
+  readonly tools: ListToolsResult['tools']
+  readonly capabilities: ServerCapabilities
+  /** Sets handlers of its own on the server of one exchange; what they do not know they leave to `base`. */
+  install(server: Server, base: McpBase): void
+}
+
+/** What the service itself answers. */
+export interface McpBase {
+  readonly callTool: (name: string, request: Json) => Promise<ToolOutcome>
+  readonly listResources: () => ListResourcesResult
+  readonly readResource: (uri: string) => Promise<ReadResourceResult>
+  readonly announce: Announcer
+}
+
+/** Tells open subscriptions that a list has changed. */
+export interface Announcer {
+  toolsChanged(): void
+  promptsChanged(): void
+}
+
+/** How long lists and resources may be kept; nothing in them depends on who asks. */
+export const LISTS_KEPT = { ttlMs: 300_000, cacheScope: 'public' } as const
+const RESOURCES_KEPT = { ttlMs: 60_000, cacheScope: 'public' } as const
+
+const INSTRUCTIONS = `Trade calls (BUY, SELL, HOLD), market regimes, scans and funding arbitrage for coins on the monitored exchanges. Ask scan_trade_calls for what stands out, get_trade_call and get_market_regime for one coin. Confidence is a calibrated probability and lives in 50–60. A refusal names its code and what to do. ${NOTICE}`
+
+/** The SDK's server for one exchange: it knows the protocol, this file knows the service. */
+export function createProtocolServer(core: McpCore, caller: Caller, announce: Announcer): Server {
+  const server = new Server(core.info, {
+    capabilities: { tools: {}, resources: {}, ...core.extension?.capabilities },
+    instructions: INSTRUCTIONS,
+    cacheHints: {
+      'tools/list': LISTS_KEPT,
+      'resources/list': LISTS_KEPT,
+      'resources/templates/list': LISTS_KEPT,
+      'server/discover': LISTS_KEPT,
+      'resources/read': RESOURCES_KEPT,
+    },
+  })
+  const base = createBase(core, caller, announce)
+  server.setRequestHandler('tools/list', ({ params }) => {
+    refuseCursor(params?.cursor)
+    return { tools: [...core.tools, ...(core.extension?.tools ?? [])] }
+  })
+  server.setRequestHandler('tools/call', async ({ params }) =>
+    toolResult(await base.callTool(params.name, (params.arguments ?? {}) as Json)),
+  )
+  server.setRequestHandler('resources/list', ({ params }) => {
+    refuseCursor(params?.cursor)
+    return base.listResources()
+  })
+  server.setRequestHandler('resources/templates/list', ({ params }) => {
+    refuseCursor(params?.cursor)
+    return { resourceTemplates: [] }
+  })
+  server.setRequestHandler('resources/read', ({ params }) => base.readResource(params.uri))
+  core.extension?.install(server, base)
+  return server
+}
+
+function createBase(core: McpCore, caller: Caller, announce: Announcer): McpBase {
+  return {
+    announce,
+    callTool: (name, request) => callTool(core.calls, caller, name, request),
+    listResources: () => ({ resources: core.resources.map(listed) }),
+    async readResource(uri) {
+      const resource = core.resources.find((one) => one.uri === uri)
+      if (resource === undefined) throw new ResourceNotFoundError(uri.slice(0, 256).toWellFormed())
+      const text = JSON.stringify(await readSafely(resource, caller))
+      return { contents: [{ uri, mimeType: resource.mimeType, text }] }
+    },
+  }
+}
+
+const listed = ({ uri, name, title, description, mimeType }: McpResource) => ({
+  uri,
+  name,
+  title,
+  description,
+  mimeType,
+})
+
+async function readSafely(resource: McpResource, { log, requestId }: Caller): Promise<Json> {
+  try {
+    return await resource.read()
+  } catch (error) {
+    if (isServiceError(error) && error.code !== 'internal_error') {
+      throw new ProtocolError(JSON_RPC_CODES.internalError, error.message, {
+        code: error.code,
+        next_step: error.nextStep,
+        request_id: requestId,
+      })
+    }
+    log.error({ err: error, request_id: requestId, uri: resource.uri }, 'resource could not be read')
+    throw new ProtocolError(JSON_RPC_CODES.internalError, 'Internal error', { request_id: requestId })
+  }
+}
+
+/** Every list fits one page, so no page before it gave a cursor. */
+function refuseCursor(cursor: string | undefined): void {
+  if (cursor === undefined) return
+  throw new ProtocolError(JSON_RPC_CODES.invalidParams, 'Invalid params: no list here has a further page')
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import type { Json, JsonObject } from '../../../contracts/json.ts'
+import { serviceBlockSchema } from '../../../contracts/service-block.ts'
+import { TOOLS, type ToolDefinition } from '../../../contracts/tools/tool-catalogue.ts'
+
+/** A tool as MCP lists it. */
+export interface ListedTool extends JsonObject {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly inputSchema: JsonObject & { readonly type: 'object' }
+  readonly outputSchema: JsonObject & { readonly type: 'object' }
+  readonly annotations: { readonly readOnlyHint: boolean; readonly openWorldHint: boolean }
+}
+
+/** What a refused tool call carries as `structuredContent`. */
+export const refusalSchema = z.object({
+  code: z.string().describe('What was refused, one word of the list of errors; only in a refusal'),
+  message: z.string().describe('What happened, with the value seen; only in a refusal'),
+  next_step: z.string().describe('What to do about it; only in a refusal'),
+  details: z
+    .looseObject({})
+    .optional()
+    .describe('What goes with the code, such as the values that exist; only in a refusal'),
+})
+
+/** All tools of the service, in their order; what it lists does not depend on who asks. */
+export const listedTools = (): ListedTool[] =>
+  Object.entries(TOOLS).map(([name, tool]: [string, ToolDefinition]) => ({
+    name,
+    title: tool.title,
+    description: tool.description,
+    inputSchema: objectSchema(z.toJSONSchema(tool.request, { io: 'input' })),
+    outputSchema: outputSchema(tool),
+    // Nothing here changes anything but the caller's own quota; the market is a world of its own.
+    annotations: { readOnlyHint: true, openWorldHint: true },
+  }))
+
+/**
+ * The schema of everything that a tool puts into `structuredContent`. Refusals are part of it, because widely
+ * used clients check them against it too, and would show the mismatch in place of the refusal. The properties
+ * stay at the root, where forms and generators look for them.
+ */
+function outputSchema(tool: ToolDefinition): ListedTool['outputSchema'] {
+  const answer = open(tool.response)
+  const refusal = open(refusalSchema)
+  return objectSchema({
+    type: 'object',
+    properties: {
+      ...(answer.properties as JsonObject),
+      _service: open(serviceBlockSchema),
+      ...(refusal.properties as JsonObject),
+    },
+    anyOf: [
+      { required: [...(answer.required as string[]), '_service'] },
+      { required: refusal.required as Json },
+    ],
+  })
+}
+
+/**
+ * The schema of a part of an answer. Answers may gain fields, and a client may have kept an older list, so
+ * nothing further is forbidden; and what a format or a type says already is not said again at length.
+ */
+function open(schema: z.ZodType): JsonObject {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io: 'output',
+    override({ jsonSchema }) {
+      delete jsonSchema.additionalProperties
+      if (jsonSchema.format !== undefined) delete jsonSchema.pattern
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+    },
+  })
+  return rest as JsonObject
+}
+
+const objectSchema = (schema: object): JsonObject & { readonly type: 'object' } => ({
+  ...schema,
+  type: 'object',
+})

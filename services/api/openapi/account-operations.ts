@@ -1,0 +1,68 @@
+import type { ErrorCode } from '../../../contracts/errors.ts'
+import type { Operations } from './operation.ts'
+
+/** What a route that needs a key can refuse with. */
+const KEY_ERRORS = [
+  'unauthorized',
+  'key_unknown',
+  'key_unverifiable',
+  'store_unavailable',
+] as const satisfies readonly ErrorCode[]
+
+const own = { tag: 'account', key: 'required' } as const
+
+export const accountOperations: Operations = {
+  'POST /api/sign-in': {
+    tag: 'account',
+    key: 'none',
+    id: 'signIn',
+    summary: 'Have a six-digit code sent to an e-mail address',
+    description: 'The answer is the same whether or not there is an account. A code is good for ten minutes.',
+    errors: ['invalid_request', 'rate_limited', 'store_unavailable'],
+    bodyExample: { email: 'you@example.com' },
+  },
+  'POST /api/sign-in/confirm': {
+    tag: 'account',
+    key: 'none',
+    id: 'confirmSignIn',
+    summary: 'Give the code, and receive an API key',
+    description:
+      'Opens the account where there is none yet. The key is shown once, in this answer; only its hash is kept.',
+    errors: ['invalid_request', 'sign_in_refused', 'too_many_keys', 'rate_limited', 'store_unavailable'],
+    bodyExample: { email: 'you@example.com', code: '123456' },
+  },
+  'GET /api/account': { ...own, id: 'account', summary: 'The account of the key', errors: KEY_ERRORS },
+  'DELETE /api/account': {
+    ...own,
+    id: 'eraseAccount',
+    summary: 'Erase the account, its keys and the e-mail address',
+    errors: [...KEY_ERRORS, 'revision_conflict'],
+  },
+  'GET /api/keys': {
+    ...own,
+    id: 'keys',
+    summary: 'The keys of the account, without their text',
+    errors: KEY_ERRORS,
+  },
+  'POST /api/keys': {
+    ...own,
+    id: 'issueKey',
+    summary: 'Issue a further key; it is shown once',
+    errors: [...KEY_ERRORS, 'invalid_request', 'too_many_keys'],
+    bodyExample: { label: 'my bot' },
+  },
+  'DELETE /api/keys/:id': {
+    ...own,
+    id: 'revokeKey',
+    summary: 'Revoke a key',
+    errors: [...KEY_ERRORS, 'invalid_request', 'not_found'],
+    parameters: { id: 'The id of the key, which is not the key' },
+  },
+  'GET /api/usage': {
+    ...own,
+    id: 'usage',
+    summary: 'The calls left, and the ledger of those that were made',
+    errors: [...KEY_ERRORS, 'invalid_request'],
+    parameters: { after: 'Rows behind these: the `next` of the answer before', limit: 'Rows at most' },
+  },
+}

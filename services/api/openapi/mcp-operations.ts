@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import type { ErrorCode } from '../../../contracts/errors.ts'
+import { serviceBlockSchema } from '../../../contracts/service-block.ts'
+import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
+import type { Operations } from './operation.ts'
+
+const id = z.union([z.string(), z.int(), z.null()]).describe('Comes back with the answer')
+
+/** One shape per tool, by its name; every other method passes as well. */
+const toolCalls = Object.entries(TOOLS).map(([name, { request, description }]) =>
+  z
+    .object({
+      jsonrpc: z.literal('2.0'),
+      id,
+      method: z.literal('tools/call'),
+      params: z.object({ name: z.literal(name), arguments: request }),
+    })
+    .describe(description),
+)
+const otherMethods = z
+  .object({
+    jsonrpc: z.literal('2.0'),
+    id: id.optional(),
+    method: z.string(),
+    params: z.record(z.string(), z.json()).optional(),
+  })
+  .describe('Any other method of the protocol; without an `id` it is a notification')
+
+const toolResults = Object.entries(TOOLS).map(([name, { response, title }]) =>
+  z
+    .object({
+      jsonrpc: z.literal('2.0'),
+      id,
+      result: z.object({
+        content: z
+          .array(z.object({ type: z.literal('text'), text: z.string() }))
+          .describe('The same JSON as text'),
+        structuredContent: z.intersection(response, z.object({ _service: serviceBlockSchema })),
+      }),
+    })
+    .describe(`${title} (${name})`),
+)
+const refusals = z
+  .object({
+    jsonrpc: z.literal('2.0'),
+    id,
+    result: z.object({
+      isError: z.literal(true),
+      content: z.array(z.object({ type: z.literal('text'), text: z.string() })),
+      structuredContent: z.record(z.string(), z.json()).optional(),
+    }),
+  })
+  .describe('A tool that refused: `code`, `message` and `next_step` stand in `structuredContent`')
+const errors = z
+  .object({
+    jsonrpc: z.literal('2.0'),
+    id,
+    error: z.object({ code: z.int(), message: z.string(), data: z.json().optional() }),
+  })
+  .describe('-32003: the key is unknown. -32004: it could not be checked; try again. Others: JSON-RPC 2.0')
+
+/** Refusals that come as HTTP; those of keys and tools come inside an answer with status 200. */
+const EDGE_ERRORS = [
+  'invalid_request',
+  'payload_too_large',
+  'unsupported_media_type',
+] as const satisfies readonly ErrorCode[]
+
+export const mcpOperations: Operations = {
+  'POST /mcp': {
+    id: 'mcp',
+    tag: 'tools',
+    summary: 'Ask a tool, through the Model Context Protocol',
+    description:
+      'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. A key is taken but not needed: without one, the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, whatever the verdict; refusals and errors cost nothing. A client looks at `error` first, then at `result.isError`.',
+    key: 'optional',
+    errors: EDGE_ERRORS,
+    headers: {
+      'Idempotency-Key':
+        'Up to 255 visible ASCII characters, new for every new request: the same request sent again with it gives the stored answer and is not charged again',
+      'MCP-Protocol-Version': 'The revision of the protocol that is spoken',
+    },
+    body: z.union([...toolCalls, otherMethods]),
+    bodyExample: {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'get_trade_call', arguments: { coin: 'BTC', timeframe: '1h' } },
+    },
+    answers: {
+      200: {
+        description: 'A JSON-RPC answer: a result, a refusal of a tool, or an error',
+        content: { 'application/json': z.union([...toolResults, refusals, errors]) },
+      },
+      202: { description: 'A notification was taken; there is no answer', content: {} },
+    },
+  },
+}

@@ -1,0 +1,121 @@
+import { ERRORS } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { describeOperation } from './describe-operation.ts'
+import { type OpenApiOperation, type Operations, TAGS } from './operation.ts'
+
+/** The part of an OpenAPI document that routes give of themselves. */
+export interface RawDocument {
+  readonly paths?: Readonly<Record<string, unknown>>
+}
+
+export interface DocumentOptions {
+  readonly version: string
+  /** The address under which callers reach the service; empty where it is not known. */
+  readonly publicUrl: string
+  readonly operations: Operations
+}
+
+/** OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.0), as far as it is made here. */
+export interface OpenApiDocument extends JsonObject {
+  readonly openapi: '3.1.0'
+  readonly info: JsonObject & {
+    readonly title: string
+    readonly version: string
+    readonly description: string
+  }
+  readonly servers: readonly { readonly url: string }[]
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
+  readonly components: JsonObject
+}
+
+/** Routes that are the operator's, and those that are there to refuse a method in the words of a protocol. */
+export const isHidden = ({
+  method,
+  url,
+}: {
+  readonly method: string | string[]
+  readonly url: string
+}): boolean => url.startsWith('/operator/') || (url === '/mcp' && method !== 'POST')
+
+/** `/verify/{verdict_id}` as routes spell it: `/verify/:verdict_id`. */
+const routePath = (path: string): string => path.replaceAll(/\{([^}]+)\}/g, ':$1')
+
+/**
+ * The description of the service: what its routes say of themselves, with what `operations` adds, and the errors of
+ * the registry. Paths stand in the order of `operations`.
+ */
+export function openApiDocument(
+  raw: RawDocument,
+  { version, publicUrl, operations }: DocumentOptions,
+): OpenApiDocument {
+  const order = Object.keys(operations)
+  const rank = (name: string): number => (order.indexOf(name) + order.length) % order.length
+  const found = Object.entries((raw.paths ?? {}) as Record<string, Record<string, JsonObject>>)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => {
+        const name = `${method.toUpperCase()} ${routePath(path)}`
+        return { path, method, operation, name }
+      }),
+    )
+    .toSorted((a, b) => rank(a.name) - rank(b.name))
+  const paths: Record<string, Record<string, OpenApiOperation>> = {}
+  for (const { path, method, operation, name } of found) {
+    paths[path] = { ...paths[path], [method]: describeOperation(name, operation, operations[name]) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Signal service',
+      version,
+      description:
+        'Calibrated trade calls, market regimes and scans, each recorded before it is answered and verifiable afterwards. Information, not advice.',
+    },
+    servers: [{ url: publicUrl === '' ? '/' : publicUrl }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths,
+    components: COMPONENTS,
+  }
+}
+
+const headerOf = (description: string, example: string): JsonObject => ({
+  description,
+  schema: { type: 'string' },
+  example,
+})
+
+const COMPONENTS: JsonObject = {
+  securitySchemes: {
+    key: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'An API key: `Authorization: Bearer sk_live_…`',
+    },
+  },
+  headers: {
+    RateLimitPolicy: headerOf(
+      'The limits that apply: `q` requests in `w` seconds (draft-ietf-httpapi-ratelimit-headers-10)',
+      '"address";q=100;w=1',
+    ),
+    RateLimit: headerOf('What is left of each: `r` requests for `t` seconds', '"address";r=99;t=1'),
+    RetryAfter: headerOf('Seconds to wait before the request is sent again', '1'),
+    RequestId: headerOf(
+      'Names this request in the log; give it when you report a fault',
+      '01a1fc5e-badc-7a0b-9593-25b8e98b0c7b',
+    ),
+  },
+  schemas: {
+    Error: {
+      type: 'object',
+      description: 'The body of every refusal',
+      properties: {
+        code: { type: 'string', enum: Object.keys(ERRORS), description: 'What happened, for programs' },
+        message: { type: 'string', description: 'What happened in particular, for people' },
+        next_step: { type: 'string', description: 'What to do about it' },
+        details: { type: 'object', description: 'More, for programs; depends on the code' },
+        request_id: { type: 'string', description: 'Names this request in the log' },
+      },
+      required: ['code', 'message'],
+    },
+  },
+}

@@ -1,0 +1,90 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import { exchangeSchema } from '../../../contracts/exchanges.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import {
+  type MarketRow,
+  marketCursor,
+  marketCursorSchema,
+  marketsAnswerSchema,
+} from '../../../contracts/markets.ts'
+import { coinSchema, type Market, type Series } from '../../../contracts/series.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
+
+/**
+ * What is known of markets. With the engine role it comes from the feed and the board, without it from the latest
+ * recorded verdicts.
+ */
+export interface MarketsSource {
+  /** Every market that can be asked for, each once, in any order; timeframes shortest first. */
+  markets(): Promise<readonly (Market & { readonly timeframes: readonly Timeframe[] })[]>
+  /** Close of the newest bar of a series, Unix milliseconds; undefined where none is known. */
+  newestBar(series: Series): number | undefined
+  /** Undefined where this process does not know. */
+  isMonitored(series: Series): boolean | undefined
+  /** Market time, Unix milliseconds. */
+  clock(): number
+}
+
+export interface MarketRoutesOptions {
+  readonly market: MarketKind
+  readonly markets: MarketsSource
+}
+
+const querySchema = z.strictObject({
+  exchange: exchangeSchema.optional(),
+  coin: coinSchema.optional(),
+  after: marketCursorSchema.optional(),
+  limit: z.coerce.number().int().min(1).max(LIMITS.marketRows).default(100),
+})
+
+/**
+ * `GET /api/markets`: the exchanges, coins and timeframes that can be asked for, and how fresh each is. Open to all.
+ *
+ * @example curl 'http://127.0.0.1:8402/api/markets?exchange=SIM&coin=BTC'
+ */
+export const marketRoutes: FastifyPluginAsyncZod<MarketRoutesOptions> = async (app, { market, markets }) => {
+  const schema = { querystring: querySchema, response: { 200: marketsAnswerSchema } }
+  app.get('/api/markets', { schema }, async ({ query }, reply) => {
+    const { exchange, coin, after, limit } = query
+    const all = await markets.markets()
+    const found = all
+      .filter((one) => (exchange ?? one.exchange) === one.exchange && (coin ?? one.coin) === one.coin)
+      .map((one) => ({ ...one, cursor: marketCursor(one) }))
+      .filter(({ cursor }) => after === undefined || cursor > after)
+      .toSorted((a, b) => (a.cursor < b.cursor ? -1 : 1))
+    const page = found.slice(0, limit)
+    const now = markets.clock()
+    reply.header('cache-control', 'public, max-age=5')
+    return {
+      market,
+      market_time: isoTime(now),
+      exchanges: [...new Set(all.map((one) => one.exchange))].toSorted(),
+      rows: page.map((one) => rowOf(one, markets, now)),
+      next: found.length > page.length ? (page.at(-1)?.cursor ?? null) : null,
+    }
+  })
+}
+
+function rowOf(
+  { exchange, coin, timeframes }: Market & { readonly timeframes: readonly Timeframe[] },
+  source: MarketsSource,
+  now: number,
+): MarketRow {
+  return {
+    exchange,
+    coin,
+    timeframes: timeframes.map((timeframe) => {
+      const series = { exchange, coin, timeframe }
+      const barClose = source.newestBar(series)
+      return {
+        timeframe,
+        is_monitored: source.isMonitored(series) ?? null,
+        bar_close: barClose === undefined ? null : isoTime(barClose),
+        data_age_ms: barClose === undefined ? null : Math.max(0, Math.round(now - barClose)),
+      }
+    }),
+  }
+}

@@ -1,0 +1,43 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type UsageAnswer, usageAnswerSchema } from '../../../contracts/usage.ts'
+
+export interface UsageRoutesOptions {
+  /**
+   * What the account of a key has used.
+   *
+   * @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `store_unavailable`
+   */
+  readonly usage: (
+    authorization: string | undefined,
+    query: { readonly after?: string | undefined; readonly limit: number },
+  ) => Promise<UsageAnswer>
+}
+
+/** A key of the read model without its payer, so that callers need not know what it is made of. */
+const cursor = z
+  .string()
+  .max(256)
+  .regex(/^[A-Za-z0-9_-]+$/, 'must be the `next` of an answer')
+  .transform((text) => Buffer.from(text, 'base64url').toString('utf8'))
+  .optional()
+
+const querySchema = z.strictObject({
+  after: cursor,
+  limit: z.coerce.number().int().min(1).max(LIMITS.usageRows).default(50),
+})
+
+/**
+ * `GET /api/usage`: the calls of the account that a key belongs to: what is left, by day, and one by one.
+ *
+ * @example curl -H "Authorization: Bearer $API_KEY" 'http://127.0.0.1:8402/api/usage?limit=10'
+ */
+export const usageRoutes: FastifyPluginAsyncZod<UsageRoutesOptions> = async (app, options) => {
+  const schema = { querystring: querySchema, response: { 200: usageAnswerSchema } }
+  app.get('/api/usage', { schema }, async ({ headers, query }, reply) => {
+    const answer = await options.usage(headers.authorization, query)
+    reply.header('cache-control', 'no-store')
+    return { ...answer, next: answer.next === null ? null : Buffer.from(answer.next).toString('base64url') }
+  })
+}

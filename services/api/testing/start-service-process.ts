@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+const START = resolve(import.meta.dirname, '../../start.js')
+
+/** The service as a user starts it, with a data folder of its own. */
+export interface ServiceProcess {
+  readonly url: string
+  readonly pid: number
+  readonly dataDirectory: string
+  /** Undefined while it runs. */
+  exitCode(): number | null | undefined
+  /** What it has written to standard error. */
+  log(): string
+  /** Ends it as an operator does, and answers its exit code. */
+  stop(): Promise<number | null>
+  /** Removes the data folder; after `stop`. */
+  remove(): void
+}
+
+/** @throws Error with its output, when it ends before it listens. */
+export async function startServiceProcess(environment: NodeJS.ProcessEnv): Promise<ServiceProcess> {
+  const directory = mkdtempSync(join(tmpdir(), 'service-'))
+  const dataDirectory = join(directory, 'data')
+  const child = spawn(process.execPath, [START, '--port', '0', '--data-dir', dataDirectory], {
+    env: { PATH: process.env.PATH, LOG_LEVEL: 'error', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let out = ''
+  let log = ''
+  let code: number | null | undefined
+  const ended = once(child, 'close').then(() => (code = child.exitCode))
+  child.stderr.setEncoding('utf8').on('data', (chunk) => (log += String(chunk)))
+  const listening = new Promise<string>((found) => {
+    child.stdout.setEncoding('utf8').on('data', (chunk) => {
+      out += String(chunk)
+      const url = /(http:\/\/127\.0\.0\.1:\d+)\/ +what is served/.exec(out)?.[1]
+      if (url !== undefined) found(url)
+    })
+  })
+  const url = await Promise.race([listening, ended.then(() => undefined)])
+  if (url === undefined || child.pid === undefined) {
+    rmSync(directory, { recursive: true, force: true })
+    throw new Error(`the service ended before it listened: ${out}${log}`)
+  }
+  return {
+    url,
+    pid: child.pid,
+    dataDirectory,
+    exitCode: () => code,
+    log: () => log,
+    async stop() {
+      if (code === undefined) child.kill('SIGTERM')
+      return ended
+    },
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  }
+}

@@ -1,0 +1,22 @@
+import type { UsageAnswer } from '../../contracts/usage.ts'
+import { type Identity, type UsageQuery, type UsageReportOptions, usageReport } from '../accounts/index.ts'
+import { requireKey } from './caller-identity.ts'
+
+export interface AnswerUsageOptions extends UsageReportOptions {
+  readonly identify: (authorization: string | undefined) => Promise<Identity>
+}
+
+/**
+ * Answers whose key it is what the account has used.
+ *
+ * @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `store_unavailable`
+ * @example const usage = answerUsage({ identify, ledger, source: projector.reader(usage), now: Date.now })
+ */
+export function answerUsage(
+  options: AnswerUsageOptions,
+): (authorization: string | undefined, query: UsageQuery) => Promise<UsageAnswer> {
+  return async (authorization, query) => {
+    const { accountId: id, tier, window } = requireKey(await options.identify(authorization))
+    return usageReport(options, { id, tier, window }, query)
+  }
+}

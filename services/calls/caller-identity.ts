@@ -1,0 +1,35 @@
+import { ServiceError } from '../../contracts/errors.ts'
+import type { Identity } from '../accounts/index.ts'
+
+/** A caller whose key applies, or who sent none. */
+export type VerifiedIdentity = Extract<Identity, { outcome: 'OK' | 'ABSENT' | 'MALFORMED' }>
+
+/**
+ * A key that does not exist, or cannot be checked, is never served as if there were none.
+ *
+ * @throws ServiceError `key_unknown`, `key_unverifiable`
+ */
+export function requireVerified(identity: Identity): VerifiedIdentity {
+  switch (identity.outcome) {
+    case 'UNKNOWN':
+      throw new ServiceError('key_unknown')
+    case 'INDETERMINATE':
+      throw new ServiceError('key_unverifiable', {
+        message: `The API key could not be checked: ${identity.reason}`,
+      })
+    default:
+      return identity
+  }
+}
+
+/** @throws ServiceError `unauthorized` without a key that applies, `key_unknown`, `key_unverifiable` */
+export function requireKey(identity: Identity): Extract<Identity, { outcome: 'OK' }> {
+  const verified = requireVerified(identity)
+  if (verified.outcome === 'OK') return verified
+  throw new ServiceError('unauthorized', {
+    message:
+      verified.outcome === 'ABSENT'
+        ? 'This needs an API key: send `Authorization: Bearer <key>`.'
+        : 'What was sent as `Authorization` is not an API key.',
+  })
+}

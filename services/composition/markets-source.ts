@@ -1,0 +1,80 @@
+import { parseSeriesName, type Series, seriesName } from '../../contracts/series.ts'
+import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
+import { latestVerdicts } from '../../projections/index.ts'
+import type { MarketsSource } from '../api/index.ts'
+import type { MarketFeed } from '../market/index.ts'
+import type { Projector } from '../platform/projector/projector.ts'
+import type { EngineRole } from './engine-role.ts'
+import type { WatchList } from './watch-list.ts'
+
+export interface MarketsSourceParts {
+  readonly feed: MarketFeed
+  readonly projector: Projector | undefined
+  /** Filled in when the engine starts. */
+  readonly running: { readonly engine?: EngineRole }
+  /** Undefined without the engine role. */
+  readonly watchList: WatchList | undefined
+}
+
+/** Rows of the read model that are looked at together. */
+const PAGE_ROWS = 1_000
+
+/**
+ * What is known of markets here: the feed lists them, the board and the watch list of the engine say how fresh they
+ * are. Without the engine role both follow from the verdicts recorded last, as far as this process has that read
+ * model.
+ */
+export function createMarketsSource(parts: MarketsSourceParts): MarketsSource {
+  const { feed, projector, running, watchList } = parts
+  const latest = () => projector?.reader(latestVerdicts)
+  const recordedBar = (series: Series) => latest()?.get(seriesName(series))?.verdict.barClose
+
+  function* recordedSeries(): Generator<Series> {
+    let after: string | undefined
+    for (;;) {
+      const rows = latest()?.range({ limit: PAGE_ROWS, ...(after !== undefined && { after }) }) ?? []
+      for (const { key } of rows) {
+        const series = parseSeriesName(key)
+        if (series !== undefined) yield series
+      }
+      if (rows.length < PAGE_ROWS) return
+      after = rows.at(-1)?.key
+    }
+  }
+
+  return {
+    async markets() {
+      const listed = await feed.listings()
+      return withSeries(listed, watchList?.series() ?? recordedSeries())
+    },
+    newestBar: (series) => running.engine?.newestBar(series) ?? recordedBar(series),
+    isMonitored: (series) => watchList?.has(series),
+    clock: () => feed.clock(),
+  }
+}
+
+/** What is listed, with the series that are followed although no listing names them. */
+export function withSeries(
+  listed: Awaited<ReturnType<MarketsSource['markets']>>,
+  followed: Iterable<Series>,
+): Awaited<ReturnType<MarketsSource['markets']>> {
+  const markets = new Map(
+    listed
+      .filter(({ timeframes }) => timeframes.length > 0)
+      .map(({ exchange, coin, timeframes }) => [
+        `${exchange}.${coin}`,
+        { exchange, coin, timeframes: new Set<Timeframe>(timeframes) },
+      ]),
+  )
+  for (const { exchange, coin, timeframe } of followed) {
+    const name = `${exchange}.${coin}`
+    const market = markets.get(name) ?? { exchange, coin, timeframes: new Set<Timeframe>() }
+    market.timeframes.add(timeframe)
+    markets.set(name, market)
+  }
+  return [...markets.values()].map(({ exchange, coin, timeframes }) => ({
+    exchange,
+    coin,
+    timeframes: TIMEFRAMES.filter((timeframe) => timeframes.has(timeframe)),
+  }))
+}

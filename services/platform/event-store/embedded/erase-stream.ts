@@ -1,0 +1,44 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { AppendRefusal } from '../decide-append.ts'
+import { refusalOf } from './sqlite-refusal.ts'
+
+/**
+ * Data and meta of an erased event are blanks, as many as there were bytes: a cell of the same size is written
+ * over where it lies, so that no page is put in order anew and leaves a copy behind.
+ */
+const ERASE = `
+  UPDATE event SET data = printf('%*s', octet_length(data), ''), meta = printf('%*s', octet_length(meta), '')
+  WHERE stream = ?`
+
+/** How long the log may stay in use before the erasing has to be repeated; appends wait meanwhile. */
+const READERS_MS = 250
+
+/** Whether an event's data is what erasing leaves. */
+export const isErasedData = (data: string): boolean => !data.startsWith('{')
+
+export const isStreamErased = (db: DatabaseSync, stream: string): boolean => {
+  const first = db.prepare('SELECT data FROM event WHERE stream = ? LIMIT 1').get(stream)
+  return first !== undefined && isErasedData(String(first.data))
+}
+
+/**
+ * Erases a stream, from the file and from the write-ahead log, where its bytes stood until now. Returns after
+ * both are on the disk. What a file system or a backup keeps of former contents is out of reach.
+ *
+ * @returns why it may not be done; repeating it is safe.
+ */
+export function eraseStream(db: DatabaseSync, stream: string): AppendRefusal | undefined {
+  try {
+    db.prepare(ERASE).run(stream)
+    // A read of another thread that is under way is over in no time.
+    db.exec(`PRAGMA busy_timeout = ${READERS_MS}`)
+    const checkpoint = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { readonly busy: number }
+    if (checkpoint.busy === 0) return undefined
+    return {
+      code: 'store_unavailable',
+      message: `${stream} is erased, but the write-ahead log is in use and keeps its bytes; repeat it`,
+    }
+  } catch (error) {
+    return refusalOf(error, false)
+  }
+}
