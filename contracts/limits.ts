@@ -121,7 +121,7 @@ export const LIMITS = {
   rateWindowMs: 1_000,
   /** Largest number of requests a second that can be allowed. */
   ratePerSecond: 1_000_000,
-  /** Keys and addresses whose requests are counted at a time in one process. */
+  /** Keys and addresses that one process counts requests of at a time. */
   rateSubjects: 100_000,
   /** How long a request waits for the shared count of its rate; past it this process counts alone. */
   rateWaitMs: 5,

@@ -291,15 +291,16 @@ describe('erasing', () => {
 
   test('killed between its two steps is finished by the next process', async () => {
     const { accountId, key } = await world.signIn(accounts, EMAIL)
-    const dying = await world.start({
-      store: { ...world.store(), erase: () => new Promise(() => undefined) },
-    })
-    void dying.accounts.erase(accountId, ORIGIN)
+    const killed = Promise.withResolvers<void>()
+    const dying = await world.start({ store: { ...world.store(), erase: () => killed.promise } })
+    const erasing = dying.accounts.erase(accountId, ORIGIN)
     await expect.poll(() => outcomeOf(key)).toBe('UNKNOWN')
     expect(world.text()).toContain('wrappedKey')
     const next = await world.start()
     await expect.poll(() => world.text()).not.toContain('wrappedKey')
     expect(await outcomeOf(key, next.accounts)).toBe('UNKNOWN')
+    killed.resolve()
+    await erasing
   })
 
   test('that the store cannot finish is told, and finished later or when it is asked for again', async () => {

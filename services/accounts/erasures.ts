@@ -35,7 +35,6 @@ export function createErasures({ subjectKeys, index, sleep, signal, onTrouble }:
 
   async function eraseNow(subject: Subject, waits: readonly number[]): Promise<void> {
     const name = `${subject.accountId}.${subject.generation}`
-    pending.set(name, subject)
     for (let tries = 0; ; tries++) {
       try {
         await subjectKeys.erase(subject)
@@ -43,7 +42,10 @@ export function createErasures({ subjectKeys, index, sleep, signal, onTrouble }:
         return
       } catch (error) {
         const wait = waits[tries]
-        if (!isPassing(error) || wait === undefined || signal.aborted) throw error
+        if (!isPassing(error) || wait === undefined || signal.aborted) {
+          pending.set(name, subject)
+          throw error
+        }
         onTrouble(error)
         await sleep(wait, signal)
       }

@@ -1,3 +1,7 @@
+export { addressBlock } from './client-address.ts'
+export { conformancePack } from './mcp/conformance/conformance-pack.ts'
+export { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
+export { requestGuard } from './mcp/request-guard.ts'
 export { createOwnerServer } from './operator.ts'
 export { createRateLimits, type RateLimits } from './rate-limits.ts'
 export { type Component, type Readiness, readinessOf } from './readiness.ts'

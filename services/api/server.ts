@@ -12,6 +12,7 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { createClientAddress, type TrustProxy } from './client-address.ts'
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from './errors.ts'
+import { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
 import type { RateLimits } from './rate-limits.ts'
@@ -20,6 +21,7 @@ import { healthRoutes } from './routes/health.ts'
 import { type MarketRoutesOptions, marketRoutes } from './routes/markets.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
+import { type UsageRoutesOptions, usageRoutes } from './routes/usage.ts'
 import { type VerdictRoutesOptions, verdictRoutes } from './routes/verdicts.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from './routes/verify.ts'
 import { useRateLimits } from './use-rate-limits.ts'
@@ -29,7 +31,10 @@ export interface ServerOptions
     TrackRecordRoutesOptions,
     VerifyRoutesOptions,
     MarketRoutesOptions,
+    UsageRoutesOptions,
     OperatorToolRoutesOptions {
+  /** The Model Context Protocol; not served where it is left out. */
+  readonly mcp?: Omit<McpRoutesOptions, 'addressOf'> | undefined
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
   readonly readiness: () => Promise<Readiness>
@@ -105,7 +110,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(verdictRoutes, { ...options, addressOf })
   await app.register(trackRecordRoutes, options)
   await app.register(verifyRoutes, options)
+  await app.register(usageRoutes, options)
   await app.register(operatorToolRoutes, options)
+  if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf })
   return app
 }
 

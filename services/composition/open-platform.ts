@@ -28,6 +28,8 @@ export interface Platform {
   /** Tells this log apart from every other. */
   readonly logId: string
   readonly idOf: FactId
+  /** A key of 32 bytes for a purpose; the same as long as the sealing key is. */
+  readonly deriveSecret: (purpose: string) => Uint8Array
   readonly newId: () => string
   /** Where each part is, for people; without credentials. */
   readonly summary: readonly string[]
@@ -65,6 +67,7 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
     logId,
     newId,
     idOf: createFactIds(factSecret),
+    deriveSecret: (purpose) => secretFor(settings, directory, purpose),
     summary: [
       settings.EVENTSTORE_URL === undefined ? `embedded store in ${directory}` : 'EventStoreDB',
       settings.NATS_URL === undefined ? 'in-process bus' : 'NATS JetStream',
@@ -74,9 +77,13 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
 }
 
 /** The secret behind the ids of facts; its sealing key is made in the folder where there is none yet. */
-export function factSecretOf({ SEALING_KEY, MARKET }: Settings, directory: string): Uint8Array {
+export const factSecretOf = (settings: Settings, directory: string): Uint8Array =>
+  secretFor(settings, directory, 'fact-ids')
+
+/** Keys of different purposes and markets tell nothing of one another. */
+function secretFor({ SEALING_KEY, MARKET }: Settings, directory: string, purpose: string): Uint8Array {
   const sealingKey = loadSealingKey({ given: SEALING_KEY, directory, random: randomBytes })
-  return deriveKey(sealingKey, `fact-ids of a ${MARKET} market`)
+  return deriveKey(sealingKey, `${purpose} of a ${MARKET} market`)
 }
 
 /** Whose a store has to be, to be used with these settings. */

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Logger } from 'pino'
+import type { Json } from '../../contracts/json.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
 import { followVerdicts, replayVerdicts } from '../analyst/index.ts'
 import { createRateLimits, createServer, readinessOf } from '../api/index.ts'
@@ -10,11 +12,13 @@ import type { Settings } from '../platform/config/settings.ts'
 import { createLog } from '../platform/log/log.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import { bannerLines, summaryLines } from './announcements.ts'
+import { type Callers, openCallers } from './callers.ts'
 import { componentsOf } from './components.ts'
 import { type Console, createConsole } from './console.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { createMarketNow } from './market-now.ts'
 import { createMarketsSource } from './markets-source.ts'
+import { mcpOptions } from './mcp-options.ts'
 import { openFeed } from './open-feed.ts'
 import { type OnClose, openPlatform, type Platform } from './open-platform.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
@@ -58,6 +62,9 @@ export async function startService(settings: Settings, output: NodeJS.WriteStrea
   }
 }
 
+/** Standard error is the operator's; a log that is shipped elsewhere is not the place for codes. */
+const showOperator = (line: string): void => void process.stderr.write(`${line}\n`)
+
 /** What the parts of a process share, once opened. */
 interface Parts {
   readonly settings: Settings
@@ -85,12 +92,12 @@ async function compose(
   const ending = new AbortController()
   const address = { url: settings.PUBLIC_URL ?? '' }
   const engine = watchList && createEngine(parts, watchList, address, ending.signal)
-  const app = await createHttpServer(
-    parts,
-    engine?.desk ?? createRemoteDesk(platform.bus),
-    watchList,
-    address,
+  const desk = engine?.desk ?? createRemoteDesk(platform.bus)
+  const callers = openCallers(
+    { ...parts, desk, version, publicUrl: () => address.url, show: showOperator },
+    onClose,
   )
+  const app = await createHttpServer(parts, { desk, callers, watchList, address })
   const owner: { socket?: OwnerSocket | undefined } = {}
   // Before anything listens, so that what cannot start does not go on answering.
   onClose(async () => {
@@ -136,11 +143,16 @@ async function openParts(
 
 function createHttpServer(
   parts: Parts,
-  desk: Desk,
-  watchList: WatchList | undefined,
-  address: { readonly url: string },
+  behind: {
+    readonly desk: Desk
+    readonly callers: Callers
+    readonly watchList: WatchList | undefined
+    readonly address: { readonly url: string }
+  },
 ) {
+  const { desk, callers, watchList, address } = behind
   const { settings, log, platform, feed, projector, metrics, running } = parts
+  const answers = readModelAnswers(platform.store, projector)
   // A recorded market that is replayed elsewhere has no clock here; all of it lies in the past.
   const isReplayedElsewhere = settings.MARKET === 'recorded' && !settings.ROLES.includes('engine')
   return createServer({
@@ -164,7 +176,18 @@ function createHttpServer(
     marketNow: isReplayedElsewhere ? Date.now : createMarketNow(feed, projector),
     readiness: async () =>
       readinessOf(await componentsOf({ platform, projector, engine: running.engine, feed })),
-    ...readModelAnswers(platform.store, projector),
+    ...answers,
+    usage: callers.usage,
+    mcp: mcpOptions(settings, callers, platform.deriveSecret, {
+      version,
+      market: settings.MARKET,
+      exchanges: () => watchList?.exchanges ?? [],
+      publicUrl: () => address.url,
+      trackRecord() {
+        const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
+        return { as_of: asOf, rows: rows as unknown as Json }
+      },
+    }),
     replay: (options) => replayVerdicts(platform.store, options),
     follow: (options) => followVerdicts(platform.store, { ...options, sleep }),
     answerTool: (tool, request) => desk.answer(toolNamed(tool), request),

@@ -21,7 +21,7 @@ export type AppendOutcome =
    * This append did not happen and cannot any more: another event has its place, or one of its ids is in the log
    * already, perhaps in another stream.
    */
-  | { readonly kind: 'overtaken'; readonly isIdKnown: boolean }
+  | { readonly kind: 'overtaken' }
   /** The log took nothing within the time. */
   | { readonly kind: 'refused'; readonly error: ServiceError }
   /** The log did not say within the time whether it happened. */
@@ -71,9 +71,7 @@ export function createDebitLog({ store, now, sleep, signal }: DebitLogOptions): 
         return { kind: 'appended', position: (await append()).position }
       } catch (error) {
         if (!isServiceError(error)) throw error
-        if (OVERTAKEN.has(error.code)) {
-          return { kind: 'overtaken', isIdKnown: error.code === 'idempotency_conflict' }
-        }
+        if (OVERTAKEN.has(error.code)) return { kind: 'overtaken' }
         isUnknown ||= error.code === 'append_unknown'
         const passes = isUnknown || PASSING.has(error.code)
         const patience = isUnknown ? LIMITS.debitSettleMs : LIMITS.debitWaitMs

@@ -74,15 +74,14 @@ export function createPayerLane(payerId: string, { log, keys, now, payPerCall }:
     return balance
   }
 
-  /** Takes in what others appended, oldest first. */
-  async function catchUp(windowId: string, before: Balance): Promise<readonly QuotaEvent[]> {
+  /**
+   * Takes in what others appended. Where there is nothing, though somebody was in the way, it lies elsewhere: an
+   * id of the append is in another stream, or the log ends before what was known of it.
+   */
+  async function catchUp(windowId: string, before: Balance): Promise<void> {
     const seen = await log.behind(streamOf(windowId), before.revision)
-    if (seen === undefined) {
-      await load(windowId)
-      return []
-    }
-    known = { windowId, balance: seen.reduce(see, before) }
-    return seen
+    if (seen === undefined || seen.length === 0) await load(windowId)
+    else known = { windowId, balance: seen.reduce(see, before) }
   }
 
   async function drain(): Promise<void> {
@@ -129,7 +128,7 @@ export function createPayerLane(payerId: string, { log, keys, now, payPerCall }:
     const windowId = payer.window.id
     for (let left = batch; ; ) {
       const balance = balanceOf(windowId) ?? (await load(windowId))
-      if (since < 0) left = await withoutUsedKeys(left)
+      left = await withoutUsedKeys(left)
       const planned = plan(left, balance)
       if (planned.length === 0) return
       const events = planned.map(({ event }) => event)
@@ -142,11 +141,8 @@ export function createPayerLane(payerId: string, { log, keys, now, payPerCall }:
         throw isUnsettled(outcome.error)
       }
       if (now() - since >= LIMITS.debitSettleMs) throw isContended()
-      const seen = await catchUp(windowId, balance)
-      left = withoutAppended(planned, seen)
-      if (outcome.isIdKnown) keys.missedSome()
-      // Overtaken by nobody: the log ends before what was known of it.
-      else if (seen.length === 0) known = undefined
+      await catchUp(windowId, balance)
+      left = planned.map(({ waiting }) => waiting)
     }
   }
 
@@ -171,18 +167,6 @@ export function createPayerLane(payerId: string, { log, keys, now, payPerCall }:
       waiting.reject(error)
     }
     return true
-  }
-
-  /** Those whose event turned out to be in the log are done: an append that was never confirmed happened. */
-  function withoutAppended(planned: readonly Planned[], seen: readonly QuotaEvent[]): Waiting[] {
-    const byId = new Map(seen.map((event) => [event.id, event]))
-    return planned.flatMap(({ waiting }) => {
-      const event = byId.get(waiting.id)
-      // With a key it may be another's call, whose answer is the one that counts.
-      if (event === undefined || isKeyed(waiting)) return [waiting]
-      waiting.resolve({ answer: answerOf(waiting), balance: evolve(event), isReplay: false })
-      return []
-    })
   }
 
   /** Decides one after the other; those that are refused are told at once. */

@@ -62,9 +62,11 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger): SdkExc
     })
     await server.connect(transport)
     if (isStreamed) request.signal.addEventListener('abort', () => void server.close(), { once: true })
-    const response = await transport.handleRequest(request, { parsedBody: message })
-    if (!isStreamed) await server.close()
-    return response
+    try {
+      return await transport.handleRequest(request, { parsedBody: message })
+    } finally {
+      if (!isStreamed) await server.close()
+    }
   }
   return {
     async answer({ message, headers, caller, signal }) {

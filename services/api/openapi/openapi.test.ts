@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { ERRORS } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { START } from '../../../contracts/position.ts'
-import { mcpRoutes } from '../mcp/mcp-routes.ts'
 import { mcpOptions } from '../mcp/testing/mcp-edge.fixture.ts'
 import { createServer } from '../server.ts'
 import { jsonSchemaFaults } from '../testing/json-schema-faults.ts'
@@ -24,10 +23,10 @@ beforeAll(async () => {
     serverOptions({
       ...NO_READ_MODELS,
       publicUrl: () => 'https://signals.example.com',
+      mcp: mcpOptions(),
       operatorToken: 'x'.repeat(16),
     }),
   )
-  await app.register(mcpRoutes, mcpOptions())
   document = (await app.inject('/openapi.json')).json<OpenApiDocument>()
 })
 afterAll(() => app.close())

@@ -3,7 +3,7 @@ import { START } from '../../../contracts/position.ts'
 import type { ServerOptions } from '../server.ts'
 
 /** A server's read models in tests that do not ask them: no markets, an empty track record, and no verdict to verify. */
-export const NO_READ_MODELS: Pick<ServerOptions, 'trackRecord' | 'verify' | 'markets'> = {
+export const NO_READ_MODELS: Pick<ServerOptions, 'trackRecord' | 'verify' | 'markets' | 'usage'> = {
   trackRecord: () => ({ asOf: START, rows: [], next: undefined }),
   markets: {
     markets: async () => [],
@@ -11,5 +11,6 @@ export const NO_READ_MODELS: Pick<ServerOptions, 'trackRecord' | 'verify' | 'mar
     isMonitored: () => undefined,
     clock: () => 0,
   },
+  usage: () => Promise.reject(new ServiceError('unauthorized')),
   verify: () => Promise.reject(new ServiceError('verdict_unknown')),
 }

@@ -23,6 +23,7 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   answerTool: absent,
   trackRecord: absent,
   verify: absent,
+  usage: absent,
   markets: { markets: absent, newestBar: absent, isMonitored: absent, clock: absent },
   ...change,
 })

@@ -133,6 +133,38 @@ export const SETTINGS = define({
     help: 'Requests a second that are answered to one API key, or off. They count for its address too. Default: 50.',
     example: '50',
   },
+  SMTP_URL: {
+    flag: 'smtp-url',
+    schema: url(['smtp:', 'smtps:']),
+    help: 'Mail server that sign-in codes are sent by. Default: none, they are shown to the operator on standard error.',
+    isSecret: true,
+    example: 'smtp://name:password@mail.example.com:587',
+  },
+  MAIL_FROM: {
+    flag: 'mail-from',
+    schema: z.string().min(3).max(320).default('signal-service@localhost'),
+    help: 'Sender of mails. Default: signal-service@localhost.',
+    example: 'Signals <signals@example.com>',
+  },
+  ORIGINS: {
+    flag: 'origins',
+    schema: listOf(
+      z.string().refine((text) => /^https?:\/\/[^/]+$/.test(text) && URL.canParse(text), {
+        message: 'must be an origin, without a path',
+      }),
+    ).optional(),
+    help: 'Web pages, besides its own, whose scripts may call /mcp, as origins separated by commas. Default: none.',
+    example: 'https://app.example.com',
+  },
+  MCP_CONFORMANCE: {
+    flag: 'mcp-conformance',
+    schema: z
+      .enum(['0', '1'])
+      .default('0')
+      .transform((text) => text === '1'),
+    help: 'For the conformance suite of the Model Context Protocol: 1 adds the tools, resources and prompts that it asks for. Default: 0.',
+    example: '1',
+  },
   DATA_DIR: {
     flag: 'data-dir',
     schema: z.string().min(1).default('./data'),

@@ -1,0 +1,3 @@
+export { answerUsage } from './answer-usage.ts'
+export { createCallPath } from './call-path.ts'
+export type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'

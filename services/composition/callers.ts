@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto'
+import type { Logger } from 'pino'
+import { ServiceError } from '../../contracts/errors.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import { START } from '../../contracts/position.ts'
+import { debitIndex, debitKey, usage } from '../../projections/index.ts'
+import {
+  type Accounts,
+  createAccountIndex,
+  createAccounts,
+  createOperatorMailer,
+  createQuotaLedger,
+  createSmtpMailer,
+  type DebitIndex,
+  type Mailer,
+  type QuotaLedger,
+  type UsageSource,
+} from '../accounts/index.ts'
+import { addressBlock } from '../api/index.ts'
+import { answerUsage, type CallPath, createCallPath } from '../calls/index.ts'
+import type { Desk } from '../engine/index.ts'
+import { sleep } from '../platform/async/sleep.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import type { Projector } from '../platform/projector/projector.ts'
+import type { OnClose, Platform } from './open-platform.ts'
+
+/** Who calls, what they may, and the path that their calls take. */
+export interface Callers {
+  readonly accounts: Accounts
+  readonly ledger: QuotaLedger
+  readonly calls: CallPath
+  readonly usage: ReturnType<typeof answerUsage>
+}
+
+export interface CallersParts {
+  readonly settings: Settings
+  readonly platform: Platform
+  readonly projector: Projector | undefined
+  readonly desk: Desk
+  readonly publicUrl: () => string
+  readonly version: string
+  readonly log: Logger
+  /** Shows the operator what nobody else may read. */
+  readonly show: (line: string) => void
+}
+
+/** What is kept under one key for a purpose must not be found under another's. */
+export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
+  const { settings, platform, projector, desk, publicUrl, log } = parts
+  const { store, idOf, newId } = platform
+  const ending = new AbortController()
+  const mailer = openMailer(parts)
+  const accounts = createAccounts({
+    store,
+    index: projector && createAccountIndex(projector),
+    idOf,
+    newId,
+    random: (bytes) => randomBytes(bytes),
+    deriveSecret: platform.deriveSecret,
+    mailer,
+    publicUrl,
+    now: Date.now,
+    sleep,
+    report: (event, details) => log.warn(details, event),
+  })
+  onClose(async () => {
+    ending.abort()
+    await accounts.close()
+    await mailer.close()
+  })
+  const ledger = createQuotaLedger({
+    store,
+    index: debitsOf(projector),
+    idOf,
+    newId,
+    now: Date.now,
+    sleep,
+    signal: ending.signal,
+  })
+  const calls = createCallPath({
+    // The edge has counted every request before it came here.
+    admit: async () => undefined,
+    identify: accounts.identify,
+    anonymousPayer: (address) => `address-${idOf('address', addressBlock(address))}`,
+    ledger,
+    answer: async (tool, request) => (await desk.answer(tool, request)) as JsonObject,
+    market: settings.MARKET,
+    version: parts.version,
+    now: Date.now,
+  })
+  const usageOf = answerUsage({
+    identify: accounts.identify,
+    ledger,
+    source: usageSource(projector),
+    now: Date.now,
+  })
+  return { accounts, ledger, calls, usage: usageOf }
+}
+
+function openMailer({ settings, show }: CallersParts): Mailer {
+  const { SMTP_URL: url, MAIL_FROM: from } = settings
+  return url === undefined ? createOperatorMailer(show) : createSmtpMailer({ url, from })
+}
+
+const keepsNone = (): never => {
+  throw new ServiceError('store_unavailable', {
+    message: 'This process does not keep read models; ask one that has the projector role.',
+  })
+}
+
+function debitsOf(projector: Projector | undefined): DebitIndex {
+  if (projector === undefined) return { find: keepsNone, position: keepsNone }
+  const reader = projector.reader(debitIndex)
+  return {
+    find: (payerId, idempotencyHash) => reader.get(debitKey(payerId, idempotencyHash)),
+    position: () => projector.health().find(({ name }) => name === debitIndex.name)?.position ?? START,
+  }
+}
+
+const usageSource = (projector: Projector | undefined): UsageSource =>
+  projector === undefined ? { range: keepsNone } : projector.reader(usage)

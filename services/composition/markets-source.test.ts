@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import type { Series } from '../../contracts/series.ts'
+import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import type { LatestVerdict } from '../../projections/index.ts'
+import { createMarketsSource, type MarketsSourceParts } from './markets-source.ts'
+
+const hourly: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
+const other: Series = { exchange: 'SIM', coin: 'DOGE', timeframe: '4h' }
+
+/** What is listed: BTC at two timeframes. */
+const feed = {
+  clock: () => 10,
+  listings: async () => [
+    { exchange: 'SIM', coin: 'BTC', timeframes: ['1h', '1d'], native: [], hasFunding: true },
+    { exchange: 'SIM', coin: 'GONE', timeframes: [], native: [], hasFunding: false },
+  ],
+} as unknown as MarketsSourceParts['feed']
+
+function projectorWith(rows: Record<string, LatestVerdict>): NonNullable<MarketsSourceParts['projector']> {
+  const keys = Object.keys(rows).toSorted()
+  const reader = {
+    get: (key: string) => rows[key],
+    range: ({ after = '', limit }: { after?: string; limit: number }) =>
+      keys
+        .filter((key) => key > after)
+        .slice(0, limit)
+        .map((key) => ({ key, row: rows[key] })),
+  }
+  return { reader: () => reader } as unknown as NonNullable<MarketsSourceParts['projector']>
+}
+const row = (barClose: number): LatestVerdict => ({
+  verdict: aVerdict({ barClose }),
+  position: '1',
+  recorded: 1,
+  buys: 0,
+  sells: 0,
+})
+
+describe('what is known of markets', () => {
+  test('with an engine: what is listed and what is followed, with the bars of the board', async () => {
+    const source = createMarketsSource({
+      feed,
+      projector: projectorWith({ 'SIM.BTC.1h': row(3) }),
+      running: {
+        engine: { newestBar: () => 7 } as unknown as NonNullable<MarketsSourceParts['running']['engine']>,
+      },
+      watchList: {
+        exchanges: ['SIM'],
+        series: () => [hourly, other],
+        has: (one: Series) => one.coin === 'BTC',
+      } as unknown as NonNullable<MarketsSourceParts['watchList']>,
+    })
+    expect(await source.markets()).toEqual([
+      { exchange: 'SIM', coin: 'BTC', timeframes: ['1h', '1d'] },
+      { exchange: 'SIM', coin: 'DOGE', timeframes: ['4h'] },
+    ])
+    expect([source.newestBar(hourly), source.isMonitored(hourly), source.isMonitored(other)]).toEqual([
+      7,
+      true,
+      false,
+    ])
+  })
+
+  test('without an engine: what is listed and what was recorded, whether monitored is not known', async () => {
+    const source = createMarketsSource({
+      feed,
+      projector: projectorWith({ 'SIM.BTC.1h': row(3), 'SIM.DOGE.15m': row(4), 'SIM.DOGE.4h': row(5) }),
+      running: {},
+      watchList: undefined,
+    })
+    expect((await source.markets()).at(-1)).toEqual({
+      exchange: 'SIM',
+      coin: 'DOGE',
+      timeframes: ['15m', '4h'],
+    })
+    expect([source.newestBar(other), source.isMonitored(other), source.clock()]).toEqual([5, undefined, 10])
+  })
+
+  test('without an engine and without read models: what is listed, of no known age', async () => {
+    const source = createMarketsSource({ feed, projector: undefined, running: {}, watchList: undefined })
+    expect(await source.markets()).toHaveLength(1)
+    expect(source.newestBar(hourly)).toBeUndefined()
+  })
+})

@@ -1,0 +1,26 @@
+import { conformancePack, type McpRoutesOptions, requestGuard } from '../api/index.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import type { Callers } from './callers.ts'
+
+/** What the MCP edge stands on. */
+export function mcpOptions(
+  settings: Settings,
+  { accounts, calls }: Pick<Callers, 'accounts' | 'calls'>,
+  deriveSecret: (purpose: string) => Uint8Array,
+  sources: McpRoutesOptions['sources'],
+): Omit<McpRoutesOptions, 'addressOf'> {
+  return {
+    calls,
+    sources,
+    async checkKey(authorization) {
+      const { outcome } = await accounts.identify(authorization)
+      return outcome === 'UNKNOWN' ? 'unknown' : outcome === 'INDETERMINATE' ? 'unverifiable' : 'ok'
+    },
+    guard: requestGuard({
+      host: settings.HOST,
+      publicUrl: settings.PUBLIC_URL,
+      origins: settings.ORIGINS ?? [],
+    }),
+    ...(settings.MCP_CONFORMANCE && { extension: conformancePack(deriveSecret('MCP conformance')) }),
+  }
+}
