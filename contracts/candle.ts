@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { LIMITS } from './limits.ts'
 
 /** One closed bar. Times are Unix milliseconds, prices in the quote currency, volume in coins. */
 export interface Candle {
@@ -10,7 +11,8 @@ export interface Candle {
   readonly volume: number
 }
 
-const price = z.number().positive().finite()
+const { priceMin, priceMax, volumeMax } = LIMITS
+const price = z.number().min(priceMin).max(priceMax)
 
 export const candleSchema = z
   .object({
@@ -19,7 +21,7 @@ export const candleSchema = z
     high: price,
     low: price,
     close: price,
-    volume: z.number().nonnegative().finite(),
+    volume: z.number().nonnegative().max(volumeMax),
   })
   .refine((bar) => bar.low <= Math.min(bar.open, bar.close), 'low is above open or close')
   .refine((bar) => bar.high >= Math.max(bar.open, bar.close), 'high is below open or close')
@@ -35,8 +37,10 @@ export function candleFault(bar: Candle): string | undefined {
   if (!Number.isSafeInteger(openTime) || openTime < 0) return `open time ${openTime} is not a time`
   for (const value of [open, high, low, close]) {
     if (!(value > 0 && value < Number.POSITIVE_INFINITY)) return `price ${value} is not a positive number`
+    if (value < priceMin || value > priceMax) return `price ${value} is not from ${priceMin} to ${priceMax}`
   }
   if (!(volume >= 0 && volume < Number.POSITIVE_INFINITY)) return `volume ${volume} is not a number from 0`
+  if (volume > volumeMax) return `volume ${volume} is above ${volumeMax}`
   if (low > Math.min(open, close)) return `low ${low} is above open or close`
   if (high < Math.max(open, close)) return `high ${high} is below open or close`
   return undefined

@@ -15,7 +15,7 @@ export const usageAnswerSchema = z.object({
   quota: quotaBlockSchema.describe('Calls used and left, as of now'),
   days: z
     .array(z.object({ day: z.iso.date(), calls: count, tools: z.record(z.string(), count) }))
-    .describe('The latest UTC days with calls, newest first'),
+    .describe('The latest UTC days with calls, newest first; a moment behind'),
   debits: z
     .array(
       z.object({
@@ -28,7 +28,7 @@ export const usageAnswerSchema = z.object({
         used: count.describe('Calls used in its window, this one included'),
       }),
     )
-    .describe('Counted calls, newest first; a moment behind'),
+    .describe('Counted calls of the window, newest first'),
   next: z.string().nullable().describe('Give it as `after` for those before; null at the end'),
 })
 

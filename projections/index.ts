@@ -1,10 +1,9 @@
 import { accounts } from './accounts/accounts.ts'
-import { debitIndex } from './debit-index/debit-index.ts'
+import { debits } from './debits/debits.ts'
 import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 import type { Projection } from './projection.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
 import { trackRecord } from './track-record/track-record.ts'
-import { usage } from './usage/usage.ts'
 import { verdictIndex } from './verdict-index/verdict-index.ts'
 
 export {
@@ -18,7 +17,13 @@ export {
   keyRowKey,
   type PlanPeriod,
 } from './accounts/accounts.ts'
-export { type DebitPlace, debitIndex, debitKey } from './debit-index/debit-index.ts'
+export {
+  type DebitPlace,
+  debitKey,
+  debits,
+  type UsageDay,
+  usageDayPrefix,
+} from './debits/debits.ts'
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 export { type Projection, type Rows, rowsInMemory } from './projection.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
@@ -31,16 +36,14 @@ export {
   timeframeRecordKey,
   trackRecord,
 } from './track-record/track-record.ts'
-export { type UsageDay, type UsageDebit, usage, usageDayPrefix, usageDebitPrefix } from './usage/usage.ts'
 export { type VerdictPlace, verdictIndex } from './verdict-index/verdict-index.ts'
 
 /** Every read model of the service. */
 export const PROJECTIONS: readonly Projection[] = [
   accounts,
-  debitIndex,
+  debits,
   latestVerdicts,
   regimeShifts,
   trackRecord,
-  usage,
   verdictIndex,
 ] as readonly Projection[]

@@ -7,10 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ERRORS, type ErrorDefinition } from '../contracts/errors.ts'
 import { EXCHANGES } from '../contracts/exchanges.ts'
 import { REGIMES } from '../contracts/regime.ts'
+import { AUTH_OUTCOMES } from '../contracts/service-block.ts'
 import { CALLS } from '../contracts/verdict.ts'
 import { verdictRowSchema } from '../contracts/verdict-row.ts'
 import { COMMANDS } from './composition/commands/commands.ts'
 import { commandsPage } from './composition/commands/commands-page.ts'
+import { findCommand } from './composition/commands/find-command.ts'
 import { readFlags } from './composition/commands/read-flags.ts'
 import { type RunningService, startService } from './composition/start-service.ts'
 import { loadModel } from './engine/index.ts'
@@ -59,7 +61,7 @@ describe('names', () => {
     Object.entries(own).flatMap(([flag, { alias }]) => [flag, ...(alias === undefined ? [] : [alias])]),
   ).map((flag) => `--${flag}`)
   const settings = new Set<string>(Object.keys(SETTINGS))
-  const values = new Set<string>([...EXCHANGES, ...REGIMES, ...CALLS])
+  const values = new Set<string>([...EXCHANGES, ...REGIMES, ...CALLS, ...AUTH_OUTCOMES])
   /** Words in capitals that are no settings: coins, currencies, methods, and the letter of UTC. */
   const others = new Set(['BTC', 'ETH', 'USDT', 'USDC', 'USD', 'GET', 'HEAD', 'POST', 'Z'])
   const errors: Readonly<Record<string, ErrorDefinition>> = ERRORS
@@ -95,11 +97,12 @@ describe('names', () => {
         [...line.matchAll(/(?:^|\s)npm run -s signal -- ([^|>#]*)/g)].map((match) => match[1] ?? ''),
       )
       for (const line of lines) {
-        const [name = '', ...args] = line.trim().split(/\s+/)
+        const words = line.trim().split(/\s+/)
+        const [name = ''] = words
         if (name === 'help' || name.startsWith('<') || name === '…') continue
-        const command = COMMANDS.find((one) => one.name === name)
-        if (command === undefined) expect.fail(`${line} names no command`)
-        expect(() => readFlags(command, args, {}), line).not.toThrow()
+        const found = findCommand(COMMANDS, words)
+        if (found === undefined) expect.fail(`${line} names no command`)
+        expect(() => readFlags(found.command, found.args, {}), line).not.toThrow()
       }
     },
   )

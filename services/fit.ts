@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { writeFileWhole } from './composition/commands/write-output.ts'
 import { fitCommand } from './engine/index.ts'
 import { createRecordedFeed } from './market/index.ts'
 
@@ -8,5 +9,5 @@ process.exitCode = await fitCommand(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   report: (line) => process.stderr.write(`${line}\n`),
   readText: (path) => readFileSync(path, 'utf8'),
-  writeText: (path, text) => writeFileSync(path, text),
+  writeFile: (path, text) => writeFileWhole(path, text, new AbortController().signal),
 })

@@ -343,6 +343,22 @@ describe('the operator', () => {
     expect(await accounts.list({ limit: 100 })).toEqual([ada.accountId])
   })
 
+  test('lists accounts page by page, however many were erased between them', async () => {
+    const ids: string[] = []
+    for (let n = 0; n < 230; n++) ids.push((await accounts.createKey({}, { label: '' }, ORIGIN)).accountId)
+    ids.sort()
+    const erased = new Set(ids.slice(20, 210))
+    for (const id of erased) await accounts.erase(id, ORIGIN)
+    const listed: string[] = []
+    for (let after: string | undefined; ; ) {
+      const page = await accounts.list({ after, limit: 7 })
+      listed.push(...page)
+      after = page.at(-1)
+      if (page.length < 7) break
+    }
+    expect(listed).toEqual(ids.filter((id) => !erased.has(id)))
+  })
+
   test('gets no account by halves: with too many keys there is no plan either', async () => {
     const { accountId } = await accounts.createKey({}, { label: '' }, ORIGIN)
     for (let n = 1; n < LIMITS.keysPerAccount; n++) await accounts.issueKey(accountId, '', ORIGIN)

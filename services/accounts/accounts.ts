@@ -57,7 +57,7 @@ export interface AccountView {
 /** Accounts, their keys and plans. Ids are UUIDs in lower case. */
 export interface Accounts extends SignIn, OperatorAccounts {
   /** Whose a request is. Never rejects; tens of microseconds at most, but for the first of a key. */
-  identify(authorization: string | undefined): Promise<Identity>
+  readonly identify: (authorization: string | undefined) => Promise<Identity>
   /** @throws ServiceError `account_unknown` */
   show(accountId: string): Promise<AccountView>
   /** @throws ServiceError `account_unknown`, `too_many_keys` */

@@ -78,8 +78,15 @@ export function createOperatorAccounts(parts: AccountParts): OperatorAccounts {
       throw new ServiceError('not_found', { message: `There is no key ${keyId} that applies.` })
     },
     async list({ after, limit }) {
-      const rows = (await requireIndex()).accounts({ after, limit: Math.min(limit, LIMITS.accountRows) })
-      return rows.filter(({ state }) => state === 'open').map(({ accountId }) => accountId)
+      const source = await requireIndex()
+      const ids: string[] = []
+      let from = after
+      for (;;) {
+        const rows = source.accounts({ after: from, limit: LIMITS.accountRows })
+        ids.push(...rows.filter(({ state }) => state === 'open').map(({ accountId }) => accountId))
+        if (ids.length >= limit || rows.length < LIMITS.accountRows) return ids.slice(0, limit)
+        from = rows.at(-1)?.accountId
+      }
     },
   }
 }

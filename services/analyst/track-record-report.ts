@@ -1,3 +1,4 @@
+import { ServiceError } from '../../contracts/errors.ts'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -39,7 +40,11 @@ export interface TrackRecordPage extends Pick<TrackRecordAnswer, 'rows'> {
 /** Records looked at for one page, so that a filter that matches little does not hold the others up. */
 const RECORDS_PER_PAGE = 5 * LIMITS.rowsPerPage
 
-/** A page of the track record, in the order of model version and series. */
+/**
+ * A page of the track record, in the order of model version and series.
+ *
+ * @throws ServiceError `invalid_request` for a page that is not of this grouping: it would look like the end.
+ */
 export function trackRecordReport(source: TrackRecordSource, query: TrackRecordQuery): TrackRecordPage {
   const { groupBy, modelVersion, limit } = query
   const prefix = groupBy === 'series' ? SERIES_PREFIX : TIMEFRAME_PREFIX
@@ -47,6 +52,12 @@ export function trackRecordReport(source: TrackRecordSource, query: TrackRecordQ
   const asOf = source.position()
   const rows: TrackRecordRow[] = []
   let { after } = query
+  if (after !== undefined && !after.startsWith(prefix)) {
+    throw new ServiceError('invalid_request', {
+      message: `after: must be the \`next\` of an answer that was grouped by ${groupBy}`,
+      details: { fields: [{ field: 'after', problem: `is not of an answer grouped by ${groupBy}` }] },
+    })
+  }
   for (let looked = 0; looked < RECORDS_PER_PAGE; looked += LIMITS.rowsPerPage) {
     const found = source.range({ prefix: scope, limit: LIMITS.rowsPerPage, ...(after && { after }) })
     for (const { key, row } of found) {

@@ -58,7 +58,7 @@ describe('a body', () => {
       'unsupported_media_type',
     ],
   ])('%s is refused, and nothing is asked', async (_name, payload, headers, status, code) => {
-    const response = await post(payload, headers as Record<string, string>)
+    const response = await post(payload, headers)
     expect([response.statusCode, response.json<{ code: string }>().code]).toEqual([status, code])
     expect(asked).toEqual([])
   })

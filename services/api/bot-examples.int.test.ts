@@ -9,9 +9,10 @@ import { fakeCalls, KEYS, mcpOptions } from './mcp/testing/mcp-edge.fixture.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../docs/examples')
 const hasPython = spawnSync('python3', ['--version']).status === 0
+const pythonReason = hasPython ? '' : ' (skipped: python3 not on PATH)'
 const BOTS = [
   { language: 'TypeScript', command: process.execPath, file: 'bot.ts', isThere: true },
-  { language: 'Python', command: 'python3', file: 'bot.py', isThere: hasPython },
+  { language: `Python${pythonReason}`, command: 'python3', file: 'bot.py', isThere: hasPython },
 ]
 
 let app: FastifyInstance
@@ -44,7 +45,7 @@ beforeEach(async () => {
 })
 afterEach(() => app.close())
 
-describe.each(BOTS)('the bot in $language', ({ command, file, isThere, language }) => {
+describe.each(BOTS)('the bot in $language', ({ command, file, isThere }) => {
   const run = (
     args: readonly string[],
     key = 'sk_live_example',
@@ -55,10 +56,8 @@ describe.each(BOTS)('the bot in $language', ({ command, file, isThere, language 
         resolve({ code: Number(error?.code ?? 0), out, err }),
       )
     })
-  const example = test.skipIf(!isThere)
-  const reason = isThere ? '' : ` (skipped: no ${language} here)`
 
-  example(`prints the call of a series, asked for with its key${reason}`, async () => {
+  test.skipIf(!isThere)('prints the call of a series, asked for with its key', async () => {
     const { code, out, err } = await run(['ETH', '4h', '--once'])
     expect(err).toBe('')
     expect(code).toBe(0)
@@ -72,8 +71,8 @@ describe.each(BOTS)('the bot in $language', ({ command, file, isThere, language 
     })
   })
 
-  example(
-    `asks again after a limit, a lost connection and a store that is away, as the same request${reason}`,
+  test.skipIf(!isThere)(
+    'asks again after a limit, a lost connection and a store that is away, as the same request',
     async () => {
       troubles = ['limit', 'hang up']
       refusals = [new ServiceError('store_unavailable')]
@@ -84,15 +83,18 @@ describe.each(BOTS)('the bot in $language', ({ command, file, isThere, language 
     },
   )
 
-  example(`stops with what happened and what to do where trying again would not help${reason}`, async () => {
-    const unknownKey = await run(['--once'], KEYS.unknown.slice('Bearer '.length))
-    expect([unknownKey.code, unknownKey.out]).toEqual([1, ''])
-    expect(unknownKey.err).toContain('-32003')
-    refusals = [new ServiceError('quota_exhausted')]
-    const exhausted = await run(['--once'])
-    expect([exhausted.code, exhausted.out]).toEqual([1, ''])
-    expect(exhausted.err).toContain('quota_exhausted')
-    expect(exhausted.err).toContain('choose a larger plan')
-    expect(asked).toHaveLength(2)
-  })
+  test.skipIf(!isThere)(
+    'stops with what happened and what to do where trying again would not help',
+    async () => {
+      const unknownKey = await run(['--once'], KEYS.unknown.slice('Bearer '.length))
+      expect([unknownKey.code, unknownKey.out]).toEqual([1, ''])
+      expect(unknownKey.err).toContain('-32003')
+      refusals = [new ServiceError('quota_exhausted')]
+      const exhausted = await run(['--once'])
+      expect([exhausted.code, exhausted.out]).toEqual([1, ''])
+      expect(exhausted.err).toContain('quota_exhausted')
+      expect(exhausted.err).toContain('choose a larger plan')
+      expect(asked).toHaveLength(2)
+    },
+  )
 })

@@ -33,11 +33,10 @@ beforeAll(async () => {
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
   )
-  // A stream has no end that could be waited for; the operator's routes are no secret, and neither is that there is no such route.
+  // A stream has no end that could be waited for. Beside what is described: the operator's route, and what is none.
   routes = [
     ...described.filter(({ path }) => path !== '/api/verdicts/stream'),
     { method: 'POST', path: '/operator/tools/{tool}' },
-    { method: 'POST', path: '/mcp' },
     { method: 'POST', path: '/api/trade-call' },
     { method: 'GET', path: '/{anything}' },
   ]
@@ -114,6 +113,26 @@ const askTool = async (): Promise<Record<string, unknown>> => {
   return (await response.json()) as Record<string, unknown>
 }
 
+/** A tool call as any caller makes it; it is the only one of this run that is charged. */
+async function askToolAsCaller(): Promise<Record<string, unknown>> {
+  const response = await fetch(`${service.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-11-25',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'get_trade_call', arguments: { coin: 'BTC', timeframe: '1m' } },
+    }),
+  })
+  const { result } = (await response.json()) as { result: { structuredContent: Record<string, unknown> } }
+  return result.structuredContent
+}
+
 describe(`${REQUESTS} hostile requests`, () => {
   const random = createSeededRandom(SEED)
   let before: number
@@ -151,16 +170,24 @@ describe(`${REQUESTS} hostile requests`, () => {
     expect(await connections()).toBeLessThanOrEqual(20)
   })
 
-  test('leave nothing charged in the log', async () => {
+  test('leave the next caller the whole allowance of its address', async () => {
+    expect(await askToolAsCaller()).toMatchObject({
+      coin: 'BTC',
+      _service: { quota: { used: 1 }, auth: { outcome: 'ABSENT', tier: 'free' } },
+    })
+  })
+
+  test('leave nothing in the log but what that caller was charged', async () => {
     expect(await service.stop()).toBe(0)
     const store = await openEmbeddedStore({
       directory: join(service.dataDirectory, 'simulated'),
       now: Date.now,
     })
-    const types = new Set<string>()
-    for await (const event of store.readAll()) types.add(event.type)
+    const counts = new Map<string, number>()
+    for await (const { type } of store.readAll()) counts.set(type, (counts.get(type) ?? 0) + 1)
     await store.close()
-    expect([...types]).toContain('VerdictRecorded')
-    expect([...types].filter((type) => /^(Quota|Payment|KeyIssued)/.test(type))).toEqual([])
+    expect(counts.get('VerdictRecorded')).toBeGreaterThan(0)
+    const consequences = [...counts].filter(([type]) => /^(Quota|Payment|KeyIssued|Account)/.test(type))
+    expect(consequences).toEqual([['QuotaDebited', 1]])
   })
 })

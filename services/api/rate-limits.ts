@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { Cache } from '../platform/cache/cache.ts'
 import { addressBlock } from './client-address.ts'
 import { createWindowCounts, type WindowCounts } from './window-counts.ts'
@@ -50,7 +49,7 @@ export interface RateLimitsOptions {
   readonly shared: Cache | undefined
   /** Unix milliseconds. */
   readonly now: () => number
-  /** Told when the shared count is left aside, at most once for each time alone. */
+  /** Told when the shared count is left aside, once until it has answered again. */
   readonly report?: (fault: ServiceError) => void
 }
 
@@ -112,21 +111,37 @@ function createSharedCount({
 }: RateLimitsOptions): (subject: string) => Promise<ReturnType<WindowCounts['add']> | undefined> {
   if (shared === undefined) return async () => undefined
   let aloneUntil = Number.NEGATIVE_INFINITY
-  const tooSlow = (): Error =>
-    new ServiceError('cache_unavailable', { message: `no answer within ${LIMITS.rateWaitMs} ms` })
+  let isReported = false
   return async (subject) => {
     if (now() < aloneUntil) return undefined
     try {
       const counting = shared.increment(`rate:${subject}`, { ttlMs: LIMITS.rateWindowMs })
-      return await withTimeout(counting, LIMITS.rateWaitMs, tooSlow)
+      const count = await inTime(counting)
+      isReported = false
+      return count
     } catch (error) {
-      if (now() >= aloneUntil) {
+      if (!isReported) {
+        isReported = true
         const message = `this process counts requests alone for a second: ${reasonOf(error)}`
         report?.(new ServiceError('cache_unavailable', { message, cause: error }))
       }
       aloneUntil = now() + LIMITS.rateAloneMs
       return undefined
     }
+  }
+}
+
+/** The outcome, or an error once it has taken too long. */
+async function inTime<Value>(work: Promise<Value>): Promise<Value> {
+  const late = Promise.withResolvers<never>()
+  const message = `no answer within ${LIMITS.rateWaitMs} ms`
+  const giveUp = (): void => late.reject(new ServiceError('cache_unavailable', { message }))
+  // Timers run before sockets are read: an answer that lies there because this process was busy is still in time.
+  const timer = setTimeout(() => setImmediate(giveUp), LIMITS.rateWaitMs)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

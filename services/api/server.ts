@@ -17,8 +17,10 @@ import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
+import { type AccountRoutesOptions, accountRoutes } from './routes/accounts.ts'
 import { healthRoutes } from './routes/health.ts'
 import { type MarketRoutesOptions, marketRoutes } from './routes/markets.ts'
+import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from './routes/operator-accounts.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
 import { type UsageRoutesOptions, usageRoutes } from './routes/usage.ts'
@@ -35,6 +37,8 @@ export interface ServerOptions
     OperatorToolRoutesOptions {
   /** The Model Context Protocol; not served where it is left out. */
   readonly mcp?: Omit<McpRoutesOptions, 'addressOf'> | undefined
+  /** Sign-in, accounts and keys; not served where they are left out. */
+  readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
   readonly readiness: () => Promise<Readiness>
@@ -112,6 +116,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(verifyRoutes, options)
   await app.register(usageRoutes, options)
   await app.register(operatorToolRoutes, options)
+  if (options.accounts !== undefined) {
+    await app.register(accountRoutes, { ...options.accounts, addressOf })
+    await app.register(operatorAccountRoutes, { ...options, ...options.accounts })
+  }
   if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf })
   return app
 }

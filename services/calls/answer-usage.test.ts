@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
 import { usageAnswerSchema } from '../../contracts/usage.ts'
-import { type Projection, rowsInMemory, usage } from '../../projections/index.ts'
+import { debits, type Projection, rowsInMemory } from '../../projections/index.ts'
 import type { Identity, UsageSource } from '../accounts/index.ts'
 import { aDebit, aWorld, NOON, PAYER, type World } from '../accounts/quota/testing/ledger.fixture.ts'
 import { answerUsage } from './answer-usage.ts'
@@ -9,10 +9,10 @@ import { answerUsage } from './answer-usage.ts'
 /** The rows of a log, as the read model gives them. */
 function usageOf(world: World): UsageSource {
   const rows = rowsInMemory()
-  for (const event of world.events()) (usage as unknown as Projection).fold(rows, event)
+  for (const event of world.events()) (debits as unknown as Projection).fold(rows, event)
   return {
-    range({ prefix, after = '\u{10FFFF}', limit }) {
-      const keys = [...rows.entries.keys()].filter((key) => key.startsWith(prefix) && key < after)
+    range({ prefix, limit }) {
+      const keys = [...rows.entries.keys()].filter((key) => key.startsWith(prefix))
       return keys
         .toSorted()
         .toReversed()
@@ -33,6 +33,7 @@ const OK: Identity = {
 test('an account is told what it used, in pages, and nothing of others', async () => {
   const world = aWorld()
   const ledger = world.ledger()
+  await ledger.grant(PAYER, 1, 'a test', { at: NOON, requestId: 'r' })
   for (let n = 1; n <= 5; n++) {
     world.now += 1_000
     await ledger.debit(PAYER, aDebit(`${n}`), NOON)
@@ -49,7 +50,7 @@ test('an account is told what it used, in pages, and nothing of others', async (
   expect(first).toMatchObject({
     tier: 'free',
     window: { id: '2026-11', from: '2026-11-01T00:00:00.000Z', to: '2026-12-01T00:00:00.000Z' },
-    quota: { used: 5, remaining: 95 },
+    quota: { used: 5, limit: 201, remaining: 95 },
     days: [{ day: '2026-11-21', calls: 5, tools: { get_trade_call: 5 } }],
     debits: [{ used: 5, at: '2026-11-21T12:00:05.000Z' }, { used: 4 }],
   })
@@ -59,6 +60,20 @@ test('an account is told what it used, in pages, and nothing of others', async (
   expect(third.next).toBeNull()
   expect((await answer('Bearer key', { limit: 5 })).next).toBeNull()
 })
+
+test.each(['nonsense', '2026-11', '2026-11/x', '../account/3', '2026-11/3/4'])(
+  'a cursor %j is none',
+  async (after) => {
+    const world = aWorld()
+    const answer = answerUsage({
+      identify: async () => OK,
+      ledger: world.ledger(),
+      source: usageOf(world),
+      now: () => world.now,
+    })
+    await expect(answer('Bearer key', { limit: 1, after })).rejects.toMatchObject({ code: 'invalid_request' })
+  },
+)
 
 test.each([
   ['ABSENT', 'unauthorized'],

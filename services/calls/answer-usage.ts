@@ -10,7 +10,7 @@ export interface AnswerUsageOptions extends UsageReportOptions {
  * Answers whose key it is what the account has used.
  *
  * @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `store_unavailable`
- * @example const usage = answerUsage({ identify, ledger, source: projector.reader(usage), now: Date.now })
+ * @example const usage = answerUsage({ identify, ledger, source: projector.reader(debits), now: Date.now })
  */
 export function answerUsage(
   options: AnswerUsageOptions,

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
-import { START } from '../../contracts/position.ts'
-import { debitIndex, debitKey, usage } from '../../projections/index.ts'
+import { debits } from '../../projections/index.ts'
 import {
   type Accounts,
   createAccountIndex,
   createAccounts,
+  createDebitIndex,
   createOperatorMailer,
   createQuotaLedger,
   createSmtpMailer,
@@ -110,12 +110,8 @@ const keepsNone = (): never => {
 
 function debitsOf(projector: Projector | undefined): DebitIndex {
   if (projector === undefined) return { find: keepsNone, position: keepsNone }
-  const reader = projector.reader(debitIndex)
-  return {
-    find: (payerId, idempotencyHash) => reader.get(debitKey(payerId, idempotencyHash)),
-    position: () => projector.health().find(({ name }) => name === debitIndex.name)?.position ?? START,
-  }
+  return createDebitIndex(projector)
 }
 
 const usageSource = (projector: Projector | undefined): UsageSource =>
-  projector === undefined ? { range: keepsNone } : projector.reader(usage)
+  projector === undefined ? { range: keepsNone } : projector.reader(debits)

@@ -6,15 +6,14 @@ import type { Projector } from '../platform/projector/projector.ts'
 import type { EngineRole } from './engine-role.ts'
 import type { Platform } from './open-platform.ts'
 
-/** How much later than its due time a bar may come before the market counts as stale. */
-const LATE_MS = 120_000
-
 /** The parts that `/readyz` reports, asked one by one. */
 export async function componentsOf(parts: {
   readonly platform: Platform
   readonly projector: Projector | undefined
   readonly engine: EngineRole | undefined
   readonly feed: MarketFeed
+  /** How much later than its due time a bar may come, in market time, before the market counts as stale. */
+  readonly staleAfterMs: number
 }): Promise<Component[]> {
   const { platform, projector, engine } = parts
   const [store, bus, cache] = await Promise.all([
@@ -52,7 +51,7 @@ export async function componentsOf(parts: {
       more: { version, position, state, ...(comparison && { comparison: { ...comparison } }) },
     })
   }
-  if (engine !== undefined) components.push(marketComponent(parts.feed, engine))
+  if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
   for (const venue of engine === undefined ? [] : parts.feed.venues()) {
     components.push(venueComponent(venue, engine?.rankingProblem(venue.exchange)))
   }
@@ -77,12 +76,17 @@ async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHe
   }
 }
 
-function marketComponent(feed: MarketFeed, engine: EngineRole): Component {
+/** Whether bars come as they close. */
+export function marketComponent(
+  feed: Pick<MarketFeed, 'kind' | 'clock'>,
+  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs'>,
+  staleAfterMs: number,
+): Component {
   const trouble = engine.trouble()
   const lastBarClose = engine.lastBarClose()
   const ageMs = lastBarClose === undefined ? undefined : Math.max(0, feed.clock() - lastBarClose)
   const isStale =
-    feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs() + LATE_MS)
+    feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs() + staleAfterMs)
   const age =
     ageMs === undefined ? 'no bar yet' : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
   return {

@@ -18,6 +18,7 @@ import {
   type EngineRun,
   FUNDING_HISTORY_DAYS,
   type LocalDesk,
+  labelUnfollowed,
   loadModel,
   runEngine,
   scanFundingArb,
@@ -53,6 +54,8 @@ export interface EngineRoleOptions {
   readonly platform: Platform
   readonly feed: MarketFeed
   readonly watchList: WatchList
+  /** Of every series in the log; absent where this process does not keep that read model. */
+  readonly newestVerdicts: (() => Iterable<Verdict>) | undefined
   readonly log: Logger
   readonly publicUrl: () => string
   readonly signal: AbortSignal
@@ -132,6 +135,28 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
 
   // A market that is replayed at full speed has no present to load a series into, or to rank coins at.
   const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
+
+  /** A recorded market has no later: what is replayed again is labelled then. */
+  async function labelOthers(): Promise<void> {
+    const { newestVerdicts } = options
+    if (newestVerdicts === undefined || feed.kind === 'recorded') return
+    await labelUnfollowed({
+      store,
+      outcomes: createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled }),
+      newestVerdicts,
+      isFollowed: (series) => watchList.has(series) || board.get(series) !== undefined,
+      batches: (request) => feed.batches(request),
+      clock: () => feed.clock(),
+      sleep,
+      signal,
+      onFailure: (series, error) =>
+        log.warn(
+          { err: error, series: seriesName(series) },
+          'verdicts not followed any more wait for outcomes',
+        ),
+    })
+  }
+
   const desk = createDesk({
     board,
     model,
@@ -157,9 +182,10 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     start() {
       const running = watchList.follow((series) => follow(series, signal, lasting), signal)
       const ranking = hasPresent ? universes.run(watchList.exchanges, signal) : Promise.resolve()
-      started = Promise.allSettled([running, ranking])
-      // The market's end is the end; a ranking that breaks off is a failure before it.
-      return Promise.race([running, ranking.then(() => running)])
+      const labelling = labelOthers()
+      started = Promise.allSettled([running, ranking, labelling])
+      // The market's end is the end; what breaks off beside it is a failure before it.
+      return Promise.race([running, Promise.all([ranking, labelling]).then(() => running)])
     },
     async ended() {
       await started

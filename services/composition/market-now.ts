@@ -1,9 +1,6 @@
-import { latestVerdicts } from '../../projections/index.ts'
 import type { MarketFeed } from '../market/index.ts'
 import type { Projector } from '../platform/projector/projector.ts'
-
-/** Rows read at a time. */
-const PAGE = 500
+import { newestVerdicts } from './newest-verdicts.ts'
 
 /**
  * Market time as the replay goes by it: never earlier than it was before in this process, nor, in a recorded
@@ -19,13 +16,7 @@ export function createMarketNow(feed: MarketFeed, projector: Projector | undefin
 }
 
 function newestBar(projector: Projector): number {
-  const board = projector.reader(latestVerdicts)
   let newest = 0
-  for (let after = ''; ; ) {
-    const page = board.range({ after, limit: PAGE })
-    for (const { row } of page) newest = Math.max(newest, row.verdict.barClose)
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return newest
-    after = last.key
-  }
+  for (const { barClose } of newestVerdicts(projector)) newest = Math.max(newest, barClose)
+  return newest
 }

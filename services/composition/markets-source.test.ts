@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Series } from '../../contracts/series.ts'
+import { parseSeriesName, type Series } from '../../contracts/series.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import type { LatestVerdict } from '../../projections/index.ts'
 import { createMarketsSource, type MarketsSourceParts } from './markets-source.ts'
@@ -16,31 +16,32 @@ const feed = {
   ],
 } as unknown as MarketsSourceParts['feed']
 
-function projectorWith(rows: Record<string, LatestVerdict>): NonNullable<MarketsSourceParts['projector']> {
-  const keys = Object.keys(rows).toSorted()
+/** A read model with the newest bar of each series. */
+function projectorWith(bars: Readonly<Record<string, number>>): NonNullable<MarketsSourceParts['projector']> {
+  const rowOf = (key: string): LatestVerdict => ({
+    verdict: aVerdict({ ...parseSeriesName(key), barClose: bars[key] ?? 0 }),
+    position: '1',
+    recorded: 1,
+    buys: 0,
+    sells: 0,
+  })
+  const keys = Object.keys(bars).toSorted()
   const reader = {
-    get: (key: string) => rows[key],
+    get: (key: string) => (keys.includes(key) ? rowOf(key) : undefined),
     range: ({ after = '', limit }: { after?: string; limit: number }) =>
       keys
         .filter((key) => key > after)
         .slice(0, limit)
-        .map((key) => ({ key, row: rows[key] })),
+        .map((key) => ({ key, row: rowOf(key) })),
   }
   return { reader: () => reader } as unknown as NonNullable<MarketsSourceParts['projector']>
 }
-const row = (barClose: number): LatestVerdict => ({
-  verdict: aVerdict({ barClose }),
-  position: '1',
-  recorded: 1,
-  buys: 0,
-  sells: 0,
-})
 
 describe('what is known of markets', () => {
   test('with an engine: what is listed and what is followed, with the bars of the board', async () => {
     const source = createMarketsSource({
       feed,
-      projector: projectorWith({ 'SIM.BTC.1h': row(3) }),
+      projector: projectorWith({ 'SIM.BTC.1h': 3 }),
       running: {
         engine: { newestBar: () => 7 } as unknown as NonNullable<MarketsSourceParts['running']['engine']>,
       },
@@ -64,7 +65,7 @@ describe('what is known of markets', () => {
   test('without an engine: what is listed and what was recorded, whether monitored is not known', async () => {
     const source = createMarketsSource({
       feed,
-      projector: projectorWith({ 'SIM.BTC.1h': row(3), 'SIM.DOGE.15m': row(4), 'SIM.DOGE.4h': row(5) }),
+      projector: projectorWith({ 'SIM.BTC.1h': 3, 'SIM.DOGE.15m': 4, 'SIM.DOGE.4h': 5 }),
       running: {},
       watchList: undefined,
     })

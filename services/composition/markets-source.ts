@@ -1,10 +1,11 @@
-import { parseSeriesName, type Series, seriesName } from '../../contracts/series.ts'
+import { type Series, seriesName } from '../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { latestVerdicts } from '../../projections/index.ts'
 import type { MarketsSource } from '../api/index.ts'
 import type { MarketFeed } from '../market/index.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import type { EngineRole } from './engine-role.ts'
+import { newestVerdicts } from './newest-verdicts.ts'
 import type { WatchList } from './watch-list.ts'
 
 export interface MarketsSourceParts {
@@ -16,9 +17,6 @@ export interface MarketsSourceParts {
   readonly watchList: WatchList | undefined
 }
 
-/** Rows of the read model that are looked at together. */
-const PAGE_ROWS = 1_000
-
 /**
  * What is known of markets here: the feed lists them, the board and the watch list of the engine say how fresh they
  * are. Without the engine role both follow from the verdicts recorded last, as far as this process has that read
@@ -26,21 +24,10 @@ const PAGE_ROWS = 1_000
  */
 export function createMarketsSource(parts: MarketsSourceParts): MarketsSource {
   const { feed, projector, running, watchList } = parts
-  const latest = () => projector?.reader(latestVerdicts)
-  const recordedBar = (series: Series) => latest()?.get(seriesName(series))?.verdict.barClose
+  const recordedBar = (series: Series) =>
+    projector?.reader(latestVerdicts).get(seriesName(series))?.verdict.barClose
 
-  function* recordedSeries(): Generator<Series> {
-    let after: string | undefined
-    for (;;) {
-      const rows = latest()?.range({ limit: PAGE_ROWS, ...(after !== undefined && { after }) }) ?? []
-      for (const { key } of rows) {
-        const series = parseSeriesName(key)
-        if (series !== undefined) yield series
-      }
-      if (rows.length < PAGE_ROWS) return
-      after = rows.at(-1)?.key
-    }
-  }
+  const recordedSeries = (): Iterable<Series> => (projector === undefined ? [] : newestVerdicts(projector))
 
   return {
     async markets() {

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -108,6 +117,15 @@ describe.skipIf(process.platform === 'win32')('the owner’s socket', () => {
     expect(await openOwnerSocket(app, other, log)).toBeUndefined()
     expect(readFileSync(join(other, 'owner.sock'), 'utf8')).toBe('mine')
     expect(warnings).toHaveLength(2)
+  })
+
+  test('that is there and cannot be opened is told of, not taken for none', async () => {
+    const path = join(directory, 'owner.sock')
+    symlinkSync(path, path)
+    await expect(findOwnerSocket(directory)).rejects.toMatchObject({
+      code: 'server_unreachable',
+      message: expect.stringMatching(/owner\.sock cannot be opened: .*ELOOP.*--server/) as string,
+    })
   })
 
   test('stands elsewhere where its path would be too long, and is found and removed there', async () => {

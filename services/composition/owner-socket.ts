@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Logger } from 'pino'
-import { reasonOf } from '../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { createOwnerServer } from '../api/index.ts'
 
@@ -67,6 +67,7 @@ export async function openOwnerSocket(
  * The socket of the service that runs on a data folder; undefined where none answers.
  *
  * @param directory the folder of the market.
+ * @throws ServiceError `server_unreachable` where one is there that this user cannot open.
  */
 export async function findOwnerSocket(directory: string): Promise<string | undefined> {
   const path = socketPathIn(directory)
@@ -105,7 +106,10 @@ async function isAnswered(path: string): Promise<boolean> {
     return true
   } catch (error) {
     if (isAbsence(error)) return false
-    throw new Error(`the owner’s socket ${path} cannot be reached: ${reasonOf(error)}`, { cause: error })
+    throw new ServiceError('server_unreachable', {
+      message: `the owner’s socket ${path} cannot be opened: ${reasonOf(error)}. Only the user who started the service can; others name its address (--server), with a token to see everything`,
+      cause: error,
+    })
   } finally {
     socket.destroy()
   }

@@ -11,6 +11,7 @@ import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { createLog } from '../platform/log/log.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import { accountOptions } from './account-options.ts'
 import { bannerLines, summaryLines } from './announcements.ts'
 import { type Callers, openCallers } from './callers.ts'
 import { componentsOf } from './components.ts'
@@ -19,6 +20,7 @@ import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { createMarketNow } from './market-now.ts'
 import { createMarketsSource } from './markets-source.ts'
 import { mcpOptions } from './mcp-options.ts'
+import { newestVerdicts } from './newest-verdicts.ts'
 import { openFeed } from './open-feed.ts'
 import { type OnClose, openPlatform, type Platform } from './open-platform.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
@@ -26,7 +28,7 @@ import { readModelAnswers } from './read-models.ts'
 import { closeServer, listen } from './serve.ts'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
 import { startProjections } from './start-projections.ts'
-import { openWatchList, type WatchList } from './watch-list.ts'
+import { openWatchList, staleAfterMs, type WatchList } from './watch-list.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -175,9 +177,18 @@ function createHttpServer(
     markets: createMarketsSource({ feed, projector, running, watchList }),
     marketNow: isReplayedElsewhere ? Date.now : createMarketNow(feed, projector),
     readiness: async () =>
-      readinessOf(await componentsOf({ platform, projector, engine: running.engine, feed })),
+      readinessOf(
+        await componentsOf({
+          platform,
+          projector,
+          engine: running.engine,
+          feed,
+          staleAfterMs: staleAfterMs(settings),
+        }),
+      ),
     ...answers,
     usage: callers.usage,
+    accounts: accountOptions({ platform, log }, callers),
     mcp: mcpOptions(settings, callers, platform.deriveSecret, {
       version,
       market: settings.MARKET,
@@ -204,12 +215,13 @@ function createEngine(
   address: { readonly url: string },
   signal: AbortSignal,
 ): EngineRole {
-  const { settings, platform, feed, log, people, metrics, running, counts } = parts
+  const { settings, platform, feed, log, people, projector, metrics, running, counts } = parts
   running.engine = createEngineRole({
     settings,
     platform,
     feed,
     watchList,
+    newestVerdicts: projector && (() => newestVerdicts(projector)),
     log,
     signal,
     publicUrl: () => address.url,

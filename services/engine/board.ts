@@ -5,6 +5,8 @@ import type { MarketMetrics } from './engine.ts'
 /** What a followed series says now. */
 export interface BoardEntry {
   readonly series: Series
+  /** Whether its history has ended, so that more bars come only as they close. */
+  readonly isLive: boolean
   /** Closed bars since the series' state began. */
   readonly bars: number
   /** Close of the newest bar, Unix milliseconds; undefined before the first. */
@@ -26,14 +28,26 @@ export interface Board {
   /** Forgets a series that is followed no longer. */
   remove(series: Series): void
   entries(): IterableIterator<BoardEntry>
+  /** Says that all bars which close by an instant are on the board. */
+  reach(instant: number): void
+  /**
+   * Up to where the board is complete, Unix milliseconds; 0 before the first bar. Series that are recorded
+   * together come to the board one by one, so the newest bar on it may be ahead of the others.
+   */
+  reached(): number
 }
 
 export function createBoard(): Board {
   const byName = new Map<string, BoardEntry>()
+  let reached = 0
   return {
     get: (series) => byName.get(seriesName(series)),
     put: (entry) => void byName.set(seriesName(entry.series), entry),
     remove: (series) => void byName.delete(seriesName(series)),
     entries: () => byName.values(),
+    reach(instant) {
+      reached = Math.max(reached, instant)
+    },
+    reached: () => reached,
   }
 }

@@ -20,6 +20,7 @@ export { createFundingBook, FUNDING_HISTORY_DAYS, type FundingBook } from './fun
 export { scanFundingArb } from './funding/scan-funding-arb.ts'
 export { loadModel, type VerdictModel } from './model.ts'
 export { createRace, type Race, type RaceStart } from './race.ts'
+export { labelUnfollowed } from './recording/label-unfollowed.ts'
 export { createOutcomeRecorder, type OutcomeRecorder } from './recording/outcome-recorder.ts'
 export { createRecorder, type Recorder } from './recording/recorder.ts'
 export { type EngineRun, runEngine } from './recording/run-engine.ts'

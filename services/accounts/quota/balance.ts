@@ -23,6 +23,7 @@ export interface Balance {
   readonly granted: number
 }
 
+export type DebitEvent = Extract<ServiceEvent, { type: 'QuotaDebited' }>
 export type QuotaEvent = Extract<ServiceEvent, { type: 'QuotaDebited' | 'QuotaGranted' }>
 
 export const UNUSED: Balance = { revision: 'no-stream', used: 0, day: '', usedToday: 0, granted: 0 }

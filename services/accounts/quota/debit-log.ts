@@ -4,7 +4,7 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import type { Balance, QuotaEvent } from './balance.ts'
+import type { Balance, DebitEvent, QuotaEvent } from './balance.ts'
 
 export interface DebitLogOptions {
   readonly store: EventStore
@@ -31,6 +31,8 @@ export type AppendOutcome =
 export interface DebitLog {
   newest(stream: string): Promise<QuotaEvent | undefined>
   at(stream: string, revision: number): Promise<QuotaEvent | undefined>
+  /** The debits in front of a revision, or from the end of the stream, newest first. */
+  before(stream: string, revision: number | undefined, limit: number): Promise<DebitEvent[]>
   /**
    * What was appended behind a revision, oldest first; undefined where that is more than is worth reading.
    */
@@ -92,6 +94,17 @@ export function createDebitLog({ store, now, sleep, signal }: DebitLogOptions): 
   return {
     newest: (stream) => first(store.read(stream, { direction: 'backwards', limit: 1 })),
     at: (stream, revision) => first(store.read(stream, { from: revision, limit: 1 })),
+    async before(stream, revision, limit) {
+      const debits: DebitEvent[] = []
+      if (revision === 0) return debits
+      const from = revision === undefined ? {} : { from: revision - 1 }
+      for await (const event of store.read(stream, { direction: 'backwards', ...from })) {
+        const quota = quotaEvent(event)
+        if (quota.type === 'QuotaDebited') debits.push(quota)
+        if (debits.length === limit) break
+      }
+      return debits
+    },
     async behind(stream, revision) {
       const from = revision === 'no-stream' ? 0 : revision + 1
       const events: QuotaEvent[] = []

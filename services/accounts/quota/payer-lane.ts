@@ -135,11 +135,8 @@ export function createPayerLane(payerId: string, { log, keys, now, payPerCall }:
       const outcome = await log.append(streamOf(windowId), events, balance.revision, since)
       if (outcome.kind === 'appended') return settle(planned, windowId, outcome.position)
       if (outcome.kind === 'refused') throw outcome.error
-      if (outcome.kind === 'unknown') {
-        // It may come to be in the log yet; what is decided next begins with what is there then.
-        known = undefined
-        throw isUnsettled(outcome.error)
-      }
+      // It may come to be in the log yet: then what is appended next is overtaken by it, and it is seen.
+      if (outcome.kind === 'unknown') throw isUnsettled(outcome.error)
       if (now() - since >= LIMITS.debitSettleMs) throw isContended()
       await catchUp(windowId, balance)
       left = planned.map(({ waiting }) => waiting)
@@ -234,8 +231,6 @@ export function createPayerLane(payerId: string, { log, keys, now, payPerCall }:
     },
   }
 }
-
-const isKeyed = ({ what }: Waiting): boolean => what.kind === 'debit' && what.debit.idempotencyHash !== null
 
 const answerOf = ({ what }: Waiting): string => (what.kind === 'debit' ? what.debit.answer : '')
 

@@ -1,7 +1,8 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { quotaStream } from '../../../contracts/streams.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
-import { type Balance, decideDebit, type Payer } from './balance.ts'
+import { type Balance, type DebitEvent, decideDebit, type Payer } from './balance.ts'
 import { createDebitLog, type DebitLogOptions } from './debit-log.ts'
 import { createPayerLane, type PayerLane, requireSameRequest } from './payer-lane.ts'
 import type { Debit, Debited } from './plan-event.ts'
@@ -50,6 +51,16 @@ export interface QuotaLedger {
   /** What a payer has used of its window, read from the log where it is not known. */
   balance(payer: Payer): Promise<Balance>
   /**
+   * Counted calls of a window, newest first.
+   *
+   * @param place the window, and the revision in front of which to begin; from the newest without it
+   */
+  debitsBefore(
+    payerId: string,
+    place: { readonly window: string; readonly revision?: number },
+    limit: number,
+  ): Promise<DebitEvent[]>
+  /**
    * Gives a payer further calls in its window. The limit of a day stays as it is.
    *
    * @param calls 1 to 1,000,000
@@ -65,6 +76,9 @@ interface Account {
   /** When the log was last asked whether a payer with nothing left was given more. */
   askedAt: number
 }
+
+/** Payers that are forgotten together. */
+const PAYERS_DROPPED = LIMITS.payersKept / 10
 
 /** A payer with nothing left makes the log be read so often at most. */
 const ASK_AGAIN_MS = 1_000
@@ -90,13 +104,15 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
     return account
   }
 
-  /** What is under way for a payer holds its lane, so that two lanes never decide for one. */
+  /**
+   * What is under way for a payer holds its lane, so that two lanes never decide for one. Many go at a time:
+   * finding the first of a map takes the longer the more were deleted in front of it.
+   */
   function dropOldest(): void {
     if (accounts.size < LIMITS.payersKept) return
     for (const [payerId, { lane }] of accounts) {
-      if (!lane.isIdle) continue
-      accounts.delete(payerId)
-      return
+      if (accounts.size < LIMITS.payersKept - PAYERS_DROPPED) return
+      if (lane.isIdle) accounts.delete(payerId)
     }
   }
 
@@ -145,6 +161,9 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
     },
 
     balance: async (payer) => await known(accountOf(payer.id), payer),
+
+    debitsBefore: (payerId, { window, revision }, limit) =>
+      log.before(quotaStream(payerId, window), revision, limit),
 
     async grant(payer, calls, reason, { at, requestId }) {
       const { lane } = accountOf(payer.id)

@@ -2,12 +2,16 @@ import fc, { type Scheduler } from 'fast-check'
 import { expect, test } from 'vitest'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
 import { PLAN_LIMITS } from '../../../contracts/plans.ts'
+import { QuotaDebited } from '../../../contracts/quota-events.ts'
+import { quotaStream } from '../../../contracts/streams.ts'
+import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
 import type { Payer } from './balance.ts'
 import type { QuotaLedger } from './quota-ledger.ts'
-import { freeWindow } from './quota-window.ts'
+import { dayOf, freeWindow } from './quota-window.ts'
 import { aDebit, aWorld, NOON, PAYER, sha256, type World } from './testing/ledger.fixture.ts'
 import { logIndex } from './testing/log-index.fixture.ts'
 
@@ -112,20 +116,27 @@ async function run(ledger: QuotaLedger, command: Command, name: string): Promise
   }
 }
 
-/** All but so many calls of November are used. */
+/** All but so many calls of November are used: one event says so. */
 async function useAllBut(world: World, left: number): Promise<void> {
-  const ledger = world.ledger()
-  const day = 86_400_000
-  const ats = [NOON - 2 * day, NOON - day].flatMap((at) => Array<number>(100).fill(at))
-  for (const at of ats.slice(left)) await ledger.debit(NOVEMBER, aDebit('before'), at)
+  const used = PLAN_LIMITS.free.callsPerWindow - left
+  const day = dayOf(NOON - DAY_MS)
+  const { requestId: _none, ...debit } = aDebit('before')
+  const { id: payerId, window } = NOVEMBER
+  const data = { payerId, window, day, ...debit, used, usedToday: 100, granted: 0 }
+  const event = newEvent(QuotaDebited, {
+    id: idAt('before'),
+    data,
+    meta: { correlationId: 'before', actor: 'test' },
+  })
+  await world.store.append(quotaStream(payerId, window.id), [event], { expected: 'no-stream' })
 }
 
-function checkLog(world: World, outcomes: readonly Outcome[], before: number): void {
-  const events = world.events()
-  const fresh = events.slice(before)
+function checkLog(world: World, outcomes: readonly Outcome[], left: number): void {
+  const [, ...fresh] = world.events()
   const totals = new Map<string, { used: number; granted: number; days: Map<string, number> }>()
-  for (const { stream, type, data } of events) {
-    const total = totals.get(stream) ?? { used: 0, granted: 0, days: new Map<string, number>() }
+  for (const { stream, type, data } of fresh) {
+    const usedBefore = data.window.id === NOVEMBER.window.id ? PLAN_LIMITS.free.callsPerWindow - left : 0
+    const total = totals.get(stream) ?? { used: usedBefore, granted: 0, days: new Map<string, number>() }
     totals.set(stream, total)
     if (type === 'QuotaGranted') total.granted += data.calls
     else {
@@ -177,7 +188,6 @@ test.each([
             : any
           const world = aWorld()
           await useAllBut(world, left)
-          const before = world.log.rows.length
           const store = isForgetful ? forgetful(world.store) : world.store
           let lastAsked = 0
           // Behind by some events, and a step nearer each time somebody waits for it.
@@ -197,7 +207,7 @@ test.each([
             run(ledgers[one.process] ?? (ledgers[0] as QuotaLedger), one, `answer ${n}`),
           )
           const outcomes = await scheduler.waitFor(Promise.all(running))
-          checkLog(world, outcomes, before)
+          checkLog(world, outcomes, left)
           for (const { code } of outcomes) {
             expect([undefined, 'quota_exhausted', 'idempotency_mismatch']).toContain(code)
           }

@@ -1,19 +1,16 @@
+import { ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { quotaWindowSchema } from '../../../contracts/plans.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
-import {
-  type UsageDay,
-  type UsageDebit,
-  usageDayPrefix,
-  usageDebitPrefix,
-} from '../../../projections/index.ts'
-import type { Payer } from './balance.ts'
+import { type UsageDay, usageDayPrefix } from '../../../projections/index.ts'
+import type { DebitEvent, Payer } from './balance.ts'
 import { quotaBlock } from './quota-block.ts'
 import type { QuotaLedger } from './quota-ledger.ts'
 
-/** The read model of usage. */
+/** The read model that counts by day. */
 export interface UsageSource {
-  range(options: { prefix: string; after?: string; direction: 'backwards'; limit: number }): readonly {
+  range(options: { prefix: string; direction: 'backwards'; limit: number }): readonly {
     readonly key: string
     readonly row: unknown
   }[]
@@ -28,29 +25,30 @@ export interface UsageQuery {
 
 export interface UsageReportOptions {
   readonly source: UsageSource
-  readonly ledger: Pick<QuotaLedger, 'balance'>
+  readonly ledger: Pick<QuotaLedger, 'balance' | 'debitsBefore'>
   readonly now: () => number
 }
 
 /**
- * What a payer has used: live from the ledger, the list and the days from the read model, newest first.
+ * What a payer has used: the balance and the list from the payer's stream, the days from the read model, newest
+ * first.
  *
- * @throws ServiceError `store_unavailable`
+ * @throws ServiceError `invalid_request` for a cursor that is none; `store_unavailable`
  */
 export async function usageReport(
   { source, ledger, now }: UsageReportOptions,
   payer: Payer,
   { after, limit }: UsageQuery,
 ): Promise<UsageAnswer> {
-  const balance = await ledger.balance(payer)
-  // What a cursor names is looked for among the payer's own rows only, whatever it says.
-  const prefix = usageDebitPrefix(payer.id)
-  const direction = 'backwards'
-  const from = after === undefined ? {} : { after: `${prefix}${after}` }
-  const found = source.range({ prefix, direction, limit: limit + 1, ...from })
+  const place = after === undefined ? { window: payer.window.id } : parseCursor(after)
+  const [balance, found] = await Promise.all([
+    ledger.balance(payer),
+    ledger.debitsBefore(payer.id, place, limit + 1),
+  ])
   const page = found.slice(0, limit)
   const last = page.at(-1)
-  const days = source.range({ prefix: usageDayPrefix(payer.id), direction, limit: LIMITS.usageDays })
+  const prefix = usageDayPrefix(payer.id)
+  const days = source.range({ prefix, direction: 'backwards', limit: LIMITS.usageDays })
   const { id, from: begins, to: ends } = payer.window
   return {
     tier: payer.tier,
@@ -60,17 +58,27 @@ export async function usageReport(
       const { day, calls, tools } = row as UsageDay
       return { day, calls, tools }
     }),
-    debits: page.map(({ row }) => usageRow(row as UsageDebit)),
-    next: found.length > limit && last !== undefined ? last.key.slice(prefix.length) : null,
+    debits: page.map(usageRow),
+    next: found.length > limit && last !== undefined ? `${last.data.window.id}/${last.revision}` : null,
   }
 }
 
-const usageRow = (debit: UsageDebit): UsageAnswer['debits'][number] => ({
-  at: debit.at,
-  window: debit.window,
-  tool: debit.tool,
-  channel: debit.channel,
-  key_id: debit.keyId,
-  request_hash: debit.requestHash,
-  used: debit.used,
+/** Names a place among the payer's own debits, whatever it says. */
+function parseCursor(text: string): { readonly window: string; readonly revision: number } {
+  const [window = '', revision = '', ...more] = text.split('/')
+  const isPlace = /^\d{1,15}$/.test(revision) && more.length === 0
+  if (isPlace && quotaWindowSchema.shape.id.safeParse(window).success) {
+    return { window, revision: Number(revision) }
+  }
+  throw new ServiceError('invalid_request', { message: 'after: must be the `next` of an answer' })
+}
+
+const usageRow = ({ at, data }: DebitEvent): UsageAnswer['debits'][number] => ({
+  at,
+  window: data.window.id,
+  tool: data.tool,
+  channel: data.channel,
+  key_id: data.keyId,
+  request_hash: data.requestHash,
+  used: data.used,
 })

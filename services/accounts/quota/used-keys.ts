@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, type Position } from '../../../contracts/position.ts'
+import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import type { DebitPlace } from '../../../projections/index.ts'
 
 /** The read model of idempotency keys that were used. */
@@ -36,7 +36,7 @@ export interface UsedKeys {
   missedSome(): void
 }
 
-const LOOK_EVERY_MS = 5
+const LOOK_EVERY_MS = 2
 
 /**
  * The keys of one payer. Every event behind the beginning of `memory` has been seen by whoever adds them here,
@@ -46,19 +46,21 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
   const { index, head, now, sleep, signal } = options
   const memory = new Map<string, DebitPlace & { readonly position: Position }>()
   const unused = new Set<string>()
-  /** The read model has to have reached it; undefined while nobody has asked where the log ends. */
+  /** The read model has to have come so far; undefined while nobody has asked where the log ends. */
   let floor: Position | undefined
-  let hasPassedFloor = false
+  /** How far it had come when it was last asked, which costs more than the rest. */
+  let reached: Position = START
   let generation = 0
+
+  const isAtFloor = (): boolean => floor !== undefined && comparePositions(reached, floor) >= 0
 
   /** Waits until the read model holds what memory does not; what is learned meanwhile may raise the floor. */
   async function reachFloor(): Promise<void> {
     const began = now()
-    while (!hasPassedFloor) {
+    while (!isAtFloor()) {
       if (floor === undefined) await findFloor()
-      if (floor === undefined) continue
-      hasPassedFloor = comparePositions(index.position(), floor) >= 0
-      if (hasPassedFloor) return
+      reached = index.position()
+      if (isAtFloor()) return
       if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw isBehind()
       await sleep(LOOK_EVERY_MS, signal)
     }
@@ -71,28 +73,32 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
     if (asked === generation) floor = floor === undefined ? end : laterOf(floor, end)
   }
 
+  /** Many at a time: finding the first of a map takes the longer the more were deleted in front of it. */
+  function forgetOldest(): void {
+    for (const [hash, { position }] of memory) {
+      if (memory.size <= LIMITS.idempotencyKeysKept) return
+      memory.delete(hash)
+      if (floor !== undefined) floor = laterOf(floor, position)
+    }
+  }
+
   return {
     recent: (hash) => memory.get(hash),
     isUnused: (hash) => unused.has(hash),
     add(hash, place, position) {
       unused.delete(hash)
       memory.set(hash, { ...place, position })
-      if (memory.size <= LIMITS.idempotencyKeysKept) return
-      const [oldest] = memory
-      if (oldest === undefined) return
-      memory.delete(oldest[0])
-      if (floor !== undefined) {
-        floor = laterOf(floor, oldest[1].position)
-        hasPassedFloor = false
-      }
+      if (memory.size > 2 * LIMITS.idempotencyKeysKept) forgetOldest()
     },
     async lookUp(hash) {
       const known = memory.get(hash)
       if (known !== undefined || unused.has(hash)) return known
-      const early = index.find(payerId, hash)
-      if (early !== undefined) return early
+      if (!isAtFloor()) {
+        const early = index.find(payerId, hash)
+        if (early !== undefined) return early
+      }
       // Again where events were missed between its end and here.
-      while (!hasPassedFloor) await reachFloor()
+      while (!isAtFloor()) await reachFloor()
       const place = memory.get(hash) ?? index.find(payerId, hash)
       if (place === undefined) {
         // Those whose call was refused in the end are forgotten here, and looked up again if they come back.
@@ -104,7 +110,6 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
     missedSome() {
       generation += 1
       floor = undefined
-      hasPassedFloor = false
       unused.clear()
     },
   }

@@ -6,12 +6,12 @@ import { createPostOffice } from './post-office.ts'
 
 const MAIL = { to: 'ada@example.com', subject: 'a subject', text: 'a text' }
 
-function anOffice(send: Mailer['send']) {
+function anOffice(send: Mailer['send'], onClose: () => void = () => undefined) {
   const failures: string[] = []
   const waits: number[] = []
   const ending = new AbortController()
   const office = createPostOffice({
-    mailer: { send, close: async () => undefined },
+    mailer: { send, close: async () => onClose() },
     // A sign-in waits for a moment, and tries follow one another at once.
     sleep: (ms, signal) => {
       if (ms !== LIMITS.mailWaitMs) waits.push(ms)
@@ -52,7 +52,7 @@ test('nobody waits for a slow server, whose answer still counts', async () => {
   const { office, failures } = anOffice(() => answer.promise)
   await office.send(MAIL, 'a sign-in')
   let isClosed = false
-  const closing = office.close().then(() => {
+  const closing = office.close().finally(() => {
     isClosed = true
   })
   await sleep(5, new AbortController().signal)
@@ -60,6 +60,19 @@ test('nobody waits for a slow server, whose answer still counts', async () => {
   answer.reject(new MailError('gone', false))
   await closing
   expect(failures).toEqual(['a sign-in: gone'])
+})
+
+test('a server that never answers does not keep the service from ending', async () => {
+  let isClosed = false
+  const { office } = anOffice(
+    () => new Promise(() => undefined),
+    () => {
+      isClosed = true
+    },
+  )
+  await office.send(MAIL, 'a sign-in')
+  await office.close()
+  expect(isClosed).toBe(true)
 })
 
 test('no more than so many are under way', async () => {

@@ -21,7 +21,7 @@ export interface PostOffice {
    * @throws ServiceError `rate_limited` where too many are under way
    */
   send(mail: Mail, about: string): Promise<void>
-  /** Resolves when nothing is under way. */
+  /** Waits for what is under way, as long as a sign-in would; what is left then fails, and is told. */
   close(): Promise<void>
 }
 
@@ -61,7 +61,9 @@ export function createPostOffice({ mailer, sleep, signal, onFailure }: PostOffic
       waited.abort()
     },
     async close() {
-      await Promise.all(underWay)
+      const left = new AbortController()
+      await Promise.race([Promise.all(underWay), sleep(LIMITS.mailWaitMs, left.signal)])
+      left.abort()
       await mailer.close()
     },
   }

@@ -87,7 +87,7 @@ function startProcess(world: World, change: Partial<AccountsOptions>): Process {
   const projector = startProjector({
     store,
     tables: openRowTables(':memory:', 'log'),
-    projections: [accountsProjection as unknown as Projection],
+    projections: [accountsProjection as Projection],
     sleep: shortSleep,
   })
   const accounts = createAccounts({

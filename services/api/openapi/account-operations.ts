@@ -18,7 +18,7 @@ export const accountOperations: Operations = {
     id: 'signIn',
     summary: 'Have a six-digit code sent to an e-mail address',
     description: 'The answer is the same whether or not there is an account. A code is good for ten minutes.',
-    errors: ['invalid_request', 'rate_limited', 'store_unavailable'],
+    errors: ['invalid_request', 'store_unavailable'],
     bodyExample: { email: 'you@example.com' },
   },
   'POST /api/sign-in/confirm': {
@@ -28,7 +28,7 @@ export const accountOperations: Operations = {
     summary: 'Give the code, and receive an API key',
     description:
       'Opens the account where there is none yet. The key is shown once, in this answer; only its hash is kept.',
-    errors: ['invalid_request', 'sign_in_refused', 'too_many_keys', 'rate_limited', 'store_unavailable'],
+    errors: ['invalid_request', 'sign_in_refused', 'too_many_keys', 'store_unavailable'],
     bodyExample: { email: 'you@example.com', code: '123456' },
   },
   'GET /api/account': { ...own, id: 'account', summary: 'The account of the key', errors: KEY_ERRORS },
@@ -36,7 +36,8 @@ export const accountOperations: Operations = {
     ...own,
     id: 'eraseAccount',
     summary: 'Erase the account, its keys and the e-mail address',
-    errors: [...KEY_ERRORS, 'revision_conflict'],
+    errors: [...KEY_ERRORS, 'account_unknown'],
+    answers: { 204: { description: 'It is erased', content: {} } },
   },
   'GET /api/keys': {
     ...own,
@@ -48,14 +49,15 @@ export const accountOperations: Operations = {
     ...own,
     id: 'issueKey',
     summary: 'Issue a further key; it is shown once',
-    errors: [...KEY_ERRORS, 'invalid_request', 'too_many_keys'],
+    errors: [...KEY_ERRORS, 'invalid_request', 'too_many_keys', 'account_unknown'],
     bodyExample: { label: 'my bot' },
   },
   'DELETE /api/keys/:id': {
     ...own,
     id: 'revokeKey',
     summary: 'Revoke a key',
-    errors: [...KEY_ERRORS, 'invalid_request', 'not_found'],
+    errors: [...KEY_ERRORS, 'invalid_request', 'not_found', 'account_unknown'],
+    answers: { 204: { description: 'It applies no more', content: {} } },
     parameters: { id: 'The id of the key, which is not the key' },
   },
   'GET /api/usage': {

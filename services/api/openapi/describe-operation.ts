@@ -42,6 +42,7 @@ export function describeOperation(
   }
   const takesBody = raw.requestBody !== undefined || described.body !== undefined
   const codes = new Set([...described.errors, ...(takesBody ? BODY_ERRORS : []), ...COMMON_ERRORS])
+  if (parametersOf(raw, described).length > 0) codes.add('invalid_request')
   if (described.isUnlimited === true) codes.delete('rate_limited')
   return {
     operationId: described.id,

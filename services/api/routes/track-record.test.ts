@@ -59,6 +59,16 @@ describe('GET /api/track-record', () => {
     expect(coins).toEqual(['BTC', 'ETH', 'SOL'])
   })
 
+  test('does not take a page of the other grouping for the end', async () => {
+    const { next } = trackRecordAnswerSchema.parse((await get('?group_by=series&limit=1')).json())
+    const response = await get(`?after=${next}`)
+    expect(response.statusCode).toBe(400)
+    expect(response.json()).toMatchObject({
+      code: 'invalid_request',
+      details: { fields: [{ field: 'after' }] },
+    })
+  })
+
   test('hands every filter on', async () => {
     await get('?group_by=series&exchange=SIM&coin=ETH&timeframe=1h&model_version=first-1&limit=5')
     expect(asked).toEqual([

@@ -26,7 +26,7 @@ export function jsonSchemaFaults(value: unknown, schema: JsonObject, at = '$'): 
   if (
     typeof value === 'string' &&
     typeof schema.pattern === 'string' &&
-    !new RegExp(schema.pattern).test(value)
+    !new RegExp(schema.pattern, 'u').test(value)
   ) {
     faults.push(`${at} does not match ${schema.pattern}`)
   }

@@ -8,9 +8,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { ERRORS, ServiceError } from '../../../contracts/errors.ts'
-import { START } from '../../../contracts/position.ts'
-import { debitIndex, debitKey } from '../../../projections/index.ts'
-import { createQuotaLedger } from '../../accounts/index.ts'
+import { debits } from '../../../projections/index.ts'
+import { createDebitIndex, createQuotaLedger } from '../../accounts/index.ts'
 import { sleep } from '../../platform/async/sleep.ts'
 import { openEmbeddedStore } from '../../platform/event-store/embedded/embedded-store.ts'
 import { openEventStoreDbStore } from '../../platform/event-store/eventstoredb/eventstoredb-store.ts'
@@ -32,11 +31,10 @@ const store =
 const projector = startProjector({
   store,
   tables: openRowTables(':memory:', 'race'),
-  projections: [debitIndex],
+  projections: [debits],
   sleep,
 })
 await projector.caughtUp()
-const rows = projector.reader(debitIndex)
 
 const calls = createCallPath({
   admit: async () => {},
@@ -44,10 +42,7 @@ const calls = createCallPath({
   anonymousPayer: () => 'nobody',
   ledger: createQuotaLedger({
     store,
-    index: {
-      find: (payerId, hash) => rows.get(debitKey(payerId, hash)),
-      position: () => projector.health()[0]?.position ?? START,
-    },
+    index: createDebitIndex(projector),
     idOf: createFactIds(Buffer.from('race')),
     newId: () => uuidV7(Date.now(), randomBytes(10)),
     now: Date.now,

@@ -1,7 +1,9 @@
+import { accountCommands } from './accounts.ts'
 import { backtestCommand } from './backtest.ts'
 import type { Command } from './command.ts'
 import { doctorCommand } from './doctor.ts'
 import { exportCommand } from './export.ts'
+import { keyCommands } from './keys.ts'
 import { replayCommand } from './replay.ts'
 import { trackRecordCommand } from './track-record.ts'
 import { verifyCommand } from './verify.ts'
@@ -14,4 +16,6 @@ export const COMMANDS: readonly Command[] = [
   verifyCommand,
   trackRecordCommand,
   doctorCommand,
+  ...keyCommands,
+  ...accountCommands,
 ]

@@ -63,6 +63,8 @@ describe('flags', () => {
     [['it', '--needed', 'a', '--count', 'x'], '--count is "x": must be a number. For example: 3'],
     [['it', '--needed', 'a', '--counts', 'x'], '--counts is "x"'],
     [['it', '--needed', 'a', '--count', '1', '--counts', '2'], '--count and --counts are the same flag'],
+    [['it', '--needed', 'a', '--count', '1', '--count', '2'], '--count is given twice; give it once'],
+    [['it', '--needed', 'a', '--loud', '--loud'], '--loud is given twice'],
     [['it', '--needed', 'a', '--loud=very'], "'--loud' does not take an argument"],
     [['it', '--needed'], "'--needed <value>' argument missing"],
     [['it', '--hush'], "Unknown option '--hush'. Flags: --count --token --loud --needed"],

@@ -75,8 +75,22 @@ function parse(
     ),
   )
   try {
-    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true })
+    const { tokens, ...read } = parseArgs({
+      args: [...args],
+      options,
+      strict: true,
+      allowPositionals: true,
+      tokens: true,
+    })
+    // The last one would win in silence, and `--coin BTC --coin ETH` show half of what was asked for.
+    const names = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
+    const repeated = names.find((name, index) => names.indexOf(name) !== index)
+    if (repeated !== undefined) {
+      throw invalid(`--${repeated} is given twice; give it once, with commas where it takes a list`)
+    }
+    return read
   } catch (error) {
+    if (error instanceof ServiceError) throw error
     const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
     // The first sentence; what follows explains how to pass a value that looks like a flag.
     throw invalid(`${message.replace(/\. .*$/, '')}. ${flagsOf(command)}`)

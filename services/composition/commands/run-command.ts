@@ -1,6 +1,7 @@
 import { ERRORS, type ErrorDefinition, ServiceError } from '../../../contracts/errors.ts'
-import type { Command, CommandContext } from './command.ts'
+import type { CommandContext } from './command.ts'
 import { COMMANDS } from './commands.ts'
+import { type FoundCommand, findCommand } from './find-command.ts'
 import { generalHelp, helpOf } from './help.ts'
 import { readFlags } from './read-flags.ts'
 
@@ -28,24 +29,28 @@ export async function runCommand(args: readonly string[], context: CommandContex
 async function dispatch(args: readonly string[], context: CommandContext): Promise<number> {
   const [name = 'help', ...rest] = args
   if (['help', '--help', '-h'].includes(name)) {
-    const [about] = rest
-    context.stdout.write(about === undefined ? generalHelp(COMMANDS) : helpOf(commandNamed(about)))
+    context.stdout.write(rest.length === 0 ? generalHelp(COMMANDS) : helpOf(commandIn(rest).command))
     return 0
   }
-  const command = commandNamed(name)
-  if (rest.includes('--help') || rest.includes('-h')) {
+  const { command, args: given } = commandIn(args)
+  if (given.includes('--help') || given.includes('-h')) {
     context.stdout.write(helpOf(command))
     return 0
   }
-  const read = readFlags(command, rest, context.environment)
+  const read = readFlags(command, given, context.environment)
   return (await command.run({ ...context, ...read })) ?? 0
 }
 
-function commandNamed(name: string): Command {
-  const command = COMMANDS.find((one) => one.name === name)
-  if (command !== undefined) return command
+function commandIn(args: readonly string[]): FoundCommand {
+  const found = findCommand(COMMANDS, args)
+  if (found !== undefined) return found
+  const [name = ''] = args
+  const ofName = COMMANDS.filter((one) => one.name.startsWith(`${name} `))
+  const commands = ofName.length === 0 ? COMMANDS : ofName
+  const asked = ofName.length === 0 ? name : args.slice(0, 2).join(' ')
+  const names = [...(ofName.length === 0 ? ['help'] : []), ...commands.map((one) => one.name)]
   throw new ServiceError('config_invalid', {
-    message: `There is no command ${JSON.stringify(name)}. Commands: help ${COMMANDS.map((one) => one.name).join(' ')}`,
+    message: `There is no command ${JSON.stringify(asked)}. Commands: ${names.join(ofName.length === 0 ? ' ' : ', ')}`,
   })
 }
 

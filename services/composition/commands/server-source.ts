@@ -104,7 +104,7 @@ export function createServerSource(options: ServerSourceOptions): VerdictSource 
 }
 
 /** @throws ServiceError `server_unreachable` for anything but what was asked for. */
-async function readJson<Schema extends z.ZodType>(
+export async function readJson<Schema extends z.ZodType>(
   answer: IncomingMessage,
   { url }: ServerAddress,
   schema: Schema,
@@ -178,12 +178,17 @@ export async function ask(
   query: Readonly<Record<string, string>>,
   signal: AbortSignal,
   isAnswer: (status: number) => boolean = (status) => status === 200,
+  send: { readonly method: string; readonly body?: JsonObject | undefined } = { method: 'GET' },
 ): Promise<IncomingMessage> {
   const target = new URL(`${url.replace(/\/+$/, '')}${path}?${new URLSearchParams(query).toString()}`)
   const request = (target.protocol === 'https:' ? requestHttps : requestHttp)(target, {
     agent: false,
     signal,
-    headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    method: send.method,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(send.body !== undefined && { 'content-type': 'application/json' }),
+    },
     ...(socketPath !== undefined && { socketPath }),
   })
   const silence = setTimeout(
@@ -191,7 +196,7 @@ export async function ask(
     ANSWER_MS,
   )
   try {
-    request.end()
+    request.end(send.body === undefined ? undefined : JSON.stringify(send.body))
     const [answer] = (await once(request, 'response')) as [IncomingMessage]
     if (!isAnswer(answer.statusCode ?? 0)) throw await refusalOf(answer, url)
     return answer

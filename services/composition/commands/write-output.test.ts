@@ -1,8 +1,20 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { writeFileWhole } from './write-output.ts'
+import { writeFileWhole, writeToStream } from './write-output.ts'
 
 let directory: string
 let file: string
@@ -13,6 +25,15 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
 const never = new AbortController().signal
+
+async function* rows() {
+  yield 'a'
+}
+
+// biome-ignore lint/correctness/useYield: it is there to fail when it is asked.
+async function* neverAsked(): AsyncGenerator<string> {
+  throw new RangeError('asked')
+}
 
 describe('a file written whole', () => {
   test('holds every chunk, and replaces one of its name', async () => {
@@ -57,6 +78,39 @@ describe('a file written whole', () => {
     expect(readdirSync(directory)).toEqual([])
   })
 
+  test('through a link is the file that the link names, and the link stays', async () => {
+    const [folder, link] = [join(directory, 'elsewhere'), join(directory, 'link.csv')]
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'rows.csv'), 'old')
+    symlinkSync(join(folder, 'rows.csv'), link)
+    await writeFileWhole(link, rows(), never)
+    expect(lstatSync(link).isSymbolicLink()).toBe(true)
+    expect(readFileSync(join(folder, 'rows.csv'), 'utf8')).toBe('a')
+    expect([readdirSync(folder), readdirSync(directory)]).toEqual([['rows.csv'], ['elsewhere', 'link.csv']])
+  })
+
+  test.skipIf(process.platform === 'win32')(
+    'is refused, before any work, where a folder, a pipe or a device has that name',
+    async () => {
+      const [folder, pipe] = [join(directory, 'folder'), join(directory, 'pipe')]
+      mkdirSync(folder)
+      execFileSync('mkfifo', [pipe])
+      const before = readdirSync(directory)
+      for (const place of [folder, pipe, '/dev/null']) {
+        const refusal = writeFileWhole(place, neverAsked(), never)
+        await expect(refusal).rejects.toMatchObject({
+          code: 'config_invalid',
+          message: `--out ${place} is no file, and would be replaced by one; name another, or let \`replay\` write to standard output`,
+        })
+      }
+      expect([readdirSync(directory), lstatSync(pipe).isFIFO(), lstatSync('/dev/null').isFile()]).toEqual([
+        before,
+        true,
+        false,
+      ])
+    },
+  )
+
   test('says which flag names a place that cannot be written', async () => {
     const chunks = async function* () {
       yield 'a'
@@ -66,5 +120,28 @@ describe('a file written whole', () => {
       code: 'config_invalid',
       message: expect.stringContaining(`--out ${folder}`) as string,
     })
+  })
+})
+
+describe('a stream that is written to', () => {
+  const refusing = (code: string) =>
+    new Writable({
+      write: (_chunk, _encoding, done) => done(Object.assign(new Error(`${code}: no`), { code })),
+    })
+
+  test('that can take no more says so, and what to do', async () => {
+    await expect(writeToStream(refusing('ENOSPC'), rows())).rejects.toMatchObject({
+      code: 'store_full',
+      message: 'standard output cannot be written: ENOSPC: no',
+    })
+    await expect(writeToStream(refusing('EIO'), rows())).rejects.toMatchObject({ code: 'config_invalid' })
+  })
+
+  test('whose reader hung up ends with that', async () => {
+    await expect(writeToStream(refusing('EPIPE'), rows())).rejects.toMatchObject({ code: 'EPIPE' })
+  })
+
+  test('is not blamed for what its rows fail with', async () => {
+    await expect(writeToStream(refusing('ENOSPC'), neverAsked())).rejects.toThrow('asked')
   })
 })

@@ -33,6 +33,7 @@ const isFresh = (series: Series, barClose: number, freshness: Freshness): boolea
 
 /** Whether the history of a series has ended, at the present of its market, with too few bars for a verdict. */
 export const isTooShort = (entry: BoardEntry, freshness: Freshness): boolean =>
+  entry.isLive &&
   entry.recorded === undefined &&
   entry.bars < LIMITS.warmUpBars &&
   entry.barClose !== undefined &&

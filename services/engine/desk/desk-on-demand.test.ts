@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { BAR_CLOSE, putBars, putVerdict, refusalOf, setUpDesk, sim, untilAborted } from './desk.fixture.ts'
 
 const SOL = { coin: 'SOL', timeframe: '5m' }
@@ -57,6 +58,22 @@ describe('a series that nobody monitors', () => {
     const refusal = await refusalOf(fixture.desk.answer('get_trade_call', { coin: 'SOL', timeframe: '1d' }))
     expect(refusal).toMatchObject({ code: 'insufficient_history', details: { bars: 100 } })
     expect(fixture.time.now()).toBe(1_000_000)
+  })
+
+  test('is not called too short while its history is still coming', async () => {
+    const fixture = setUpDesk({
+      // A quick market, on which bars of hours ago count as fresh.
+      staleAfterMs: 30 * HOUR_MS,
+      async follow(series, signal) {
+        putBars(fixture.board, series, 320, BAR_CLOSE - 9 * HOUR_MS, false)
+        await fixture.time.sleep(500, signal)
+        putVerdict(fixture.board, series)
+        await untilAborted(signal)
+      },
+    })
+    const answer = fixture.desk.answer('get_trade_call', SOL)
+    await fixture.time.advance(1_000)
+    expect(await answer).toMatchObject(SOL)
   })
 
   test('is kept while it is asked for, then stopped, and begun again by a later ask', async () => {

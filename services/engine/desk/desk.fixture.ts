@@ -55,13 +55,19 @@ export const universeOf = (exchange: Exchange, coins: readonly string[]): Univer
 /** Puts a verdict of a series on a board. */
 export function putVerdict(board: Board, series: Series, change: Partial<Verdict> = {}): Verdict {
   const verdict = aVerdict({ ...series, barClose: BAR_CLOSE, ...change })
-  board.put({ series, bars: 600, barClose: verdict.barClose, recorded: { verdict, metrics: METRICS } })
+  const recorded = { verdict, metrics: METRICS }
+  board.put({ series, isLive: true, bars: 600, barClose: verdict.barClose, recorded })
   return verdict
 }
 
 /** Puts a series without a verdict on a board. */
-export const putBars = (board: Board, series: Series, bars: number, barClose = BAR_CLOSE): void =>
-  board.put({ series, bars, barClose, recorded: undefined })
+export const putBars = (
+  board: Board,
+  series: Series,
+  bars: number,
+  barClose = BAR_CLOSE,
+  isLive = true,
+): void => board.put({ series, isLive, bars, barClose, recorded: undefined })
 
 export interface DeskFixture {
   readonly desk: LocalDesk
@@ -85,6 +91,7 @@ export function setUpDesk(change: Partial<DeskOptions> = {}): DeskFixture {
   const failures: [string, ServiceError][] = []
   const monitored = [sim('BTC'), sim('BTC', '4h'), sim('ETH')]
   for (const series of monitored) putVerdict(board, series)
+  board.reach(BAR_CLOSE)
   const follow: NonNullable<DeskOptions['follow']> = async (series, signal) => {
     begun.push(seriesName(series))
     putVerdict(board, series)

@@ -299,12 +299,19 @@ describe('a market without a present', () => {
   /** At full speed the feed's clock runs ahead of what is recorded. */
   const recorded = () => setUpDesk({ follow: undefined, clock: () => BAR_CLOSE + 900 * HOUR_MS })
 
-  test('is judged by the newest bar on the board', async () => {
+  test('is judged by where the board is complete', async () => {
     const { desk, board } = recorded()
     expect(await desk.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({ data_age_ms: 0 })
     putVerdict(board, sim('ETH'), { barClose: BAR_CLOSE - 5 * HOUR_MS })
     const refusal = await refusalOf(desk.answer('get_trade_call', { coin: 'ETH' }))
     expect(refusal).toMatchObject({ code: 'stale_market_data', details: { data_age_ms: 5 * HOUR_MS } })
+  })
+
+  test('answers from a series that is waiting while others are ahead', async () => {
+    const { desk, board } = recorded()
+    putVerdict(board, sim('ETH'), { barClose: BAR_CLOSE + 64 * HOUR_MS })
+    expect(await desk.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({ data_age_ms: 0 })
+    expect(await desk.answer('get_trade_call', { coin: 'ETH' })).toMatchObject({ data_age_ms: 0 })
   })
 
   test('has only what is monitored', async () => {

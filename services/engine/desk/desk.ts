@@ -54,8 +54,8 @@ export interface DeskOptions {
   readonly universes: Pick<UniverseKeeper, 'of' | 'newest'>
   /**
    * Follows a series that is not monitored, until the signal. Absent where the market has no present to load
-   * one into: a recorded market at full speed. Then only what is monitored can be asked for, and the newest bar
-   * on the board is what time it is.
+   * one into: a recorded market at full speed. Then only what is monitored can be asked for, and it is
+   * as late as the board is complete: the feed is ahead of what is recorded.
    */
   readonly follow?: Follow | undefined
   /** Answers `scan_funding_arb` as of an instant of market time. */
@@ -85,7 +85,7 @@ type Answers = { readonly [Name in ToolName]: (request: ToolRequest<Name>) => Pr
  */
 export function createDesk(options: DeskOptions): LocalDesk {
   const { board, monitored, universes, follow, now, signal } = options
-  const clock = follow === undefined ? () => newestBar(board) : options.clock
+  const clock = follow === undefined ? () => board.reached() : options.clock
   const freshness = { clock, staleAfterMs: options.staleAfterMs ?? LIMITS.staleAfterMs }
   const publicUrl = (): string => options.publicUrl().replace(/\/+$/, '')
   const finder = createSeriesFinder({
@@ -123,11 +123,4 @@ export function createDesk(options: DeskOptions): LocalDesk {
     seriesOnDemand: () => keeper.count(),
     ended: () => keeper.ended(),
   }
-}
-
-/** What time it is on a market that is replayed at full speed: its feed is ahead of what is recorded. */
-function newestBar(board: Board): number {
-  let newest = 0
-  for (const { barClose = 0 } of board.entries()) newest = Math.max(newest, barClose)
-  return newest
 }

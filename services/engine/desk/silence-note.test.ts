@@ -3,8 +3,7 @@ import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { loadModel, type TimeframeSkill } from '../model.ts'
 import { silenceNote } from './silence-note.ts'
 
-const silent = (reason: string): TimeframeSkill =>
-  ({ ...loadModel().timeframes['1d'], skill: false, reason }) as TimeframeSkill
+const silent = (reason: string): TimeframeSkill => ({ ...loadModel().timeframes['1d'], skill: false, reason })
 const all = (skill: TimeframeSkill) =>
   Object.fromEntries(TIMEFRAMES.map((timeframe) => [timeframe, skill])) as ReturnType<
     typeof loadModel

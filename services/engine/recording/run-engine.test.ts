@@ -326,6 +326,37 @@ describe('the board', () => {
     expect(seen.slice(-2)).toEqual(['HOLD', 'SELL'])
   })
 
+  test('learns at the seam that a history has ended, also where it was too short', async () => {
+    const seen: (boolean | undefined)[] = []
+    const short = [batch(0, 'history', [BTC]), ...batches.slice(3, 4)]
+    await run(short, [BTC], { onBoard: (board) => void seen.push(board.get(BTC)?.isLive) })
+    expect(seen).toEqual([false, false, true])
+  })
+
+  test('is complete up to a bar when all that were taken with it are durable', async () => {
+    const store = openStore()
+    const board = createBoard()
+    const seen: string[] = []
+    const minute = (instant = T0): number => Math.max(0, (instant - T0) / MINUTE_MS)
+    const slow: EventStore = {
+      ...store,
+      async append(stream, ...rest) {
+        // ETH is recorded when BTC has long been.
+        for (let turn = 0; turn < 20 && stream.includes('ETH'); turn++)
+          await new Promise((resolve) => setImmediate(resolve))
+        if (stream === 'verdict-SIM.ETH.1m') {
+          seen.push(`BTC at ${minute(board.get(BTC)?.barClose)}, complete to ${minute(board.reached())}`)
+        }
+        return store.append(stream, ...rest)
+      },
+    }
+    const both = [0, 1, 2].map((at) => batch(at, 'history', [BTC, ETH]))
+    const live = [3, 4, 5, 6].map((at) => batch(at, 'live', [BTC, ETH]))
+    const end = await run([...both, ...live], [BTC, ETH], { store: slow, board })
+    expect(seen.at(-1)).toBe('BTC at 7, complete to 6')
+    expect(minute(end.board.reached())).toBe(7)
+  })
+
   test('never shows a verdict of a bar that was not reached here', async () => {
     const store = openStore()
     await run([...batches, batch(4, 'live', [BTC])], [BTC], { store })

@@ -58,6 +58,9 @@ interface Followed {
   readonly series: Series
   readonly slot: number
   readonly barMs: number
+  isLive: boolean
+  /** Whether the board is still to learn that it is. */
+  isNewlyLive: boolean
   bars: number
   barClose: number | undefined
   waiting: Candle[]
@@ -93,8 +96,9 @@ export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
   try {
     for await (const group of batchesOf(options.batches, BATCHES_AT_ONCE, weightOf)) {
       for (const batch of group) take(batch)
-      const changed = [...followed.values()].filter((one) => one.waiting.length + one.drafts.length > 0)
+      const changed = [...followed.values()].filter(hasNews)
       const steps = await mapInTurns(changed, SERIES_AT_ONCE, (one) => recordStep(options, one, counts))
+      for (const { barClose } of changed) if (barClose !== undefined) options.board.reach(barClose)
       const added = steps.flatMap(({ recorded }) => recorded?.added ?? [])
       if (added.length > 0) options.onRecorded?.(added.toSorted((a, b) => a.barClose - b.barClose))
       await labelling
@@ -118,9 +122,17 @@ function openSeries({ engine, board, series }: RunEngineOptions): Map<string, Fo
   for (const one of series) {
     const slot = engine.open(one)
     const barMs = timeframeMs(one.timeframe)
-    const nothing = { bars: 0, barClose: undefined, waiting: [], drafts: [], metrics: undefined }
+    const nothing = {
+      isLive: false,
+      isNewlyLive: false,
+      bars: 0,
+      barClose: undefined,
+      waiting: [],
+      drafts: [],
+      metrics: undefined,
+    }
     followed.set(seriesName(one), { series: one, slot, barMs, ...nothing })
-    board.put({ series: one, bars: 0, barClose: undefined, recorded: undefined })
+    board.put({ series: one, isLive: false, bars: 0, barClose: undefined, recorded: undefined })
   }
   return followed
 }
@@ -136,6 +148,10 @@ function closeSeries(
     outcomes.release(series)
   }
 }
+
+/** Whether a series has something to record or, at the seam, to say. */
+const hasNews = ({ waiting, drafts, isNewlyLive }: Followed): boolean =>
+  waiting.length + drafts.length > 0 || isNewlyLive
 
 /** Computes the batches of a run one by one, keeping with each series what is to be recorded. */
 function createIntake(
@@ -160,7 +176,11 @@ function createIntake(
   return (batch) => {
     if (batch.phase === 'live' && !isLive) {
       isLive = true
-      for (const one of followed.values()) draft(one)
+      for (const one of followed.values()) {
+        one.isLive = true
+        one.isNewlyLive = true
+        draft(one)
+      }
     }
     // What settles as a bar closes counts for that bar; another run may be at another instant.
     for (const { market, funding } of batch.funding) {
@@ -187,9 +207,10 @@ async function recordStep(
   one: Followed,
   counts: { recorded: number; known: number },
 ): Promise<Step> {
-  const { series, waiting, drafts, bars, barClose, metrics } = one
+  const { series, isLive, waiting, drafts, bars, barClose, metrics } = one
   one.waiting = []
   one.drafts = []
+  one.isNewlyLive = false
   const recorded = drafts.length === 0 ? undefined : await recorder.record(series, drafts)
   const added = recorded?.added.length ?? 0
   counts.recorded += added
@@ -199,6 +220,6 @@ async function recordStep(
   // here belongs to an earlier bar then, and the series is brought to the board when it gets there.
   const isHere = newest !== undefined && metrics !== undefined && newest.barClose === barClose
   const current = isHere ? { verdict: newest, metrics } : board.get(series)?.recorded
-  board.put({ series, bars, barClose, recorded: current })
+  board.put({ series, isLive, bars, barClose, recorded: current })
   return { series, bars: waiting, recorded }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { VerdictModelData } from '../model.ts'
@@ -31,6 +32,12 @@ function feedOf(histories: readonly SeriesHistory[]): HistoryFeed {
 const market = plantedMarket(1, 6_000, 1)
 const older = { ...market, bars: market.bars.slice(0, 4_500) }
 
+const UNWRITABLE = '/nowhere/m.json'
+
+function absent(path: string): never {
+  throw new Error(`ENOENT: ${path}`)
+}
+
 async function run(
   command: (args: readonly string[], ports: TrainingPorts) => Promise<number>,
   args: readonly string[],
@@ -48,8 +55,11 @@ async function run(
     },
     out: (text) => out.push(text),
     report: (line) => reported.push(line),
-    readText: (path) => files[path] ?? expect.fail(`Nothing was to read ${path}.`),
-    writeText: (path, text) => written.set(path, text),
+    readText: (path) => files[path] ?? absent(path),
+    async writeFile(path, chunks) {
+      if (path === UNWRITABLE) throw new ServiceError('config_invalid', { message: `${path} cannot be written` })
+      for await (const chunk of chunks) written.set(path, chunk)
+    },
   })
   return { code, out: out.join(''), reported: reported.join('\n'), written, selections }
 }
@@ -60,7 +70,9 @@ describe('arguments that cannot be used end with exit code 2 and the usage', () 
   test.each([
     [fitCommand, [], '--data <folder> is missing'],
     [fitCommand, ['--data', 'd', '--speed', '3'], '--speed'],
+    [fitCommand, ['--data', 'd', '--version', 'Mine 7'], '--version Mine 7 is no version'],
     [evaluateCommand, ['--data', 'd', 'more'], 'more'],
+    [evaluateCommand, ['--data', 'd', '--in-sample'], '--in-sample goes with --model'],
     [evaluateCommand, ['--data', 'd', '--timeframes', '7h'], '--timeframes 7h is not known; known are 1m'],
     [evaluateCommand, ['--data', 'd', '--exchanges', 'MOON'], '--exchanges MOON is not known'],
   ])('%o %j', async (command, args, words) => {
@@ -90,7 +102,19 @@ describe('fit', () => {
   })
 })
 
+test('a model that cannot be written is told of before it is fitted', async () => {
+  const { code, reported } = await run(fitCommand, ['--data', 'd', '--out', UNWRITABLE])
+  expect(code).toBe(2)
+  expect(reported).toContain(`error config_invalid: ${UNWRITABLE} cannot be written`)
+  expect(reported).not.toContain('SIM.BTC.1h')
+})
+
 describe('evaluate', () => {
+  test('scores a timeframe once, however often it is named', async () => {
+    const { out } = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h,1h', '--json'])
+    expect((JSON.parse(out) as { timeframes: unknown[] }).timeframes).toHaveLength(1)
+  })
+
   test('walks the recipe forward, as text or as JSON', async () => {
     const text = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h'])
     expect(text.out).toContain('every forecast is by a fit that had not seen its bar')
@@ -125,6 +149,9 @@ describe('evaluate', () => {
     expect(asked.out).toContain('IN SAMPLE: model barrier-1')
     const wrong = await run(evaluateCommand, ['--data', 'd', '--model', 'n.json'], [older], files)
     expect(wrong.code).toBe(2)
-    expect(wrong.reported).toContain('The model file n.json is not JSON')
+    expect(wrong.reported).toContain('The model file n.json cannot be read: ')
+    const missing = await run(evaluateCommand, ['--data', 'd', '--model', 'o.json'], [older], files)
+    expect(missing.code).toBe(2)
+    expect(missing.reported).toContain('The model file o.json cannot be read: ENOENT')
   })
 })

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { createModel, type VerdictModel } from '../model.ts'
 import { collectHistories } from './collect-histories.ts'
 import { evaluateVerdicts } from './evaluate-verdicts.ts'
@@ -16,6 +16,7 @@ import {
   runTraining,
   type TrainingPorts,
   timeframeList,
+  UsageError,
 } from './training-command.ts'
 import { scoredCall } from './walk-forward.ts'
 
@@ -34,13 +35,18 @@ function callsOf(model: VerdictModel, histories: readonly SeriesHistory[]): Scor
   })
 }
 
-function loadGiven(text: string, path: string): VerdictModel {
+/** @throws ServiceError `config_invalid` */
+function loadGiven({ readText }: Pick<TrainingPorts, 'readText'>, path: string): VerdictModel {
+  let data: unknown
   try {
-    return createModel(JSON.parse(text))
+    data = JSON.parse(readText(path))
   } catch (cause) {
-    if (!(cause instanceof SyntaxError)) throw cause
-    throw new ServiceError('config_invalid', { message: `The model file ${path} is not JSON.`, cause })
+    throw new ServiceError('config_invalid', {
+      message: `The model file ${path} cannot be read: ${reasonOf(cause)}`,
+      cause,
+    })
   }
+  return createModel(data)
 }
 
 /** What a model file scores, apart for the bars after the ones it was fitted on, and those up to their end. */
@@ -73,13 +79,14 @@ export function evaluateCommand(args: readonly string[], ports: TrainingPorts): 
       'in-sample': { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     })
+    if (flags['in-sample'] && flags.model === undefined) throw new UsageError('--in-sample goes with --model')
     const timeframes = timeframeList(flags.timeframes)
     const feed = ports.openFeed(dataSelection(flags))
     const print = (data: unknown, lines: readonly string[]): void => {
       ports.out(flags.json ? `${JSON.stringify(data)}\n` : `${lines.join('\n')}\n`)
     }
     if (flags.model !== undefined) {
-      const model = loadGiven(ports.readText(flags.model), flags.model)
+      const model = loadGiven(ports, flags.model)
       const histories = await collectHistories(feed, new Set(timeframes))
       const scored = scoreModel(model, histories, flags['in-sample'])
       print({ kind: 'model', model: model.version, fittedUntil: model.provenance.to, ...scored }, [

@@ -1,12 +1,22 @@
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { type VerdictModelData, verdictModelSchema } from '../model.ts'
 import { collectHistories } from './collect-histories.ts'
 import { fitModel, prepare } from './fit-model.ts'
 import { RECIPE } from './recipe.ts'
 import { formatTargets, targetsOf } from './targets.ts'
-import { DATA_FLAGS, dataSelection, readFlags, runTraining, type TrainingPorts } from './training-command.ts'
+import {
+  DATA_FLAGS,
+  dataSelection,
+  readFlags,
+  runTraining,
+  type TrainingPorts,
+  UsageError,
+} from './training-command.ts'
 
 const USAGE =
   'npm run fit -- --data <folder> [--out model.json] [--version barrier-1] [--exchanges A,B] [--coins A,B]'
+
+const versionSchema = verdictModelSchema.shape.version
 
 /**
  * Fits the model of this release's recipe on a folder of candles and writes it as JSON, to a file or to the
@@ -20,13 +30,23 @@ export function fitCommand(args: readonly string[], ports: TrainingPorts): Promi
       out: { type: 'string' },
       version: { type: 'string', default: 'barrier-1' },
     })
+    const { version, out } = flags
+    if (!versionSchema.safeParse(version).success)
+      throw new UsageError(`--version ${version} is no version: small letters, digits, dots and hyphens`)
     const feed = ports.openFeed(dataSelection(flags))
-    const histories = await collectHistories(feed, new Set(TIMEFRAMES))
-    const model = fitModel(flags.version, prepare(histories, report), RECIPE, report)
-    const text = `${JSON.stringify(model, null, 2)}\n`
-    if (flags.out === undefined) ports.out(text)
-    else ports.writeText(flags.out, text)
-    for (const timeframe of TIMEFRAMES) {
+    async function* fitted(): AsyncGenerator<string, void, void> {
+      const histories = await collectHistories(feed, new Set(TIMEFRAMES))
+      const model = fitModel(version, prepare(histories, report), RECIPE, report)
+      yield `${JSON.stringify(model, null, 2)}\n`
+      reportModel(model, report)
+    }
+    if (out === undefined) for await (const text of fitted()) ports.out(text)
+    else await ports.writeFile(out, fitted())
+  })
+}
+
+function reportModel(model: VerdictModelData, report: TrainingPorts['report']): void {
+  for (const timeframe of TIMEFRAMES) {
       const skill = model.timeframes[timeframe]
       report(`${timeframe}: ${skill.skill ? `speaks, slope ${skill.slope}` : `HOLD because ${skill.reason}`}`)
     }
@@ -35,5 +55,4 @@ export function fitCommand(args: readonly string[], ports: TrainingPorts): Promi
     report(`Targets at ${RECIPE.fitTimeframe}, out of sample:`)
     for (const line of formatTargets(targetsOf({ all: measured, placeboAuc: measured.placeboAuc })))
       report(line)
-  })
 }

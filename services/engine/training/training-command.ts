@@ -19,13 +19,14 @@ export interface TrainingPorts {
   /** Progress and complaints, a line at a time. */
   readonly report: (line: string) => void
   readonly readText: (path: string) => string
-  readonly writeText: (path: string, text: string) => void
+  /** Writes a file whole or not at all; what cannot be written is refused before the text is asked for. */
+  readonly writeFile: (path: string, text: AsyncIterable<string>) => Promise<unknown>
 }
 
 const USAGE_EXIT = 2
 
 /** A flag that is missing, unknown or out of range; the caller is shown the usage. */
-class UsageError extends Error {}
+export class UsageError extends Error {}
 
 /** Flags of a command, with the ones that choose the data. */
 export const DATA_FLAGS = {
@@ -34,18 +35,20 @@ export const DATA_FLAGS = {
   coins: { type: 'string' },
 } as const satisfies ParseArgsConfig['options']
 
-/** Words of a list flag that are all known. */
+/** Words of a list flag that are all known, each once. */
 export function listOf<Word extends string>(
   flag: string,
   text: string | undefined,
   known: readonly Word[],
 ): readonly Word[] | undefined {
-  return text?.split(',').map((word) => {
+  if (text === undefined) return undefined
+  const words = text.split(',').map((word) => {
     const found = known.find((one) => one === word)
     if (found === undefined)
       throw new UsageError(`--${flag} ${word} is not known; known are ${known.join(', ')}`)
     return found
   })
+  return [...new Set(words)]
 }
 
 /** @throws where the folder is missing or a name is unknown */

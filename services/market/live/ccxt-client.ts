@@ -31,7 +31,6 @@ type Params = Readonly<Record<string, unknown>>
 
 /** The part of a ccxt exchange that is used, and the places where ours is put in its stead. */
 export interface CcxtClient {
-  readonly urls: { api: unknown }
   readonly rateLimit: number
   markets: Readonly<Record<string, CcxtMarket>> | undefined
   marketsLoading: Promise<unknown> | undefined
@@ -96,8 +95,6 @@ export function loadCcxt(): Promise<Ccxt> {
 
 export interface CcxtClientOptions {
   readonly definition: VenueDefinition
-  /** Stands in for the scheme and host of every address; its path goes before theirs. */
-  readonly baseUrl?: string
   readonly transport: VenueTransport
   /** Waits until a request of this weight may be sent. */
   readonly throttle: (weight: number) => Promise<void>
@@ -109,12 +106,11 @@ const SHOWN = 160
 
 /** A client of one venue that sends through our transport, at our rate and by our clock. */
 export function openCcxtClient(ccxt: Ccxt, options: CcxtClientOptions): CcxtClient {
-  const { definition, baseUrl, transport, throttle, now } = options
+  const { definition, transport, throttle, now } = options
   const client = ccxt.client(definition.ccxtId, {
     enableRateLimit: true,
     options: { defaultType: 'swap', defaultSubType: 'linear', ...definition.options },
   })
-  if (baseUrl !== undefined) client.urls.api = withBase(client.urls.api, baseUrl)
   client.fetchImplementation = (url: string, request: VenueRequest) => transport(url, request)
   client.throttle = (cost = 1) => throttle(cost)
   client.milliseconds = now
@@ -129,16 +125,6 @@ export function openCcxtClient(ccxt: Ccxt, options: CcxtClientOptions): CcxtClie
     return value
   }
   return client
-}
-
-/** Every address in a tree of addresses, with another scheme and host. */
-export function withBase(addresses: unknown, baseUrl: string): unknown {
-  if (typeof addresses === 'string')
-    return addresses.replace(/^https?:\/\/[^/]+/, baseUrl.replace(/\/+$/, ''))
-  if (typeof addresses !== 'object' || addresses === null) return addresses
-  return Object.fromEntries(
-    Object.entries(addresses).map(([name, value]) => [name, withBase(value, baseUrl)]),
-  )
 }
 
 /**

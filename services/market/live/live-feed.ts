@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
@@ -201,5 +201,3 @@ function checkListed(series: Parameters<typeof seriesName>[0], venue: Venue): vo
     details: { series: seriesName(series) },
   })
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

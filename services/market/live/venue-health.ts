@@ -20,6 +20,8 @@ const QUIET_MS = 60_000
 interface Failures {
   reason: string
   reportedAt: number
+  /** Close of the newest bar there was at the last one: a newer bar makes it good. */
+  newestBar: number
 }
 
 export function createHealthBook(venues: readonly Venue[], now: () => number): HealthBook {
@@ -29,48 +31,49 @@ export function createHealthBook(venues: readonly Venue[], now: () => number): H
   const failuresOf = (exchange: Exchange): Failures => {
     const known = failures.get(exchange)
     if (known !== undefined) return known
-    const none = { reason: '', reportedAt: Number.NEGATIVE_INFINITY }
+    const none = { reason: '', reportedAt: Number.NEGATIVE_INFINITY, newestBar: Number.NaN }
     failures.set(exchange, none)
     return none
   }
 
+  const legsOf = (exchange: Exchange): BarLeg[] =>
+    [...followed].flat().filter(({ venue }) => venue.exchange === exchange)
+
   function healthOf(venue: Venue): VenueHealth {
     const { exchange } = venue
-    const legs = [...followed].flat().filter((leg) => leg.venue === venue)
-    const newest = Math.max(...legs.map((leg) => leg.knownTo()))
+    const legs = legsOf(exchange)
+    const newest = newestOf(legs)
     const dataAgeMs = Number.isFinite(newest) ? Math.max(0, now() - newest) : null
     const circuit = venue.access()?.circuit
-    const lastFailure = venue.access()?.lastFailure()
-    const seen = `${venue.known().size} contracts, ${legs.length} kinds of bars followed`
-    const progress = historyOf(legs, now())
+    const { reason, newestBar } = failuresOf(exchange)
     if (circuit !== undefined && circuit.state() !== 'closed') {
       const until = new Date(circuit.opensAt()).toISOString()
-      return {
-        exchange,
-        state: 'failed',
-        detail: `not asked before ${until}: ${lastFailure ?? ''}`,
-        dataAgeMs,
-      }
+      const detail = `not asked before ${until}: ${venue.access()?.lastFailure() ?? ''}`
+      return { exchange, state: 'failed', detail, dataAgeMs }
     }
-    if (venue.known().size === 0) {
-      const reason = failuresOf(exchange).reason
-      const detail = reason === '' ? 'not asked yet' : `its markets could not be fetched: ${reason}`
-      return { exchange, state: reason === '' ? 'ok' : 'failed', detail, dataAgeMs }
-    }
+    if (venue.known().size === 0) return { exchange, ...marketsMissing(venue, reason), dataAgeMs }
+    const isFailing = newestBar === newest
     const shortest = Math.min(...legs.map((leg) => leg.lengthMs))
-    const isStale = dataAgeMs !== null && dataAgeMs > shortest + LIMITS.staleAfterMs
-    if (isStale || progress !== undefined) {
-      const what = progress ?? `no bar for ${Math.round((dataAgeMs ?? 0) / 1_000)} s`
-      const reason = lastFailure === undefined ? '' : `; last failure: ${lastFailure}`
-      return { exchange, state: 'degraded', detail: `${what}; ${seen}${reason}`, dataAgeMs }
-    }
-    return { exchange, state: 'ok', detail: seen, dataAgeMs }
+    // Late is no fault: venues are slow at times, and the other limit is for that. Late and failing is one.
+    const allowedMs = isFailing ? LIMITS.venueSettleMs + LIMITS.venueLagMs : LIMITS.staleAfterMs
+    const isStale = dataAgeMs !== null && dataAgeMs > shortest + allowedMs
+    const progress = historyOf(legs, now())
+    const behindS = Math.round(venue.clockBehindMs() / 1_000)
+    const detail = [
+      ...(progress === undefined ? [] : [progress]),
+      ...(isStale ? [`no bar for ${Math.round(dataAgeMs / 1_000)} s`] : []),
+      `${venue.known().size} contracts, ${legs.length} kinds of bars followed`,
+      ...(behindS === 0 ? [] : [`its clock is ${behindS} s behind, and its bars come so much later`]),
+      ...(isFailing && (isStale || progress !== undefined) ? [`last failure: ${reason}`] : []),
+    ].join('; ')
+    return { exchange, state: isStale || progress !== undefined ? 'degraded' : 'ok', detail, dataAgeMs }
   }
 
   return {
     failed(exchange, reason) {
       const seen = failuresOf(exchange)
       seen.reason = reason
+      seen.newestBar = newestOf(legsOf(exchange))
       const isNews = now() - seen.reportedAt >= QUIET_MS || seen.reportedAt > now()
       if (isNews) seen.reportedAt = now()
       return isNews
@@ -81,6 +84,16 @@ export function createHealthBook(venues: readonly Venue[], now: () => number): H
     },
     read: () => venues.map(healthOf),
   }
+}
+
+/** Close of the newest bar of some legs; minus infinity where none came. */
+const newestOf = (legs: readonly BarLeg[]): number => Math.max(...legs.map((leg) => leg.knownTo()))
+
+/** How a venue is whose contracts are not known. */
+function marketsMissing(venue: Venue, reason: string): Pick<VenueHealth, 'state' | 'detail'> {
+  if (reason !== '') return { state: 'failed', detail: `its markets could not be fetched: ${reason}` }
+  if (venue.access() === undefined) return { state: 'ok', detail: 'not asked yet' }
+  return { state: 'degraded', detail: 'its markets are being fetched' }
 }
 
 /** How much of the wanted history has come; undefined when all of it has. */

@@ -61,6 +61,37 @@ describe('what passes', () => {
   })
 })
 
+describe('by way of another address', () => {
+  const throughRelay = createVenueTransport({
+    fetch,
+    timeoutMs: 300,
+    baseUrl: 'http://127.0.0.1:9/key-1234/',
+  })
+
+  test('a request goes there, with the path of the venue behind that of the address', async () => {
+    const sent: string[] = []
+    const relayed = createVenueTransport({
+      fetch: (url) => {
+        sent.push(String(url))
+        return Promise.resolve(new Response('{}'))
+      },
+      baseUrl: 'https://relay.example/key-1234/',
+    })
+    await relayed('https://fapi.binance.com/fapi/v1/klines?symbol=BTCUSDT', {})
+    expect(sent).toEqual(['https://relay.example/key-1234/fapi/v1/klines?symbol=BTCUSDT'])
+  })
+
+  test('no message tells its path, which may hold a key', async () => {
+    const failure: unknown = await throughRelay('https://fapi.binance.com/fapi/v1/time', {}).catch(
+      (error: unknown) => error,
+    )
+    expect(failure).toBeInstanceOf(VenueFailure)
+    const { message } = failure as VenueFailure
+    expect(message).toContain('fapi.binance.com/fapi/v1/time, by way of 127.0.0.1:9, could not be reached')
+    expect(message).not.toContain('key-1234')
+  })
+})
+
 describe('what is final', () => {
   test('an answer without end is cut off', async () => {
     const failure = await failureOf({ kind: 'endless' })

@@ -20,6 +20,8 @@ export type VenueTransport = (url: string, request: VenueRequest) => Promise<Ven
 
 export interface VenueTransportOptions {
   readonly fetch: typeof fetch
+  /** Stands in for the scheme and host of every address; its path goes before theirs, and is in no message. */
+  readonly baseUrl?: string
   readonly timeoutMs?: number
   readonly maxBytes?: number
   /** The venue's own clock as an answer gives it, to the second; Unix milliseconds. */
@@ -41,9 +43,14 @@ const SHOWN = 160
  */
 export function createVenueTransport(options: VenueTransportOptions): VenueTransport {
   const { timeoutMs = LIMITS.venueRequestMs, maxBytes = LIMITS.venueResponseBytes } = options
+  const baseUrl = options.baseUrl?.replace(/\/+$/, '')
+  const byWayOf = baseUrl === undefined ? '' : `, by way of ${new URL(baseUrl).host},`
   return async (url, { method = 'GET', headers = {}, body }) => {
     const signal = AbortSignal.timeout(timeoutMs)
-    const place = placeOf(url)
+    const { host, pathname, search } = new URL(url)
+    // Parameters are left out of messages.
+    const place = `${host}${pathname}${byWayOf}`
+    const address = baseUrl === undefined ? url : `${baseUrl}${pathname}${search}`
     const request = {
       method,
       headers,
@@ -52,7 +59,7 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
       ...(body !== undefined && { body }),
     } as const
     try {
-      const response = await options.fetch(url, request)
+      const response = await options.fetch(address, request)
       const text = await readBody(response, maxBytes, place)
       const venueTime = Date.parse(response.headers.get('date') ?? '')
       if (!Number.isNaN(venueTime)) options.onVenueTime?.(venueTime)
@@ -103,12 +110,6 @@ function readRetryAfter(headers: Headers): number | undefined {
   if (/^\d+$/.test(text)) return Number(text) * 1_000
   const left = Date.parse(text) - Date.parse(headers.get('date') ?? '')
   return left >= 0 ? left : undefined
-}
-
-/** Host and path: parameters are left out of messages. */
-function placeOf(url: string): string {
-  const { host, pathname } = new URL(url)
-  return `${host}${pathname}`
 }
 
 /** `fetch failed` says nothing; what it was caused by does. */

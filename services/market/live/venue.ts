@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, coinSchema, type Market, marketName, type Series } from '../../../contracts/series.ts'
@@ -227,10 +227,13 @@ async function openVenue(
   let take = (_weight: number): Promise<void> => Promise.resolve()
   const client = openCcxtClient(ccxt, {
     definition,
-    transport: createVenueTransport({ fetch: options.fetch, onVenueTime }),
+    transport: createVenueTransport({
+      fetch: options.fetch,
+      onVenueTime,
+      ...(baseUrl !== undefined && { baseUrl }),
+    }),
     throttle: (weight) => take(weight),
     now,
-    ...(baseUrl !== undefined && { baseUrl }),
   })
   const budget = createRateBudget({
     msPerUnit: definition.msPerUnit ?? client.rateLimit,
@@ -241,7 +244,7 @@ async function openVenue(
   take = (weight) => budget.take(weight, never)
   const classify = (error: unknown): VenueFailure => {
     if (error instanceof VenueFailure) return error
-    const message = error instanceof Error ? error.message : String(error)
+    const message = reasonOf(error)
     if (error instanceof ccxt.UnknownSymbol)
       return new VenueFailure('unknown_symbol', message, { cause: error })
     const isPassing =
@@ -290,7 +293,7 @@ export const venueUnavailable = (exchange: Exchange, error: unknown): ServiceErr
   error instanceof ServiceError
     ? error
     : new ServiceError('venue_unavailable', {
-        message: `${exchange} does not answer: ${error instanceof Error ? error.message : String(error)}`,
+        message: `${exchange} does not answer: ${reasonOf(error)}`,
         details: { exchange },
         cause: error,
       })

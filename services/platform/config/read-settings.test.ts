@@ -38,6 +38,29 @@ describe('settings', () => {
     expect(settings.MARKET_DATA).toBeUndefined()
   })
 
+  test.each([
+    [undefined, undefined],
+    ['off', undefined],
+    ['2', { hops: 2 }],
+    ['10.0.0.0/8, fd00::/8,127.0.0.1', { networks: ['10.0.0.0/8', 'fd00::/8', '127.0.0.1'] }],
+  ])('proxies that are trusted are none, a number or networks: %j', (given, read) => {
+    expect(readSettings([], { TRUST_PROXY: given }).TRUST_PROXY).toEqual(read)
+  })
+
+  test.each(['0', '11', 'loopback', '10.0.0.0/33', '10.0.0.0/8,', 'true', '1.5'])(
+    'proxies cannot be %j',
+    (given) => {
+      expect(refusal([], { TRUST_PROXY: given })).toContain('TRUST_PROXY')
+    },
+  )
+
+  test('rates are requests a second, or off', () => {
+    const read = readSettings(['--rate-per-key', 'off'], { RATE_PER_ADDRESS: '7' })
+    expect([read.RATE_PER_ADDRESS, read.RATE_PER_KEY]).toEqual([7, undefined])
+    expect(readSettings([], {})).toMatchObject({ RATE_PER_ADDRESS: 100, RATE_PER_KEY: 50 })
+    expect(refusal([], { RATE_PER_KEY: '0' })).toContain('RATE_PER_KEY')
+  })
+
   test('instants are UTC milliseconds', () => {
     const settings = readSettings(['--from', '2024-01-01', '--to', '2024-01-01T06:00:00+02:00'], {})
     expect([settings.MARKET_FROM, settings.MARKET_TO]).toEqual([
@@ -81,6 +104,7 @@ describe('settings', () => {
       OPERATOR_TOKEN: 'hunter2',
       SEALING_KEY: 'hunter2',
       REDIS_URL: 'http://me:hunter2@host',
+      VENUE_URLS: 'BINANCE=https://me:hunter2@relay.example',
     }
     for (const [name, value] of Object.entries(environment)) {
       const message = refusal([], { [name]: value })

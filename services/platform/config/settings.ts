@@ -56,7 +56,14 @@ const venueUrls = z
     for (const part of text.split(',')) {
       const [, exchange = '', address = ''] = /^\s*([A-Z]+)=(\S+)\s*$/.exec(part) ?? []
       if (!isExchange(exchange) || !/^https?:/.test(address) || !URL.canParse(address)) {
-        context.addIssue(`must be EXCHANGE=URL, not ${JSON.stringify(part)}`)
+        context.addIssue('must be EXCHANGE=URL, separated by commas')
+        return z.NEVER
+      }
+      const { username, password, search, hash } = new URL(address)
+      if (`${username}${password}${search}${hash}` !== '') {
+        context.addIssue(
+          `must hold no user, no password, no ? and no #: see ${exchange}. A key may stand in the path`,
+        )
         return z.NEVER
       }
       urls[exchange] = address
@@ -245,6 +252,7 @@ export const SETTINGS = define({
     flag: 'venue-urls',
     schema: venueUrls,
     help: 'Live market: other base addresses for exchanges, as EXCHANGE=URL separated by commas: a proxy, or a venue of your own for tests. Default: the addresses of the exchanges.',
+    isSecret: true,
     example: 'BINANCE=http://127.0.0.1:9000',
   },
   EVENTSTORE_URL: {

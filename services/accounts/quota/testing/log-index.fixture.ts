@@ -1,6 +1,12 @@
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
 import { START } from '../../../../contracts/position.ts'
-import { type DebitPlace, debitIndex, debitKey, rowsInMemory } from '../../../../projections/index.ts'
+import {
+  type DebitPlace,
+  debitKey,
+  debits,
+  rowsInMemory,
+  type UsageDay,
+} from '../../../../projections/index.ts'
 import type { MemoryLog } from '../../../platform/event-store/memory/memory-store.ts'
 import type { DebitIndex } from '../used-keys.ts'
 
@@ -10,20 +16,20 @@ import type { DebitIndex } from '../used-keys.ts'
  * @param limit how many events of the log it has folded at most; all without it
  */
 export function logIndex(log: MemoryLog, limit: () => number = () => Infinity): DebitIndex {
-  const rows = rowsInMemory<DebitPlace>()
+  const rows = rowsInMemory<DebitPlace | UsageDay>()
   let folded = 0
   function catchUp(): void {
     for (; folded < Math.min(log.rows.length, limit()); folded++) {
       const row = log.rows[folded]
       if (row === undefined) return
       const [data, meta] = [JSON.parse(row.data), JSON.parse(row.meta)]
-      debitIndex.fold(rows, decodeEvent({ ...row, data, meta }))
+      debits.fold(rows, decodeEvent({ ...row, data, meta }))
     }
   }
   return {
     find(payerId, hash) {
       catchUp()
-      return rows.get(debitKey(payerId, hash))
+      return rows.get(debitKey(payerId, hash)) as DebitPlace | undefined
     },
     position() {
       catchUp()

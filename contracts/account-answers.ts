@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { tierSchema } from './plans.ts'
+import { quotaBlockSchema } from './service-block.ts'
+
+const instant = z.iso.datetime()
+
+/** A key as lists show it. */
+export const keyRowSchema = z.object({
+  key_id: z.uuid(),
+  hint: z.string().describe('The first characters of the key'),
+  label: z.string(),
+  created_at: instant,
+})
+
+export type KeyAnswerRow = z.infer<typeof keyRowSchema>
+
+const periodSchema = z.object({ tier: tierSchema, from: instant, to: instant })
+
+/** The answer of `GET /api/account`, and of the operator's look at an account. */
+export const accountAnswerSchema = z.object({
+  account_id: z.uuid(),
+  email: z.string().nullable().describe('Null for an account that the operator opened without one'),
+  tier: tierSchema,
+  opened_at: instant,
+  plan: periodSchema.nullable().describe('The paid plan that runs; null on free'),
+  next_plans: z.array(periodSchema).describe('Paid plans that begin later'),
+  keys: z.array(keyRowSchema),
+  quota: quotaBlockSchema.describe('Calls used and left, as of now'),
+})
+
+export type AccountAnswer = z.infer<typeof accountAnswerSchema>
+
+/** The answer that shows a key, for the only time. */
+export const issuedKeyAnswerSchema = z.object({
+  key: z.string().describe('The API key. It is not shown again: only its hash is kept'),
+  key_id: z.uuid(),
+  hint: z.string(),
+  label: z.string(),
+  account_id: z.uuid(),
+})
+
+export type IssuedKeyAnswer = z.infer<typeof issuedKeyAnswerSchema>
+
+/** The answer of a sign-in, and of the operator's making of a key. */
+export const signInAnswerSchema = issuedKeyAnswerSchema.extend({ tier: tierSchema })
+
+export type SignInAnswer = z.infer<typeof signInAnswerSchema>
+
+/** The answer of `POST /api/sign-in`, always the same. */
+export const codeSentAnswerSchema = z.object({
+  message: z.string(),
+  expires_in_s: z.int().positive().describe('How long a code is good for'),
+})
+
+/** The answer of `GET /api/keys`. */
+export const keysAnswerSchema = z.object({
+  keys: z.array(keyRowSchema).describe('Keys that apply, oldest first'),
+  next: z.string().nullable().describe('Give it as `after` for those behind; null at the end'),
+})
+
+/** The answer of the operator's list of accounts. */
+export const accountsAnswerSchema = z.object({
+  accounts: z.array(
+    z.object({
+      account_id: z.uuid(),
+      email: z.string().nullable(),
+      tier: tierSchema,
+      opened_at: instant,
+      keys: z.int().nonnegative(),
+    }),
+  ),
+  next: z.uuid().nullable(),
+})
+
+export type AccountsAnswer = z.infer<typeof accountsAnswerSchema>

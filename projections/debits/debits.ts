@@ -1,0 +1,57 @@
+import type { Revision } from '../../contracts/event.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import type { Projection, Rows } from '../projection.ts'
+
+/** Where the call is that an idempotency key was used for. Key: {@link debitKey}. */
+export interface DebitPlace extends JsonObject {
+  /** Id of the quota window, whose stream it is in. */
+  readonly window: string
+  readonly revision: Revision
+  readonly requestHash: string
+}
+
+/** What a payer used on one UTC day. Key: {@link usageDayPrefix} of the payer, then the day. */
+export interface UsageDay extends JsonObject {
+  readonly day: string
+  readonly calls: number
+  /** By tool. */
+  readonly tools: Readonly<Record<string, number>>
+}
+
+/** @param idempotencyHash hash of the payer's Idempotency-Key */
+export const debitKey = (payerId: string, idempotencyHash: string): string =>
+  `key/${payerId}/${idempotencyHash}`
+export const usageDayPrefix = (payerId: string): string => `day/${payerId}/`
+
+/**
+ * Finds a counted call by the Idempotency-Key it came with, whichever window it was counted in, and counts the
+ * calls of every payer by day and tool. The calls themselves are in the payers' streams, where they are read
+ * from. Both are in one projection because there is a debit for every tool call, and reading it costs more than
+ * folding it.
+ */
+export const debits: Projection<DebitPlace | UsageDay> = {
+  name: 'debits',
+  version: 1,
+  changes: 'rows',
+  events: ['QuotaDebited'],
+  fold(rows, event) {
+    if (event.type !== 'QuotaDebited') return
+    const { payerId, idempotencyHash, requestHash, window, day, tool } = event.data
+    if (idempotencyHash !== null) {
+      rows.put(debitKey(payerId, idempotencyHash), {
+        window: window.id,
+        revision: event.revision,
+        requestHash,
+      })
+    }
+    countDay(rows as Rows<UsageDay>, `${usageDayPrefix(payerId)}${day}`, day, tool)
+  },
+}
+
+function countDay(rows: Rows<UsageDay>, key: string, day: string, tool: string): void {
+  const before = rows.get(key)
+  const tools = before?.tools ?? {}
+  // A name that every object has is not a count.
+  const ofTool = Object.hasOwn(tools, tool) ? (tools[tool] ?? 0) : 0
+  rows.put(key, { day, calls: (before?.calls ?? 0) + 1, tools: { ...tools, [tool]: ofTool + 1 } })
+}

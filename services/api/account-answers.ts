@@ -1,0 +1,37 @@
+import type { AccountAnswer, KeyAnswerRow, SignInAnswer } from '../../contracts/account-answers.ts'
+import { isoTime } from '../../contracts/iso-time.ts'
+import type { Tier } from '../../contracts/plans.ts'
+import type { QuotaBlock } from '../../contracts/service-block.ts'
+import type { AccountKey, AccountView, IssuedKey, Plan } from '../accounts/index.ts'
+
+export const toKeyRow = ({ keyId, hint, label, issuedAt }: AccountKey): KeyAnswerRow => ({
+  key_id: keyId,
+  hint,
+  label,
+  created_at: isoTime(issuedAt),
+})
+
+/** A key in the answer that shows it. */
+export const toSignInAnswer = (
+  issued: IssuedKey & { readonly accountId: string; readonly tier: Tier },
+): SignInAnswer => ({
+  key: issued.key,
+  key_id: issued.keyId,
+  hint: issued.hint,
+  label: issued.label,
+  account_id: issued.accountId,
+  tier: issued.tier,
+})
+
+export const toAccountAnswer = (view: AccountView, quota: QuotaBlock): AccountAnswer => ({
+  account_id: view.accountId,
+  email: view.email,
+  tier: view.tier,
+  opened_at: isoTime(view.openedAt),
+  plan: view.plan === undefined ? null : toPeriod(view.plan),
+  next_plans: view.nextPlans.map(toPeriod),
+  keys: view.keys.map(toKeyRow),
+  quota,
+})
+
+const toPeriod = ({ tier, from, to }: Plan) => ({ tier, from: isoTime(from), to: isoTime(to) })

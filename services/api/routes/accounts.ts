@@ -1,0 +1,168 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import {
+  accountAnswerSchema,
+  codeSentAnswerSchema,
+  issuedKeyAnswerSchema,
+  keysAnswerSchema,
+  signInAnswerSchema,
+} from '../../../contracts/account-answers.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { QuotaBlock } from '../../../contracts/service-block.ts'
+import type { Accounts, AttemptLimiter, Payer } from '../../accounts/index.ts'
+import { requireKey } from '../../calls/index.ts'
+import { toAccountAnswer, toKeyRow, toSignInAnswer } from '../account-answers.ts'
+import { addressBlock } from '../client-address.ts'
+
+export interface AccountRoutesOptions {
+  readonly accounts: Accounts
+  /** Calls that a payer has used and left. */
+  readonly quotaOf: (payer: Payer) => Promise<QuotaBlock>
+  /** Limits the codes that one client address asks for, and those that it tries. */
+  readonly signInRequests: AttemptLimiter
+  readonly signInTries: AttemptLimiter
+}
+
+interface EdgeOptions {
+  /** Client address of a request. */
+  readonly addressOf: (request: FastifyRequest) => string
+}
+
+/** Text for people to read: one line, no control characters. */
+export const labelSchema = z
+  .string()
+  .trim()
+  .max(LIMITS.keyLabelCharacters)
+  .regex(/^[^\p{Cc}\p{Cs}\u2028\u2029]*$/u, 'must be one line of text')
+
+const email = z.string().max(LIMITS.emailCharacters).describe('An e-mail address')
+const code = z
+  .string()
+  .trim()
+  .regex(/^\d{6}$/, 'must be the six digits of the mail')
+
+const confirmSchema = z.strictObject({
+  email,
+  code: code.describe('The code of the newest mail'),
+  label: labelSchema.default('sign-in').describe('What to call the key'),
+  revoke: z
+    .uuid()
+    .toLowerCase()
+    .optional()
+    .describe('Id of a key to revoke, where the account has as many as it may have'),
+})
+
+const keyParams = z.strictObject({ id: z.uuid().toLowerCase() })
+const keysQuery = z.strictObject({
+  after: z.uuid().toLowerCase().optional().describe('Keys behind this one: the `next` of the answer before'),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(LIMITS.accountRows)
+    .default(LIMITS.accountRows)
+    .describe('Keys at most'),
+})
+
+/** The same whether or not there is an account. */
+const CODE_SENT = {
+  message: `If a code can be sent to this address, it is on its way; at most ${LIMITS.signInsPerHour} are sent in an hour. Give it to POST /api/sign-in/confirm.`,
+  expires_in_s: LIMITS.signInCodeMs / 1_000,
+}
+
+/**
+ * Sign-in by e-mail: `POST /api/sign-in`, `POST /api/sign-in/confirm`; and the account of a key: `/api/account`,
+ * `/api/keys`. Nothing tells whether an address has an account, and no key is shown twice.
+ *
+ * @example curl -H 'Content-Type: application/json' -d '{"email":"you@example.com"}' …/api/sign-in
+ */
+export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOptions> = async (
+  app,
+  options,
+) => {
+  const { accounts, signInRequests, signInTries } = options
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('cache-control', 'no-store')
+  })
+
+  /** Whose key came with a request, and on whose behalf what it does is done. */
+  const callerOf = async ({ headers, id }: FastifyRequest) => {
+    const { accountId, keyId } = requireKey(await accounts.identify(headers.authorization))
+    return { accountId, origin: { correlationId: id, actor: `key ${keyId}` } }
+  }
+  const takeAttempt = async (limiter: AttemptLimiter, request: FastifyRequest, reply: FastifyReply) => {
+    try {
+      await limiter.take(addressBlock(options.addressOf(request)))
+    } catch (error) {
+      if (isServiceError(error, 'rate_limited')) {
+        const { retry_after_s: seconds } = error.details ?? {}
+        reply.header('retry-after', typeof seconds === 'number' ? String(seconds) : '1')
+      }
+      throw error
+    }
+  }
+
+  const signIn = { body: z.strictObject({ email }), response: { 202: codeSentAnswerSchema } }
+  app.post('/api/sign-in', { schema: signIn }, async (request, reply) => {
+    await takeAttempt(signInRequests, request, reply)
+    await accounts.requestSignIn(request.body.email, { correlationId: request.id, actor: 'sign-in' })
+    return reply.code(202).send(CODE_SENT)
+  })
+
+  const confirm = { body: confirmSchema, response: { 200: signInAnswerSchema } }
+  app.post('/api/sign-in/confirm', { schema: confirm }, async (request, reply) => {
+    await takeAttempt(signInTries, request, reply)
+    const origin = { correlationId: request.id, actor: 'sign-in' }
+    return toSignInAnswer(await accounts.confirmSignIn(request.body, origin))
+  })
+
+  app.get('/api/account', { schema: { response: { 200: accountAnswerSchema } } }, async (request) => {
+    const { accountId } = await callerOf(request)
+    const view = await showOwn(accounts, accountId)
+    return toAccountAnswer(view, await options.quotaOf(view.payer))
+  })
+
+  app.delete('/api/account', async (request, reply) => {
+    const { accountId, origin } = await callerOf(request)
+    await accounts.erase(accountId, origin)
+    return reply.code(204).send()
+  })
+
+  const listKeys = { querystring: keysQuery, response: { 200: keysAnswerSchema } }
+  app.get('/api/keys', { schema: listKeys }, async (request) => {
+    const { accountId } = await callerOf(request)
+    const { after, limit } = request.query
+    const { keys } = await showOwn(accounts, accountId)
+    const first = after === undefined ? 0 : keys.findIndex(({ keyId }) => keyId === after) + 1
+    const page = keys.slice(first, first + limit)
+    const next = first + limit < keys.length ? (page.at(-1)?.keyId ?? null) : null
+    return { keys: page.map(toKeyRow), next }
+  })
+
+  const issueKey = {
+    body: z.strictObject({ label: labelSchema.default('').describe('What to call the key') }),
+    response: { 201: issuedKeyAnswerSchema },
+  }
+  app.post('/api/keys', { schema: issueKey }, async (request, reply) => {
+    const { accountId, origin } = await callerOf(request)
+    const { key, keyId, hint, label } = await accounts.issueKey(accountId, request.body.label, origin)
+    return reply.code(201).send({ key, key_id: keyId, hint, label, account_id: accountId })
+  })
+
+  app.delete('/api/keys/:id', { schema: { params: keyParams } }, async (request, reply) => {
+    const { accountId, origin } = await callerOf(request)
+    await accounts.revokeKey(accountId, request.params.id, origin)
+    return reply.code(204).send()
+  })
+}
+
+/** An account that is erased while its owner looks at it has no keys any more. */
+async function showOwn(accounts: Accounts, accountId: string) {
+  try {
+    return await accounts.show(accountId)
+  } catch (error) {
+    throw isServiceError(error, 'account_unknown') ? new ServiceError('key_unknown') : error
+  }
+}

@@ -1,0 +1,141 @@
+import type { FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import {
+  accountAnswerSchema,
+  accountsAnswerSchema,
+  keysAnswerSchema,
+  signInAnswerSchema,
+} from '../../../contracts/account-answers.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { tierSchema } from '../../../contracts/plans.ts'
+import type { QuotaBlock } from '../../../contracts/service-block.ts'
+import type { Accounts, AccountView, Payer } from '../../accounts/index.ts'
+import { toAccountAnswer, toKeyRow, toSignInAnswer } from '../account-answers.ts'
+import { isOperator } from '../operator.ts'
+import { labelSchema } from './accounts.ts'
+
+export interface OperatorAccountRoutesOptions {
+  readonly accounts: Accounts
+  readonly quotaOf: (payer: Payer) => Promise<QuotaBlock>
+  /** Gives a payer further calls in its window. */
+  readonly grantCalls: (payer: Payer, calls: number, reason: string, requestId: string) => Promise<unknown>
+}
+
+const accountId = z.uuid().toLowerCase()
+const idParams = z.strictObject({ id: accountId })
+
+const createKeySchema = z.strictObject({
+  email: z.string().max(LIMITS.emailCharacters).optional(),
+  account_id: accountId.optional(),
+  tier: tierSchema.optional(),
+  label: labelSchema.default('operator'),
+})
+
+/** A plan, or further calls in the window that runs. */
+const grantSchema = z.union([
+  z.strictObject({ tier: tierSchema }),
+  z.strictObject({
+    calls: z.int().min(1).max(1_000_000),
+    reason: z.string().trim().min(1).max(200),
+  }),
+])
+
+const listSchema = z.strictObject({
+  after: accountId.optional(),
+  limit: z.coerce.number().int().min(1).max(LIMITS.accountRows).default(LIMITS.accountRows),
+})
+
+/**
+ * Accounts and keys for the operator, under `/operator`: by the owner's socket or with the operator's token.
+ *
+ * @example curl --unix-socket data/simulated/owner.sock -d '{"tier":"starter"}' … http://localhost/operator/keys
+ */
+export const operatorAccountRoutes: FastifyPluginAsyncZod<
+  OperatorAccountRoutesOptions & { readonly operatorToken: string | undefined }
+> = async (app, options) => {
+  const { accounts } = options
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isOperator(request, options.operatorToken)) throw new ServiceError('unauthorized')
+    reply.header('cache-control', 'no-store')
+  })
+  const originOf = ({ id }: FastifyRequest) => ({ correlationId: id, actor: 'operator' })
+  const answerFor = async (id: string) => {
+    const view = await accounts.show(id)
+    return toAccountAnswer(view, await options.quotaOf(view.payer))
+  }
+
+  const createKey = { body: createKeySchema, response: { 201: signInAnswerSchema } }
+  app.post('/operator/keys', { schema: createKey }, async (request, reply) => {
+    const { email, account_id: known, tier, label } = request.body
+    const choice = { email, accountId: known }
+    const issued = await accounts.createKey(choice, { label, tier }, originOf(request))
+    return reply.code(201).send(toSignInAnswer(issued))
+  })
+
+  const listKeys = {
+    querystring: z.strictObject({ account_id: accountId }),
+    response: { 200: keysAnswerSchema },
+  }
+  app.get('/operator/keys', { schema: listKeys }, async ({ query }) => {
+    const { keys } = await accounts.show(query.account_id)
+    return { keys: keys.map(toKeyRow), next: null }
+  })
+
+  app.delete('/operator/keys/:id', { schema: { params: idParams } }, async (request, reply) => {
+    const { id } = request.params
+    await accounts.revokeKey(await accounts.accountOfKey(id), id, originOf(request))
+    return reply.code(204).send()
+  })
+
+  const list = { querystring: listSchema, response: { 200: accountsAnswerSchema } }
+  app.get('/operator/accounts', { schema: list }, async ({ query }) => {
+    const { after, limit } = query
+    const ids = await accounts.list({ after, limit })
+    const rows = (await Promise.all(ids.map((id) => showIfThere(accounts, id)))).filter(
+      (row) => row !== undefined,
+    )
+    return {
+      accounts: rows.map((row) => ({
+        account_id: row.accountId,
+        email: row.email,
+        tier: row.tier,
+        opened_at: isoTime(row.openedAt),
+        keys: row.keys.length,
+      })),
+      next: ids.length < limit ? null : (ids.at(-1) ?? null),
+    }
+  })
+
+  const show = { params: idParams, response: { 200: accountAnswerSchema } }
+  app.get('/operator/accounts/:id', { schema: show }, async ({ params }) => answerFor(params.id))
+
+  const grant = { ...show, body: grantSchema }
+  app.post('/operator/accounts/:id/grant', { schema: grant }, async (request) => {
+    const { body, params } = request
+    if ('tier' in body) {
+      await accounts.startPlan(params.id, { tier: body.tier, source: 'operator' }, originOf(request))
+    } else {
+      const { payer } = await accounts.show(params.id)
+      await options.grantCalls(payer, body.calls, body.reason, request.id)
+    }
+    return answerFor(params.id)
+  })
+
+  app.delete('/operator/accounts/:id', { schema: { params: idParams } }, async (request, reply) => {
+    await accounts.erase(request.params.id, originOf(request))
+    return reply.code(204).send()
+  })
+}
+
+/** Undefined for an account that was erased since it was listed. */
+async function showIfThere(accounts: Accounts, id: string): Promise<AccountView | undefined> {
+  try {
+    return await accounts.show(id)
+  } catch (error) {
+    if (isServiceError(error, 'account_unknown')) return undefined
+    throw error
+  }
+}

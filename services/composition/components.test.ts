@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { MINUTE_MS } from '../../contracts/timeframes.ts'
+import { marketComponent } from './components.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
+const LATE_MS = 3 * MINUTE_MS
+
+const marketAt = (
+  ageMs: number | undefined,
+  change: { readonly kind?: 'live' | 'recorded'; readonly trouble?: string; readonly lateMs?: number } = {},
+) =>
+  marketComponent(
+    { kind: change.kind ?? 'live', clock: () => NOW },
+    {
+      lastBarClose: () => (ageMs === undefined ? undefined : NOW - ageMs),
+      shortestBarMs: () => MINUTE_MS,
+      trouble: () => change.trouble,
+    },
+    change.lateMs ?? LATE_MS,
+  )
+
+describe('the market', () => {
+  test('is well while its shortest bars come, and degraded past the time that tools refuse at', () => {
+    expect(marketAt(MINUTE_MS + LATE_MS)).toMatchObject({ state: 'ok', more: { data_age_ms: 240_000 } })
+    expect(marketAt(MINUTE_MS + LATE_MS + 1).state).toBe('degraded')
+    expect(marketAt(undefined)).toMatchObject({ state: 'degraded', detail: 'live: no bar yet' })
+  })
+
+  test('may be as late as its speed says', () => {
+    expect(marketAt(60 * MINUTE_MS, { lateMs: 600 * LATE_MS }).state).toBe('ok')
+  })
+
+  test('that is replayed is never old, but says what recording waits for', () => {
+    expect(marketAt(99 * LATE_MS, { kind: 'recorded' }).state).toBe('ok')
+    expect(marketAt(0, { kind: 'recorded', trouble: 'the disk is full' })).toMatchObject({
+      state: 'degraded',
+      detail: 'recorded: the disk is full',
+    })
+  })
+})
