@@ -7,6 +7,9 @@ test.each([
   [15, 148, 0.0624, 0.1605],
   [0, 20, 0, 0.1611],
   [1, 29, 0.0061, 0.1718],
+  // As statistics packages print it.
+  [50, 100, 0.4038, 0.5962],
+  [10, 10, 0.7225, 1],
 ])('%i of %i lies between %f and %f', (successes, trials, low, high) => {
   const interval = wilsonInterval(successes, trials)
   expect(interval?.value).toBeCloseTo(successes / trials, 12)

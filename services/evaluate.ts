@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { evaluateCommand } from './engine/index.ts'
 import { createRecordedFeed } from './market/index.ts'
 
@@ -8,5 +8,4 @@ process.exitCode = await evaluateCommand(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   report: (line) => process.stderr.write(`${line}\n`),
   readText: (path) => readFileSync(path, 'utf8'),
-  writeText: (path, text) => writeFileSync(path, text),
 })

@@ -28,7 +28,6 @@ describe.skipIf(isDataAbsent)(`the model of this release and the recorded candle
       out: (text) => out.push(text),
       report: () => undefined,
       readText: () => expect.fail('No file was to be read.'),
-      writeFile: () => expect.fail('No file was to be written.'),
     })
     expect(code).toBe(0)
     const [scores] = (JSON.parse(out.join('')) as Evaluation).timeframes

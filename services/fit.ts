@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { writeFileWhole } from './composition/commands/write-output.ts'
 import { fitCommand } from './engine/index.ts'
 import { createRecordedFeed } from './market/index.ts'
@@ -8,6 +7,5 @@ process.exitCode = await fitCommand(process.argv.slice(2), {
   openFeed: createRecordedFeed,
   out: (text) => process.stdout.write(text),
   report: (line) => process.stderr.write(`${line}\n`),
-  readText: (path) => readFileSync(path, 'utf8'),
   writeFile: (path, text) => writeFileWhole(path, text, new AbortController().signal),
 })

@@ -156,6 +156,8 @@ describe('npm start', () => {
       'store',
       'bus',
       'cache',
+      'projection accounts',
+      'projection debits',
       'projection latest_verdicts',
       'projection regime_shifts',
       'projection track_record',

@@ -3,6 +3,7 @@ import { LIMITS } from '../contracts/limits.ts'
 import { type RunningService, startService } from './composition/start-service.ts'
 import { sleep } from './platform/async/sleep.ts'
 import { readSettings } from './platform/config/read-settings.ts'
+import { settingsHelp } from './platform/config/settings-help.ts'
 
 /** How often a process that npm started looks whether npm's shell is still there. */
 const PARENT_CHECK_MS = 250
@@ -18,6 +19,10 @@ export async function main(
   environment: NodeJS.ProcessEnv,
   exit: (code: number) => never = (code) => process.exit(code),
 ): Promise<number> {
+  if (args.includes('--help')) {
+    process.stdout.write(settingsHelp())
+    return 0
+  }
   const signalled = stopSignal(environment)
   let service: RunningService | undefined
   let code = 0

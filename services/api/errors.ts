@@ -45,8 +45,9 @@ export function answerFailure(
   reply: FastifyReply,
 ): FastifyReply {
   const refusal = toServiceError(error)
-  const isOurFault = ERRORS[refusal.code].status >= 500 && refusal.code !== 'shutting_down'
-  if (isOurFault) request.log.error({ err: error, request_id: request.id }, 'request failed')
+  // What is away for a while is told by `/readyz` and the metrics; callers must not be able to flood the log.
+  if (ERRORS[refusal.code].status === 500)
+    request.log.error({ err: error, request_id: request.id }, 'request failed')
   return send(reply, request, refusal)
 }
 

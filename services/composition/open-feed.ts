@@ -26,14 +26,9 @@ export async function openFeed(
   log: Logger,
   onClose: OnClose,
 ): Promise<MarketFeed> {
-  switch (settings.MARKET) {
-    case 'recorded':
-      return openRecordedFeed(settings)
-    case 'live':
-      return openLiveFeed(settings, log)
-    case 'simulated':
-      return openSimulatedFeed(settings, platform, onClose)
-  }
+  if (settings.MARKET === 'recorded') return openRecordedFeed(settings)
+  if (settings.MARKET === 'live') return openLiveFeed(settings, log)
+  return openSimulatedFeed(settings, platform, onClose)
 }
 
 function openLiveFeed({ EXCHANGES, VENUE_URLS }: Settings, log: Logger): MarketFeed {

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { accounts as accountsProjection, type Projection } from '../../../projections/index.ts'
+import { accounts as accountsProjection } from '../../../projections/index.ts'
 import { sleep } from '../../platform/async/sleep.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import {
@@ -87,7 +87,7 @@ function startProcess(world: World, change: Partial<AccountsOptions>): Process {
   const projector = startProjector({
     store,
     tables: openRowTables(':memory:', 'log'),
-    projections: [accountsProjection as Projection],
+    projections: [accountsProjection],
     sleep: shortSleep,
   })
   const accounts = createAccounts({

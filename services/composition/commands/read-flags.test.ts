@@ -4,6 +4,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { defineCommand } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { settingFlag, switchFlag } from './common-flags.ts'
+import { findCommand } from './find-command.ts'
 import { helpOf } from './help.ts'
 import { readFlags } from './read-flags.ts'
 
@@ -94,9 +95,10 @@ describe('every command', () => {
   test.each(COMMANDS.map((one) => [one.name, one] as const))('%s takes its own examples', (_name, one) => {
     expect(one.examples.length).toBeGreaterThan(0)
     for (const example of one.examples) {
-      const [program, name, ...args] = example.replace(/ >.*$/, '').split(' ')
-      expect([program, name]).toEqual(['signal', one.name])
-      expect(() => readFlags(one, args, {})).not.toThrow()
+      const [program, ...words] = example.replace(/ >.*$/, '').split(' ')
+      const found = findCommand(COMMANDS, words)
+      expect([program, found?.command.name]).toEqual(['signal', one.name])
+      expect(() => readFlags(one, found?.args ?? [], {})).not.toThrow()
     }
     const help = helpOf(one)
     for (const flag of Object.keys(one.flags)) expect(help).toContain(`  --${flag}`)

@@ -3,7 +3,7 @@ import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
 export interface PatienceOptions {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
-  /** Told when work begins to wait for the store. */
+  /** Told when work begins to wait for the store, and again every ten minutes. */
   readonly onTrouble?: (error: ServiceError) => void
 }
 
@@ -21,6 +21,8 @@ export interface Patience {
 }
 
 const RETRY_MS = [50, 200, 1_000, 5_000, 15_000] as const
+/** Of the longest wait: a reminder every ten minutes. */
+const TRIES_PER_REMINDER = 40
 
 export function createPatience({ sleep, signal, onTrouble }: PatienceOptions): Patience {
   let trouble: string | undefined
@@ -34,8 +36,9 @@ export function createPatience({ sleep, signal, onTrouble }: PatienceOptions): P
         } catch (error) {
           if (!isPassing(error) || signal.aborted) throw error
           onFailure?.(error)
-          // Told when trouble begins; every series of a bar would repeat it.
-          if (trouble === undefined) onTrouble?.(error)
+          // Told when trouble begins, and again while it lasts; every series of a bar would repeat it.
+          if (trouble === undefined || tries % TRIES_PER_REMINDER === TRIES_PER_REMINDER - 1)
+            onTrouble?.(error)
           trouble = error.message
           await sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 15_000, signal)
         }

@@ -4,11 +4,11 @@ import type { BarBatch } from '../../../contracts/feed.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { VerdictModelData } from '../model.ts'
 import type { HistoryFeed } from './collect-histories.ts'
-import { evaluateCommand } from './evaluate-command.ts'
-import { fitCommand } from './fit-command.ts'
+import { type EvaluatePorts, evaluateCommand } from './evaluate-command.ts'
+import { type FitPorts, fitCommand } from './fit-command.ts'
 import { plantedMarket } from './planted-market.fixture.ts'
 import type { SeriesHistory } from './series-history.ts'
-import type { DataSelection, TrainingPorts } from './training-command.ts'
+import type { DataSelection } from './training-command.ts'
 
 function feedOf(histories: readonly SeriesHistory[]): HistoryFeed {
   return {
@@ -39,7 +39,7 @@ function absent(path: string): never {
 }
 
 async function run(
-  command: (args: readonly string[], ports: TrainingPorts) => Promise<number>,
+  command: (args: readonly string[], ports: FitPorts & EvaluatePorts) => Promise<number>,
   args: readonly string[],
   histories: readonly SeriesHistory[] = [market],
   files: Readonly<Record<string, string>> = {},
@@ -57,7 +57,8 @@ async function run(
     report: (line) => reported.push(line),
     readText: (path) => files[path] ?? absent(path),
     async writeFile(path, chunks) {
-      if (path === UNWRITABLE) throw new ServiceError('config_invalid', { message: `${path} cannot be written` })
+      if (path === UNWRITABLE)
+        throw new ServiceError('config_invalid', { message: `${path} cannot be written` })
       for await (const chunk of chunks) written.set(path, chunk)
     },
   })

@@ -25,6 +25,10 @@ const USAGE =
 
 const instant = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 16).replace('T', ' ')
 
+export interface EvaluatePorts extends TrainingPorts {
+  readonly readText: (path: string) => string
+}
+
 /** The calls of a model on every bar of some histories. */
 function callsOf(model: VerdictModel, histories: readonly SeriesHistory[]): ScoredCall[] {
   return histories.flatMap((history) => {
@@ -36,7 +40,7 @@ function callsOf(model: VerdictModel, histories: readonly SeriesHistory[]): Scor
 }
 
 /** @throws ServiceError `config_invalid` */
-function loadGiven({ readText }: Pick<TrainingPorts, 'readText'>, path: string): VerdictModel {
+function loadGiven({ readText }: Pick<EvaluatePorts, 'readText'>, path: string): VerdictModel {
   let data: unknown
   try {
     data = JSON.parse(readText(path))
@@ -70,7 +74,7 @@ function scoreModel(model: VerdictModel, histories: readonly SeriesHistory[], wi
  * fit that had not seen its bar. With `--model` a model file is scored instead, on the bars after those it was
  * fitted on. Answers the exit code.
  */
-export function evaluateCommand(args: readonly string[], ports: TrainingPorts): Promise<number> {
+export function evaluateCommand(args: readonly string[], ports: EvaluatePorts): Promise<number> {
   return runTraining(USAGE, ports, async () => {
     const flags = readFlags(args, {
       ...DATA_FLAGS,

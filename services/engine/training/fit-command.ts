@@ -18,11 +18,16 @@ const USAGE =
 
 const versionSchema = verdictModelSchema.shape.version
 
+export interface FitPorts extends TrainingPorts {
+  /** Writes a file whole or not at all; what cannot be written is refused before the text is asked for. */
+  readonly writeFile: (path: string, text: AsyncIterable<string>) => Promise<unknown>
+}
+
 /**
  * Fits the model of this release's recipe on a folder of candles and writes it as JSON, to a file or to the
  * standard output; what it scored goes to the progress. Answers the exit code.
  */
-export function fitCommand(args: readonly string[], ports: TrainingPorts): Promise<number> {
+export function fitCommand(args: readonly string[], ports: FitPorts): Promise<number> {
   return runTraining(USAGE, ports, async () => {
     const { report } = ports
     const flags = readFlags(args, {
@@ -47,12 +52,12 @@ export function fitCommand(args: readonly string[], ports: TrainingPorts): Promi
 
 function reportModel(model: VerdictModelData, report: TrainingPorts['report']): void {
   for (const timeframe of TIMEFRAMES) {
-      const skill = model.timeframes[timeframe]
-      report(`${timeframe}: ${skill.skill ? `speaks, slope ${skill.slope}` : `HOLD because ${skill.reason}`}`)
-    }
-    const { measured } = model.timeframes[RECIPE.fitTimeframe]
-    if (measured === undefined) return
-    report(`Targets at ${RECIPE.fitTimeframe}, out of sample:`)
-    for (const line of formatTargets(targetsOf({ all: measured, placeboAuc: measured.placeboAuc })))
-      report(line)
+    const skill = model.timeframes[timeframe]
+    report(`${timeframe}: ${skill.skill ? `speaks, slope ${skill.slope}` : `HOLD because ${skill.reason}`}`)
+  }
+  const { measured } = model.timeframes[RECIPE.fitTimeframe]
+  if (measured === undefined) return
+  report(`Targets at ${RECIPE.fitTimeframe}, out of sample:`)
+  for (const line of formatTargets(targetsOf({ all: measured, placeboAuc: measured.placeboAuc })))
+    report(line)
 }

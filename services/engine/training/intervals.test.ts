@@ -1,24 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { blockMean, halfWidth95, wilsonInterval } from './intervals.ts'
-
-describe('the interval of Wilson', () => {
-  test.each([
-    // Values of the published formula, as statistics packages print them.
-    [50, 100, 0.4038, 0.5962],
-    [0, 10, 0, 0.2775],
-    [10, 10, 0.7225, 1],
-    [1, 1_000, 0.0002, 0.0056],
-  ])('of %d in %d', (successes, trials, low, high) => {
-    const interval = wilsonInterval(successes, trials)
-    expect(interval?.value).toBe(successes / trials)
-    expect(interval?.low).toBeCloseTo(low, 4)
-    expect(interval?.high).toBeCloseTo(high, 4)
-  })
-
-  test('is nothing without trials', () => {
-    expect(wilsonInterval(0, 0)).toBeUndefined()
-  })
-})
+import { blockMean, halfWidth95 } from './intervals.ts'
 
 test.each([
   // Quantiles of Student's t for one block fewer.

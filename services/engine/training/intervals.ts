@@ -33,22 +33,6 @@ export const measure = (value: number, margin: number): Measure =>
     ? { value, low: value - margin, high: value + margin }
     : { value, low: null, high: null }
 
-/**
- * Wilson's 95 % interval of a share. It takes the trials as independent.
- *
- * @returns undefined without trials
- * @example wilsonInterval(50, 100) // { value: 0.5, low: 0.404, high: 0.596 }
- */
-export function wilsonInterval(successes: number, trials: number): Measure | undefined {
-  if (trials === 0) return undefined
-  const share = successes / trials
-  const square = NORMAL_95 ** 2
-  const centre = (share + square / (2 * trials)) / (1 + square / trials)
-  const spread = Math.sqrt((share * (1 - share)) / trials + square / (4 * trials * trials))
-  const margin = (NORMAL_95 * spread) / (1 + square / trials)
-  return { value: share, low: centre - margin, high: centre + margin }
-}
-
 /** A mean with its interval and how many standard errors it is away from 0. */
 export interface BlockMean extends Measure {
   readonly t: number | null

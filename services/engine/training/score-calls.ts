@@ -1,9 +1,10 @@
 import { callReturn, RACE_OUTCOMES, type RaceOutcome, ROUND_TRIP_COST } from '../../../contracts/outcome.ts'
 import { DAY_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../../contracts/verdict.ts'
+import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
 import { callChanges } from './call-changes.ts'
 import type { Expectancy, ScoredCall, Scores, WinRates } from './evaluation.ts'
-import { blockMean, measure, wilsonInterval } from './intervals.ts'
+import { blockMean, measure } from './intervals.ts'
 import { nonOverlapping } from './non-overlapping.ts'
 import { areaUnderCurve, brierScore, calibration, type Forecast } from './scores.ts'
 

@@ -18,9 +18,6 @@ export interface TrainingPorts {
   readonly out: (text: string) => void
   /** Progress and complaints, a line at a time. */
   readonly report: (line: string) => void
-  readonly readText: (path: string) => string
-  /** Writes a file whole or not at all; what cannot be written is refused before the text is asked for. */
-  readonly writeFile: (path: string, text: AsyncIterable<string>) => Promise<unknown>
 }
 
 const USAGE_EXIT = 2
