@@ -75,7 +75,10 @@ export function refuseExpectation(_request: IncomingMessage, response: ServerRes
 
 function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError): FastifyReply {
   // Whoever knows better has said so already.
-  if (error.code === 'rate_limited' && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
+  if (ERRORS[error.code].status === 429 && !reply.hasHeader('retry-after')) {
+    const { retry_after_s: seconds = 1 } = error.details ?? {}
+    reply.header('retry-after', String(seconds))
+  }
   return reply.code(ERRORS[error.code].status).send(errorBody(error, request.id))
 }
 

@@ -15,6 +15,7 @@ import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
 import { claimStore, type StoreIdentity } from '../platform/event-store/store-identity.ts'
 import { createFactIds, type FactId } from '../platform/ids/fact-id.ts'
+import { createRandomPool } from '../platform/ids/random-pool.ts'
 import { uuidV7 } from '../platform/ids/uuid.ts'
 import { deriveKey, keyFingerprint, loadSealingKey } from '../platform/secrets/sealing-key.ts'
 
@@ -47,7 +48,8 @@ export type OnClose = (close: () => Promise<void>) => void
 export async function openPlatform(settings: Settings, log: Logger, onClose: OnClose): Promise<Platform> {
   const directory = join(settings.DATA_DIR, settings.MARKET)
   createFolder(directory)
-  const newId = (): string => uuidV7(Date.now(), randomBytes(10))
+  const random = createRandomPool(randomBytes)
+  const newId = (): string => uuidV7(Date.now(), random(10))
   const factSecret = factSecretOf(settings, directory)
 
   const store = await openStore(settings, directory, log)

@@ -28,6 +28,7 @@ beforeEach(async () => {
     ...NO_READ_MODELS,
     async answerTool(tool, request) {
       asked.push([tool, request])
+      if (tool === 'spent') throw new ServiceError('quota_exhausted', { details: { retry_after_s: 4_711 } })
       if (tool === 'nothing') throw new ServiceError('unknown_tool', { details: { available: ['echo'] } })
       return { tool, request: { ...(request as { coin: string }) } }
     },
@@ -59,6 +60,12 @@ test('a refusal keeps its code and what it lists', async () => {
   const response = await post('nothing', {})
   expect(response.statusCode).toBe(404)
   expect(response.json()).toMatchObject({ code: 'unknown_tool', details: { available: ['echo'] } })
+})
+
+test('a refusal that ends by itself says when', async () => {
+  const response = await post('spent', {})
+  expect(response.statusCode).toBe(429)
+  expect(response.headers['retry-after']).toBe('4711')
 })
 
 test.each([

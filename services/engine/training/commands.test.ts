@@ -111,6 +111,14 @@ test('a model that cannot be written is told of before it is fitted', async () =
 })
 
 describe('evaluate', () => {
+  test('says where no forecast was made, instead of an AUC that looks measured', async () => {
+    const short = { ...market, bars: market.bars.slice(0, 700) }
+    const { out } = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h'], [short])
+    expect(out).toMatch(/AUC +none: all forecasts are 0\.500, too few races or no edge to calibrate on/)
+    const long = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h'])
+    expect(long.out).not.toContain('none: all forecasts')
+  })
+
   test('scores a timeframe once, however often it is named', async () => {
     const { out } = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h,1h', '--json'])
     expect((JSON.parse(out) as { timeframes: unknown[] }).timeframes).toHaveLength(1)

@@ -17,6 +17,15 @@ export const interval = ({ value, low, high }: Measure, digits: number, factor =
 const orUnknown = (value: Measure | null, digits: number): string =>
   value === null ? 'unknown' : interval(value, digits)
 
+/** Forecasts that are all one value rank nothing: their AUC of a half would be read as a measurement. */
+function rankingOf({ auc, reliability }: Scores): string {
+  const [first] = reliability
+  const last = reliability.at(-1)
+  return first !== undefined && first.from === last?.to
+    ? `none: all forecasts are ${first.from.toFixed(3)}, too few races or no edge to calibrate on`
+    : orUnknown(auc, 4)
+}
+
 const line = (name: string, text: string): string => `  ${name.padEnd(20)} ${text}`
 
 function linesOf(scores: Scores): string[] {
@@ -24,7 +33,7 @@ function linesOf(scores: Scores): string[] {
   const outcomes = `${grouped(races.up)} up, ${grouped(races.down)} down, ${grouped(races.both)} both, ${grouped(races.timeout)} timed out (${percent(scores.timeoutShare)}), ${grouped(races.incomplete)} incomplete`
   const lines = [
     line('races', outcomes),
-    line('AUC', orUnknown(scores.auc, 4)),
+    line('AUC', rankingOf(scores)),
     line('Brier', `${orUnknown(scores.brier, 5)}; spoken ${orUnknown(scores.brierSpoken, 5)}`),
     line(
       'calibration error',
