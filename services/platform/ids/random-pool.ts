@@ -9,7 +9,7 @@ export function createRandomPool(
   fill: (bytes: number) => Uint8Array,
   poolBytes = 8_192,
 ): (bytes: number) => Uint8Array {
-  let pool = new Uint8Array(0)
+  let pool: Uint8Array = new Uint8Array(0)
   let used = 0
   return (bytes) => {
     if (bytes > poolBytes) return fill(bytes)
