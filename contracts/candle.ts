@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { LIMITS } from './limits.ts'
 
 /** One closed bar. Times are Unix milliseconds, prices in the quote currency, volume in coins. */
 export interface Candle {
@@ -11,8 +10,10 @@ export interface Candle {
   readonly volume: number
 }
 
-const { priceMin, priceMax, volumeMax } = LIMITS
-const price = z.number().min(priceMin).max(priceMax)
+/** What lies beyond is damage, and would stay in the averages of its series for good. */
+const [PRICE_MIN, PRICE_MAX, VOLUME_MAX] = [1e-15, 1e15, 1e21]
+
+const price = z.number().min(PRICE_MIN).max(PRICE_MAX)
 
 export const candleSchema = z
   .object({
@@ -21,7 +22,7 @@ export const candleSchema = z
     high: price,
     low: price,
     close: price,
-    volume: z.number().nonnegative().max(volumeMax),
+    volume: z.number().nonnegative().max(VOLUME_MAX),
   })
   .refine((bar) => bar.low <= Math.min(bar.open, bar.close), 'low is above open or close')
   .refine((bar) => bar.high >= Math.max(bar.open, bar.close), 'high is below open or close')
@@ -37,10 +38,11 @@ export function candleFault(bar: Candle): string | undefined {
   if (!Number.isSafeInteger(openTime) || openTime < 0) return `open time ${openTime} is not a time`
   for (const value of [open, high, low, close]) {
     if (!(value > 0 && value < Number.POSITIVE_INFINITY)) return `price ${value} is not a positive number`
-    if (value < priceMin || value > priceMax) return `price ${value} is not from ${priceMin} to ${priceMax}`
+    if (value < PRICE_MIN || value > PRICE_MAX)
+      return `price ${value} is not from ${PRICE_MIN} to ${PRICE_MAX}`
   }
   if (!(volume >= 0 && volume < Number.POSITIVE_INFINITY)) return `volume ${volume} is not a number from 0`
-  if (volume > volumeMax) return `volume ${volume} is above ${volumeMax}`
+  if (volume > VOLUME_MAX) return `volume ${volume} is above ${VOLUME_MAX}`
   if (low > Math.min(open, close)) return `low ${low} is above open or close`
   if (high < Math.max(open, close)) return `high ${high} is below open or close`
   return undefined

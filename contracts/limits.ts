@@ -29,10 +29,6 @@ export const LIMITS = {
   /** Rows in one answer of the funding scan. */
   fundingRows: 200,
 
-  /** Prices and volumes of a bar; what lies beyond is damage, and would stay in the averages of a series for good. */
-  priceMin: 1e-15,
-  priceMax: 1e15,
-  volumeMax: 1e21,
   /** How long one request to a venue may take, its body included. */
   venueRequestMs: 10_000,
   /** Largest answer of a venue that is read; lists of markets take a few megabytes. */

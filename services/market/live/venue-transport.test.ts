@@ -72,7 +72,7 @@ describe('by way of another address', () => {
     const sent: string[] = []
     const relayed = createVenueTransport({
       fetch: (url) => {
-        sent.push(String(url))
+        sent.push(url instanceof Request ? url.url : url.toString())
         return Promise.resolve(new Response('{}'))
       },
       baseUrl: 'https://relay.example/key-1234/',
