@@ -29,7 +29,7 @@ function feedOf(histories: readonly SeriesHistory[]): HistoryFeed {
   }
 }
 
-const market = plantedMarket(1, 6_000, 1)
+const market = plantedMarket(1, 8_000, 1)
 const older = { ...market, bars: market.bars.slice(0, 4_500) }
 
 const UNWRITABLE = '/nowhere/m.json'
@@ -96,7 +96,7 @@ describe('fit', () => {
     expect(printed.code).toBe(0)
     expect(printed.selections).toEqual([{ folder: 'd', coins: ['BTC'], exchanges: ['SIM'] }])
     expect(parsed(printed.out)).toMatchObject({ version: 'barrier-1', timeframes: { '1h': { skill: true } } })
-    expect(printed.reported).toContain('SIM.BTC.1h: 6000 bars')
+    expect(printed.reported).toContain('SIM.BTC.1h: 8000 bars')
     const kept = await run(fitCommand, ['--data', 'd', '--out', 'm.json', '--version', 'mine-7'])
     expect(kept.out).toBe('')
     expect(parsed(kept.written.get('m.json') ?? '').version).toBe('mine-7')

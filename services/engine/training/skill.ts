@@ -1,4 +1,4 @@
-import type { Timeframe } from '../../../contracts/timeframes.ts'
+import { DAY_MS, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { Scores } from './evaluation.ts'
 import { interval } from './format-evaluation.ts'
 import type { Measure } from './intervals.ts'
@@ -7,10 +7,14 @@ import type { Measure } from './intervals.ts'
 const COIN_BRIER = 0.25
 const COIN_AUC = 0.5
 
+/** Days that scores must span: a few weeks are one mood of the market, however many races they hold. */
+const FEWEST_DAYS = 180
+
 /**
- * Why a timeframe is to answer HOLD, or undefined where it may speak: its AUC lies above a coin's with its
- * whole interval, and above what the same recipe scored on outcomes that were moved; its forecasts are better than saying one half, on all races and on those it spoke on, and
- * what it called won more often than the best constant call did on the same bars.
+ * Why a timeframe is to answer HOLD, or undefined where it may speak: its scores span half a year at least; its
+ * AUC lies above a coin's with its whole interval, and above what the same recipe scored on outcomes that were
+ * moved; its forecasts are better than saying one half, on all races and on those it spoke on, and what it called
+ * won more often than the best constant call did on the same bars.
  *
  * @returns words that continue "HOLD because"
  */
@@ -37,6 +41,10 @@ export function lackOfSkill(
   if (called.value <= best) {
     const share = (value: number): string => `${(100 * value).toFixed(1)} %`
     return `${none}its calls won ${share(called.value)} of races, the best constant call ${share(best)}`
+  }
+  const days = (scores.to - scores.from) / DAY_MS
+  if (days < FEWEST_DAYS) {
+    return `${none}only ${Math.floor(days)} days of bars that no fit had seen were there to score it on`
   }
   return undefined
 }

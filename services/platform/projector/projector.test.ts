@@ -13,7 +13,13 @@ import { verdictStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
 import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
-import { latestVerdicts, PROJECTIONS, type Projection, rowsInMemory } from '../../../projections/index.ts'
+import {
+  latestVerdicts,
+  PROJECTIONS,
+  type Projection,
+  regimeShifts,
+  rowsInMemory,
+} from '../../../projections/index.ts'
 import { collect } from '../event-store/event-store.contract.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 import { openMemoryStore } from '../event-store/memory/memory-store.ts'
@@ -154,7 +160,7 @@ describe('queries', () => {
     expect(board.get('SIM.BTC.1h')).toMatchObject({ recorded: 9, buys: 9, sells: 0 })
     expect(board.get('SIM.XRP.1h')).toBeUndefined()
 
-    const shifts = projector.reader(PROJECTIONS[1] as Projection)
+    const shifts = projector.reader(regimeShifts)
     const prefix = 'SIM.BTC.1h/'
     const first = shifts.range({ prefix, limit: 5 })
     const second = shifts.range({ prefix, limit: 5, after: first.at(-1)?.key ?? '' })
