@@ -12,7 +12,7 @@ import { openEmbeddedStore } from '../services/platform/event-store/embedded/emb
 import { createFactIds } from '../services/platform/ids/fact-id.ts'
 import { uuidV7 } from '../services/platform/ids/uuid.ts'
 import { reportMcpLoad } from './support/mcp-load.ts'
-import { measure, report } from './support/measure.ts'
+import { measure, print, report } from './support/measure.ts'
 
 /**
  * What a counted tool call costs: over HTTP with its debit durable, beside a bare POST of the same answer and
@@ -103,14 +103,20 @@ const debits = (name: string, path: CallPath) => ({
   },
 })
 
-await reportMcpLoad({
-  calls: manyAccounts,
-  answer,
-  authorization: 'Bearer sk_live_bench',
-  connections: [16, 64],
-  rounds: ROUNDS,
-  seconds: SECONDS,
-})
+for (const [payers, calls] of [
+  ['one key', oneAccount],
+  [`${ACCOUNTS.toLocaleString('en')} keys in turn`, manyAccounts],
+] as const) {
+  print(`\n${payers}, every call counted`)
+  await reportMcpLoad({
+    calls,
+    answer,
+    authorization: 'Bearer sk_live_bench',
+    connections: [16, 64],
+    rounds: ROUNDS,
+    seconds: SECONDS,
+  })
+}
 
 const ONE = 'one account, contended'
 report(

@@ -1,4 +1,5 @@
 import { accountCommands } from './accounts.ts'
+import { askCommand } from './ask.ts'
 import { backtestCommand } from './backtest.ts'
 import type { Command } from './command.ts'
 import { doctorCommand } from './doctor.ts'
@@ -10,6 +11,7 @@ import { verifyCommand } from './verify.ts'
 
 /** Every command; its help and `docs/commands.md` are generated from it. */
 export const COMMANDS: readonly Command[] = [
+  askCommand,
   replayCommand,
   exportCommand,
   backtestCommand,

@@ -46,7 +46,7 @@ describe('help', () => {
 
 describe('a mistake', () => {
   test.each([
-    [['repaly'], 'There is no command "repaly". Commands: help replay export backtest'],
+    [['repaly'], 'There is no command "repaly". Commands: help ask replay export'],
     [['help', 'repaly'], 'There is no command "repaly"'],
     [['replay', '--colour', 'red'], "Unknown option '--colour'. Flags: --exchange --coin"],
     [['replay', 'BTC'], 'replay takes flags only, not "BTC"'],
