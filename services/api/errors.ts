@@ -76,8 +76,8 @@ export function refuseExpectation(_request: IncomingMessage, response: ServerRes
 function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError): FastifyReply {
   // Whoever knows better has said so already.
   if (ERRORS[error.code].status === 429 && !reply.hasHeader('retry-after')) {
-    const { retry_after_s: seconds = 1 } = error.details ?? {}
-    reply.header('retry-after', String(seconds))
+    const seconds = error.details?.retry_after_s
+    reply.header('retry-after', typeof seconds === 'number' ? seconds : 1)
   }
   return reply.code(ERRORS[error.code].status).send(errorBody(error, request.id))
 }
