@@ -10,6 +10,7 @@ import { type CallPath, createCallPath } from '../services/calls/index.ts'
 import { sleep } from '../services/platform/async/sleep.ts'
 import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
 import { createFactIds } from '../services/platform/ids/fact-id.ts'
+import { createRandomPool } from '../services/platform/ids/random-pool.ts'
 import { uuidV7 } from '../services/platform/ids/uuid.ts'
 import { reportMcpLoad } from './support/mcp-load.ts'
 import { measure, print, report } from './support/measure.ts'
@@ -31,7 +32,8 @@ const DEBITS_PER_ROUND = 4_000
 
 const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-calls-'))
 const store = await openEmbeddedStore({ directory, now: Date.now })
-const newId = (): string => uuidV7(Date.now(), randomBytes(10))
+const random = createRandomPool(randomBytes)
+const newId = (): string => uuidV7(Date.now(), random(10))
 const idOf = createFactIds(randomBytes(32))
 const ending = new AbortController()
 const ledger = createQuotaLedger({

@@ -1,5 +1,5 @@
-import { ERRORS, type ErrorDefinition, ServiceError } from '../contracts/errors.ts'
 import { LIMITS } from '../contracts/limits.ts'
+import { explainFailure } from './composition/explain-failure.ts'
 import { type RunningService, startService } from './composition/start-service.ts'
 import { sleep } from './platform/async/sleep.ts'
 import { readSettings } from './platform/config/read-settings.ts'
@@ -35,7 +35,7 @@ export async function main(
     const ended = service.marketEnd.then(() => (settings.EXIT_AT_END ? undefined : signalled))
     await Promise.race([signalled, ended])
   } catch (error) {
-    code = explain(error)
+    code = explainFailure(error, process.stderr)
   }
   if (service !== undefined && !(await isStoppedInTime(service))) exit(code)
   return code
@@ -64,14 +64,4 @@ function stopSignal(environment: NodeJS.ProcessEnv): Promise<undefined> {
     watching.unref()
   }
   return promise
-}
-
-/** Says what went wrong and what to do, and answers the exit code for it. */
-function explain(error: unknown): number {
-  const known = error instanceof ServiceError ? error : new ServiceError('internal_error', { cause: error })
-  const stack =
-    error instanceof ServiceError ? '' : `${error instanceof Error ? error.stack : String(error)}\n`
-  process.stderr.write(`${stack}error ${known.code}: ${known.message}\n${known.nextStep}\n`)
-  const { exitCode }: ErrorDefinition = ERRORS[known.code]
-  return exitCode ?? 1
 }

@@ -1,4 +1,5 @@
-import { ERRORS, type ErrorDefinition, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { explainFailure } from '../explain-failure.ts'
 import type { CommandContext } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { type FoundCommand, findCommand } from './find-command.ts'
@@ -22,7 +23,7 @@ export async function runCommand(args: readonly string[], context: CommandContex
     if (context.signal.aborted) return INTERRUPTED
     // Whoever read our output has what they wanted: `replay | head`.
     if (isBrokenPipe(error)) return 0
-    return explain(error, context.stderr)
+    return explainFailure(error, context.stderr)
   }
 }
 
@@ -56,13 +57,3 @@ function commandIn(args: readonly string[]): FoundCommand {
 
 const isBrokenPipe = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'EPIPE'
-
-/** Says what went wrong and what to do, and answers the exit code for it. */
-function explain(error: unknown, stderr: NodeJS.WritableStream): number {
-  const known = error instanceof ServiceError ? error : new ServiceError('internal_error', { cause: error })
-  const stack =
-    error instanceof ServiceError ? '' : `${error instanceof Error ? error.stack : String(error)}\n`
-  stderr.write(`${stack}error ${known.code}: ${known.message}\n${known.nextStep}\n`)
-  const { exitCode }: ErrorDefinition = ERRORS[known.code]
-  return exitCode ?? 1
-}
