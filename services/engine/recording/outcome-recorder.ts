@@ -58,7 +58,7 @@ export function createOutcomeRecorder(options: OutcomeRecorderOptions): OutcomeR
     eventsOf: (outcomes) =>
       outcomes.map((data) =>
         newEvent(OutcomeLabelled, {
-          id: idOf('outcome', seriesName(data), String(data.barClose)),
+          id: idOf.at(data.barClose, 'outcome', seriesName(data), String(data.barClose)),
           data,
           meta: { correlationId: barCorrelation(data), causationId: data.verdictId, actor: 'engine' },
         }),

@@ -53,7 +53,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     streamOf: verdictStream,
     factOf: (series, draft) => ({
       ...draft,
-      verdictId: idOf('verdict', seriesName(series), String(draft.barClose)),
+      verdictId: idOf.at(draft.barClose, 'verdict', seriesName(series), String(draft.barClose)),
     }),
     eventsOf: (verdicts, before) => eventsOf(verdicts, before?.regime, idOf),
     readFact: (event) => (event.type === 'VerdictRecorded' ? event.data : undefined),
@@ -86,7 +86,7 @@ function verdictEvents(verdict: Verdict, prior: Regime | undefined, idOf: FactId
   const recorded = newEvent(VerdictRecorded, { id, data: verdict, meta })
   if (prior === undefined || prior === regime) return [recorded]
   const shifted = newEvent(RegimeShifted, {
-    id: idOf('regime-shift', name, String(barClose)),
+    id: idOf.at(barClose, 'regime-shift', name, String(barClose)),
     data: { exchange, coin, timeframe, verdictId: id, barClose, regime, priorRegime: prior, confidence },
     meta: { ...meta, causationId: id },
   })

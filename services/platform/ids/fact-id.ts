@@ -1,17 +1,30 @@
 import { createHmac, createSecretKey } from 'node:crypto'
-import { uuidV8 } from './uuid.ts'
+import { timedUuidV8, uuidV8 } from './uuid.ts'
 
-/** The id of a fact, from the parts of what it is about. */
-export type FactId = (...about: readonly string[]) => string
+/** Ids of facts, from the parts of what they are about. Parts must not hold line breaks. */
+export interface FactId {
+  (...about: readonly string[]): string
+  /**
+   * The id of a fact that belongs to an instant, which it begins with: facts of one time then stand together in
+   * every index, where ids without an order would touch a page each. 74 bits are left that nobody can guess.
+   *
+   * @param timeMs Unix milliseconds
+   */
+  at(timeMs: number, ...about: readonly string[]): string
+}
 
 /**
  * Ids of facts that may be computed twice (a verdict, a shift): repeatable for whoever holds the store's
- * secret, unguessable for everybody else. Parts must not hold line breaks, so that none runs into another.
+ * secret, unguessable for everybody else.
  *
- * @example createFactIds(secret)('verdict', 'SIM.BTC.1h', '1735689600000')
+ * @example createFactIds(secret).at(barClose, 'verdict', 'SIM.BTC.1h', String(barClose))
  */
 export function createFactIds(secret: Uint8Array): FactId {
   // Prepared once: making a key of raw bytes costs five times the HMAC itself.
   const key = createSecretKey(secret)
-  return (...about) => uuidV8(createHmac('sha256', key).update(about.join('\n')).digest())
+  const digestOf = (about: readonly string[]): Buffer =>
+    createHmac('sha256', key).update(about.join('\n')).digest()
+  return Object.assign((...about: readonly string[]) => uuidV8(digestOf(about)), {
+    at: (timeMs: number, ...about: readonly string[]) => timedUuidV8(timeMs, digestOf(about)),
+  })
 }

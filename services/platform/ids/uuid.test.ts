@@ -38,4 +38,19 @@ describe('fact ids', () => {
     expect(idOf('a', 'bc')).not.toBe(idOf('ab', 'c'))
     expect(idOf('a', 'b')).not.toBe(createFactIds(Buffer.from('other'))('a', 'b'))
   })
+
+  test('of facts that belong to an instant sort by it, and cannot be guessed from it', () => {
+    const idOf = createFactIds(Buffer.from('secret'))
+    const noon = Date.UTC(2026, 10, 21, 12)
+    const id = idOf.at(noon, 'verdict', 'SIM.BTC.1h')
+    expect(id).toBe(idOf.at(noon, 'verdict', 'SIM.BTC.1h'))
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(noon)
+    expect(id < idOf.at(noon + 1, 'verdict', 'SIM.ETH.1h')).toBe(true)
+    const others = [
+      idOf.at(noon, 'verdict', 'SIM.ETH.1h'),
+      createFactIds(Buffer.from('other')).at(noon, 'verdict', 'SIM.BTC.1h'),
+    ]
+    expect(new Set([id, ...others].map((one) => one.slice(14))).size).toBe(3)
+  })
 })

@@ -4,10 +4,8 @@
  * @param random at least 10 bytes.
  * @example uuidV7(Date.now(), crypto.getRandomValues(new Uint8Array(10)))
  */
-export function uuidV7(timeMs: number, random: Uint8Array): string {
-  const time = Math.trunc(timeMs).toString(16).padStart(12, '0')
-  return formatUuid(`${time}${hex(random.subarray(0, 10))}`, '7')
-}
+export const uuidV7 = (timeMs: number, random: Uint8Array): string =>
+  formatUuid(`${timeDigits(timeMs)}${hex(random.subarray(0, 10))}`, '7')
 
 /**
  * A version 8 UUID (RFC 9562 §5.8) over 16 bytes of the caller's making.
@@ -15,6 +13,16 @@ export function uuidV7(timeMs: number, random: Uint8Array): string {
  * @param bytes at least 16 bytes; 6 bits of them give way to version and variant.
  */
 export const uuidV8 = (bytes: Uint8Array): string => formatUuid(hex(bytes.subarray(0, 16)), '8')
+
+/**
+ * A version 8 UUID that begins with a time as version 7 does, and goes on with bytes of the caller's making.
+ *
+ * @param bytes at least 10 bytes.
+ */
+export const timedUuidV8 = (timeMs: number, bytes: Uint8Array): string =>
+  formatUuid(`${timeDigits(timeMs)}${hex(bytes.subarray(0, 10))}`, '8')
+
+const timeDigits = (timeMs: number): string => Math.trunc(timeMs).toString(16).padStart(12, '0')
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
