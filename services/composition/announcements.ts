@@ -10,6 +10,16 @@ const MARKET_WORDS: Readonly<Record<MarketKind, string>> = {
   live: 'live market',
 }
 
+/** Where to go first. */
+const SERVED = [
+  ['/', 'what is served'],
+  ['/mcp', 'the tools, for agents and bots'],
+  ['/api/verdicts', 'recorded verdicts, one JSON object a line, shown once their window has closed'],
+  ['/api/track-record', 'how good they have been'],
+  ['/readyz', 'the state of everything'],
+] as const
+const PATH_WIDTH = 2 + Math.max(...SERVED.map(([path]) => path.length))
+
 /** What runs, on what, and where to go. */
 export function bannerLines(about: {
   readonly version: string
@@ -24,12 +34,7 @@ export function bannerLines(about: {
   const lines = [`signal-service ${version}: ${[market, ...platform].join(', ')}`]
   if (monitoring !== undefined) lines.push(`  monitoring ${monitoring}`)
   if (url !== undefined) {
-    lines.push(
-      `  ${url}/              what is served`,
-      `  ${url}/api/verdicts  recorded verdicts, one JSON object a line, shown once their window has closed`,
-      `  ${url}/api/track-record  how good they have been`,
-      `  ${url}/readyz        the state of everything`,
-    )
+    lines.push(...SERVED.map(([path, what]) => `  ${url}${path.padEnd(PATH_WIDTH)}${what}`))
   }
   return [...lines, '']
 }
