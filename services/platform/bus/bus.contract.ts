@@ -181,7 +181,8 @@ function describeConsuming(given: () => BusHarness, newTopic: () => string): voi
     const ids = numbered(topic, 3)
     await publish(peer, `signal.${topic}`, ids)
     await using after = await consume(peer, options)
-    expect(idsOf(await after.take(3))).toEqual(ids)
+    // What the one that left had been handed comes again, behind the others.
+    expect(idsOf(await after.take(3)).toSorted()).toEqual(ids)
   })
 
   it('ends an iteration on its signal, and does not begin one whose signal is aborted', async () => {
