@@ -39,8 +39,6 @@ export const issuedKeyAnswerSchema = z.object({
   account_id: z.uuid(),
 })
 
-export type IssuedKeyAnswer = z.infer<typeof issuedKeyAnswerSchema>
-
 /** The answer of a sign-in, and of the operator's making of a key. */
 export const signInAnswerSchema = issuedKeyAnswerSchema.extend({ tier: tierSchema })
 
@@ -71,5 +69,3 @@ export const accountsAnswerSchema = z.object({
   ),
   next: z.uuid().nullable(),
 })
-
-export type AccountsAnswer = z.infer<typeof accountsAnswerSchema>

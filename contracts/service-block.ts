@@ -7,7 +7,6 @@ import { tierSchema } from './plans.ts'
  * served as anonymous; it looks like a key and is none; or it could not be checked.
  */
 export const AUTH_OUTCOMES = ['OK', 'ABSENT', 'MALFORMED', 'UNKNOWN', 'INDETERMINATE'] as const
-export type AuthOutcome = (typeof AUTH_OUTCOMES)[number]
 
 const count = z.int().nonnegative()
 const instant = z.iso.datetime()

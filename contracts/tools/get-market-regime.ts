@@ -47,5 +47,4 @@ export const getMarketRegimeResponse = z.object({
   data_age_ms: z.int().nonnegative().describe('Time since the bar closed'),
 })
 
-export type GetMarketRegimeRequest = z.output<typeof getMarketRegimeRequest>
 export type GetMarketRegimeResponse = z.infer<typeof getMarketRegimeResponse>

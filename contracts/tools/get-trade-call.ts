@@ -35,5 +35,4 @@ export const getTradeCallResponse = z.object({
   data_age_ms: z.int().nonnegative().describe('Time since the bar closed'),
 })
 
-export type GetTradeCallRequest = z.output<typeof getTradeCallRequest>
 export type GetTradeCallResponse = z.infer<typeof getTradeCallResponse>

@@ -33,14 +33,14 @@ export interface AccountIndex {
 }
 
 /** @param projector one that runs the projection of accounts */
-export function createAccountIndex(projector: Pick<Projector, 'reader' | 'health'>): AccountIndex {
+export function createAccountIndex(projector: Pick<Projector, 'reader'>): AccountIndex {
   const reader = projector.reader<AccountsRow>(accounts)
   const keyIn = (row: AccountsRow | undefined): KeyPlace | undefined =>
     row?.kind === 'key' ? row : undefined
   return {
     position() {
-      const health = projector.health().find(({ name }) => name === accounts.name)
-      return health?.state === 'live' ? health.position : undefined
+      const { state, position } = reader.health()
+      return state === 'live' ? position : undefined
     },
     keyOf: (hash) => keyIn(reader.get(keyRowKey(hash))),
     keyById: (keyId) => keyIn(reader.get(keyIdRowKey(keyId))),

@@ -2,7 +2,7 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PLAN_DAYS, type Tier } from '../../contracts/plans.ts'
 import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
-import { type AccountFact, type AccountState, type Plan, planAt } from './account-state.ts'
+import type { AccountFact, AccountState } from './account-state.ts'
 
 /** A key on its way to an account. */
 export interface NewKey {
@@ -185,6 +185,3 @@ function requireRoom({ keys }: AccountState): void {
     },
   })
 }
-
-/** The tier that applies at an instant. */
-export const tierAt = (plans: readonly Plan[], now: number): Tier => planAt(plans, now)?.tier ?? 'free'

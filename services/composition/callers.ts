@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
-import { ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { debits } from '../../projections/index.ts'
 import {
@@ -23,6 +22,7 @@ import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import type { OnClose, Platform } from './open-platform.ts'
+import { keepsNoReadModels } from './read-models.ts'
 
 /** Who calls, what they may, and the path that their calls take. */
 export interface Callers {
@@ -44,12 +44,11 @@ export interface CallersParts {
   readonly show: (line: string) => void
 }
 
-/** What is kept under one key for a purpose must not be found under another's. */
+/** Accounts, their ledger and the path of their calls, over the log and the read models of this process. */
 export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
   const { settings, platform, projector, desk, publicUrl, log } = parts
   const { store, idOf, newId } = platform
   const ending = new AbortController()
-  const mailer = openMailer(parts)
   const accounts = createAccounts({
     store,
     index: projector && createAccountIndex(projector),
@@ -57,7 +56,7 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     newId,
     random: (bytes) => randomBytes(bytes),
     deriveSecret: platform.deriveSecret,
-    mailer,
+    mailer: openMailer(parts),
     publicUrl,
     now: Date.now,
     sleep,
@@ -66,7 +65,6 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
   onClose(async () => {
     ending.abort()
     await accounts.close()
-    await mailer.close()
   })
   const ledger = createQuotaLedger({
     store,
@@ -102,16 +100,10 @@ function openMailer({ settings, show }: CallersParts): Mailer {
   return url === undefined ? createOperatorMailer(show) : createSmtpMailer({ url, from })
 }
 
-const keepsNone = (): never => {
-  throw new ServiceError('store_unavailable', {
-    message: 'This process does not keep read models; ask one that has the projector role.',
-  })
-}
-
 function debitsOf(projector: Projector | undefined): DebitIndex {
-  if (projector === undefined) return { find: keepsNone, position: keepsNone }
+  if (projector === undefined) return { find: keepsNoReadModels, position: keepsNoReadModels }
   return createDebitIndex(projector)
 }
 
 const usageSource = (projector: Projector | undefined): UsageSource =>
-  projector === undefined ? { range: keepsNone } : projector.reader(debits)
+  projector === undefined ? { range: keepsNoReadModels } : projector.reader(debits)

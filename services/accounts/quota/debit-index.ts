@@ -8,10 +8,9 @@ import type { DebitIndex } from './used-keys.ts'
  *
  * @param projector one that runs the projection `debits`
  */
-export function createDebitIndex(projector: Pick<Projector, 'reader' | 'health'>): DebitIndex {
+export function createDebitIndex(projector: Pick<Projector, 'reader'>): DebitIndex {
   const reader = projector.reader(debits)
-  const position = (): string =>
-    projector.health().find(({ name }) => name === debits.name)?.position ?? START
+  const position = (): string => reader.health().position
   let hasRows = false
   return {
     position,

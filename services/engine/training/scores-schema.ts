@@ -42,5 +42,3 @@ export const scoresSchema = z.strictObject({
 
 /** Scores out of sample, with the AUC of the same recipe on labels that were moved away from their bars. */
 export const measuredSchema = scoresSchema.extend({ placeboAuc: measureSchema.nullable() })
-
-export type MeasuredScores = z.infer<typeof measuredSchema>

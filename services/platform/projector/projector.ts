@@ -29,6 +29,8 @@ export interface ProjectionHealth {
 export interface ProjectionReader<Row extends JsonObject> {
   get(key: string): Row | undefined
   range(options: RangeOptions): Entry<Row>[]
+  /** How far this one has come; the others are not looked at. */
+  health(): ProjectionHealth
 }
 
 export interface Projector {
@@ -65,6 +67,7 @@ export function startProjector(options: ProjectorOptions): Projector {
       return {
         get: (key) => run.active().get(key) as Row | undefined,
         range: (range) => run.active().range(range) as Entry<Row>[],
+        health: run.health,
       }
     },
     async caughtUp() {
