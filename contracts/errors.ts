@@ -269,6 +269,78 @@ export const ERRORS = define({
     message: 'There is no such account.',
     nextStep: 'Check the account id; the command line lists accounts.',
   },
+  payment_required: {
+    status: 402,
+    message: 'This is paid for per call.',
+    nextStep:
+      'Sign one of the offers in `accepts` (or in the PAYMENT-REQUIRED header) and send the request again with it; docs/paying.md shows how.',
+  },
+  payment_refused: {
+    status: 402,
+    message: 'The payment cannot be accepted; nothing was charged.',
+    nextStep: 'See `error` for the reason, and sign one of the offers in this answer.',
+  },
+  payment_malformed: {
+    status: 400,
+    message: 'The payment header cannot be read.',
+    nextStep: 'Send one payment header: base64 of the JSON that docs/paying.md describes.',
+  },
+  payment_mismatch: {
+    status: 409,
+    message: 'This authorization was used for another request.',
+    nextStep: 'Repeat the request it was used for to get its answer again, or sign a new authorization.',
+  },
+  payment_pending: {
+    status: 503,
+    message: 'The payment is being settled, and the answer leaves when it is.',
+    nextStep: 'Send the same request with the same payment again in a few seconds; it is not charged twice.',
+  },
+  payments_unavailable: {
+    status: 503,
+    message: 'Payments cannot be taken at the moment; nothing was charged.',
+    nextStep: 'Send the same request with the same payment again later, or use an API key.',
+  },
+  payment_unknown: {
+    status: 404,
+    message: 'There is no payment with this id.',
+    nextStep: 'Check the id; it stands in `_service.payment` of the answer that was paid for.',
+  },
+  refund_refused: {
+    status: 409,
+    message: 'This refund cannot be recorded.',
+    nextStep: 'See the message; `payments show` tells the state of a payment.',
+  },
+  invalid_content_type: {
+    status: 400,
+    message: 'Content-Type must be application/json, given once.',
+    nextStep: 'Send `Content-Type: application/json` exactly once and a JSON body; the payment was not used.',
+  },
+  url_refused: {
+    status: 400,
+    message: 'Nothing is sent to this address.',
+    nextStep:
+      'Give a public HTTPS address on port 443 or 8443; the message says what is wrong with this one.',
+  },
+  too_many_subscriptions: {
+    status: 409,
+    message: 'The account has as many subscriptions as its plan allows.',
+    nextStep: 'Delete one that is no longer needed, or choose a larger plan.',
+  },
+  subscription_unknown: {
+    status: 404,
+    message: 'You have no subscription with this id.',
+    nextStep: 'Check the id; `GET /api/webhooks?status=all` lists yours.',
+  },
+  subscription_state: {
+    status: 409,
+    message: 'The subscription is in a state in which this cannot be done.',
+    nextStep: 'See `details.state` and the message.',
+  },
+  delivery_unknown: {
+    status: 404,
+    message: 'The subscription has no delivery with this id.',
+    nextStep: 'Check the id; `GET /api/webhooks/:id/deliveries` lists them.',
+  },
   port_in_use: {
     status: 500,
     exitCode: 10,

@@ -15,9 +15,37 @@ import { ServiceError } from './errors.ts'
 import type { RecordedEvent } from './event.ts'
 import { defineEvent, type EventDefinition, type EventOf, upcast } from './event-definition.ts'
 import { outcomeSchema } from './outcome.ts'
+import {
+  PayerBlocked,
+  PayerUnblocked,
+  PaymentClaimed,
+  PaymentUncollectable,
+  RefundSent,
+  SettlementBroadcast,
+  SettlementConfirmed,
+  SettlementFailed,
+  SettlementFinalised,
+  SettlementReorged,
+  SettlementRequested,
+  SettlementUnknown,
+} from './payment-events.ts'
 import { QuotaDebited, QuotaGranted } from './quota-events.ts'
 import { regimeSchema } from './regime.ts'
 import { seriesSchema } from './series.ts'
+import {
+  ReplayRequested,
+  SecretRotated,
+  SubscriptionChanged,
+  SubscriptionCreated,
+  SubscriptionDegraded,
+  SubscriptionDisabled,
+  SubscriptionPaused,
+  SubscriptionRecovered,
+  SubscriptionRemoved,
+  SubscriptionResumed,
+  SubscriptionSlotFreed,
+  SubscriptionSlotTaken,
+} from './subscription-events.ts'
 import { universeSchema } from './universe.ts'
 import { verdictSchema } from './verdict.ts'
 
@@ -104,6 +132,30 @@ export const EVENT_CATALOGUE = {
   AccountErased,
   QuotaDebited,
   QuotaGranted,
+  PaymentClaimed,
+  SettlementRequested,
+  SettlementBroadcast,
+  SettlementFailed,
+  SettlementUnknown,
+  SettlementConfirmed,
+  SettlementFinalised,
+  SettlementReorged,
+  PaymentUncollectable,
+  RefundSent,
+  PayerBlocked,
+  PayerUnblocked,
+  SubscriptionSlotTaken,
+  SubscriptionSlotFreed,
+  SubscriptionCreated,
+  SubscriptionChanged,
+  SecretRotated,
+  SubscriptionPaused,
+  SubscriptionResumed,
+  SubscriptionDegraded,
+  SubscriptionRecovered,
+  SubscriptionDisabled,
+  SubscriptionRemoved,
+  ReplayRequested,
 }
 
 export type EventType = keyof typeof EVENT_CATALOGUE

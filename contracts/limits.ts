@@ -188,6 +188,75 @@ export const LIMITS = {
   /** Rows in one list of accounts or keys. */
   accountRows: 100,
 
+  /** A payment header, as it was sent. */
+  paymentHeaderBytes: 16_384,
+  /** How long an offer can be paid for, and what of that must be left when it is. */
+  paymentValidityS: 300,
+  paymentValidityLeastS: 60,
+  /** The longest validity taken: a claim is watched until it ends. */
+  paymentValidityMostS: 86_400,
+  /** The same for authorizations of the gateway rail, which must be valid for a week at least. */
+  gatewayValidityS: 604_900,
+  gatewayValidityLeastS: 604_800,
+  gatewayValidityMostS: 2_592_000,
+  /** How long a request waits for a settlement that comes before its answer. */
+  settlementWaitMs: 20_000,
+  /** Authorizations that share one transaction. */
+  settlementBatch: 25,
+  /** Wait before a settlement is tried again; it doubles from try to try, up to the longest. */
+  settlementRetryMs: 1_000,
+  settlementRetryMaxMs: 60_000,
+  /** How long one request to a node or a facilitator may take. */
+  chainRequestMs: 10_000,
+  /** How long what a node said of a payer is remembered: its balance, and whether it is a contract. */
+  payerBalanceMs: 5_000,
+  payerCodeMs: 600_000,
+  /** Payers whose facts one process remembers. */
+  payersRemembered: 20_000,
+  /** Answers to payments under way in one process; past it callers are told to try again. */
+  paymentsAtOnce: 1_024,
+  /** Rows in one list of payments. */
+  paymentRows: 100,
+
+  /** Coins in the filter of a subscription. */
+  subscriptionAssets: 200,
+  /** Subscriptions of an account that are not removed. */
+  subscriptionsOnFree: 5,
+  subscriptionsOnPaid: 50,
+  /** Longest address that webhooks are sent to. */
+  webhookUrlCharacters: 2_048,
+  /** Connecting to an endpoint, and one attempt in all, its answer included. */
+  webhookConnectMs: 5_000,
+  webhookAttemptMs: 15_000,
+  /** How much of an endpoint's answer is read, and how much of that is kept. */
+  webhookResponseBytes: 16_384,
+  webhookResponseKeptBytes: 1_024,
+  /** Attempts under way at a time: in all, and to one endpoint. */
+  webhookAttemptsAtOnce: 128,
+  webhookAttemptsPerEndpoint: 4,
+  /** Largest body of a delivery. */
+  webhookBodyBytes: 65_536,
+  /** How far the timestamp of a delivery may be from a receiver's clock. */
+  webhookToleranceS: 300,
+  /** How long the old secret signs beside the new one, unless the owner says otherwise, and at most. */
+  secretOverlapMs: 86_400_000,
+  secretOverlapMaxMs: 604_800_000,
+  /** Test deliveries of one subscription in a minute. */
+  webhookTestsPerMinute: 10,
+  /** Rows in one list of subscriptions or deliveries. */
+  webhookRows: 100,
+  /** Deliveries that one request may ask to be sent again, and events that one dry run looks at. */
+  webhookReplayDeliveries: 10_000,
+  webhookDryRunEvents: 200_000,
+
+  /** A search: characters of a query, rows of an answer. */
+  searchCharacters: 500,
+  searchCharactersLeast: 3,
+  searchRows: 50,
+  /** A chat: characters of a question. */
+  questionCharacters: 500,
+  questionCharactersLeast: 5,
+
   /** How long a shutdown may take before what is left is cut. */
   shutdownMs: 10_000,
 } as const

@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 /**
  * The global order of events: opaque to callers, comparable, resumable. `"17"` in the embedded store,
  * `"commit/prepare"` in EventStoreDB; a log only ever holds one kind.
@@ -11,6 +13,8 @@ export const START: Position = 'start'
 const POSITION = /^(?:start|(?:0|[1-9]\d{0,19})(?:\/(?:0|[1-9]\d{0,19}))?)$/
 
 export const isPosition = (value: string): value is Position => POSITION.test(value)
+
+export const positionSchema = z.string().regex(POSITION, 'must be a position of the log')
 
 /** Negative when `a` comes before `b`, 0 when they are the same, positive when it comes after. */
 export function comparePositions(a: Position, b: Position): number {

@@ -25,6 +25,29 @@ export const quotaBlockSchema = z.object({
 
 export type QuotaBlock = z.infer<typeof quotaBlockSchema>
 
+/** Where a payment stands, for who paid. */
+export const PAYMENT_STATES = [
+  'owed',
+  'settling',
+  'broadcast',
+  'unknown',
+  'confirmed',
+  'final',
+  'uncollectable',
+  'refunded',
+] as const
+export type PaymentState = (typeof PAYMENT_STATES)[number]
+
+export const paymentBlockSchema = z.object({
+  id: z.uuid(),
+  state: z.enum(PAYMENT_STATES).describe('As of this answer; `status_url` tells it from then on'),
+  amount_usdc: z.string().describe('Decimal, as in 0.02'),
+  transaction: z.string().nullable().describe('Hash of the transaction, once it is known'),
+  status_url: z.url(),
+})
+
+export type PaymentBlock = z.infer<typeof paymentBlockSchema>
+
 /** `_service`: what every tool answer says of itself and of the caller. */
 export const serviceBlockSchema = z.object({
   version: z.string(),
@@ -36,6 +59,7 @@ export const serviceBlockSchema = z.object({
     tier: tierSchema.describe('The tier applied; free for anonymous callers'),
   }),
   quota: quotaBlockSchema.nullable(),
+  payment: paymentBlockSchema.exactOptional().describe('Where the answer was paid for by itself'),
   notice: z.string().describe('Information, not advice; where the documentation is'),
 })
 

@@ -1,6 +1,7 @@
 import type { Exchange } from './exchanges.ts'
 import { LIMITS } from './limits.ts'
 import { parseSeriesName, type Series, seriesName } from './series.ts'
+import type { Timeframe } from './timeframes.ts'
 
 export const STORE_IDENTITY_STREAM = 'store-identity'
 export const MARKET_CLOCK_STREAM = 'store-market-clock'
@@ -40,6 +41,38 @@ export const isErasable = (stream: string): boolean => stream.startsWith(SUBJECT
 
 /** @example quotaStream('5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', '2026-11') */
 export const quotaStream = (payerId: string, windowId: string): string => `quota-${payerId}.${windowId}`
+
+/** Parts of a payment that name it on its chain, in lower case. */
+export interface AuthorizationName {
+  readonly chainId: number
+  /** The contract that the signature is for. */
+  readonly contract: string
+  readonly payer: string
+  readonly nonce: string
+}
+
+/** An authorization is used once on its contract, and so has one stream; its first event claims it. */
+export const paymentStream = ({ chainId, contract, payer, nonce }: AuthorizationName): string =>
+  `payment-${chainId}.${contract}.${payer}.${nonce}`
+
+/** @param payer an address in lower case */
+export const payerStream = (chainId: number, payer: string): string => `payer-${chainId}.${payer}`
+
+/** @param subscriptionId a UUID */
+export const subscriptionStream = (subscriptionId: string): string => `subscription-${subscriptionId}`
+
+/** What was sent to a subscription, and how far its cursor has come. */
+export const deliveryStream = (subscriptionId: string): string => `delivery-${subscriptionId}`
+
+/** Who does the work of a group, when several processes share it. @example leaseStream('dispatcher') */
+export const leaseStream = (group: string): string => `lease-${group}`
+
+/** Digests of one exchange and timeframe. @example scanStream('HL', '1h') === 'scan-HL.1h' */
+export const scanStream = (exchange: Exchange, timeframe: Timeframe): string =>
+  `scan-${exchange}.${timeframe}`
+
+/** @example chatStream('5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', '2026-11') */
+export const chatStream = (payerId: string, windowId: string): string => `chat-${payerId}.${windowId}`
 
 /** Starts with a lower-case letter, so that no name is taken for one of EventStoreDB's `$` streams. */
 const STREAM_NAME = new RegExp(`^[a-z][A-Za-z0-9._:-]{0,${LIMITS.streamNameCharacters - 1}}$`)

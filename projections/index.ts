@@ -1,6 +1,7 @@
 import { accounts } from './accounts/accounts.ts'
 import { debits } from './debits/debits.ts'
 import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
+import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
 import { trackRecord } from './track-record/track-record.ts'
@@ -25,6 +26,26 @@ export {
   usageDayPrefix,
 } from './debits/debits.ts'
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
+export {
+  evolvePayment,
+  isDebt,
+  isOpen,
+  isServable,
+  isUnsettled,
+  type Payment,
+} from './payments/payment-state.ts'
+export {
+  OPEN_PAYMENT_PREFIX,
+  type OpenPayment,
+  openPaymentKey,
+  PAYMENT_PREFIX,
+  type PayerTotals,
+  type PaymentsRow,
+  payerKey,
+  paymentRowKey,
+  payments,
+  TOTALS_KEY,
+} from './payments/payments.ts'
 export { type Projection, type Rows, rowsInMemory } from './projection.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
 
@@ -43,6 +64,7 @@ export const PROJECTIONS: readonly Projection[] = [
   accounts,
   debits,
   latestVerdicts,
+  payments,
   regimeShifts,
   trackRecord,
   verdictIndex,

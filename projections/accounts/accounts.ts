@@ -63,7 +63,7 @@ export const accounts: Projection<AccountsRow> = {
       rows.put(accountRowKey(accountId), { ...opened, keys: [], plans: [] })
       return
     }
-    if (!('accountId' in event.data)) return
+    if (!('accountId' in event.data) || event.data.accountId === null) return
     const row = rows.get(accountRowKey(event.data.accountId))
     if (row?.kind === 'account') change(rows, row, event as AccountEvent)
   },

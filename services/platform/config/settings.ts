@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { addressSchema } from '../../../contracts/chain.ts'
 import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
 import { EXCHANGES, type Exchange, isExchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { coinSchema } from '../../../contracts/series.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 
-export const ROLES = ['api', 'engine', 'projector'] as const
+export const ROLES = ['api', 'engine', 'projector', 'dispatcher', 'settler'] as const
 export type Role = (typeof ROLES)[number]
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
@@ -79,6 +80,17 @@ const requestsPerSecond = (fallback: number) =>
       decimal(/^\d{1,7}$/).pipe(z.number().min(1).max(LIMITS.ratePerSecond)),
     ])
     .prefault(`${fallback}`)
+
+/** An amount of USDC, as people write it, in millionths. */
+const usdc = (fallback: string) =>
+  z
+    .string()
+    .regex(/^\d{1,9}(\.\d{1,6})?$/, { error: 'must be an amount of USDC' })
+    .prefault(fallback)
+    .transform((text) => {
+      const [whole = '', fraction = ''] = text.split('.')
+      return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0'))
+    })
 
 const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
 
@@ -292,6 +304,111 @@ export const SETTINGS = define({
     help: 'Bearer token that shows an operator everything, also verdicts whose window is still open. Default: none, nobody sees them.',
     isSecret: true,
     example: 'the output of: openssl rand -hex 32',
+  },
+  X402_PAY_TO: {
+    flag: 'x402-pay-to',
+    schema: addressSchema.optional(),
+    help: 'Address on Base that USDC is paid to. Default: none, calls cannot be paid for one by one.',
+    example: '0x2222222222222222222222222222222222222222',
+  },
+  X402_RPC_URL: {
+    flag: 'x402-rpc-url',
+    schema: url(['http:', 'https:']),
+    help: 'Node of the Base chain that payers are checked by and payments are settled through. Default: none; then X402_FACILITATOR_URL settles, or payments are not taken.',
+    isSecret: true,
+    example: 'https://base.example.com/v1/key',
+  },
+  X402_SETTLER_KEY: {
+    flag: 'x402-settler-key',
+    schema: z
+      .string()
+      .refine((text) => /^0x[0-9a-f]{64}$/i.test(text), { message: 'must be 0x and 64 hexadecimal digits' })
+      .optional(),
+    help: 'Private key of the wallet that sends settlements and pays their gas; needs X402_RPC_URL. It can spend nothing of the payers, and receives nothing. Default: none.',
+    isSecret: true,
+    example: 'the output of: echo 0x$(openssl rand -hex 32)',
+  },
+  X402_FACILITATOR_URL: {
+    flag: 'x402-facilitator-url',
+    schema: url(['http:', 'https:']),
+    help: 'Facilitator that settles instead of a wallet of our own (/verify, /settle, /supported). Default: none.',
+    example: 'https://api.cdp.coinbase.com/platform/v2/x402',
+  },
+  X402_FACILITATOR_TOKEN: {
+    flag: 'x402-facilitator-token',
+    schema: z.string().min(1).max(4_096).optional(),
+    help: 'Bearer token for the facilitator. Default: none.',
+    isSecret: true,
+    example: 'the token that your facilitator gave you',
+  },
+  X402_CDP_KEY: {
+    flag: 'x402-cdp-key',
+    schema: z
+      .string()
+      .refine((text) => /^[^:\s]{1,256}:\S{1,4096}$/.test(text), { message: 'must be id:secret' })
+      .optional(),
+    help: "Key of Coinbase's Developer Platform, as id:secret; a token for each request to the facilitator is made of it. Default: none.",
+    isSecret: true,
+    example: '0f5c…:MC4CAQAwBQYDK2VwBCIEIE…',
+  },
+  X402_GATEWAY_URL: {
+    flag: 'x402-gateway-url',
+    schema: z.union([z.literal('off'), url(['http:', 'https:']).unwrap()]).optional(),
+    help: 'Facilitator of the payment gateway that is offered as a second rail, or off. Default: https://gateway-api.circle.com/v1/x402 on a live market; otherwise the rail is offered and not taken.',
+    example: 'off',
+  },
+  X402_PAYER_CAP: {
+    flag: 'x402-payer-cap',
+    schema: usdc('1'),
+    help: 'USDC that one payer may have claimed and not settled; beyond it answers wait for the settlement. Default: 1.',
+    example: '0.5',
+  },
+  X402_TOTAL_CAP: {
+    flag: 'x402-total-cap',
+    schema: usdc('50'),
+    help: 'USDC that all payers together may have claimed and not settled; beyond it payments are not taken. Default: 50.',
+    example: '20',
+  },
+  DEMO_CHAIN: {
+    flag: 'demo-chain',
+    schema: z
+      .enum(['true', 'false'])
+      .default('false')
+      .transform((text) => text === 'true'),
+    help: 'Starts a chain of its own on this machine, with play money, so that a paid call can be tried; not with a live market. As a flag it needs no value. Default: false.',
+    example: 'true',
+  },
+  WEBHOOKS_ALLOW_PRIVATE: {
+    flag: 'webhooks-allow-private',
+    schema: z
+      .enum(['true', 'false'])
+      .default('false')
+      .transform((text) => text === 'true'),
+    help: 'For trials on one machine: webhooks may go to loopback and private addresses, over plain HTTP and to any port. As a flag it needs no value. Default: false.',
+    example: 'true',
+  },
+  LLM_BASE_URL: {
+    flag: 'llm-base-url',
+    schema: url(['http:', 'https:']),
+    help: 'An OpenAI-compatible endpoint that answers chats from the passages of the documentation; needs LLM_MODEL. Default: none, answers are passages themselves.',
+    isSecret: true,
+    example: 'https://api.openai.com/v1',
+  },
+  LLM_MODEL: {
+    flag: 'llm-model',
+    schema: z
+      .string()
+      .regex(/^[\w.:/-]{1,100}$/)
+      .optional(),
+    help: 'Name of the model at LLM_BASE_URL. Default: none.',
+    example: 'gpt-5-mini',
+  },
+  LLM_API_KEY: {
+    flag: 'llm-api-key',
+    schema: z.string().min(1).max(1_024).optional(),
+    help: 'Key for LLM_BASE_URL. Default: none.',
+    isSecret: true,
+    example: 'the key that your provider gave you',
   },
   LOG_LEVEL: {
     flag: 'log-level',

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+
+/** Base, the one chain that payments are made on. */
+export const CHAIN_ID = 8453
+/** Its name in version 2 of x402 (CAIP-2), and in version 1. */
+export const NETWORK = 'eip155:8453'
+export const NETWORK_V1 = 'base'
+
+/** USDC on Base, as its issuer spells it (EIP-55): some clients compare the text. */
+export const USDC_ADDRESS = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+/** The EIP-712 domain of USDC on Base, beside chain and contract. */
+export const USDC_DOMAIN = { name: 'USD Coin', version: '2' } as const
+
+/** Where authorizations of the gateway rail are verified, and their EIP-712 domain. */
+export const GATEWAY_ADDRESS = '0x77777777Dcc4d5A8B6E418Fd04D8997ef11000eE'
+export const GATEWAY_DOMAIN = { name: 'GatewayWalletBatched', version: '1' } as const
+
+/** An account or a contract, in lower case: two spellings of one address are one. */
+export const addressSchema = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hexadecimal digits')
+  .toLowerCase()
+
+/** 32 bytes, in lower case: a nonce, or the hash of a transaction or a block. */
+export const bytes32Schema = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, 'must be 32 bytes: 0x and 64 hexadecimal digits')
+  .toLowerCase()
+
+/** An amount of USDC in its smallest unit, a millionth: decimal digits without leading zeros. */
+export const microUsdcSchema = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,17})$/, 'must be an amount in millionths of a USDC')
+
+/** @example formatUsdc(20_000n) === '0.02' */
+export function formatUsdc(microUsdc: bigint): string {
+  const digits = microUsdc.toString().padStart(7, '0')
+  const fraction = digits.slice(-6).replace(/0+$/, '').padEnd(2, '0')
+  return `${digits.slice(0, -6)}.${fraction}`
+}

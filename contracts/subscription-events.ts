@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { defineEvent } from './event-definition.ts'
+import { positionSchema } from './position.ts'
+import { subscriptionFilterSchema } from './subscription.ts'
+
+const subscriptionId = z.uuid()
+const accountId = z.uuid()
+const timeMs = z.int().nonnegative()
+const stream = 'subscription-{subscription}'
+/** Sealed under the key of the account's subject; the generation names that key. */
+const sealed = z.string().min(1).max(8_192)
+const reason = z.string().min(1).max(200)
+
+export const SubscriptionCreated = defineEvent({
+  type: 'SubscriptionCreated',
+  stream,
+  summary:
+    'An account subscribed an address to signals, from a position of the log on, which may lie in the past. Address and secret are sealed under the key of the account.',
+  data: z.object({
+    subscriptionId,
+    accountId,
+    generation: z.int().nonnegative(),
+    sealedUrl: sealed,
+    sealedSecret: sealed,
+    /** Where the address points, without path and query, for the operator: `https://bot.example.com`. */
+    origin: z.string().min(1).max(300),
+    filter: subscriptionFilterSchema,
+    /** Signals behind this position. */
+    startAfter: positionSchema,
+  }),
+})
+
+export const SubscriptionChanged = defineEvent({
+  type: 'SubscriptionChanged',
+  stream,
+  summary: 'Another filter, for signals that are appended after this event.',
+  data: z.object({ subscriptionId, filter: subscriptionFilterSchema }),
+})
+
+export const SecretRotated = defineEvent({
+  type: 'SecretRotated',
+  stream,
+  summary: 'A new signing secret. Until the overlap ends, deliveries carry signatures of both.',
+  data: z.object({
+    subscriptionId,
+    generation: z.int().nonnegative(),
+    sealedSecret: sealed,
+    overlapUntil: timeMs,
+  }),
+})
+
+export const SubscriptionPaused = defineEvent({
+  type: 'SubscriptionPaused',
+  stream,
+  summary: 'Nothing is sent until it is resumed; the cursor stands still, so nothing is lost.',
+  data: z.object({ subscriptionId, reason }),
+})
+
+export const SubscriptionResumed = defineEvent({
+  type: 'SubscriptionResumed',
+  stream,
+  summary:
+    'Sending goes on, also of a disabled subscription: where the cursor stands, or behind another position (`now`, `since`), leaving out or repeating what lies between.',
+  data: z.object({
+    subscriptionId,
+    from: z.enum(['cursor', 'now', 'since']),
+    after: positionSchema.nullable(),
+  }),
+})
+
+export const SubscriptionDegraded = defineEvent({
+  type: 'SubscriptionDegraded',
+  stream,
+  summary: 'The endpoint fails again and again: it is probed now and then, and everything else waits.',
+  data: z.object({ subscriptionId, reason }),
+})
+
+export const SubscriptionRecovered = defineEvent({
+  type: 'SubscriptionRecovered',
+  stream,
+  summary: 'A degraded endpoint took a delivery again.',
+  data: z.object({ subscriptionId }),
+})
+
+export const SubscriptionDisabled = defineEvent({
+  type: 'SubscriptionDisabled',
+  stream,
+  summary: 'The endpoint failed for so long, or said that it is gone, that it is not tried any more.',
+  data: z.object({ subscriptionId, reason }),
+})
+
+export const SubscriptionRemoved = defineEvent({
+  type: 'SubscriptionRemoved',
+  stream,
+  summary: 'The owner removed it, or the account was erased. Nothing is sent after this.',
+  data: z.object({ subscriptionId, reason }),
+})
+
+export const SubscriptionSlotTaken = defineEvent({
+  type: 'SubscriptionSlotTaken',
+  stream: 'account-{account}',
+  summary:
+    'Room for a subscription was taken, within what the plan allows; recorded before the subscription is.',
+  data: z.object({ accountId, subscriptionId }),
+})
+
+export const SubscriptionSlotFreed = defineEvent({
+  type: 'SubscriptionSlotFreed',
+  stream: 'account-{account}',
+  summary: 'The room of a subscription that was removed, or never came to be, is free again.',
+  data: z.object({ accountId, subscriptionId }),
+})
+
+export const ReplayRequested = defineEvent({
+  type: 'ReplayRequested',
+  stream,
+  summary:
+    'A window of the past is to be sent again: deliveries as they were numbered, with the same ids and bodies.',
+  data: z.object({
+    subscriptionId,
+    replayId: z.uuid(),
+    /** Of deliveries; both inclusive. */
+    fromSequence: z.int().positive(),
+    toSequence: z.int().positive(),
+  }),
+})

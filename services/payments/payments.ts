@@ -1,0 +1,120 @@
+import type { JsonObject } from '../../contracts/json.ts'
+import type { Rail } from '../../contracts/payment-events.ts'
+import type { Product } from '../../contracts/prices.ts'
+import type { Payment } from '../../projections/index.ts'
+
+/** What an offer is for. */
+export interface Offered {
+  readonly product: Product
+  /** Millionths of a USDC. */
+  readonly price: bigint
+  /** Absolute address of the route. */
+  readonly url: string
+  readonly description: string
+  /** For discovery: an example of a request, and of its answer. */
+  readonly example: { readonly request: JsonObject; readonly answer: JsonObject }
+}
+
+/** The answer 402 in both versions of x402. */
+export interface Quote {
+  /** Version 1: `{ x402Version, error, accepts }`. */
+  readonly body: JsonObject
+  /** Version 2: value of the header `PAYMENT-REQUIRED`. */
+  readonly header: string
+}
+
+/** A payment header, decoded; nothing of it is checked but its shape. */
+export interface PresentedPayment {
+  readonly protocol: 1 | 2
+  readonly rail: Rail
+  readonly payer: `0x${string}`
+  readonly payTo: `0x${string}`
+  readonly value: bigint
+  readonly validAfter: bigint
+  readonly validBefore: bigint
+  readonly nonce: `0x${string}`
+  readonly signature: `0x${string}`
+  /** As the client named them, to be compared with ours. */
+  readonly scheme: string
+  readonly network: string
+  readonly asset: string | undefined
+}
+
+/** One that was signed by its payer, for us, over the price that was asked. */
+export interface VerifiedPayment extends PresentedPayment {
+  /** Stream of its claim. */
+  readonly stream: string
+}
+
+/** What an authorization was used for. */
+export interface Claim {
+  readonly product: Product
+  readonly requestHash: string
+  /** JSON text, without the metadata of the channel. */
+  readonly answer: string
+  readonly accountId: string | null
+  /** Never served before its money is there, whoever pays. */
+  readonly mustSettleFirst: boolean
+  readonly requestId: string
+  readonly traceparent?: string | undefined
+}
+
+/** A claim in the log. */
+export interface ClaimedPayment {
+  readonly payment: Payment
+  readonly requestHash: string
+  readonly answer: string
+  /** True where it was in the log before. */
+  readonly isReplay: boolean
+}
+
+/**
+ * Payments for single answers and plans: what is offered, what is taken, and what was claimed. Settling is the
+ * settler's, who reads the claims from the log.
+ */
+export interface Payments {
+  /** Whether offers can be made at all (X402_PAY_TO), and paid (a settler is configured), by rail. */
+  readonly isOffering: boolean
+  isTaking(rail: Rail): boolean
+  /** @param error what the caller is told in the field `error`, also in words of x402: `insufficient_funds` */
+  quote(offered: Offered, error: string): Quote
+  /**
+   * The payment of a request; undefined where it brings none.
+   *
+   * @param rawHeaders names and values in turn, as Node has them: duplicates must be seen
+   * @throws ServiceError `payment_malformed` (400) for what cannot be read, `payment_refused` (402) with
+   *   `details.reason` for an unknown scheme or version
+   */
+  read(rawHeaders: readonly string[]): PresentedPayment | undefined
+  /**
+   * Cheap checks first, then the signature; the chain only where it is asked to.
+   *
+   * @throws ServiceError `payment_refused` with `details.reason` from the vocabulary of x402
+   */
+  verify(presented: PresentedPayment, price: bigint): Promise<VerifiedPayment>
+  /** The claim of an authorization, whatever became of it. @throws ServiceError of the store */
+  find(payment: VerifiedPayment): Promise<ClaimedPayment | undefined>
+  /**
+   * Asks the chain, where one is configured, whether the payer can pay; to be called before anything is computed.
+   *
+   * @throws ServiceError `payment_refused` (funds, nonce, code, blocked payer), `payments_unavailable`
+   */
+  requirePayable(payment: VerifiedPayment): Promise<void>
+  /**
+   * Claims an authorization for an answer: durable when it resolves. Whoever was first has it.
+   *
+   * @throws ServiceError `payments_unavailable` past the cap of all payers; of the store, and then nothing was charged
+   *   or the same request finds it
+   */
+  claim(payment: VerifiedPayment, claim: Claim): Promise<ClaimedPayment>
+  /**
+   * The payment once its answer may leave; at once where it is served first.
+   *
+   * @throws ServiceError `payment_pending` where that takes too long, `payment_refused` where its money never comes
+   */
+  servable(claimed: ClaimedPayment, signal: AbortSignal): Promise<Payment>
+  /** Values of `X-PAYMENT-RESPONSE` or `PAYMENT-RESPONSE`; undefined while no transaction is known. */
+  receipt(payment: Payment, protocol: 1 | 2): { readonly name: string; readonly value: string } | undefined
+  /** @throws ServiceError `payment_unknown` */
+  show(paymentId: string): Promise<Payment>
+}

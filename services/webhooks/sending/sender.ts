@@ -1,0 +1,27 @@
+/** What goes to an endpoint. */
+export interface WebhookRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+/** What came of one attempt. Whatever the endpoint does is an answer here, never an exception. */
+export interface SendOutcome {
+  /** `answered` with any status; the others say what kept it from answering. */
+  readonly kind: 'answered' | 'connect_failed' | 'timed_out' | 'broken_off' | 'url_refused' | 'aborted'
+  /** HTTP status; undefined where there was no answer. */
+  readonly status: number | undefined
+  /** Value of `Retry-After` in milliseconds from now; undefined without one that can be read. */
+  readonly retryAfterMs: number | undefined
+  readonly durationMs: number
+  /** The first bytes of the answer as text, or what went wrong in words; at most `LIMITS.webhookResponseKeptBytes`. */
+  readonly detail: string
+}
+
+/** Sends to addresses of subscribers, and to no other place. */
+export interface Sender {
+  /** One attempt; within `LIMITS.webhookAttemptMs` it has an outcome. Redirects are not followed. Never rejects. */
+  send(request: WebhookRequest, signal?: AbortSignal): Promise<SendOutcome>
+  /** Ends connections once what is under way is done. */
+  close(): Promise<void>
+}
