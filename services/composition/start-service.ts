@@ -27,7 +27,7 @@ import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
 import { readModelAnswers } from './read-models.ts'
 import { closeServer, listen } from './serve.ts'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
-import { startProjections } from './start-projections.ts'
+import { keepsReadModels, startProjections } from './start-projections.ts'
 import { openWatchList, staleAfterMs, type WatchList } from './watch-list.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -129,7 +129,7 @@ async function openParts(
   const people = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
   const platform = await openPlatform(settings, log, onClose)
   const feed = await openFeed(settings, platform, log, onClose)
-  const projector = settings.ROLES.includes('projector') ? startProjections(platform, log) : undefined
+  const projector = keepsReadModels(settings) ? startProjections(platform, log) : undefined
   if (projector !== undefined) onClose(() => projector.close())
   const running: Parts['running'] = {}
   const metrics = createServiceMetrics({

@@ -7,9 +7,9 @@ import type { FlagDefinition } from './command.ts'
 export const settingFlag = <Name extends SettingName>(
   setting: Name,
 ): FlagDefinition<(typeof SETTINGS)[Name]['schema']> => {
-  const { schema, help, example }: FlagDefinition<(typeof SETTINGS)[Name]['schema']> = SETTINGS[setting]
-  const isSecret = 'isSecret' in SETTINGS[setting]
-  return { schema, help, example, setting, ...(isSecret && { isSecret }) }
+  const definition: FlagDefinition<(typeof SETTINGS)[Name]['schema']> = SETTINGS[setting]
+  const { schema, help, example, isSecret, isSwitch } = definition
+  return { schema, help, example, setting, ...(isSecret && { isSecret }), ...(isSwitch && { isSwitch }) }
 }
 
 export const switchFlag = (help: string): FlagDefinition<z.ZodType<boolean>> => ({

@@ -68,9 +68,12 @@ const jsonOf = ({ part, ok, detail, error }: Finding) => ({
 
 async function examine({ flags, texts, environment }: CommandInput<typeof FLAGS>): Promise<Finding[]> {
   const findings = [await look('runtime', async () => `Node.js ${process.versions.node}`)]
-  const given = Object.entries<string | undefined>(texts).flatMap(([flag, text]) =>
-    Object.hasOwn(SETTING_FLAGS, flag) && text !== undefined ? [`--${flag}=${text}`] : [],
-  )
+  const given = Object.entries<string | undefined>(texts).flatMap(([flag, text]) => {
+    const definition = Object.hasOwn(SETTING_FLAGS, flag) ? SETTING_FLAGS[flag] : undefined
+    if (definition === undefined || text === undefined) return []
+    if (definition.isSwitch === true) return text === 'true' ? [`--${flag}`] : []
+    return [`--${flag}=${text}`]
+  })
   let settings: Settings | undefined
   const ofSettings = await look('settings', async () => {
     settings = readSettings(given, environment)

@@ -20,7 +20,7 @@ describe('settings', () => {
       PORT: 8402,
       MARKET: 'simulated',
       DATA_DIR: './data',
-      ROLES: ['api', 'engine', 'projector'],
+      ROLES: ['api', 'engine', 'projector', 'dispatcher', 'settler'],
       COINS: undefined,
       EXIT_AT_END: false,
     })

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { ROLES, SETTINGS, type SettingName, type Settings } from './settings.ts'
+import { requireFittingPayments } from './payment-settings.ts'
+import { ROLES, SETTINGS, type SettingDefinition, type SettingName, type Settings } from './settings.ts'
 
 const NAMES = Object.keys(SETTINGS) as SettingName[]
 
@@ -28,14 +29,13 @@ export function readSettings(args: readonly string[], environment: NodeJS.Proces
   return checkTogether(settings as Settings)
 }
 
-const describe = (name: SettingName): (typeof SETTINGS)[SettingName] & { isSecret?: boolean } =>
-  SETTINGS[name]
+const describe = (name: SettingName): SettingDefinition => SETTINGS[name]
 
 function readFlags(args: readonly string[]): Readonly<Record<string, string | undefined>> {
   const options = Object.fromEntries(
     NAMES.map((name) => [
       SETTINGS[name].flag,
-      { type: name === 'EXIT_AT_END' ? 'boolean' : 'string' } as const,
+      { type: describe(name).isSwitch === true ? 'boolean' : 'string' } as const,
     ]),
   )
   try {
@@ -58,6 +58,12 @@ function checkTogether(settings: Settings): Settings {
   if (from !== undefined && to !== undefined && from >= to) {
     throw invalid(
       'MARKET_FROM (--from) is not before MARKET_TO (--to). For example: --from 2024-01-01 --to 2024-07-01',
+    )
+  }
+  requireFittingPayments(settings)
+  if ((settings.LLM_BASE_URL === undefined) !== (settings.LLM_MODEL === undefined)) {
+    throw invalid(
+      'LLM_BASE_URL and LLM_MODEL belong together. For example: --llm-base-url https://api.openai.com/v1 --llm-model gpt-5-mini',
     )
   }
   const missing = ROLES.filter((role) => !settings.ROLES.includes(role))

@@ -12,13 +12,15 @@ export type Role = (typeof ROLES)[number]
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
 /** How one setting is given, read and explained. `docs/settings.md` is generated from this. */
-interface SettingDefinition<Schema extends z.ZodType = z.ZodType> {
+export interface SettingDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly flag: string
   readonly schema: Schema
   /** What it does, and its default, for people. */
   readonly help: string
   /** Never shown. */
   readonly isSecret?: boolean
+  /** True or false; as a flag it needs no value. */
+  readonly isSwitch?: boolean
   /** What to write instead of a value that was refused. */
   readonly example: string
 }
@@ -109,6 +111,13 @@ const trustProxy = z
     return z.NEVER
   })
   .optional()
+
+/** @returns off unless it is given */
+const onOrOff = () =>
+  z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
 
 const define = <const Definitions extends Record<string, SettingDefinition>>(definitions: Definitions) =>
   definitions
@@ -371,19 +380,15 @@ export const SETTINGS = define({
   },
   DEMO_CHAIN: {
     flag: 'demo-chain',
-    schema: z
-      .enum(['true', 'false'])
-      .default('false')
-      .transform((text) => text === 'true'),
+    schema: onOrOff(),
+    isSwitch: true,
     help: 'Starts a chain of its own on this machine, with play money, so that a paid call can be tried; not with a live market. As a flag it needs no value. Default: false.',
     example: 'true',
   },
   WEBHOOKS_ALLOW_PRIVATE: {
     flag: 'webhooks-allow-private',
-    schema: z
-      .enum(['true', 'false'])
-      .default('false')
-      .transform((text) => text === 'true'),
+    schema: onOrOff(),
+    isSwitch: true,
     help: 'For trials on one machine: webhooks may go to loopback and private addresses, over plain HTTP and to any port. As a flag it needs no value. Default: false.',
     example: 'true',
   },
@@ -424,10 +429,8 @@ export const SETTINGS = define({
   },
   EXIT_AT_END: {
     flag: 'exit-at-end',
-    schema: z
-      .enum(['true', 'false'])
-      .default('false')
-      .transform((text) => text === 'true'),
+    schema: onOrOff(),
+    isSwitch: true,
     help: 'Recorded market: end the process after the last bar instead of serving on. As a flag it needs no value. Default: false.',
     example: 'true',
   },

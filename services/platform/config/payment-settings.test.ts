@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { readSettings } from './read-settings.ts'
+
+const PAY_TO = `0x${'Ab'.repeat(20)}`
+const KEY = `0x${'1f'.repeat(32)}`
+const node = 'https://base.example.com/v1/abc'
+const here = 'http://127.0.0.1:8545'
+
+describe('settings of payments', () => {
+  test.each([
+    [{ X402_PAY_TO: PAY_TO }],
+    [{ X402_PAY_TO: PAY_TO, X402_RPC_URL: here, X402_SETTLER_KEY: KEY }],
+    [{ X402_PAY_TO: PAY_TO, X402_RPC_URL: 'http://[::1]:8545', X402_GATEWAY_URL: 'http://localhost:9/v1' }],
+    [{ X402_PAY_TO: PAY_TO, X402_GATEWAY_URL: 'off' }],
+    [{ MARKET: 'live', X402_PAY_TO: PAY_TO, X402_RPC_URL: node, X402_SETTLER_KEY: KEY }],
+    [{ MARKET: 'live', X402_PAY_TO: PAY_TO, X402_FACILITATOR_URL: 'https://x402.example.com' }],
+    [{ DEMO_CHAIN: 'true' }],
+  ])('%j fit together', (environment) => {
+    expect(readSettings([], environment).X402_PAYER_CAP).toBe(1_000_000n)
+  })
+
+  test.each([
+    [{ X402_RPC_URL: node }, 'X402_RPC_URL is not on this machine'],
+    [
+      { X402_FACILITATOR_URL: 'https://127.0.0.1.example.com' },
+      'X402_FACILITATOR_URL is not on this machine',
+    ],
+    [{ X402_GATEWAY_URL: 'https://gateway.example.com' }, 'X402_GATEWAY_URL is not on this machine'],
+    [{ MARKET: 'recorded', MARKET_DATA: './x', X402_RPC_URL: node }, 'MARKET is recorded'],
+    [{ MARKET: 'live', DEMO_CHAIN: 'true' }, 'play money'],
+    [{ DEMO_CHAIN: 'true', X402_PAY_TO: PAY_TO }, 'its own X402_PAY_TO'],
+    [{ X402_PAY_TO: PAY_TO, X402_SETTLER_KEY: KEY }, 'set X402_RPC_URL'],
+    [
+      { X402_PAY_TO: PAY_TO, X402_RPC_URL: here, X402_SETTLER_KEY: KEY, X402_FACILITATOR_URL: here },
+      'both settle',
+    ],
+    [{ X402_RPC_URL: here, X402_SETTLER_KEY: KEY }, 'X402_PAY_TO does not say'],
+    [
+      { X402_PAY_TO: PAY_TO, X402_FACILITATOR_URL: here, X402_FACILITATOR_TOKEN: 't', X402_CDP_KEY: 'a:b' },
+      'both for the facilitator',
+    ],
+  ])('%j do not', (environment, words) => {
+    expect(() => readSettings([], environment)).toThrowError(words)
+  })
+
+  test('neither the wallet’s key nor the node’s address is shown', () => {
+    for (const environment of [{ X402_SETTLER_KEY: 'hunter2' }, { X402_RPC_URL: 'ftp://hunter2' }]) {
+      expect(() => readSettings([], environment)).toThrowError(/^(?!.*hunter2)/)
+    }
+  })
+
+  test.each([
+    ['0.5', 500_000n],
+    ['20', 20_000_000n],
+    ['0.000001', 1n],
+  ])('%s USDC are %s millionths', (text, amount) => {
+    expect(readSettings([], { X402_PAYER_CAP: text }).X402_PAYER_CAP).toBe(amount)
+  })
+
+  test.each(['-1', '1e3', '0.0000001', 'much'])('%s is no amount', (text) => {
+    expect(() => readSettings([], { X402_TOTAL_CAP: text })).toThrowError('X402_TOTAL_CAP')
+  })
+
+  test('a model and the place it is at belong together', () => {
+    expect(() => readSettings([], { LLM_MODEL: 'm' })).toThrowError('belong together')
+    expect(readSettings([], { LLM_MODEL: 'm', LLM_BASE_URL: here }).LLM_MODEL).toBe('m')
+  })
+
+  test('a switch needs no value as a flag', () => {
+    expect(readSettings(['--demo-chain', '--webhooks-allow-private'], {})).toMatchObject({
+      DEMO_CHAIN: true,
+      WEBHOOKS_ALLOW_PRIVATE: true,
+    })
+  })
+})
