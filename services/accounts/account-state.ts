@@ -66,7 +66,12 @@ export interface AccountState {
   readonly keys: readonly AccountKey[]
   /** Those that may not have ended, oldest first. */
   readonly plans: readonly Plan[]
+  /** Payments that plans were begun for, oldest first: as many as can still be told again. */
+  readonly paidBy: readonly string[]
 }
+
+/** A payment is told again until its transfer is final, which is minutes; nobody buys so many plans meanwhile. */
+const PAYMENTS_KEPT = 4 * LIMITS.plansAhead
 
 export const initialState: AccountState = {
   isOpen: false,
@@ -77,6 +82,7 @@ export const initialState: AccountState = {
   codesExpireAt: [],
   keys: [],
   plans: [],
+  paidBy: [],
 }
 
 /**
@@ -107,8 +113,10 @@ export function evolve(state: AccountState, { type, data }: AccountFact, at: num
     case 'KeyRevoked':
       return { ...state, keys: state.keys.filter(({ keyId }) => keyId !== data.keyId) }
     case 'PlanStarted': {
-      const { tier, from, to } = data
-      return { ...state, plans: [...state.plans.filter((plan) => plan.to > at), { tier, from, to }] }
+      const { tier, from, to, reference } = data
+      const plans = [...state.plans.filter((plan) => plan.to > at), { tier, from, to }]
+      const paidBy = reference === null ? state.paidBy : [...state.paidBy, reference].slice(-PAYMENTS_KEPT)
+      return { ...state, plans, paidBy }
     }
     case 'PlanEnded':
       return { ...state, plans: state.plans.filter(({ tier }) => tier !== data.tier) }

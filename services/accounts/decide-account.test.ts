@@ -228,6 +228,24 @@ describe('a plan', () => {
     expect(given(opened()).when(start('free'))).toEqual(made())
   })
 
+  test('that was paid for begins once, also when the payment is told again after it has ended', () => {
+    const bought = (reference: string): AccountCommand => ({
+      kind: 'StartPlan',
+      tier: 'pro',
+      source: 'payment',
+      reference,
+      now: NOW,
+    })
+    const begun = (reference: string, from: number): AccountFact => ({
+      type: 'PlanStarted',
+      data: { accountId, tier: 'pro', from, to: from + MONTH, source: 'payment', reference },
+    })
+    expect(given(opened()).when(bought('payment-1'))).toEqual(made(begun('payment-1', NOW)))
+    const ended = [opened(), begun('payment-1', NOW - 2 * MONTH)]
+    expect(given(...ended).when(bought('payment-1'))).toEqual(made())
+    expect(given(...ended).when(bought('payment-2'))).toEqual(made(begun('payment-2', NOW)))
+  })
+
   test('is for an open account, and not more of them than there may be', () => {
     expect(given().when(start('pro'))).toEqual(refused('account_unknown'))
     const full = times(LIMITS.plansAhead, (n) => planStarted('pro', NOW + n * MONTH))

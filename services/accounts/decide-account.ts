@@ -140,13 +140,15 @@ function revoked(accountId: string, keyId: string, reason: string, { keys }: Acc
 
 /**
  * A plan begins at once and replaces one of another tier; one of the same tier is put behind it, so that nothing
- * that was paid for is lost. Free is what is left when all have ended.
+ * that was paid for is lost. Free is what is left when all have ended. A payment begins one plan, however often it
+ * is told.
  */
 function startPlan(
   accountId: string,
   { tier, source, reference, now }: Extract<AccountCommand, { kind: 'StartPlan' }>,
-  { plans }: AccountState,
+  { plans, paidBy }: AccountState,
 ): AccountFact[] {
+  if (reference !== null && paidBy.includes(reference)) return []
   const ahead = plans.filter(({ to }) => to > now)
   const replaced = [...new Set(ahead.map((plan) => plan.tier))].filter((other) => other !== tier)
   const endings = replaced.map(
