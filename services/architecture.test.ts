@@ -22,7 +22,13 @@ const FLOORS: readonly (readonly string[])[] = [
   ['services/calls'],
   ['services/api'],
   ['services/composition'],
-  ['services/main.ts', 'services/cli.ts', 'services/fit.ts', 'services/evaluate.ts'],
+  [
+    'services/main.ts',
+    'services/cli.ts',
+    'services/fit.ts',
+    'services/evaluate.ts',
+    'services/is-runtime-new-enough.js',
+  ],
   [
     'services/start.js',
     'services/signal.js',

@@ -1,19 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
 import { parquetReadObjects } from 'hyparquet'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { VerdictRow } from '../contracts/verdict-row.ts'
+import { writeCandles } from './market/testing/candle-folder.ts'
 import { openEmbeddedStore } from './platform/event-store/embedded/embedded-store.ts'
 
 const SERVICE = join(import.meta.dirname, 'start.js')
 const COMMAND_LINE = join(import.meta.dirname, 'signal.js')
 const OPERATOR_TOKEN = 'operator-token-for-tests'
 const SEALING_KEY = Buffer.alloc(32, 5).toString('base64')
-const HOUR_MS = 3_600_000
 
 interface Ended {
   readonly code: number | null
@@ -251,30 +250,12 @@ describe('beside a running service, and after it', () => {
   })
 })
 
-/** A folder of hourly candles of our own making: a seeded walk. */
-function writeCandles(bars: number): string {
-  const folder = join(directory, 'binance-usdm')
-  mkdirSync(folder, { recursive: true })
-  const lines = ['ts,open,high,low,close,volume']
-  let price = 20_000
-  let seed = 42
-  const random = (): number => {
-    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
-    return seed / 2_147_483_648
-  }
-  for (let n = 0; n < bars; n++) {
-    const open = price
-    price = Math.round(open * (1 + (random() - 0.5) * 0.02) * 10) / 10
-    const [high, low] = [Math.max(open, price) + 5, Math.min(open, price) - 5]
-    lines.push([Date.UTC(2035, 0, 1) + n * HOUR_MS, open, high, low, price, 10].join(','))
-  }
-  writeFileSync(join(folder, 'BTCUSDT-1h.csv.gz'), gzipSync(`${lines.join('\n')}\n`))
-  return folder
-}
+/** Hours that no model was fitted on. */
+const candles = (bars: number): string => writeCandles({ directory, bars, from: Date.UTC(2035, 0, 1) })
 
 describe('backtest', () => {
   test('makes the verdicts of a recorded run, and says what they were worth and whether the model knew', async () => {
-    const folder = writeCandles(900)
+    const folder = candles(900)
     const file = join(directory, 'verdicts.ndjson')
     const args = ['--data', folder, '--coin', 'BTC', '--timeframe', '1h']
     const { code, out, err } = await signal(['backtest', ...args, '--out', file])
@@ -295,7 +276,7 @@ describe('backtest', () => {
   })
 
   test('gives the same verdicts and scores each time, as JSON where asked, of the period asked for', async () => {
-    const folder = writeCandles(900)
+    const folder = candles(900)
     const period = ['--from', '2035-01-25', '--to', '2035-02-01']
     const tested = async (file: string) => {
       const args = ['--data', folder, ...period, '--timeframes', '1h,4h', '--out', join(directory, file)]
@@ -318,7 +299,7 @@ describe('backtest', () => {
   })
 
   test('says what is missing', async () => {
-    const folder = writeCandles(300)
+    const folder = candles(300)
     const [few, none, model] = await Promise.all([
       signal(['backtest', '--data', folder, '--timeframe', '1h']),
       signal(['backtest', '--data', join(directory, 'nowhere')]),

@@ -4,15 +4,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { RecordedEvent } from '../contracts/event.ts'
 import type { TrackRecordAnswer } from '../contracts/track-record-row.ts'
 import type { Verification } from '../contracts/verification.ts'
+import { writeCandles } from './market/testing/candle-folder.ts'
 import { openEmbeddedStore } from './platform/event-store/embedded/embedded-store.ts'
 
 const START = join(import.meta.dirname, 'start.js')
-const HOUR_MS = 3_600_000
 const OPERATOR_TOKEN = 'operator-token-for-tests'
 const SEALING_KEY = Buffer.alloc(32, 5).toString('base64')
 
@@ -115,27 +114,8 @@ const verdictsOf = (events: readonly RecordedEvent[]): RecordedEvent[] =>
 
 const seriesAndBar = ({ stream, data }: RecordedEvent): string => `${stream} ${JSON.stringify(data.barClose)}`
 
-/** A folder of hourly candles of our own making: a seeded walk. */
-function writeCandles(bars: number, change: (lines: string[]) => void = () => undefined): string {
-  const folder = join(directory, 'binance-usdm')
-  mkdirSync(folder, { recursive: true })
-  const lines = ['ts,open,high,low,close,volume']
-  let price = 20_000
-  let seed = 42
-  const random = (): number => {
-    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
-    return seed / 2_147_483_648
-  }
-  for (let n = 0; n < bars; n++) {
-    const open = price
-    price = Math.round(open * (1 + (random() - 0.5) * 0.02) * 10) / 10
-    const [high, low] = [Math.max(open, price) + 5, Math.min(open, price) - 5]
-    lines.push([Date.UTC(2024, 0, 1) + n * HOUR_MS, open, high, low, price, 10].join(','))
-  }
-  change(lines)
-  writeFileSync(join(folder, 'BTCUSDT-1h.csv.gz'), gzipSync(`${lines.join('\n')}\n`))
-  return folder
-}
+const candles = (bars: number, change?: (lines: string[]) => void): string =>
+  writeCandles({ directory, bars, from: Date.UTC(2024, 0, 1), change })
 
 describe('npm start', () => {
   test('says what it runs on and where to go, and has the whole board at once', async () => {
@@ -256,7 +236,7 @@ describe('a recorded market', () => {
     start(['--market', 'recorded', '--data', join(directory, 'binance-usdm'), ...args])
 
   test('is replayed with progress and a summary; again, it adds nothing', async () => {
-    writeCandles(700)
+    candles(700)
     const first = await replay('--exit-at-end', '--timeframes', '1h').ended
     expect([first.code, first.err]).toEqual([0, ''])
     expect(first.out).toMatch(/100 % {2}700 of 700 bars/)
@@ -268,7 +248,7 @@ describe('a recorded market', () => {
   })
 
   test('serves on after its end, and shows what has closed', async () => {
-    writeCandles(700)
+    candles(700)
     const service = replay('--timeframes', '1h')
     const url = await urlOf(service)
     await service.until(/Serving on/)
@@ -294,7 +274,7 @@ describe('a recorded market', () => {
   })
 
   test('stopped half-way and resumed gives the log of one uninterrupted run, to the last bit', async () => {
-    writeCandles(900)
+    candles(900)
     const whole = await replay('--exit-at-end', '--data-dir', join(directory, 'whole')).ended
     const half = await replay('--exit-at-end', '--to', '2024-01-30').ended
     const rest = await replay('--exit-at-end').ended
@@ -369,7 +349,7 @@ describe('what keeps it from running is one message with an exit code', () => {
       /row|line/,
     ],
   ])('%s', async (_name, damage, words) => {
-    const { code, message } = await refusal(recorded(writeCandles(700, damage)))
+    const { code, message } = await refusal(recorded(candles(700, damage)))
     expect(code).toBe(4)
     expect(message).toContain('BTCUSDT-1h.csv.gz')
     expect(message).toMatch(words)

@@ -1,14 +1,7 @@
 import module from 'node:module'
+import { isRuntimeNewEnough } from './is-runtime-new-enough.js'
 
-// Plain JavaScript, because an older Node cannot even read what it would have to refuse.
-const [major] = process.versions.node.split('.').map(Number)
-if (major < 24) {
-  process.stderr.write(
-    `error runtime_too_old: this is Node.js ${process.versions.node}; the service needs 24 or newer.\n` +
-      'Run it with `npm start`, which brings its own Node.js 24, or install Node.js 24.\n',
-  )
-  process.exitCode = 11
-} else {
+if (isRuntimeNewEnough('the service', 'npm start')) {
   module.enableCompileCache()
   const { main } = await import('./main.ts')
   process.exitCode = await main(process.argv.slice(2), process.env)
