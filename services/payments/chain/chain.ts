@@ -24,6 +24,7 @@ export type AuthorizationOutcome =
       readonly blockNumber: number
       readonly blockHash: `0x${string}`
     }
+  /** Cancelled by its payer, or used to pay somebody else: the same nonce may have been signed twice. */
   | { readonly kind: 'cancelled'; readonly transaction: `0x${string}` }
 
 /** A payer's authorization with its signature, ready to be sent. */
@@ -45,11 +46,60 @@ export interface Chain {
   payerFacts(key: AuthorizationKey): Promise<PayerFacts>
   /** Also finds transfers that somebody else sent. @param since Unix milliseconds before which it was not signed */
   outcomeOf(
-    authorization: AuthorizationKey & { readonly payTo: `0x${string}` },
+    authorization: AuthorizationKey & { readonly payTo: `0x${string}`; readonly value: bigint },
     since: number,
   ): Promise<AuthorizationOutcome>
   /** Time of the newest block, Unix seconds: what the token compares validity with. */
   blockTime(): Promise<number>
   /** Number of the newest block that cannot be undone. */
   finalBlock(): Promise<number>
+}
+
+/** Why the token would not take an authorization now; `other` with the token's own words. */
+export const TOKEN_REFUSALS = [
+  'used',
+  'expired',
+  'not_yet_valid',
+  'insufficient_funds',
+  'blacklisted',
+  'contract_account',
+  'invalid_signature',
+  'other',
+] as const
+
+export interface TokenRefusal {
+  readonly reason: (typeof TOKEN_REFUSALS)[number]
+  /** In the words of the token. */
+  readonly detail: string
+}
+
+/** What the token would make of an authorization that is sent to it now. */
+export interface Rehearsal {
+  /** Undefined where the transfer would happen. */
+  readonly refusal: TokenRefusal | undefined
+  /** The payer's own code is run: it may use up the gas of all that share its transaction. */
+  readonly hasCode: boolean
+}
+
+/** A transaction that is in a block. */
+export interface Receipt {
+  readonly blockNumber: number
+  readonly blockHash: `0x${string}`
+  /** Whether this transaction brought the money of an authorization; others may be in it too. */
+  isPaying(authorization: SignedAuthorization): boolean
+}
+
+/** What settling asks of the chain besides. */
+export interface SettlementChain extends Chain {
+  /** Rehearses a transfer on the newest block, without sending it. */
+  rehearse(authorization: SignedAuthorization): Promise<Rehearsal>
+  /** Of the block that has a number now; undefined where there is none yet. */
+  blockHash(blockNumber: number): Promise<`0x${string}` | undefined>
+  newestBlock(): Promise<number>
+  /** Whether the node knows a transaction, and whether it is in a block. */
+  transactionState(transaction: `0x${string}`): Promise<'missing' | 'pending' | 'mined'>
+  /** Undefined while it is in no block. */
+  receiptOf(transaction: `0x${string}`): Promise<Receipt | undefined>
+  /** Whose chain it is: 8453 for Base. */
+  chainId(): Promise<number>
 }

@@ -1,0 +1,150 @@
+import type { Hex, PrivateKeyAccount } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type RpcProxy, startRpcProxy } from '../testing/chain/rpc-proxy.ts'
+import { PAY_TO } from '../testing/chain/settlement-world.ts'
+import { cancelCall, randomNonce, signAuthorization } from '../testing/chain/sign-authorization.ts'
+import { missingChain, startTestChain, type TestChain } from '../testing/chain/test-chain.ts'
+import type { SettlementChain, SignedAuthorization } from './chain.ts'
+import { createChain } from './create-chain.ts'
+import { transferCall, transfersCall } from './transfer-call.ts'
+
+describe.skipIf(missingChain !== undefined)(`the chain as a node tells it ${missingChain ?? ''}`, () => {
+  let node: TestChain
+  let line: RpcProxy
+  let chain: SettlementChain
+  let now = Date.now()
+
+  beforeAll(async () => {
+    node = await startTestChain()
+  })
+  afterAll(() => node?.stop())
+  beforeEach(async () => {
+    line = await startRpcProxy(node.rpcUrl)
+    chain = createChain({ rpcUrl: line.url, requestMs: 150, now: () => now })
+  })
+  afterEach(() => line.close())
+
+  const soon = (): bigint => BigInt(Math.floor(node.now() / 1_000) + 300)
+  const sign = (
+    payer: PrivateKeyAccount,
+    value = 20_000n,
+    nonce = randomNonce(),
+  ): Promise<SignedAuthorization> =>
+    signAuthorization(payer, { payTo: PAY_TO, value, validBefore: soon(), nonce })
+
+  test('facts of a payer come in one request, and only the nonce is asked again for a while', async () => {
+    const payer = (await node.payer(50_000n)).address
+    const key = { payer, nonce: randomNonce() }
+    expect(await chain.payerFacts(key)).toEqual({ balance: 50_000n, isNonceUsed: false, hasCode: false })
+    expect(line.requests).toHaveLength(1)
+    expect(JSON.parse(line.requests[0] ?? '')).toHaveLength(3)
+    await node.mint(payer, 1n)
+    // An account that has delegated itself to a contract (EIP-7702).
+    await node.setCode(payer, `0xef0100${PAY_TO.slice(2)}`)
+    expect(await chain.payerFacts(key)).toMatchObject({ balance: 50_000n, hasCode: false })
+    expect(JSON.parse(line.requests[1] ?? '')).toHaveLength(1)
+    now += LIMITS.payerBalanceMs
+    expect(await chain.payerFacts(key)).toMatchObject({ balance: 50_001n, hasCode: false })
+    now += LIMITS.payerCodeMs
+    expect(await chain.payerFacts(key)).toMatchObject({ hasCode: true })
+  })
+
+  test.each(['refuse', 'hang'] as const)(
+    '%s: a node that is away is said to be, without its address',
+    async (fault) => {
+      line.setFault(fault)
+      const asked = chain.payerFacts({ payer: PAY_TO, nonce: randomNonce() })
+      const error = await asked.then(
+        () => undefined,
+        (failure: Error) => failure,
+      )
+      expect(error).toMatchObject({ code: 'payments_unavailable' })
+      expect(error?.message).toMatch(/^The node of the chain did not tell/)
+      expect(error?.message).not.toContain('127.0.0.1')
+      line.setFault('none')
+    },
+  )
+
+  test('an authorization is unused, paid with its block, or cancelled', async () => {
+    const payer = await node.payer(50_000n)
+    const [paid, cancelled] = [await sign(payer), await sign(payer)]
+    expect(await chain.outcomeOf(paid, node.now())).toEqual({ kind: 'unused' })
+    const { hash } = await node.send(transferCall(paid))
+    const receipt = await node.node.getTransactionReceipt({ hash })
+    expect(await chain.outcomeOf(paid, node.now())).toEqual({
+      kind: 'paid',
+      transaction: hash,
+      blockNumber: Number(receipt.blockNumber),
+      blockHash: receipt.blockHash,
+    })
+    expect((await node.send(await cancelCall(payer, cancelled.nonce))).status).toBe('success')
+    expect(await chain.outcomeOf(cancelled, node.now())).toMatchObject({ kind: 'cancelled' })
+  })
+
+  test('of several in one transaction, each is paid by its own transfer and by no other', async () => {
+    const payer = await node.payer(30_000n)
+    const [first, second] = [await sign(payer), await sign(payer)]
+    const { hash } = await node.send(transfersCall([first, second]))
+    const receipt = await chain.receiptOf(hash)
+    expect([first, second].map((one) => receipt?.isPaying(one))).toEqual([true, false])
+    expect(receipt?.isPaying({ ...first, value: 1n })).toBe(false)
+    expect(receipt?.isPaying({ ...first, payTo: payer.address })).toBe(false)
+    expect(await chain.outcomeOf(second, node.now())).toEqual({ kind: 'unused' })
+  })
+
+  test('a use is found behind many blocks, and not looked for before its claim', async () => {
+    const payer = await node.payer(50_000n)
+    const paid = await sign(payer)
+    await node.send(transferCall(paid))
+    const signedAt = node.now()
+    await node.mine(LIMITS.chainLogBlocks + 10)
+    expect(await chain.outcomeOf(paid, signedAt)).toMatchObject({ kind: 'paid' })
+    await expect(chain.outcomeOf(paid, signedAt + 86_400_000)).rejects.toMatchObject({
+      code: 'payments_unavailable',
+      message: expect.stringContaining('no log of it'),
+    })
+  })
+
+  test('a rehearsal answers with what the token would say', async () => {
+    const payer = await node.payer(20_000n)
+    const reasonOf = async (authorization: SignedAuthorization): Promise<string | undefined> =>
+      (await chain.rehearse(authorization)).refusal?.reason
+    const good = await sign(payer)
+    expect(await chain.rehearse(good)).toEqual({ refusal: undefined, hasCode: false })
+    const other = privateKeyToAccount(generatePrivateKey())
+    expect(await reasonOf({ ...good, signature: (await sign(other, 20_000n, good.nonce)).signature })).toBe(
+      'invalid_signature',
+    )
+    expect(await reasonOf({ ...good, signature: `${good.signature.slice(0, -2)}00` as Hex })).toBe(
+      'invalid_signature',
+    )
+    expect(await reasonOf(await sign(payer, 20_001n))).toBe('insufficient_funds')
+    const times = { payTo: PAY_TO, value: 1n } as const
+    expect(await reasonOf(await signAuthorization(payer, { ...times, validBefore: 1n }))).toBe('expired')
+    const later = await signAuthorization(payer, { ...times, validAfter: soon(), validBefore: soon() + 9n })
+    expect(await reasonOf(later)).toBe('not_yet_valid')
+    await node.setCode(payer.address, '0x00')
+    expect(await chain.rehearse(good)).toMatchObject({
+      refusal: { reason: 'contract_account' },
+      hasCode: true,
+    })
+    await node.setCode(payer.address, '0x')
+    await node.setBlacklisted(payer.address, true)
+    expect(await reasonOf(good)).toBe('blacklisted')
+    await node.setBlacklisted(payer.address, false)
+    await node.send(transferCall(good))
+    expect(await reasonOf(good)).toBe('used')
+  })
+
+  test('blocks and transactions are there, or not yet', async () => {
+    const newest = await chain.newestBlock()
+    expect(await chain.blockHash(newest)).toMatch(/^0x[0-9a-f]{64}$/)
+    expect(await chain.blockHash(newest + 100)).toBeUndefined()
+    expect(await chain.finalBlock()).toBeLessThan(newest)
+    expect(await chain.transactionState(randomNonce())).toBe('missing')
+    expect(await chain.receiptOf(randomNonce())).toBeUndefined()
+    expect(await chain.chainId()).toBe(8_453)
+  })
+})

@@ -1,0 +1,168 @@
+import {
+  BlockNotFoundError,
+  decodeErrorResult,
+  type Hex,
+  TransactionNotFoundError,
+  TransactionReceiptNotFoundError,
+  BaseError as ViemError,
+} from 'viem'
+import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { findUse, isPaidBy } from './authorization-logs.ts'
+import type { AuthorizationKey, SettlementChain, SignedAuthorization } from './chain.ts'
+import { createNodeClient, type NodeClient, type NodeOptions, shortReason } from './node-client.ts'
+import { createRemembered } from './remembered.ts'
+import { tokenAbi } from './token-abi.ts'
+import { tokenRefusal } from './token-refusal.ts'
+import { transferCall } from './transfer-call.ts'
+
+export interface ChainOptions extends NodeOptions {
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+}
+
+/**
+ * The chain of Base and its USDC, as a node tells them.
+ *
+ * @example
+ * const chain = createChain({ rpcUrl: 'http://127.0.0.1:8545', now: Date.now })
+ * await chain.payerFacts({ payer: '0x1111…', nonce: '0xabcd…' })
+ */
+export function createChain({ now, ...options }: ChainOptions): SettlementChain {
+  const node = createNodeClient(options)
+  const balances = createRemembered<bigint>(LIMITS.payerBalanceMs, LIMITS.payersRemembered, now)
+  const codes = createRemembered<boolean>(LIMITS.payerCodeMs, LIMITS.payersRemembered, now)
+
+  const balanceOf = async (payer: Hex): Promise<bigint> => {
+    const known = balances.get(payer)
+    if (known !== undefined) return known
+    const balance = await node.ask('the balance of a payer', (client) =>
+      client.readContract({ address: USDC_ADDRESS, abi: tokenAbi, functionName: 'balanceOf', args: [payer] }),
+    )
+    balances.put(payer, balance)
+    return balance
+  }
+
+  const askCode = async (payer: Hex): Promise<boolean> => {
+    const code = await node.ask('whether a payer is a contract', (client) =>
+      client.getCode({ address: payer }),
+    )
+    const hasCode = code !== undefined && code !== '0x'
+    codes.put(payer, hasCode)
+    return hasCode
+  }
+
+  const isNonceUsed = ({ payer, nonce }: AuthorizationKey): Promise<boolean> =>
+    node.ask('whether an authorization is used', (client) =>
+      client.readContract({
+        address: USDC_ADDRESS,
+        abi: tokenAbi,
+        functionName: 'authorizationState',
+        args: [payer, nonce],
+      }),
+    )
+
+  return {
+    // Asked in one moment, and so in one request.
+    async payerFacts(key) {
+      const [balance, isUsed, hasCode] = await Promise.all([
+        balanceOf(key.payer),
+        isNonceUsed(key),
+        codes.get(key.payer) ?? askCode(key.payer),
+      ])
+      return { balance, isNonceUsed: isUsed, hasCode }
+    },
+    async outcomeOf(authorization, since) {
+      if (!(await isNonceUsed(authorization))) return { kind: 'unused' }
+      return findUse(node, authorization, since)
+    },
+    async blockTime() {
+      const { timestamp } = await node.ask('its newest block', (client) => client.getBlock())
+      return Number(timestamp)
+    },
+    async finalBlock() {
+      const { number } = await node.ask('its final block', (client) =>
+        client.getBlock({ blockTag: 'finalized' }),
+      )
+      return Number(number)
+    },
+    newestBlock: async () => Number(await node.ask('its newest block', (client) => client.getBlockNumber())),
+    async rehearse(authorization) {
+      const [words, hasCode] = await Promise.all([
+        refusalWords(node, authorization),
+        askCode(authorization.payer),
+      ])
+      return { refusal: words === undefined ? undefined : tokenRefusal(words, hasCode), hasCode }
+    },
+    blockHash: (blockNumber) =>
+      node.ask('a block', async (client) => {
+        try {
+          return (await client.getBlock({ blockNumber: BigInt(blockNumber) })).hash
+        } catch (error) {
+          if (error instanceof BlockNotFoundError) return undefined
+          throw error
+        }
+      }),
+    transactionState: (transaction) =>
+      node.ask('where a transaction is', async (client) => {
+        try {
+          const { blockNumber } = await client.getTransaction({ hash: transaction })
+          return blockNumber === null ? 'pending' : 'mined'
+        } catch (error) {
+          if (error instanceof TransactionNotFoundError) return 'missing'
+          throw error
+        }
+      }),
+    receiptOf: (transaction) =>
+      node.ask('the receipt of a transaction', async (client) => {
+        try {
+          const { blockNumber, blockHash, logs } = await client.getTransactionReceipt({ hash: transaction })
+          const isPaying = (authorization: SignedAuthorization): boolean => isPaidBy(logs, authorization)
+          return { blockNumber: Number(blockNumber), blockHash, isPaying }
+        } catch (error) {
+          if (error instanceof TransactionReceiptNotFoundError) return undefined
+          throw error
+        }
+      }),
+    chainId: () => node.ask('its id', (client) => client.getChainId()),
+  }
+}
+
+/** What the token says to a transfer that is only rehearsed; undefined where it happens. */
+const refusalWords = (node: NodeClient, authorization: SignedAuthorization): Promise<string | undefined> =>
+  node.ask('whether the token takes an authorization', async (client) => {
+    try {
+      await client.call(transferCall(authorization))
+      return undefined
+    } catch (error) {
+      const words = revertWords(error)
+      // Not the token's refusal, but the node's or the network's.
+      if (words === undefined) throw error
+      return words
+    }
+  })
+
+/** The words of a revert; undefined for an error that is none. */
+export function revertWords(error: unknown): string | undefined {
+  if (!(error instanceof ViemError)) return undefined
+  const inner = error.walk((cause) => {
+    const { code, data } = cause as { code?: unknown; data?: unknown }
+    return code === EXECUTION_REVERTED || typeof data === 'string'
+  }) as { code?: unknown; data?: unknown } | null
+  const isRevert = inner !== null || /revert/i.test(error.shortMessage)
+  if (!isRevert) return undefined
+  return textOf(inner?.data) ?? shortReason(error)
+}
+
+/** The code of JSON-RPC that Ethereum nodes give a revert. */
+const EXECUTION_REVERTED = 3
+
+function textOf(data: unknown): string | undefined {
+  if (typeof data !== 'string' || !data.startsWith(ERROR_STRING)) return undefined
+  const { args } = decodeErrorResult({ abi: ERROR_ABI, data: data as Hex })
+  return args[0]
+}
+
+/** Selector and form of `Error(string)`, which `require` reverts with. */
+const ERROR_STRING = '0x08c379a0'
+const ERROR_ABI = [{ type: 'error', name: 'Error', inputs: [{ name: 'message', type: 'string' }] }] as const

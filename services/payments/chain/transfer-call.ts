@@ -1,0 +1,37 @@
+import { encodeFunctionData } from 'viem'
+import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import type { SignedAuthorization } from './chain.ts'
+import { MULTICALL_ADDRESS, multicallAbi, tokenAbi } from './token-abi.ts'
+
+/** A call of a contract. */
+export interface ContractCall {
+  readonly to: `0x${string}`
+  readonly data: `0x${string}`
+}
+
+/** The call that makes an authorization a transfer: of the overload that every version 2 of the token has. */
+export function transferCall(authorization: SignedAuthorization): ContractCall {
+  const { payer, payTo, value, validAfter, validBefore, nonce, signature } = authorization
+  const [r, s] = [`0x${signature.slice(2, 66)}`, `0x${signature.slice(66, 130)}`] as const
+  const v = Number.parseInt(signature.slice(130, 132), 16)
+  const data = encodeFunctionData({
+    abi: tokenAbi,
+    functionName: 'transferWithAuthorization',
+    args: [payer, payTo, value, validAfter, validBefore, nonce, v, r, s],
+  })
+  return { to: USDC_ADDRESS, data }
+}
+
+/** One call for several authorizations; one that the token refuses leaves the others as they are. */
+export function transfersCall(authorizations: readonly SignedAuthorization[]): ContractCall {
+  const [first] = authorizations
+  if (first !== undefined && authorizations.length === 1) return transferCall(first)
+  const calls = authorizations.map((authorization) => {
+    const { to, data } = transferCall(authorization)
+    return { target: to, allowFailure: true, callData: data }
+  })
+  return {
+    to: MULTICALL_ADDRESS,
+    data: encodeFunctionData({ abi: multicallAbi, functionName: 'aggregate3', args: [calls] }),
+  }
+}

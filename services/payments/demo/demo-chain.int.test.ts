@@ -1,0 +1,102 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
+import { tokenAbi } from '../chain/token-abi.ts'
+import { settlementWorld } from '../testing/chain/settlement-world.ts'
+import { missingChain } from '../testing/chain/test-chain.ts'
+import { type DemoChain, startDemoChain } from './demo-chain.ts'
+import { findAnvil } from './find-anvil.ts'
+import { openPlayChain } from './play-chain.ts'
+
+test('a platform without anvil is told how it is missing', () => {
+  expect(findAnvil('sunos', 'x64')).toEqual({
+    binary: undefined,
+    missing: 'there is no anvil for sunos on x64',
+  })
+  expect(findAnvil('win32', 'x64').missing).toBe('the package @foundry-rs/anvil-win32-amd64 is not installed')
+})
+
+describe.skipIf(missingChain !== undefined)(`the demo chain ${missingChain ?? ''}`, () => {
+  let directory: string
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'demo-chain-'))
+  })
+  afterEach(() => rm(directory, { recursive: true, force: true }))
+
+  const usdcOf = (demo: DemoChain, account: `0x${string}`): Promise<bigint> =>
+    openPlayChain(demo.rpcUrl).readContract({
+      address: USDC_ADDRESS,
+      abi: tokenAbi,
+      functionName: 'balanceOf',
+      args: [account],
+    })
+
+  test('has one payer with play money, and keeps keys, money and blocks over a restart', async () => {
+    const first = await startDemoChain({ directory, blockTimeS: 1 })
+    expect(privateKeyToAccount(first.demoPayerKey).address).toBe(first.demoPayer)
+    expect(await usdcOf(first, first.demoPayer)).toBe(100_000_000n)
+    const store = openMemoryStore({ now: Date.now })
+    const world = settlementWorld({ store, rpcUrl: first.rpcUrl, gasKey: first.settlerKey })
+    const payer = privateKeyToAccount(first.demoPayerKey)
+    const stream = await world.claim({ payer, value: 20_000n, payTo: first.payTo })
+    await world.start()
+    await world.until(stream, 'confirmed')
+    await world.stop()
+    await first.stop()
+
+    const second = await startDemoChain({ directory, blockTimeS: 1 })
+    expect({ ...second, rpcUrl: '', stop: 0, failure: 0 }).toEqual({
+      ...first,
+      rpcUrl: '',
+      stop: 0,
+      failure: 0,
+    })
+    expect(await usdcOf(second, second.payTo)).toBe(20_000n)
+    const after = settlementWorld({ store, rpcUrl: second.rpcUrl, gasKey: second.settlerKey })
+    await after.start()
+    await after.until(stream, 'final')
+    await after.stop()
+    await second.stop()
+  })
+
+  test('a chain that cannot be read begins anew, and what it had is settled again while it is valid', async () => {
+    const first = await startDemoChain({ directory, blockTimeS: 1 })
+    const store = openMemoryStore({ now: Date.now })
+    const world = settlementWorld({ store, rpcUrl: first.rpcUrl, gasKey: first.settlerKey })
+    const stream = await world.claim({
+      payer: privateKeyToAccount(first.demoPayerKey),
+      value: 20_000n,
+      payTo: first.payTo,
+    })
+    await world.start()
+    await world.until(stream, 'confirmed')
+    await world.stop()
+    await first.stop()
+    await writeFile(join(directory, 'chain.json'), '{"half":')
+
+    const told: string[] = []
+    const second = await startDemoChain({
+      directory,
+      blockTimeS: 1,
+      report: (event) => void told.push(event),
+    })
+    expect(told).toEqual(['demo_chain_begins_anew'])
+    await openPlayChain(second.rpcUrl).mine({ blocks: 20 })
+    const after = settlementWorld({ store, rpcUrl: second.rpcUrl, gasKey: second.settlerKey })
+    await after.start()
+    await after.untilEvent('SettlementReorged')
+    await after.until(stream, 'final')
+    expect(await usdcOf(second, second.payTo)).toBe(20_000n)
+    await after.stop()
+    await second.stop()
+  })
+
+  test('refuses a folder that holds something else', async () => {
+    await writeFile(join(directory, 'keys.json'), '{"payer":"0x12"}')
+    await expect(startDemoChain({ directory })).rejects.toMatchObject({ code: 'config_invalid' })
+  })
+})

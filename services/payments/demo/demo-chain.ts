@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { z } from 'zod'
+import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { tokenAbi } from '../chain/token-abi.ts'
+import { findAnvil } from './find-anvil.ts'
+import { mint, openPlayChain, type PlayChain, placeContracts } from './play-chain.ts'
+import { type RunningAnvil, startAnvil } from './start-anvil.ts'
+
+export interface DemoChainOptions {
+  /** Folder that the chain and its keys are kept in from run to run; made where it is missing. */
+  readonly directory: string
+  /** Told what an operator should know. */
+  readonly report?: (event: string, details: Readonly<Record<string, string | number>>) => void
+  /** Seconds from block to block: 2, as on Base. */
+  readonly blockTimeS?: number
+}
+
+/** A chain of this machine with play money, and everything that a trial of paid calls needs. */
+export interface DemoChain {
+  readonly rpcUrl: string
+  readonly payTo: `0x${string}`
+  /** Of the wallet that settles; it has gas. */
+  readonly settlerKey: `0x${string}`
+  /** Of the one account with play money, to be shown: it is made for this folder and worth nothing anywhere else. */
+  readonly demoPayerKey: `0x${string}`
+  readonly demoPayer: `0x${string}`
+  /** Why the chain has ended, if it has. */
+  failure(): string | undefined
+  stop(): Promise<void>
+}
+
+const privateKey = z.string().regex(/^0x[0-9a-f]{64}$/)
+const keysSchema = z.object({ payTo: privateKey, settler: privateKey, payer: privateKey })
+type Keys = z.output<typeof keysSchema>
+
+const KEYS_FILE = 'keys.json'
+const STATE_FILE = 'chain.json'
+const PID_FILE = 'anvil.pid'
+
+/** What the demo payer has whenever the chain starts: 100 play USDC. */
+const PLAY_USDC = 100_000_000n
+const GAS_WEI = 1_000n * 10n ** 18n
+
+/**
+ * Starts the demo chain. It is kept in its folder: a restart finds payments, balances and blocks as they were. Where
+ * the service was killed, the last seconds of the chain are missing; and where the chain's file cannot be read, it
+ * begins anew. Settled payments that it does not have any more are then found out like those of any block that was
+ * taken back: they are settled again while they are valid, and given up after that.
+ *
+ * @throws ServiceError `config_invalid` where anvil is not installed, or the folder holds other keys
+ * @example const demo = await startDemoChain({ directory: './data/simulated/demo-chain' })
+ */
+export async function startDemoChain(options: DemoChainOptions): Promise<DemoChain> {
+  const { directory, report = () => undefined, blockTimeS = 2 } = options
+  const { binary, missing } = findAnvil()
+  if (binary === undefined) {
+    throw new ServiceError('config_invalid', {
+      message: `DEMO_CHAIN (--demo-chain) needs anvil, and ${missing}. Install it with: npm install --no-save @foundry-rs/anvil@1.7.1`,
+    })
+  }
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await endFormer(directory)
+  const keys = await loadKeys(join(directory, KEYS_FILE))
+  const anvil = await startKept({ binary, blockTimeS, state: join(directory, STATE_FILE) }, report)
+  try {
+    await writeFile(join(directory, PID_FILE), String(anvil.pid))
+    await equip(openPlayChain(anvil.rpcUrl), keys)
+  } catch (error) {
+    await anvil.stop()
+    throw error
+  }
+  return {
+    rpcUrl: anvil.rpcUrl,
+    payTo: addressOf(keys.payTo),
+    settlerKey: keys.settler as Hex,
+    demoPayerKey: keys.payer as Hex,
+    demoPayer: addressOf(keys.payer),
+    failure: () => anvil.failure(),
+    async stop() {
+      await anvil.stop()
+      await rm(join(directory, PID_FILE), { force: true })
+    },
+  }
+}
+
+const addressOf = (key: string): Hex => privateKeyToAccount(key as Hex).address
+
+/** Keys are made once for a folder, so that payments of an earlier run can still be settled. */
+async function loadKeys(path: string): Promise<Keys> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (text !== undefined) return parseKeys(text, path)
+  const newKey = (): string => `0x${randomBytes(32).toString('hex')}`
+  const keys = { payTo: newKey(), settler: newKey(), payer: newKey() }
+  // Written beside and moved, so that a crash leaves none or all.
+  await writeFile(`${path}.new`, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 })
+  await rename(`${path}.new`, path)
+  return keys
+}
+
+function parseKeys(text: string, path: string): Keys {
+  try {
+    return keysSchema.parse(JSON.parse(text))
+  } catch {
+    throw new ServiceError('config_invalid', {
+      message: `${path} does not hold the keys of a demo chain. Remove the folder to begin anew`,
+    })
+  }
+}
+
+async function startKept(
+  options: { readonly binary: string; readonly blockTimeS: number; readonly state: string },
+  report: NonNullable<DemoChainOptions['report']>,
+): Promise<RunningAnvil> {
+  try {
+    return await startAnvil(options)
+  } catch (error) {
+    const aside = `${options.state}.unreadable`
+    const isThere = await rename(options.state, aside).then(
+      () => true,
+      (failure: NodeJS.ErrnoException) => {
+        if (failure.code === 'ENOENT') return false
+        throw failure
+      },
+    )
+    if (!isThere) throw error
+    report('demo_chain_begins_anew', { because: `${aside} could not be read` })
+    return startAnvil(options)
+  }
+}
+
+/** Puts in place what is missing: all of it on a new chain, and what was spent on a kept one. */
+async function equip(chain: PlayChain, keys: Keys): Promise<void> {
+  await placeContracts(chain)
+  await chain.setBalance({ address: addressOf(keys.settler), value: GAS_WEI })
+  const payer = addressOf(keys.payer)
+  const args = [payer] as const
+  const balance = await chain.readContract({
+    address: USDC_ADDRESS,
+    abi: tokenAbi,
+    functionName: 'balanceOf',
+    args,
+  })
+  if (balance < PLAY_USDC) await mint(chain, payer, PLAY_USDC - balance)
+}
+
+/**
+ * Ends the chain of a run that was killed: it would go on writing the file that the next one reads. The process is
+ * ended only where it says itself that it is anvil with this folder's file; where a system does not tell, it is left.
+ */
+async function endFormer(directory: string): Promise<void> {
+  const orNothing = (): string => ''
+  const pid = Number(await readFile(join(directory, PID_FILE), 'utf8').catch(orNothing))
+  if (!Number.isSafeInteger(pid) || pid <= 1) return
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(orNothing)
+  if (command.includes('anvil') && command.includes(join(directory, STATE_FILE))) process.kill(pid, 'SIGKILL')
+}

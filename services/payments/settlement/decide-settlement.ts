@@ -1,0 +1,126 @@
+import type { SettlerKind, UncollectableReason } from '../../../contracts/payment-events.ts'
+import type { Payment } from '../../../projections/index.ts'
+import type { AuthorizationOutcome, Rehearsal, TokenRefusal } from '../chain/chain.ts'
+
+/** What the log knows of a payment that is to be settled on the chain. */
+export interface SettlingFacts {
+  readonly state: Payment['state']
+  /** Unix seconds, both exclusive. */
+  readonly validAfter: bigint
+  readonly validBefore: bigint
+  /** The newest reason why an attempt came to nothing. */
+  readonly lastReason: string | null
+  /** Transactions of our own wallet that hold it. */
+  readonly broadcasts: readonly string[]
+  /** Whether a facilitator was ever asked to settle it. */
+  readonly wasForwarded: boolean
+  /** Whether the newest transaction has been on its way for so long that it is replaced. */
+  readonly isOverdue: boolean
+}
+
+/** What the chain says of it now. */
+export interface ChainView {
+  /** Unix seconds. */
+  readonly blockTime: number
+  readonly outcome: AuthorizationOutcome
+  /** What the token would make of it; undefined where nothing is to be sent any more. */
+  readonly rehearsal: Rehearsal | undefined
+  /** The newest transaction that was sent for it; `missing` also where there is none. */
+  readonly transaction: 'missing' | 'pending' | 'mined'
+}
+
+/** The money that has come, and where from. */
+export interface Arrival {
+  readonly transaction: string
+  /** Both null where no block is known: on the gateway rail, and where no node is configured. */
+  readonly blockNumber: number | null
+  readonly blockHash: string | null
+  readonly by: SettlerKind | 'other'
+}
+
+export type SettlementStep =
+  | { readonly kind: 'confirm'; readonly arrival: Arrival }
+  | { readonly kind: 'uncollectable'; readonly reason: UncollectableReason; readonly detail: string }
+  /** @param isAlone in a transaction of its own */
+  | { readonly kind: 'send'; readonly isAlone: boolean }
+  /** The token would refuse it now, for a reason that may pass. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** What was sent may still arrive, or its time has not come. */
+  | { readonly kind: 'wait' }
+
+/**
+ * What to do next about a payment. The token's logs decide whether it is paid; its refusals, only whether anything
+ * is worth sending now. A refusal that may pass (no funds, code in the account, a blacklist) is tried again until
+ * the authorization ends, because then it still may become money and costs nothing: it is only rehearsed.
+ */
+export function decideSettlement(facts: SettlingFacts, chain: ChainView): SettlementStep {
+  const { outcome, blockTime, rehearsal } = chain
+  if (outcome.kind === 'paid') {
+    const { transaction, blockNumber, blockHash } = outcome
+    const by = settledBy(facts, transaction)
+    return { kind: 'confirm', arrival: { transaction, blockNumber, blockHash, by } }
+  }
+  if (outcome.kind === 'cancelled') {
+    const detail = `used in transaction ${outcome.transaction}, which brought us nothing`
+    return { kind: 'uncollectable', reason: 'cancelled', detail }
+  }
+  // Later blocks are later: what was not used by a block of this time cannot be used any more.
+  if (BigInt(blockTime) >= facts.validBefore) return atItsEnd(facts)
+  if (BigInt(blockTime) <= facts.validAfter) return { kind: 'wait' }
+  if (chain.transaction === 'pending' && !facts.isOverdue) return { kind: 'wait' }
+  if (rehearsal === undefined) return { kind: 'wait' }
+  const { refusal, hasCode } = rehearsal
+  if (refusal === undefined) return { kind: 'send', isAlone: hasCode }
+  return onRefusal(refusal)
+}
+
+function onRefusal({ reason, detail }: TokenRefusal): SettlementStep {
+  switch (reason) {
+    // A block has come between the question and this one; the next look tells which end it is.
+    case 'used':
+    case 'expired':
+    case 'not_yet_valid':
+      return { kind: 'wait' }
+    // It was checked before it was claimed, so the token differs from the one that it was checked for.
+    case 'invalid_signature':
+      return { kind: 'uncollectable', reason: 'refused', detail }
+    case 'other':
+      return { kind: 'refused', reason: `other: ${detail}` }
+    default:
+      return { kind: 'refused', reason }
+  }
+}
+
+const PASSING_REASONS = ['insufficient_funds', 'blacklisted', 'contract_account'] as const
+
+function atItsEnd({ lastReason, validBefore }: SettlingFacts): SettlementStep {
+  const reason = PASSING_REASONS.find((known) => known === lastReason) ?? 'expired'
+  const ended = `unused when it ended at ${new Date(Number(validBefore) * 1_000).toISOString()}`
+  const detail = lastReason === null ? ended : `${ended}; the newest attempt: ${lastReason}`
+  return { kind: 'uncollectable', reason, detail: detail.slice(0, 200) }
+}
+
+const settledBy = (
+  { broadcasts, wasForwarded }: SettlingFacts,
+  transaction: string,
+): SettlerKind | 'other' => {
+  if (broadcasts.includes(transaction) && !wasForwarded) return 'own'
+  return wasForwarded ? 'facilitator' : 'other'
+}
+
+/** Where a settled payment stands on the way to where nothing can undo it. */
+export type Finality = 'final' | 'reorged' | 'wait'
+
+/**
+ * @param hashNow of the block that has the payment's number now; undefined where the node has none (yet), which a
+ *   node that lags behind may say as well
+ */
+export function decideFinality(
+  settled: { readonly blockNumber: number; readonly blockHash: string },
+  hashNow: string | undefined,
+  finalBlock: number,
+): Finality {
+  if (hashNow === undefined) return 'wait'
+  if (hashNow !== settled.blockHash) return 'reorged'
+  return finalBlock >= settled.blockNumber ? 'final' : 'wait'
+}

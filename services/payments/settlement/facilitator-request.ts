@@ -1,0 +1,80 @@
+import { getAddress } from 'viem'
+import {
+  GATEWAY_ADDRESS,
+  GATEWAY_DOMAIN,
+  NETWORK,
+  NETWORK_V1,
+  USDC_ADDRESS,
+  USDC_DOMAIN,
+} from '../../../contracts/chain.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { ClaimData } from './settlement-log.ts'
+
+/**
+ * The body that asks a facilitator to settle a claim: what the payer signed, and what we asked for, rebuilt from the
+ * claim in the version that the payer spoke. The gateway's has no version beside them.
+ *
+ * @param publicUrl base address of the service; facilitators want to know what was paid for
+ */
+export function settleRequest(claim: ClaimData, publicUrl: string): JsonObject {
+  const paymentRequirements =
+    claim.protocol === 1 && claim.rail === 'direct' ? requirementsV1(claim, publicUrl) : requirementsV2(claim)
+  const paymentPayload = payloadOf(claim, paymentRequirements, publicUrl)
+  if (claim.rail === 'gateway') return { paymentPayload, paymentRequirements }
+  return { x402Version: claim.protocol, paymentPayload, paymentRequirements }
+}
+
+const resourceOf = ({ product }: ClaimData, publicUrl: string): string =>
+  `${publicUrl.replace(/\/$/, '')}/x402/${product}`
+
+function requirementsV1(claim: ClaimData, publicUrl: string): JsonObject {
+  return {
+    scheme: 'exact',
+    network: NETWORK_V1,
+    maxAmountRequired: claim.value,
+    resource: resourceOf(claim, publicUrl),
+    description: claim.product,
+    mimeType: 'application/json',
+    payTo: getAddress(claim.payTo),
+    maxTimeoutSeconds: LIMITS.paymentValidityS,
+    asset: USDC_ADDRESS,
+    extra: { ...USDC_DOMAIN },
+  }
+}
+
+function requirementsV2({ rail, value, payTo }: ClaimData): JsonObject {
+  const isGateway = rail === 'gateway'
+  return {
+    scheme: 'exact',
+    network: NETWORK,
+    amount: value,
+    asset: USDC_ADDRESS,
+    payTo: getAddress(payTo),
+    maxTimeoutSeconds: isGateway ? LIMITS.gatewayValidityS : LIMITS.paymentValidityS,
+    extra: isGateway ? { ...GATEWAY_DOMAIN, verifyingContract: GATEWAY_ADDRESS } : { ...USDC_DOMAIN },
+  }
+}
+
+function payloadOf(claim: ClaimData, requirements: JsonObject, publicUrl: string): JsonObject {
+  const payload = {
+    signature: claim.signature,
+    authorization: {
+      from: getAddress(claim.payer),
+      to: getAddress(claim.payTo),
+      value: claim.value,
+      validAfter: claim.validAfter,
+      validBefore: String(claim.validBefore),
+      nonce: claim.nonce,
+    },
+  }
+  if (requirements['network'] === NETWORK_V1) {
+    return { x402Version: 1, scheme: 'exact', network: NETWORK_V1, payload }
+  }
+  const resource = {
+    url: resourceOf(claim, publicUrl),
+    description: claim.product,
+    mimeType: 'application/json',
+  }
+  return { x402Version: 2, resource, accepted: requirements, payload }
+}

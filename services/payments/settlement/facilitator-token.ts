@@ -1,0 +1,88 @@
+import { createPrivateKey, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { ServiceError } from '../../../contracts/errors.ts'
+
+/** Makes the value of `Authorization` for one request to a facilitator. */
+export type Authorize = (method: 'GET' | 'POST', url: URL) => string
+
+/** How long a token is good for: a request is answered or given up long before. */
+const TOKEN_S = 120
+
+/**
+ * Tokens of Coinbase's Developer Platform: a JWT for each request, signed by the key (EdDSA for Ed25519, ES256 for
+ * P-256), bound to method, host and path.
+ *
+ * @param cdpKey `id:secret`; the secret is an Ed25519 key as 64 bytes in base64, or a private key as PKCS #8 or SEC 1,
+ *   in base64 or PEM with `\n` for its line ends
+ * @param now Unix milliseconds
+ * @throws ServiceError `config_invalid`
+ * @example cdpAuthorize('id:MC4C…', Date.now)('POST', new URL('https://api.cdp.coinbase.com/platform/v2/x402/settle'))
+ */
+export function cdpAuthorize(
+  cdpKey: string,
+  now: () => number,
+  random: (bytes: number) => Uint8Array = randomBytes,
+): Authorize {
+  const split = cdpKey.indexOf(':')
+  const [id, secret] = [cdpKey.slice(0, split), cdpKey.slice(split + 1)]
+  const key = readKey(secret)
+  const isEd25519 = key.asymmetricKeyType === 'ed25519'
+  return (method, url) => {
+    const issuedAt = Math.floor(now() / 1_000)
+    const header = {
+      alg: isEd25519 ? 'EdDSA' : 'ES256',
+      typ: 'JWT',
+      kid: id,
+      nonce: Buffer.from(random(16)).toString('hex'),
+    }
+    const claims = {
+      iss: 'cdp',
+      sub: id,
+      iat: issuedAt,
+      nbf: issuedAt,
+      exp: issuedAt + TOKEN_S,
+      uris: [`${method} ${url.host}${url.pathname}`],
+    }
+    const signed = `${encode(header)}.${encode(claims)}`
+    const bytes = isEd25519
+      ? sign(null, Buffer.from(signed), key)
+      : sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' })
+    return `Bearer ${signed}.${bytes.toString('base64url')}`
+  }
+}
+
+const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
+
+/** What stands before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410 §7). */
+const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+function readKey(secret: string): KeyObject {
+  const pem = secret.replaceAll('\\n', '\n')
+  const bytes = Buffer.from(secret, 'base64')
+  const tries: (() => KeyObject)[] = pem.includes('-----BEGIN')
+    ? [() => createPrivateKey(pem)]
+    : bytes.length === 64
+      ? [() => createPrivateKey({ key: ed25519(bytes), format: 'der', type: 'pkcs8' })]
+      : [
+          () => createPrivateKey({ key: bytes, format: 'der', type: 'pkcs8' }),
+          () => createPrivateKey({ key: bytes, format: 'der', type: 'sec1' }),
+        ]
+  for (const read of tries) {
+    const key = keyOf(read)
+    const curve = key?.asymmetricKeyDetails?.namedCurve
+    if (key !== undefined && (key.asymmetricKeyType === 'ed25519' || curve === 'prime256v1')) return key
+  }
+  throw new ServiceError('config_invalid', {
+    message: 'X402_CDP_KEY holds no private key of Ed25519 or P-256 behind its colon',
+  })
+}
+
+const ed25519 = (bytes: Buffer): Buffer => Buffer.concat([ED25519_PKCS8, bytes.subarray(0, 32)])
+
+/** The key, or undefined: what node:crypto throws may show parts of it. */
+function keyOf(read: () => KeyObject): KeyObject | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}

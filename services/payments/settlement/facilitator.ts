@@ -1,0 +1,151 @@
+import { z } from 'zod'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { settleRequest } from './facilitator-request.ts'
+import type { Authorize } from './facilitator-token.ts'
+import type { ClaimData } from './settlement-log.ts'
+
+/** What a facilitator said to a settlement. Only `settled` is about money; the chain knows better than the others. */
+export type FacilitatorVerdict =
+  /** @param transaction its hash, or the gateway's name of the transfer */
+  | { readonly kind: 'settled'; readonly transaction: string }
+  | { readonly kind: 'pending'; readonly transaction: string }
+  /** The authorization was used before: perhaps by itself, at an earlier request. */
+  | { readonly kind: 'used'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** No answer, or none that can be read: it may have settled. */
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+export interface Facilitator {
+  /** Never rejects for what the facilitator does. */
+  settle(claim: ClaimData, signal: AbortSignal): Promise<FacilitatorVerdict>
+  /** Asks what it can settle. @returns why it cannot be used, or undefined */
+  trouble(signal: AbortSignal): Promise<string | undefined>
+}
+
+export interface FacilitatorOptions {
+  /** Base address: `/settle` and `/supported` are below it. */
+  readonly url: string
+  /** Base address of this service. */
+  readonly publicUrl: () => string
+  readonly authorize?: Authorize | undefined
+  /** How long one request may take, milliseconds. */
+  readonly requestMs?: number
+}
+
+/** What may be in an answer of /settle; whatever else is there is not looked at. */
+const verdictSchema = z.object({
+  success: z.boolean(),
+  transaction: z.string().max(128).nullish(),
+  errorReason: z.string().max(1_000).nullish(),
+})
+
+/** @example createFacilitator({ url: 'https://facilitator.example.com', publicUrl: () => 'https://signals.example.com' }) */
+export function createFacilitator(options: FacilitatorOptions): Facilitator {
+  const { url, publicUrl, authorize, requestMs = LIMITS.chainRequestMs } = options
+
+  /** @throws ServiceError `payments_unavailable` where there is no answer or it is no JSON */
+  async function request(
+    method: 'GET' | 'POST',
+    path: string,
+    body: JsonObject | undefined,
+    signal: AbortSignal,
+  ): Promise<{ readonly status: number; readonly json: unknown }> {
+    const address = new URL(`${url.replace(/\/$/, '')}${path}`)
+    try {
+      const response = await fetch(address, {
+        method,
+        headers: {
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(authorize !== undefined && { authorization: authorize(method, address) }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        // Followed, a redirect would hand the token to another host.
+        redirect: 'error',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(requestMs)]),
+      })
+      const text = await readBounded(response)
+      return { status: response.status, json: parsed(text, response.status) }
+    } catch (cause) {
+      if (isServiceError(cause)) throw cause
+      throw noAnswer(reasonOf((cause as Error).cause ?? cause), cause)
+    }
+  }
+
+  return {
+    async settle(claim, signal) {
+      try {
+        const answer = await request('POST', '/settle', settleRequest(claim, publicUrl()), signal)
+        return verdictOf(answer.status, answer.json)
+      } catch (error) {
+        if (!isServiceError(error)) throw error
+        return { kind: 'unknown', reason: bounded(error.message) }
+      }
+    },
+    async trouble(signal) {
+      try {
+        const { status, json } = await request('GET', '/supported', undefined, signal)
+        if (status === 401 || status === 403) return `the facilitator refuses our credential (HTTP ${status})`
+        if (status !== 200) return `the facilitator answers HTTP ${status} to /supported`
+        return z.object({ kinds: z.array(z.unknown()) }).safeParse(json).success
+          ? undefined
+          : 'the facilitator does not say what it supports'
+      } catch (error) {
+        if (!isServiceError(error)) throw error
+        return error.message
+      }
+    },
+  }
+}
+
+/**
+ * Reads a verdict, which an answer of any status may hold. Reasons are open words: those that are known to be about
+ * something that is under way or was done before are told apart, all others are refusals.
+ */
+export function verdictOf(status: number, json: unknown): FacilitatorVerdict {
+  const read = verdictSchema.safeParse(json)
+  if (!read.success)
+    return { kind: 'unknown', reason: `the facilitator answered HTTP ${status} without a verdict` }
+  const { success, transaction, errorReason } = read.data
+  const named = transaction ?? ''
+  if (success) {
+    if (named !== '') return { kind: 'settled', transaction: named }
+    return { kind: 'unknown', reason: 'the facilitator says settled, and names no transaction' }
+  }
+  const reason = bounded(errorReason ?? `HTTP ${status} without a reason`)
+  if (/settlement_pending/i.test(reason)) {
+    return named === '' ? { kind: 'unknown', reason } : { kind: 'pending', transaction: named }
+  }
+  if (/nonce.*used|used.*nonce|used or cancell?ed/i.test(reason)) return { kind: 'used', reason }
+  if (status >= 500 || /unexpected|duplicate|transaction_state|transaction_failed|timeout/i.test(reason)) {
+    return { kind: 'unknown', reason }
+  }
+  return { kind: 'refused', reason }
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of response.body ?? []) {
+    bytes += part.length
+    if (bytes > LIMITS.facilitatorAnswerBytes) {
+      throw noAnswer(`more than ${LIMITS.facilitatorAnswerBytes} bytes`)
+    }
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString()
+}
+
+function parsed(text: string, status: number): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw noAnswer(`HTTP ${status} without JSON`, cause)
+  }
+}
+
+const bounded = (text: string): string => text.slice(0, 200)
+
+const noAnswer = (reason: string, cause?: unknown): ServiceError =>
+  new ServiceError('payments_unavailable', { message: `The facilitator did not answer: ${reason}`, cause })

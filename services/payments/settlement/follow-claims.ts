@@ -1,0 +1,49 @@
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import {
+  evolvePayment,
+  OPEN_PAYMENT_PREFIX,
+  type OpenPayment,
+  type Payment,
+  type PaymentsRow,
+  paymentRowKey,
+} from '../../../projections/index.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { ProjectionReader } from '../../platform/projector/projector.ts'
+import type { PaymentBook } from './payment-book.ts'
+
+export interface FollowedClaims {
+  readonly store: EventStore
+  readonly reader: Pick<ProjectionReader<PaymentsRow>, 'get' | 'range' | 'health'>
+  readonly book: Pick<PaymentBook, 'track'>
+}
+
+/**
+ * Puts every payment that is not at its end into the book, until the signal: those of the past from the read model,
+ * those to come from the log behind it.
+ *
+ * @throws ServiceError of the store
+ */
+export async function followClaims(
+  { store, reader, book }: FollowedClaims,
+  signal: AbortSignal,
+): Promise<void> {
+  // Before its rows are read: what is folded meanwhile is met twice, and nothing is missed.
+  const after = reader.health().position
+  for (let page: string | undefined, isMore = true; isMore && !signal.aborted; ) {
+    const from = page === undefined ? {} : { after: page }
+    const rows = reader.range({ prefix: OPEN_PAYMENT_PREFIX, ...from, limit: LIMITS.rowsPerPage })
+    for (const { row } of rows) {
+      const payment = reader.get(paymentRowKey((row as OpenPayment).paymentId))
+      if (payment !== undefined && 'stream' in payment) book.track(payment as Payment)
+    }
+    page = rows.at(-1)?.key
+    isMore = rows.length === LIMITS.rowsPerPage
+  }
+  const filter = { types: ['PaymentClaimed'] }
+  for await (const item of store.subscribe({ after, filter, signal })) {
+    if (item.kind !== 'event') continue
+    const payment = evolvePayment(undefined, decodeEvent(item.event))
+    if (payment !== undefined) book.track(payment)
+  }
+}

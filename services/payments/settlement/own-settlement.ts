@@ -1,0 +1,211 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Receipt, SettlementChain } from '../chain/chain.ts'
+import { type ChainView, decideSettlement, type SettlementStep } from './decide-settlement.ts'
+import type { GasGuard } from './gas-guard.ts'
+import type { PaymentBook } from './payment-book.ts'
+import type { LoadedPayment, SettlementFact } from './settlement-log.ts'
+import type { SettlementTiming } from './settlement-timing.ts'
+import type { SendOutcome, SignedTransaction, Wallet } from './wallet.ts'
+
+export interface OwnSettlementOptions {
+  readonly chain: SettlementChain
+  readonly wallet: Wallet
+  readonly gas: GasGuard
+  readonly book: PaymentBook
+  readonly timing: SettlementTiming
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+}
+
+/** A payment and what is to be done about it. */
+interface Looked {
+  readonly loaded: LoadedPayment
+  readonly step: SettlementStep
+}
+
+/** While gas is missing or too dear, it is looked at again after so many of the shortest waits. */
+const GAS_WAITS = 5
+
+/**
+ * Settles with a wallet of our own: several authorizations in one transaction, one transaction at a time.
+ *
+ * The rule that keeps it certain: a transaction always has the account nonce that follows the account's newest one
+ * in a block, read *before* the payments are looked at. So of all the transactions of ours that are on their way,
+ * whether this process knows of them or an earlier one was killed over them, exactly one can ever get into a block:
+ * a new one replaces the old one, or is refused because the old one has landed. An authorization is therefore never
+ * in two transactions of ours that both count; and where somebody else sends it, the token takes it once.
+ * The hash is in the log before the node has the transaction, so that ours is known again in every case.
+ */
+export function createOwnSettlement(options: OwnSettlementOptions) {
+  const { chain, wallet, gas, book, timing, now, sleep } = options
+
+  /** All questions go out in one moment, and so in one request. */
+  async function look(loaded: LoadedPayment, blockTime: number): Promise<Looked> {
+    const { payment, authorization, lastReason, broadcasts, wasForwarded } = loaded
+    const isUnderWay = payment.transaction !== null && payment.state !== 'owed'
+    const [rehearsal, transaction] = await Promise.all([
+      chain.rehearse(authorization),
+      isUnderWay ? chain.transactionState(payment.transaction as `0x${string}`) : ('missing' as const),
+    ])
+    const view: ChainView = {
+      blockTime,
+      rehearsal,
+      transaction,
+      // What the token would take now was not used.
+      outcome:
+        rehearsal.refusal === undefined
+          ? { kind: 'unused' }
+          : await chain.outcomeOf(authorization, payment.claimedAt),
+    }
+    const isOverdue = payment.state === 'unknown' || now() - payment.changedAt >= timing.receiptMs
+    const { validAfter, validBefore } = authorization
+    const { state } = payment
+    const facts = { state, validAfter, validBefore, lastReason, broadcasts, wasForwarded, isOverdue }
+    return { loaded, step: decideSettlement(facts, view) }
+  }
+
+  /** Does what is decided, but for sending. */
+  async function follow({ loaded, step }: Looked, signal: AbortSignal): Promise<void> {
+    switch (step.kind) {
+      case 'confirm':
+        return book.confirm(loaded, step.arrival, signal)
+      case 'uncollectable':
+        return book.uncollectable(loaded, step, signal)
+      case 'refused':
+        return book.refused(loaded, 'own', step.reason, signal)
+      case 'wait':
+      case 'send':
+        return book.again(loaded.stream)
+    }
+  }
+
+  /** Those that share the next transaction; a payer's own code is never run beside others'. */
+  function choose(looked: readonly Looked[]): LoadedPayment[] {
+    const sendable = looked.filter(({ step }) => step.kind === 'send')
+    const isAlone = ({ loaded, step }: Looked): boolean =>
+      (step.kind === 'send' && step.isAlone) || book.isIsolated(loaded.stream)
+    const together = sendable.filter((one) => !isAlone(one))
+    const chosen = together.length > 0 ? together : sendable.slice(0, 1)
+    for (const { loaded } of sendable) {
+      if (!chosen.some((one) => one.loaded === loaded)) book.at(loaded.stream, now())
+    }
+    return chosen.map(({ loaded }) => loaded)
+  }
+
+  async function send(
+    batch: readonly LoadedPayment[],
+    accountNonce: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const fees = gas.feesFor(await wallet.gas(), accountNonce, batch.length)
+    if (fees === undefined) {
+      for (const { stream } of batch) book.at(stream, now() + GAS_WAITS * timing.retryMs)
+      return
+    }
+    const authorizations = batch.map(({ authorization }) => authorization)
+    const transaction = await wallet.sign(authorizations, { accountNonce, ...fees })
+    const recorded = await Promise.all(
+      batch.map((loaded) => book.record(loaded, broadcastOf(loaded, transaction), signal)),
+    )
+    const sent = recorded.filter((loaded) => loaded !== undefined)
+    if (sent.length < batch.length) {
+      // Somebody else has decided about one of them. Nothing was sent, and the next look begins anew for all.
+      for (const { stream } of sent) book.at(stream, now())
+      return
+    }
+    const outcome = await wallet.send(transaction)
+    const receipt = await awaitReceipt(transaction, outcome, signal)
+    await settleUp(sent, outcome, receipt, signal)
+  }
+
+  /** @returns undefined where what became of the transaction is not known in time, or the node has it not */
+  async function awaitReceipt(
+    { hash }: SignedTransaction,
+    outcome: SendOutcome,
+    signal: AbortSignal,
+  ): Promise<Receipt | undefined> {
+    if (outcome.kind === 'underpriced' || outcome.kind === 'unaffordable') return undefined
+    const deadline = now() + timing.receiptMs
+    while (!signal.aborted) {
+      const receipt = await chain.receiptOf(hash).catch(unlessAway)
+      if (receipt !== undefined) return receipt
+      if (now() >= deadline) return undefined
+      if (outcome.kind === 'unknown') {
+        const state = await chain.transactionState(hash).catch(unlessAway)
+        if (state === 'missing') return undefined
+      }
+      await sleep(timing.pollMs, signal)
+    }
+    return undefined
+  }
+
+  async function settleUp(
+    sent: readonly LoadedPayment[],
+    outcome: SendOutcome,
+    receipt: Receipt | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    // A process that ends says nothing more: the next one finds these as they are.
+    if (signal.aborted) return
+    if (outcome.kind === 'underpriced') gas.underbid()
+    const blockTime = receipt === undefined ? 0 : await chain.blockTime()
+    await Promise.all(
+      sent.map(async (loaded) => {
+        if (receipt === undefined) return notLanded(loaded, outcome, signal)
+        if (!receipt.isPaying(loaded.authorization)) return notPaid(loaded, blockTime, signal)
+        const { transaction } = loaded.payment
+        const { blockNumber, blockHash } = receipt
+        const arrival = { transaction: transaction ?? '', blockNumber, blockHash, by: 'own' as const }
+        return book.confirm(loaded, arrival, signal)
+      }),
+    )
+  }
+
+  /** The transaction is in a block and has brought nothing for this one: somebody else may have, or the token refused. */
+  async function notPaid(loaded: LoadedPayment, blockTime: number, signal: AbortSignal): Promise<void> {
+    // One that spoils what it shares a transaction with goes alone from now on.
+    book.isolate(loaded.stream)
+    const looked = await look(loaded, blockTime)
+    if (looked.step.kind !== 'send') return follow(looked, signal)
+    return book.refused(loaded, 'own', 'the transaction is in a block and has moved nothing', signal)
+  }
+
+  async function notLanded(loaded: LoadedPayment, outcome: SendOutcome, signal: AbortSignal): Promise<void> {
+    const attempt = loaded.payment.attempts
+    const reason = 'reason' in outcome ? outcome.reason : `no receipt for ${timing.receiptMs} ms`
+    const isKnown = outcome.kind === 'underpriced' || outcome.kind === 'unaffordable'
+    const type = isKnown ? 'SettlementFailed' : 'SettlementUnknown'
+    book.again(loaded.stream)
+    await book.record(loaded, [{ type, data: { attempt, reason } }], signal)
+  }
+
+  return {
+    /** Looks at payments of the lane and does what each needs. @throws ServiceError of the chain and the store */
+    async work(streams: readonly string[], signal: AbortSignal): Promise<void> {
+      const all = await Promise.all(streams.map((stream) => book.load(stream, 'direct', signal)))
+      const open = all.filter((loaded) => loaded !== undefined)
+      if (open.length === 0) return
+      const accountNonce = await wallet.accountNonce()
+      const blockTime = await chain.blockTime()
+      const looked = await Promise.all(open.map((loaded) => look(loaded, blockTime)))
+      const batch = choose(looked)
+      await Promise.all(looked.filter(({ step }) => step.kind !== 'send').map((one) => follow(one, signal)))
+      if (batch.length > 0) await send(batch, accountNonce, signal)
+    },
+  }
+}
+
+const broadcastOf = ({ payment }: LoadedPayment, { hash }: SignedTransaction): SettlementFact[] => {
+  const attempt = payment.attempts + 1
+  return [
+    { type: 'SettlementRequested', data: { attempt, settler: 'own' } },
+    { type: 'SettlementBroadcast', data: { attempt, transaction: hash } },
+  ]
+}
+
+/** A node that does not answer is asked again within the time; anything else is a fault. */
+function unlessAway(error: unknown): undefined {
+  if (error instanceof ServiceError && error.code === 'payments_unavailable') return undefined
+  throw error
+}

@@ -1,0 +1,237 @@
+import { reasonOf } from '../../../contracts/errors.ts'
+import type { SettlerKind, UncollectableReason } from '../../../contracts/payment-events.ts'
+import { isOpen, isUnsettled, type Payment } from '../../../projections/index.ts'
+import { type Agenda, createAgenda } from './agenda.ts'
+import { type Alarm, createAlarm } from './alarm.ts'
+import type { Arrival } from './decide-settlement.ts'
+import type { LoadedPayment, SettlementFact, SettlementLog } from './settlement-log.ts'
+import type { SettlementTiming } from './settlement-timing.ts'
+
+/** Who works on a payment next: our wallet or a facilitator, the gateway, or whoever watches for finality. */
+export const LANES = ['direct', 'gateway', 'finality'] as const
+export type Lane = (typeof LANES)[number]
+
+export interface PaymentBookOptions {
+  readonly log: SettlementLog
+  readonly timing: SettlementTiming
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Told of a payment for an account whose money is there. @see SettlerOptions.onPaid */
+  readonly onPaid: (payment: Payment) => Promise<void>
+  /** Whether there is a node that tells when a block is final. */
+  readonly hasChain: boolean
+  readonly report: (event: string, details: Readonly<Record<string, string | number>>) => void
+}
+
+export interface BookTotals {
+  readonly open: number
+  /** Age of the oldest payment that is served and not settled, milliseconds. */
+  readonly oldestOpenMs: number
+  readonly unknown: number
+}
+
+/**
+ * The payments that are not at their end, each in the lane of who works on it next and with the time of its next
+ * look. What it holds can be lost: the log has it all.
+ */
+export interface PaymentBook {
+  /** Takes those off a lane whose time has come; what becomes of them must put them back. */
+  take(lane: Lane, most: number): string[]
+  /** Sleeps until the next of a lane is due, one is added, or the signal is aborted. */
+  wait(lane: Lane, signal: AbortSignal): Promise<void>
+  /** Adds a payment, to be looked at now; one that is known stays as it is. */
+  track(payment: Payment): void
+  /** Reads a payment; undefined where it has ended or is another lane's by now, and then it stands there. */
+  load(stream: string, lane: Lane, signal: AbortSignal): Promise<LoadedPayment | undefined>
+  /** Records what happened and puts the payment in its next lane. @returns undefined where it must be read again */
+  record(
+    loaded: LoadedPayment,
+    facts: readonly SettlementFact[],
+    signal: AbortSignal,
+  ): Promise<LoadedPayment | undefined>
+  /** Tells whom it concerns, then records that the money is there: the other way round a crash could lose the telling. */
+  confirm(loaded: LoadedPayment, arrival: Arrival, signal: AbortSignal): Promise<void>
+  /** Tells whom it concerns once more, unless that has worked in this process. @returns whether it has */
+  tellPaid(payment: Payment): Promise<boolean>
+  uncollectable(
+    loaded: LoadedPayment,
+    why: { readonly reason: UncollectableReason; readonly detail: string },
+    signal: AbortSignal,
+  ): Promise<void>
+  /** Records once that an attempt came to nothing for a reason that may pass, and looks again later. */
+  refused(loaded: LoadedPayment, settler: SettlerKind, reason: string, signal: AbortSignal): Promise<void>
+  /** Looks again at a time, or later than the last time. */
+  at(stream: string, time: number): void
+  again(stream: string): void
+  /** To be sent in a transaction of its own from now on. */
+  isolate(stream: string): void
+  isIsolated(stream: string): boolean
+  /** Puts those back that nobody has put anywhere: none is ever forgotten. */
+  putBack(streams: readonly string[]): void
+  totals(): BookTotals
+  clear(): void
+}
+
+interface Entry {
+  payment: Payment
+  lane: Lane
+  /** Looks in a row that brought nothing new. */
+  failures: number
+  isPlanned: boolean
+  isTold: boolean
+  isIsolated: boolean
+}
+
+/** An empty lane is woken by whatever is added to it. */
+const IDLE_MS = 3_600_000
+
+const laneOf = ({ state, rail }: Payment): Lane => {
+  if (state === 'confirmed') return 'finality'
+  return rail === 'gateway' ? 'gateway' : 'direct'
+}
+
+export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
+  const { log, timing, now, sleep, onPaid, hasChain, report } = options
+  const entries = new Map<string, Entry>()
+  const lanes = Object.fromEntries(
+    LANES.map((lane) => [lane, { agenda: createAgenda(), alarm: createAlarm(sleep) }]),
+  ) as Record<Lane, { agenda: Agenda; alarm: Alarm }>
+
+  function plan(entry: Entry, at: number): void {
+    entry.isPlanned = true
+    lanes[entry.lane].agenda.put(entry.payment.stream, at)
+    lanes[entry.lane].alarm.ring()
+  }
+
+  /** Takes note of a payment's newest state; true where the same lane goes on with it. */
+  function note(payment: Payment): boolean {
+    const { stream } = payment
+    const entry = entries.get(stream)
+    if (!isOpen(payment)) {
+      if (entry !== undefined) lanes[entry.lane].agenda.delete(stream)
+      entries.delete(stream)
+      return false
+    }
+    const lane = laneOf(payment)
+    if (entry === undefined) {
+      const added = { payment, lane, failures: 0, isPlanned: false, isTold: false, isIsolated: false }
+      entries.set(stream, added)
+      plan(added, now())
+      return true
+    }
+    entry.payment = payment
+    if (entry.lane === lane) return true
+    lanes[entry.lane].agenda.delete(stream)
+    entry.lane = lane
+    entry.failures = 0
+    plan(entry, now())
+    return false
+  }
+
+  const book: PaymentBook = {
+    take(lane, most) {
+      const streams = lanes[lane].agenda.take(now(), most)
+      for (const stream of streams) {
+        const entry = entries.get(stream)
+        if (entry !== undefined) entry.isPlanned = false
+      }
+      return streams
+    },
+    async wait(lane, signal) {
+      const { agenda, alarm } = lanes[lane]
+      await alarm.wait(agenda.nextIn(now()) ?? IDLE_MS, signal)
+    },
+    track(payment) {
+      if (!entries.has(payment.stream)) note(payment)
+    },
+    async load(stream, lane, signal) {
+      const loaded = await log.load(stream, signal)
+      if (loaded === undefined) return undefined
+      note(loaded.payment)
+      return entries.get(stream)?.lane === lane ? loaded : undefined
+    },
+    async record(loaded, facts, signal) {
+      const recorded = await log.record(loaded, facts, signal)
+      if (recorded === undefined) book.at(loaded.stream, now())
+      else note(recorded.payment)
+      return recorded
+    },
+    async confirm(loaded, arrival, signal) {
+      const isTold = await book.tellPaid(loaded.payment)
+      const { transaction, blockNumber } = arrival
+      // Without a block there is nothing to wait for: nobody would say when it is final.
+      const isFinal = isTold && blockNumber === null && (!hasChain || loaded.payment.rail === 'gateway')
+      const facts: SettlementFact[] = [{ type: 'SettlementConfirmed', data: arrival }]
+      if (isFinal) facts.push({ type: 'SettlementFinalised', data: { transaction, blockNumber } })
+      await book.record(loaded, facts, signal)
+    },
+    async tellPaid(payment) {
+      const entry = entries.get(payment.stream)
+      if (payment.accountId === null || entry?.isTold === true) return true
+      try {
+        await onPaid(payment)
+        if (entry !== undefined) entry.isTold = true
+        return true
+      } catch (error) {
+        report('payment_not_told', { paymentId: payment.paymentId, reason: reasonOf(error) })
+        return false
+      }
+    },
+    async uncollectable(loaded, { reason, detail }, signal) {
+      const data = { reason, detail: detail.slice(0, 200) }
+      const recorded = await book.record(loaded, [{ type: 'PaymentUncollectable', data }], signal)
+      const { paymentId, payer, value } = loaded.payment
+      if (recorded !== undefined) report('payment_uncollectable', { paymentId, payer, value, reason })
+    },
+    async refused(loaded, settler, text, signal) {
+      const { state, attempts } = loaded.payment
+      const reason = text.slice(0, 200)
+      const failed = (attempt: number): SettlementFact => ({
+        type: 'SettlementFailed',
+        data: { attempt, reason },
+      })
+      book.again(loaded.stream)
+      // The same refusal again is nothing new: a payer without funds must not fill the log.
+      if (state === 'owed' && loaded.lastReason === reason) return
+      const attempt = attempts + 1
+      const facts: SettlementFact[] =
+        state === 'owed'
+          ? [{ type: 'SettlementRequested', data: { attempt, settler } }, failed(attempt)]
+          : [failed(attempts)]
+      await book.record(loaded, facts, signal)
+    },
+    at(stream, time) {
+      const entry = entries.get(stream)
+      if (entry !== undefined) plan(entry, time)
+    },
+    again(stream) {
+      const entry = entries.get(stream)
+      if (entry === undefined) return
+      const wait = Math.min(timing.retryMs * 2 ** Math.min(entry.failures, 20), timing.retryMaxMs)
+      entry.failures += 1
+      plan(entry, now() + wait)
+    },
+    isolate(stream) {
+      const entry = entries.get(stream)
+      if (entry !== undefined) entry.isIsolated = true
+    },
+    isIsolated: (stream) => entries.get(stream)?.isIsolated === true,
+    putBack(streams) {
+      for (const stream of streams) if (entries.get(stream)?.isPlanned === false) book.again(stream)
+    },
+    totals() {
+      let [oldest, unknown] = [now(), 0]
+      for (const { payment } of entries.values()) {
+        if (isUnsettled(payment)) oldest = Math.min(oldest, payment.claimedAt)
+        if (payment.state === 'unknown') unknown += 1
+      }
+      return { open: entries.size, oldestOpenMs: Math.max(0, now() - oldest), unknown }
+    },
+    clear() {
+      for (const [stream, { lane }] of entries) lanes[lane].agenda.delete(stream)
+      entries.clear()
+    },
+  }
+  return book
+}

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { sleep } from '../../platform/async/sleep.ts'
+import { openEmbeddedStore } from '../../platform/event-store/embedded/embedded-store.ts'
+import { expectBalances } from '../testing/chain/expect-balances.ts'
+import { PAY_TO } from '../testing/chain/settlement-world.ts'
+import { missingChain, startTestChain, type TestChain } from '../testing/chain/test-chain.ts'
+
+const CHILD = join(import.meta.dirname, 'testing/crash-child.ts')
+/** More steps than a batch of two has: the last rounds may end by themselves. */
+const MOST_STEPS = 20
+const BLOCK_MS = 100
+
+describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingChain ?? ''}`, () => {
+  let chain: TestChain
+  let directory: string
+
+  beforeAll(async () => {
+    chain = await startTestChain()
+    directory = await mkdtemp(join(tmpdir(), 'settler-crash-'))
+  })
+  afterAll(async () => {
+    await chain?.stop()
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  async function run(...args: readonly string[]): Promise<'killed' | 'ended'> {
+    const child = spawn(process.execPath, [CHILD, directory, chain.rpcUrl, ...args], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    const [code, signal] = await once(child, 'exit')
+    if (signal === 'SIGKILL') return 'killed'
+    expect(code).toBe(0)
+    return 'ended'
+  }
+
+  /** Blocks that make others final. */
+  function mineAlong(): { stop(): Promise<void> } {
+    const ending = new AbortController()
+    const work = async (): Promise<void> => {
+      while (!ending.signal.aborted) {
+        await chain.mine(1)
+        await sleep(BLOCK_MS, ending.signal)
+      }
+    }
+    const mining = work()
+    return {
+      async stop() {
+        ending.abort()
+        await mining
+      },
+    }
+  }
+
+  test('between any two steps goes on where it was: one transfer for each claim, and every claim final', async () => {
+    const gasKey = await chain.gasWallet()
+    const payerKey = generatePrivateKey()
+    const payer = privateKeyToAccount(payerKey).address
+    await chain.mint(payer, 10_000_000n)
+    const before = await chain.balanceOf(PAY_TO)
+    const mining = mineAlong()
+
+    let kills = 0
+    for (let step = 1; step <= MOST_STEPS; step++) {
+      if ((await run(gasKey, payerKey, '2', String(step))) === 'ended') break
+      kills += 1
+    }
+    expect(kills).toBeGreaterThan(8)
+    expect(await run(gasKey, payerKey, '0', '0')).toBe('ended')
+
+    await mining.stop()
+    const store = await openEmbeddedStore({ directory, now: Date.now })
+    const events: ServiceEvent[] = []
+    for await (const event of store.readAll()) events.push(decodeEvent(event))
+    const streams = (type: string): string[] =>
+      events.filter((event) => event.type === type).map(({ stream }) => stream)
+    expect(streams('PaymentClaimed')).toHaveLength(2 * (kills + (kills < MOST_STEPS ? 1 : 0)))
+    expect(streams('SettlementFinalised').toSorted()).toEqual(streams('PaymentClaimed').toSorted())
+    const funded = new Map([[payer.toLowerCase(), 10_000_000n]])
+    await expectBalances(store, chain, { payTo: PAY_TO, before, funded })
+    await store.close()
+  }, 60_000)
+})

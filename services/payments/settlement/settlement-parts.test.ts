@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { sleep } from '../../platform/async/sleep.ts'
+import { createAgenda } from './agenda.ts'
+import { createAlarm } from './alarm.ts'
+import { createGasGuard, type GasState } from './gas-guard.ts'
+import { gasFor } from './wallet.ts'
+
+describe('the agenda', () => {
+  test('gives each payment once, not before its time, the earliest first', () => {
+    const entries = fc.uniqueArray(fc.tuple(fc.string(), fc.nat(100)), { selector: ([name]) => name })
+    fc.assert(
+      fc.property(entries, fc.nat(100), fc.integer({ min: 1, max: 5 }), (all, now, most) => {
+        const agenda = createAgenda()
+        for (const [name, at] of all) agenda.put(name, at)
+        const taken: string[] = []
+        for (let some = agenda.take(now, most); some.length > 0; some = agenda.take(now, most)) {
+          expect(some.length).toBeLessThanOrEqual(most)
+          taken.push(...some)
+        }
+        const times = new Map(all)
+        const at = taken.map((name) => times.get(name) ?? -1)
+        expect(at).toEqual(at.toSorted((one, other) => one - other))
+        expect(taken.toSorted()).toEqual(
+          all.flatMap(([name, time]) => (time <= now ? [name] : [])).toSorted(),
+        )
+        const left = all.flatMap(([, time]) => (time > now ? [time - now] : []))
+        expect(agenda.nextIn(now)).toBe(left.length === 0 ? undefined : Math.min(...left))
+      }),
+    )
+  })
+
+  test('has a payment at its newest time only', () => {
+    const agenda = createAgenda()
+    agenda.put('a', 5)
+    agenda.put('a', 9)
+    expect(agenda.take(8, 9)).toEqual([])
+    agenda.delete('a')
+    expect(agenda.nextIn(0)).toBeUndefined()
+  })
+})
+
+describe('the alarm', () => {
+  const { signal } = new AbortController()
+
+  test('wakes who sleeps, and keeps awake who is about to', async () => {
+    const alarm = createAlarm(sleep)
+    const sleeping = alarm.wait(3_600_000, signal)
+    alarm.ring()
+    await sleeping
+    alarm.ring()
+    await alarm.wait(3_600_000, signal)
+    const ending = new AbortController()
+    const last = alarm.wait(3_600_000, ending.signal)
+    ending.abort()
+    await expect(last).resolves.toBeUndefined()
+  })
+})
+
+describe('the gas guard', () => {
+  const guard = () => {
+    const states: GasState[] = []
+    const gas = createGasGuard({ maxFeePerGas: 1_000n, onChange: (state) => void states.push(state) })
+    return { gas, states }
+  }
+  const price = { feePerGas: 100n, tipPerGas: 10n }
+  const rich = { ...price, balance: 10n ** 18n }
+
+  test('offers the price, and a quarter more for each transaction in the place of another', () => {
+    const { gas } = guard()
+    expect(gas.feesFor(rich, 7, 1)).toEqual(price)
+    expect(gas.feesFor(rich, 7, 1)).toEqual({ feePerGas: 126n, tipPerGas: 13n })
+    gas.underbid()
+    expect(gas.feesFor(rich, 7, 1)?.feePerGas).toBeGreaterThan(190n)
+    expect(gas.feesFor(rich, 8, 1)).toEqual(price)
+  })
+
+  test('waits where gas costs more than is paid, or the wallet cannot pay for the transaction', () => {
+    const { gas, states } = guard()
+    expect(gas.feesFor({ ...rich, feePerGas: 1_001n }, 0, 1)).toBeUndefined()
+    expect(gas.feesFor({ ...price, balance: gasFor(3) * 100n - 1n }, 0, 3)).toBeUndefined()
+    expect(gas.feesFor({ ...price, balance: gasFor(3) * 100n }, 0, 3)).toEqual(price)
+    expect(gas.feesFor(rich, 1, 3)).toEqual(price)
+    expect(gas.feesFor(rich, 2, 3)).toEqual(price)
+    gas.see({ ...price, balance: 0n })
+    gas.see(rich)
+    expect(states).toEqual(['expensive', 'empty', 'low', 'fine', 'empty', 'fine'])
+    expect(gas.balance()).toBe(10n ** 18n)
+  })
+})

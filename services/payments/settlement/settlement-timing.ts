@@ -1,0 +1,23 @@
+import { LIMITS } from '../../../contracts/limits.ts'
+
+/** How long settling waits for what; all in milliseconds. */
+export interface SettlementTiming {
+  /** Before a payment is looked at again; doubles from try to try, up to the longest. */
+  readonly retryMs: number
+  readonly retryMaxMs: number
+  readonly gatherMs: number
+  readonly pollMs: number
+  readonly receiptMs: number
+  readonly finalityMs: number
+  readonly graceMs: number
+}
+
+export const SETTLEMENT_TIMING: SettlementTiming = {
+  retryMs: LIMITS.settlementRetryMs,
+  retryMaxMs: LIMITS.settlementRetryMaxMs,
+  gatherMs: LIMITS.settlementGatherMs,
+  pollMs: LIMITS.settlementPollMs,
+  receiptMs: LIMITS.settlementReceiptMs,
+  finalityMs: LIMITS.finalityPollMs,
+  graceMs: LIMITS.facilitatorGraceMs,
+}

@@ -1,0 +1,116 @@
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterEach, expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Lease, Leases } from '../../platform/lease/leases.ts'
+import { type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
+import type { Facilitator } from './facilitator.ts'
+
+const HASH = `0x${'ab'.repeat(32)}`
+const worlds: SettlementWorld[] = []
+afterEach(async () => {
+  await Promise.all(worlds.splice(0).map((world) => world.stop()))
+})
+function aWorld(): SettlementWorld {
+  const world = settlementWorld({})
+  worlds.push(world)
+  return world
+}
+const aPayer = () => privateKeyToAccount(generatePrivateKey())
+
+/** A facilitator in this process, which counts. */
+function counting(): Facilitator & { readonly asked: string[] } {
+  const asked: string[] = []
+  return {
+    asked,
+    settle: async ({ nonce }) => {
+      asked.push(nonce)
+      return { kind: 'settled', transaction: HASH }
+    },
+    trouble: async () => undefined,
+  }
+}
+
+test('settles what was claimed before it started and after, and each once', async () => {
+  const world = aWorld()
+  const facilitator = counting()
+  const terms = () => ({ payer: aPayer(), value: 20_000n })
+  const before = await Promise.all([world.claim(terms()), world.claim(terms())])
+  await world.start({ facilitator })
+  const after = await world.claim(terms())
+  await Promise.all([...before, after].map((stream) => world.until(stream, 'final')))
+  expect(new Set(facilitator.asked).size).toBe(3)
+  expect(facilitator.asked).toHaveLength(3)
+})
+
+test('with nobody to settle, payments are kept, and health says so', async () => {
+  const world = aWorld()
+  const stream = await world.claim({ payer: aPayer(), value: 20_000n })
+  const settler = await world.start()
+  while (settler.health().open === 0) await world.pause()
+  expect(settler.health()).toMatchObject({ open: 1, detail: 'nobody settles payments on the chain' })
+  expect(settler.health().oldestOpenMs).toBeGreaterThanOrEqual(0)
+  expect(await world.history(stream)).toHaveLength(1)
+})
+
+test('a facilitator that cannot be used starts all the same, and health says why', async () => {
+  const world = aWorld()
+  const settler = await world.start({
+    facilitator: { ...counting(), trouble: async () => 'it refuses our credential' },
+  })
+  while (settler.health().ok) await world.pause()
+  expect(settler.health().detail).toBe('facilitator at /supported: it refuses our credential')
+})
+
+test('settles only while it holds the lease, and goes on from the log when it gets it back', async () => {
+  const world = aWorld()
+  const facilitator = counting()
+  type Work = Parameters<Leases['run']>[0]
+  const taken = Promise.withResolvers<Work>()
+  const leases: Leases = {
+    held: () => [],
+    async run(work, signal) {
+      taken.resolve(work)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    },
+  }
+  const lease: Lease = { shard: 0, token: 1 }
+  const first = await world.claim({ payer: aPayer(), value: 20_000n })
+  const settler = await world.start({ facilitator, leases })
+  const work = await taken.promise
+  expect(settler.health().detail).toBe('not settling in this process at the moment')
+  await work.gained(lease)
+  await world.until(first, 'final')
+  await work.lost(lease)
+  const second = await world.claim({ payer: aPayer(), value: 20_000n })
+  expect(settler.health()).toMatchObject({ open: 0, detail: 'not settling in this process at the moment' })
+  expect(facilitator.asked).toHaveLength(1)
+  await work.gained({ shard: 0, token: 2 })
+  await world.until(second, 'final')
+  expect(facilitator.asked).toHaveLength(2)
+})
+
+test('an append without an answer is repeated with the same events, and happens once', async () => {
+  const world = aWorld()
+  const facilitator = counting()
+  let failures = 0
+  const ids: string[][] = []
+  const store: typeof world.store = {
+    ...world.store,
+    async append(stream, events, options) {
+      ids.push(events.map(({ id }) => id))
+      const result = await world.store.append(stream, events, options)
+      if (failures++ % 2 === 0) throw new ServiceError('append_unknown')
+      return result
+    },
+  }
+  const stream = await world.claim({ payer: aPayer(), value: 20_000n })
+  await world.start({ facilitator, store })
+  await world.until(stream, 'final')
+  expect((await world.history(stream)).map(({ type }) => type)).toEqual([
+    'PaymentClaimed',
+    'SettlementRequested',
+    'SettlementConfirmed',
+    'SettlementFinalised',
+  ])
+  expect(ids[0]).toEqual(ids[1])
+})

@@ -1,0 +1,257 @@
+import { CHAIN_ID } from '../../../contracts/chain.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Payment, PaymentsRow } from '../../../projections/index.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { Leases } from '../../platform/lease/leases.ts'
+import type { ProjectionReader } from '../../platform/projector/projector.ts'
+import type { SettlementChain } from '../chain/chain.ts'
+import type { Facilitator } from './facilitator.ts'
+import { createFinalityWatch, FINALITY_PAYMENTS } from './finality-watch.ts'
+import { followClaims } from './follow-claims.ts'
+import { createForwardedSettlement } from './forwarded-settlement.ts'
+import { createGasGuard } from './gas-guard.ts'
+import { createOwnSettlement } from './own-settlement.ts'
+import { createPaymentBook, type Lane } from './payment-book.ts'
+import { createSettlementLog } from './settlement-log.ts'
+import { SETTLEMENT_TIMING, type SettlementTiming } from './settlement-timing.ts'
+import type { Wallet } from './wallet.ts'
+import { workWhileLeased } from './work-while-leased.ts'
+
+export interface SettlerOptions {
+  readonly store: EventStore
+  /** The read model of payments, caught up when {@link Settler.run} is called. */
+  readonly reader: Pick<ProjectionReader<PaymentsRow>, 'get' | 'range' | 'health'>
+  /** Undefined where no node is configured; then a facilitator settles, and is believed. */
+  readonly chain?: SettlementChain | undefined
+  /** Who settles payments on the chain: a wallet of our own, which needs the chain, or a facilitator; or nobody. */
+  readonly wallet?: Wallet | undefined
+  readonly facilitator?: Facilitator | undefined
+  /** Who settles payments of the gateway rail. */
+  readonly gateway?: Facilitator | undefined
+  /** Shares the work with other processes: one settles at a time. Without it, this is the only one. */
+  readonly leases?: Leases | undefined
+  /**
+   * Told of a payment with an account whose money is there: before that is recorded, and after a failure or a crash
+   * once more, so it must do what it does once however often it is called.
+   */
+  readonly onPaid: (payment: Payment) => Promise<void>
+  /** Authorizations that share a transaction of our wallet. */
+  readonly batch?: number
+  /** Most that is paid for a unit of gas, in wei. */
+  readonly maxFeePerGas?: bigint
+  readonly newId: () => string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Told what an operator should know. Holds no secrets. */
+  readonly report: (event: string, details: Readonly<Record<string, string | number>>) => void
+  readonly timing?: Partial<SettlementTiming>
+}
+
+export interface SettlerHealth {
+  readonly ok: boolean
+  readonly detail: string
+  /** Of the gas wallet, in wei, when it was last asked. */
+  readonly gasBalance?: bigint
+  /** Payments that are not at their end. */
+  readonly open: number
+  /** Age of the oldest payment that is served and not settled, milliseconds. */
+  readonly oldestOpenMs: number
+  /** Payments of which it is not known whether they are settled. */
+  readonly unknown: number
+}
+
+/**
+ * Makes claims money: follows the log, settles what is owed, watches what is settled until it is final. Everything
+ * it decides is in the log before it acts on it, so a crash at any point is followed by the same work again, and the
+ * token's own nonce sees to it that no authorization is used twice.
+ *
+ * @example
+ * const settler = createSettler({ store, reader, chain, wallet, onPaid, newId, now: Date.now, sleep, report })
+ * await settler.run(signal)
+ */
+export interface Settler {
+  /** Works until the signal; resolves when what it had begun has come to a safe place. Never rejects. */
+  run(signal: AbortSignal): Promise<void>
+  health(): SettlerHealth
+}
+
+/** How often the gas wallet and facilitators are looked at; while one is in trouble, after so many shortest waits. */
+const CHECK_MS = 60_000
+const TROUBLE_WAITS = 5
+const RESTART_MS = 1_000
+
+export function createSettler(options: SettlerOptions): Settler {
+  const { store, reader, chain, wallet, facilitator, gateway, leases, now, sleep, report } = options
+  const timing = { ...SETTLEMENT_TIMING, ...options.timing }
+  const log = createSettlementLog(options)
+  const book = createPaymentBook({ ...options, log, timing, hasChain: chain !== undefined })
+  /** What is wrong at the moment, by whom it concerns. */
+  const troubles = new Map<string, string>()
+  let isWorking = false
+  let isOwnChain = false
+  const gas = createGasGuard({
+    maxFeePerGas: options.maxFeePerGas ?? BigInt(LIMITS.settlementGasWei),
+    onChange: (state, balance) => report('settlement_gas', { state, balanceWei: balance.toString() }),
+  })
+
+  /** Keeps what is wrong for whoever asks, and reports it when it begins, changes or ends. */
+  function trouble(who: string, what: string | undefined): void {
+    if (troubles.get(who) === what) return
+    if (what === undefined) troubles.delete(who)
+    else troubles.set(who, what)
+    report('settlement_trouble', { who, what: what ?? 'none any more' })
+  }
+
+  /** A node of another chain would find every authorization unused. */
+  async function requireOwnChain(): Promise<void> {
+    if (isOwnChain) return
+    const id = await chain?.chainId()
+    isOwnChain = id === undefined || id === CHAIN_ID
+    if (isOwnChain) return
+    throw new ServiceError('payments_unavailable', {
+      message: `The node is of chain ${id}, and payments are on chain ${CHAIN_ID} (Base): nothing is settled`,
+    })
+  }
+
+  /** Works off one lane, until the signal: what fails is tried again, and said. */
+  async function runLane(
+    lane: Lane,
+    most: number,
+    work: (streams: readonly string[], signal: AbortSignal) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    while (!signal.aborted) {
+      await book.wait(lane, signal)
+      if (lane === 'direct') await sleep(timing.gatherMs, signal)
+      const streams = signal.aborted ? [] : book.take(lane, most)
+      if (streams.length === 0) continue
+      try {
+        if (lane !== 'gateway') await requireOwnChain()
+        await work(streams, signal)
+        trouble(lane, undefined)
+      } catch (error) {
+        const reason = isServiceError(error) || !(error instanceof Error) ? reasonOf(error) : error.stack
+        if (!signal.aborted) trouble(lane, reason ?? reasonOf(error))
+      } finally {
+        book.putBack(streams)
+      }
+    }
+  }
+
+  /** All of them to their end, before one that failed is spoken of: nobody looks at a payment twice at a time. */
+  const eachOf =
+    (forwarded: { work(stream: string, signal: AbortSignal): Promise<void> }) =>
+    async (streams: readonly string[], signal: AbortSignal): Promise<void> => {
+      const done = await Promise.allSettled(streams.map((stream) => forwarded.work(stream, signal)))
+      const failed = done.find(({ status }) => status === 'rejected')
+      if (failed !== undefined) throw (failed as PromiseRejectedResult).reason
+    }
+
+  function lanesOf(signal: AbortSignal): Promise<void>[] {
+    const parts = { book, timing, now, sleep }
+    const atOnce = LIMITS.facilitatorRequestsAtOnce
+    const finality = createFinalityWatch({ ...parts, chain })
+    const lanes = [
+      runLane('finality', FINALITY_PAYMENTS, (some, until) => finality.work(some, until), signal),
+    ]
+    if (wallet !== undefined && chain !== undefined) {
+      const own = createOwnSettlement({ ...parts, chain, wallet, gas })
+      const batch = options.batch ?? LIMITS.settlementBatch
+      lanes.push(runLane('direct', batch, (some, until) => own.work(some, until), signal))
+      lanes.push(watchGas(wallet, signal))
+    } else if (facilitator !== undefined) {
+      const forwarded = createForwardedSettlement({ ...parts, facilitator, chain, settler: 'facilitator' })
+      lanes.push(runLane('direct', atOnce, eachOf(forwarded), signal))
+      lanes.push(watchFacilitator('facilitator', facilitator, signal))
+    }
+    if (gateway !== undefined) {
+      const credited = createForwardedSettlement({
+        ...parts,
+        facilitator: gateway,
+        chain: undefined,
+        settler: 'gateway',
+      })
+      lanes.push(runLane('gateway', atOnce, eachOf(credited), signal))
+      lanes.push(watchFacilitator('gateway', gateway, signal))
+    }
+    return lanes
+  }
+
+  const checkMs = (who: string): number => (troubles.has(who) ? TROUBLE_WAITS * timing.retryMs : CHECK_MS)
+
+  /** An empty wallet is told of before somebody has paid in vain. */
+  async function watchGas(watched: Wallet, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        gas.see(await watched.gas())
+        trouble('gas', undefined)
+      } catch (error) {
+        if (!signal.aborted) trouble('gas', reasonOf(error))
+      }
+      await sleep(checkMs('gas'), signal)
+    }
+  }
+
+  async function watchFacilitator(who: string, asked: Facilitator, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const what = await asked.trouble(signal)
+      const place = `${who} at /supported`
+      if (!signal.aborted) trouble(place, what)
+      await sleep(checkMs(place), signal)
+    }
+  }
+
+  async function followOn(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await followClaims({ store, reader, book }, signal)
+        trouble('log', undefined)
+      } catch (error) {
+        trouble('log', reasonOf(error))
+        await sleep(RESTART_MS, signal)
+      }
+    }
+  }
+
+  async function settle(signal: AbortSignal): Promise<void> {
+    isWorking = true
+    await Promise.all([followOn(signal), ...lanesOf(signal)])
+    book.clear()
+    isWorking = false
+  }
+
+  function detail(): string {
+    const state = gas.state()
+    const parts = [...troubles].map(([who, what]) => `${who}: ${what.split('\n')[0]}`)
+    if (state !== 'fine' && state !== 'unknown') parts.push(`gas: ${state}`)
+    if (wallet === undefined && facilitator === undefined) parts.push('nobody settles payments on the chain')
+    if (!isWorking) parts.push('not settling in this process at the moment')
+    return parts.length === 0 ? 'settling' : parts.join('; ')
+  }
+
+  return {
+    async run(signal) {
+      if (leases === undefined) return settle(signal)
+      while (!signal.aborted) {
+        try {
+          await workWhileLeased(leases, settle, signal)
+        } catch (error) {
+          trouble('lease', reasonOf(error))
+          await sleep(RESTART_MS, signal)
+        }
+      }
+    },
+    health() {
+      const balance = gas.balance()
+      const isShort = gas.state() === 'empty' || gas.state() === 'expensive'
+      return {
+        ok: troubles.size === 0 && !isShort,
+        detail: detail(),
+        ...(balance !== undefined && { gasBalance: balance }),
+        ...book.totals(),
+      }
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { privateKeyToAccount } from 'viem/accounts'
+import { openEmbeddedStore } from '../../../platform/event-store/embedded/embedded-store.ts'
+import type { EventStore } from '../../../platform/event-store/event-store.ts'
+import { createChain } from '../../chain/create-chain.ts'
+import { settlementWorld } from '../../testing/chain/settlement-world.ts'
+import { createWallet } from '../wallet.ts'
+
+/**
+ * A process that claims and settles, and kills itself at the n-th step of what a crash could part: before and behind
+ * each append, and before and behind each transaction. Without a step it ends by itself once nothing is open.
+ *
+ * crash-child.ts {data folder} {rpc url} {gas key} {payer key} {claims} {step}
+ */
+const [directory = '', rpcUrl = '', gasKey = '', payerKey = '', claims = '0', step = '0'] =
+  process.argv.slice(2)
+
+let left = Number(step)
+function mayCrash(): void {
+  if (left > 0 && --left === 0) process.kill(process.pid, 'SIGKILL')
+}
+
+const opened = await openEmbeddedStore({ directory, now: Date.now })
+const payer = privateKeyToAccount(payerKey as `0x${string}`)
+const world = settlementWorld({ store: opened })
+for (let claim = 0; claim < Number(claims); claim++) await world.claim({ payer, value: 10_000n })
+
+const store: EventStore = {
+  ...opened,
+  async append(...given) {
+    mayCrash()
+    const result = await opened.append(...given)
+    mayCrash()
+    return result
+  },
+}
+const crashing = settlementWorld({ store })
+const wallet = createWallet({ rpcUrl, privateKey: gasKey })
+const settler = await crashing.start({
+  chain: createChain({ rpcUrl, now: Date.now }),
+  wallet: {
+    ...wallet,
+    async send(transaction) {
+      mayCrash()
+      const outcome = await wallet.send(transaction)
+      mayCrash()
+      return outcome
+    },
+  },
+  async onPaid({ paymentId }) {
+    mayCrash()
+    process.stdout.write(`${paymentId}\n`)
+  },
+})
+// It has seen the past by the time that its first trouble or its first look is over.
+await crashing.pause()
+while (settler.health().open > 0) await crashing.pause()
+await crashing.stop()
+await opened.close()

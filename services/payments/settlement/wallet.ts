@@ -1,0 +1,134 @@
+import { type Hex, keccak256 } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { CHAIN_ID } from '../../../contracts/chain.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { SignedAuthorization } from '../chain/chain.ts'
+import { createNodeClient, type NodeOptions, shortReason } from '../chain/node-client.ts'
+import { transfersCall } from '../chain/transfer-call.ts'
+
+/** A transaction that is signed and not sent: its hash is known before anybody can have seen it. */
+export interface SignedTransaction {
+  readonly hash: `0x${string}`
+  readonly raw: `0x${string}`
+}
+
+/** What the next transaction would cost, and whether it can be paid for. */
+export interface GasFacts {
+  /** Wei. */
+  readonly balance: bigint
+  /** Wei for a unit of gas, at most. */
+  readonly feePerGas: bigint
+  readonly tipPerGas: bigint
+}
+
+/** What a node made of a transaction that was sent to it. */
+export type SendOutcome =
+  /** It has it, now or from before. */
+  | { readonly kind: 'sent' }
+  /** Its place is taken by another of the same account nonce, and this one offers too little more. */
+  | { readonly kind: 'underpriced'; readonly reason: string }
+  /** The wallet cannot pay for it. */
+  | { readonly kind: 'unaffordable'; readonly reason: string }
+  /** It did not answer, or with something else: the transaction may be on its way. */
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+/** The wallet that sends settlements and pays their gas. It has no say over the payers' money. */
+export interface Wallet {
+  readonly address: `0x${string}`
+  /** Transactions of the account that are in blocks: the nonce that the next one must have. */
+  accountNonce(): Promise<number>
+  /** @throws ServiceError `payments_unavailable` */
+  gas(): Promise<GasFacts>
+  sign(
+    authorizations: readonly SignedAuthorization[],
+    fees: { readonly accountNonce: number; readonly feePerGas: bigint; readonly tipPerGas: bigint },
+  ): Promise<SignedTransaction>
+  send(transaction: SignedTransaction): Promise<SendOutcome>
+}
+
+/** What a transaction may use: a transfer takes 41,000 to 79,000, and what is not used is not paid. */
+const GAS_OF_TRANSACTION = 60_000n
+const GAS_OF_TRANSFER = 110_000n
+
+/** Gas that a transaction for so many authorizations may use at most. */
+export const gasFor = (authorizations: number): bigint =>
+  GAS_OF_TRANSACTION + GAS_OF_TRANSFER * BigInt(authorizations)
+
+export interface WalletOptions extends NodeOptions {
+  /** 32 bytes in hex. */
+  readonly privateKey: string
+}
+
+/**
+ * @throws ServiceError `config_invalid` for a key that is none
+ * @example createWallet({ rpcUrl: 'http://127.0.0.1:8545', privateKey: '0x…' }).address
+ */
+export function createWallet({ privateKey, ...options }: WalletOptions): Wallet {
+  const account = accountOf(privateKey)
+  const node = createNodeClient(options)
+  const { address } = account
+  return {
+    address,
+    accountNonce: () =>
+      node.ask('how much the wallet has sent', (client) =>
+        client.getTransactionCount({ address, blockTag: 'latest' }),
+      ),
+    async gas() {
+      const [balance, block, tipPerGas] = await node.ask('what gas costs', (client) =>
+        Promise.all([
+          client.getBalance({ address }),
+          client.getBlock(),
+          client.estimateMaxPriorityFeePerGas(),
+        ]),
+      )
+      // The base fee of a block rises by an eighth at most: twice of it lasts for six blocks.
+      return { balance, tipPerGas, feePerGas: 2n * (block.baseFeePerGas ?? 0n) + tipPerGas }
+    },
+    async sign(authorizations, { accountNonce, feePerGas, tipPerGas }) {
+      const raw = await account.signTransaction({
+        type: 'eip1559',
+        chainId: CHAIN_ID,
+        nonce: accountNonce,
+        gas: gasFor(authorizations.length),
+        maxFeePerGas: feePerGas,
+        maxPriorityFeePerGas: tipPerGas,
+        ...transfersCall(authorizations),
+      })
+      return { hash: keccak256(raw), raw }
+    },
+    async send({ raw }) {
+      try {
+        await node.client.request({ method: 'eth_sendRawTransaction', params: [raw] })
+        return { kind: 'sent' }
+      } catch (error) {
+        return sendOutcome(shortReason(error))
+      }
+    },
+  }
+}
+
+/**
+ * Nodes answer in words of their own, and these are told apart only to wait for the right thing: what became of the
+ * payments is decided by the token's logs.
+ */
+function sendOutcome(reason: string): SendOutcome {
+  if (/already known|known transaction|already imported/i.test(reason)) return { kind: 'sent' }
+  if (/underpriced/i.test(reason)) return { kind: 'underpriced', reason }
+  if (/insufficient funds|gas \* price \+ value|exceeds the balance/i.test(reason)) {
+    return { kind: 'unaffordable', reason }
+  }
+  return { kind: 'unknown', reason }
+}
+
+function accountOf(privateKey: string) {
+  try {
+    return privateKeyToAccount(privateKey as Hex)
+  } catch {
+    // What it throws may repeat the key.
+    throw new ServiceError('config_invalid', {
+      message: `X402_SETTLER_KEY is not a private key: ${KEY_RULE}`,
+    })
+  }
+}
+
+const KEY_RULE = 'it must be 0x and 64 hexadecimal digits, not zero and below the order of the curve'

@@ -1,0 +1,205 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import type { Hex, PrivateKeyAccount } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { CHAIN_ID, GATEWAY_ADDRESS, USDC_ADDRESS } from '../../../../contracts/chain.ts'
+import { decodeEvent, type ServiceEvent } from '../../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../../contracts/event-definition.ts'
+import { PaymentClaimed } from '../../../../contracts/payment-events.ts'
+import { START } from '../../../../contracts/position.ts'
+import { paymentStream } from '../../../../contracts/streams.ts'
+import {
+  evolvePayment,
+  type Payment,
+  type PaymentsRow,
+  PROJECTIONS,
+  payments,
+} from '../../../../projections/index.ts'
+import { sleep } from '../../../platform/async/sleep.ts'
+import type { EventStore } from '../../../platform/event-store/event-store.ts'
+import { openMemoryStore } from '../../../platform/event-store/memory/memory-store.ts'
+import { uuidV7 } from '../../../platform/ids/uuid.ts'
+import { startProjector } from '../../../platform/projector/projector.ts'
+import { openRowTables } from '../../../platform/projector/row-tables.ts'
+import { createChain } from '../../chain/create-chain.ts'
+import { createSettler, type Settler, type SettlerOptions } from '../../settlement/settler.ts'
+import { createWallet } from '../../settlement/wallet.ts'
+import { type AuthorizationTerms, signAuthorization } from './sign-authorization.ts'
+import type { TestChain } from './test-chain.ts'
+
+/** Where all payments of a test go. */
+export const PAY_TO = '0x2222222222222222222222222222222222222222'
+
+/** Waits that suit a chain whose blocks come at once. */
+export const QUICK = {
+  retryMs: 20,
+  retryMaxMs: 80,
+  gatherMs: 5,
+  pollMs: 10,
+  receiptMs: 400,
+  finalityMs: 30,
+  graceMs: 300,
+} as const
+
+const PAYMENTS_ALONE = PROJECTIONS.filter(({ name }) => name === payments.name)
+
+export const newId = (): string => uuidV7(Date.now(), randomBytes(10))
+
+export interface ClaimTerms extends Partial<AuthorizationTerms> {
+  readonly payer: PrivateKeyAccount
+  readonly value: bigint
+  readonly protocol?: 1 | 2
+  readonly accountId?: string
+  readonly isServedFirst?: boolean
+  /** Another signature than the payer's. */
+  readonly signature?: Hex
+}
+
+/** Claims an authorization as the service does, and answers its stream. */
+export async function claim(store: EventStore, now: number, terms: ClaimTerms): Promise<string> {
+  const { payer, value, rail = 'direct', protocol = 2, accountId = null, isServedFirst = true } = terms
+  const validBefore = terms.validBefore ?? BigInt(Math.floor(now / 1_000) + 300)
+  const signed = await signAuthorization(payer, { payTo: PAY_TO, ...terms, validBefore })
+  const contract = (rail === 'gateway' ? GATEWAY_ADDRESS : USDC_ADDRESS).toLowerCase()
+  const name = { chainId: CHAIN_ID, contract, payer: signed.payer, nonce: signed.nonce }
+  const data = {
+    paymentId: newId(),
+    rail,
+    protocol,
+    contract,
+    accountId,
+    isServedFirst,
+    chainId: CHAIN_ID,
+    asset: USDC_ADDRESS.toLowerCase(),
+    payer: signed.payer,
+    payTo: signed.payTo,
+    value: value.toString(),
+    validAfter: signed.validAfter.toString(),
+    validBefore: Number(validBefore),
+    nonce: signed.nonce,
+    signature: terms.signature ?? signed.signature,
+    product: 'get_trade_call',
+    requestHash: createHash('sha256').update('the request').digest('hex'),
+    answer: '{"call":"HOLD"}',
+  }
+  const event = newEvent(PaymentClaimed, {
+    id: randomUUID(),
+    data,
+    meta: { correlationId: 'test', actor: 'test' },
+  })
+  const stream = paymentStream(name)
+  await store.append(stream, [event], { expected: 'no-stream' })
+  return stream
+}
+
+/** A settler over a log of its own, and what a test asks of both. */
+export interface SettlementWorld {
+  readonly store: EventStore
+  readonly reports: string[]
+  /** Payments that the settler has told of, in order. */
+  readonly told: string[]
+  claim(terms: ClaimTerms): Promise<string>
+  start(change?: Partial<SettlerOptions>): Promise<Settler>
+  /** Ends the settlers. */
+  stop(): Promise<void>
+  history(stream: string): Promise<ServiceEvent[]>
+  payment(stream: string): Promise<Payment>
+  /** Resolves when a payment is in one of these states. */
+  until(stream: string, ...states: Payment['state'][]): Promise<Payment>
+  untilEvent(type: ServiceEvent['type'], stream?: string): Promise<ServiceEvent>
+  /** Lets everybody else have a turn, where no event tells what is waited for. */
+  pause(): Promise<void>
+  gasAddress(): Hex
+}
+
+export interface WorldOptions {
+  readonly chain?: TestChain
+  /** Where the settler speaks to the node; by default directly. */
+  readonly rpcUrl?: string
+  readonly gasKey?: Hex
+  readonly store?: EventStore
+  readonly now?: () => number
+  readonly requestMs?: number
+}
+
+export function settlementWorld({ chain, gasKey, ...options }: WorldOptions): SettlementWorld {
+  const now = options.now ?? (() => chain?.now() ?? Date.now())
+  const store = options.store ?? openMemoryStore({ now })
+  const ending = new AbortController()
+  const running: Promise<unknown>[] = []
+  const reports: string[] = []
+  const told: string[] = []
+
+  async function startSettler(change: Partial<SettlerOptions>): Promise<Settler> {
+    const tables = openRowTables(':memory:', 'log')
+    const projector = startProjector({ store, tables, projections: PAYMENTS_ALONE, sleep })
+    await projector.caughtUp()
+    const rpcUrl = options.rpcUrl ?? chain?.rpcUrl
+    const requestMs = options.requestMs ?? 2_000
+    const node = rpcUrl === undefined ? undefined : { rpcUrl, requestMs }
+    const settler = createSettler({
+      store,
+      reader: projector.reader<PaymentsRow>(payments),
+      chain: node && createChain({ ...node, now }),
+      wallet: node && gasKey && createWallet({ ...node, privateKey: gasKey }),
+      onPaid: async ({ paymentId }) => void told.push(paymentId),
+      newId,
+      now,
+      sleep,
+      report: (event, details) => void reports.push(`${event} ${JSON.stringify(details)}`),
+      timing: QUICK,
+      ...change,
+    })
+    running.push(settler.run(ending.signal).then(() => projector.close()))
+    return settler
+  }
+
+  const paymentOf = async (stream: string): Promise<Payment> => {
+    let payment: Payment | undefined
+    for await (const event of store.read(stream)) payment = evolvePayment(payment, decodeEvent(event))
+    if (payment === undefined) throw new Error(`${stream} holds no claim`)
+    return payment
+  }
+
+  async function untilTrue<Value>(
+    check: (event: ServiceEvent) => Promise<Value | undefined>,
+  ): Promise<Value> {
+    const found = new AbortController()
+    for await (const item of store.subscribe({ after: START, signal: found.signal })) {
+      const value = item.kind === 'event' ? await check(decodeEvent(item.event)) : undefined
+      if (value === undefined) continue
+      found.abort()
+      return value
+    }
+    throw new Error('the subscription ended')
+  }
+
+  return {
+    store,
+    reports,
+    told,
+    claim: (terms) => claim(store, now(), terms),
+    start: (change = {}) => startSettler(change),
+    async stop() {
+      ending.abort()
+      await Promise.all(running)
+    },
+    async history(stream) {
+      const events: ServiceEvent[] = []
+      for await (const event of store.read(stream)) events.push(decodeEvent(event))
+      return events
+    },
+    payment: paymentOf,
+    until: (stream, ...states) =>
+      untilTrue(async (event) => {
+        if (event.stream !== stream) return undefined
+        const payment = await paymentOf(stream)
+        return states.includes(payment.state) ? payment : undefined
+      }),
+    untilEvent: (type, stream) =>
+      untilTrue(async (event) =>
+        event.type === type && (stream === undefined || event.stream === stream) ? event : undefined,
+      ),
+    pause: () => sleep(5, ending.signal),
+    gasAddress: () => privateKeyToAccount(gasKey ?? '0x').address,
+  }
+}

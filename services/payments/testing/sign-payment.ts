@@ -1,0 +1,80 @@
+import { privateKeyToAccount } from 'viem/accounts'
+import { NETWORK, NETWORK_V1, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import type { Authorization } from '../recovery/recover-signer.ts'
+import { AUTHORIZATION_TYPES } from '../recovery/viem-recovery.ts'
+import { SIGNING_DOMAINS } from '../verification/signing-domains.ts'
+
+/** Whom payments of tests are for. */
+export const PAY_TO = '0x2222222222222222222222222222222222222222'
+
+/** A payer of tests, of any number but zero. */
+export const payerNumber = (number: number | bigint) =>
+  privateKeyToAccount(`0x${number.toString(16).padStart(64, '0')}`)
+export type TestPayer = ReturnType<typeof payerNumber>
+
+/** 32 bytes that tell tests' authorizations apart. */
+export const nonceNumber = (number: number | bigint): `0x${string}` =>
+  `0x${number.toString(16).padStart(64, '0')}`
+
+/** Wall clock of tests, Unix seconds. */
+export const NOW_S = 1_800_000_000
+
+export const anAuthorization = (
+  payer: TestPayer,
+  change: Partial<Omit<Authorization, 'payer'>> = {},
+): Authorization => ({
+  rail: 'direct',
+  payer: payer.address.toLowerCase() as `0x${string}`,
+  payTo: PAY_TO,
+  value: 20_000n,
+  validAfter: 0n,
+  validBefore: BigInt(NOW_S + 300),
+  nonce: nonceNumber(1),
+  ...change,
+})
+
+export const signAuthorization = (payer: TestPayer, authorization: Authorization): Promise<`0x${string}`> =>
+  payer.signTypedData({
+    domain: SIGNING_DOMAINS[authorization.rail],
+    types: AUTHORIZATION_TYPES,
+    primaryType: 'TransferWithAuthorization',
+    message: { ...authorization, from: authorization.payer, to: authorization.payTo },
+  })
+
+/** The members of a payment as both versions carry them. */
+export const payloadOf = (authorization: Authorization, signature: string) => ({
+  signature,
+  authorization: {
+    from: authorization.payer,
+    to: authorization.payTo,
+    value: String(authorization.value),
+    validAfter: String(authorization.validAfter),
+    validBefore: String(authorization.validBefore),
+    nonce: authorization.nonce,
+  },
+})
+
+/** A payment as version 1 sends it, before it is encoded. */
+export const paymentV1 = (authorization: Authorization, signature: string) => ({
+  x402Version: 1,
+  scheme: 'exact',
+  network: NETWORK_V1,
+  payload: payloadOf(authorization, signature),
+})
+
+/** A payment as version 2 sends it, before it is encoded. */
+export const paymentV2 = (authorization: Authorization, signature: string) => ({
+  x402Version: 2,
+  accepted: {
+    scheme: 'exact',
+    network: NETWORK,
+    amount: String(authorization.value),
+    asset: USDC_ADDRESS,
+    payTo: authorization.payTo,
+    maxTimeoutSeconds: 300,
+    extra: { ...SIGNING_DOMAINS[authorization.rail] },
+  },
+  payload: payloadOf(authorization, signature),
+})
+
+export const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')
