@@ -1,23 +1,39 @@
+import type { Revision } from '../../../contracts/event.ts'
+import type { RegimeShifted, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
+import type { EventOf } from '../../../contracts/event-definition.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
 import type { Position } from '../../../contracts/position.ts'
+import type { ScanCompleted } from '../../../contracts/scan-events.ts'
+import type { Coin } from '../../../contracts/series.ts'
 import type { SignalType } from '../../../contracts/subscription.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 
-/** Something of the log that subscribers may have asked for. */
-export interface Signal {
-  readonly type: SignalType
+/** What every signal has, whatever it is about. */
+interface SignalOf<Type extends SignalType, Data> {
+  readonly type: Type
   readonly eventId: string
   readonly position: Position
-  /** When it was recorded, Unix milliseconds. */
+  /** Where the event stands, for who reads it again. */
+  readonly stream: string
+  readonly revision: Revision
+  /** When it was recorded, Unix milliseconds of wall time. */
   readonly at: number
   readonly exchange: Exchange
   readonly timeframe: Timeframe
+  /** Null for a digest. */
+  readonly coin: Coin | null
   /** Close of the bar it is about, or the instant of a digest; Unix milliseconds of market time. */
   readonly barClose: number
   /** The event's data, decoded. */
-  readonly data: JsonObject
+  readonly data: Data
 }
+
+export type TradeCallSignal = SignalOf<'trade_call', EventOf<typeof VerdictRecorded>['data']>
+export type RegimeShiftSignal = SignalOf<'regime_shift', EventOf<typeof RegimeShifted>['data']>
+export type ScanDigestSignal = SignalOf<'scan_digest', EventOf<typeof ScanCompleted>['data']>
+
+/** Something of the log that subscribers may have asked for. */
+export type Signal = TradeCallSignal | RegimeShiftSignal | ScanDigestSignal
 
 /** A signal for one subscription, with its place in the order of that subscription. */
 export interface Matched {
@@ -25,4 +41,6 @@ export interface Matched {
   /** From 1, without gaps. */
   readonly sequence: number
   readonly signal: Signal
+  /** Rows of a digest that are sent, by the filter at its position; null for other signals. */
+  readonly topN: number | null
 }

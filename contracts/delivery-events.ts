@@ -1,0 +1,147 @@
+import { z } from 'zod'
+import { defineEvent } from './event-definition.ts'
+import { LIMITS } from './limits.ts'
+import { positionSchema } from './position.ts'
+
+const timeMs = z.int().nonnegative()
+const stream = 'delivery-{subscription}'
+const sequence = z.int().positive()
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+/** What the address of this service was when the body was made; `verify_url` begins with it. */
+const baseUrl = z.string().min(1).max(LIMITS.webhookBaseUrlCharacters)
+
+/** A skipped delivery was not sent, and will not be; a failed one is tried again, an exhausted one is not. */
+export const DELIVERY_RESULTS = ['delivered', 'failed', 'exhausted', 'skipped'] as const
+export type DeliveryResult = (typeof DELIVERY_RESULTS)[number]
+
+/** Where a subscription stands in the log: the signals behind `after` are numbered from `sequence` on. */
+export const deliveryCursorSchema = z.object({ after: positionSchema, sequence })
+export type DeliveryCursor = z.infer<typeof deliveryCursorSchema>
+
+/** A delivery and the event it is about: everything but the address that its body is made of. */
+const deliveryFields = {
+  deliveryId: z.uuid(),
+  sequence,
+  eventId: z.uuid(),
+  /** Of the event in the log, and its place in its stream, where it is read again. */
+  position: positionSchema,
+  stream: z.string().min(1).max(LIMITS.streamNameCharacters),
+  revision: z.int().nonnegative(),
+  /** Rows of a digest; null for other signals. */
+  topN: z.int().min(1).max(100).nullable(),
+}
+
+/** How an attempt ended. */
+const endFields = {
+  /** From 1; attempts at a degraded endpoint do not count. 0 where nothing was ever sent. */
+  attempt: z.int().nonnegative(),
+  /** HTTP status; null where there was no answer. */
+  status: z.int().nonnegative().max(999).nullable(),
+  /** Why it was not delivered, as a word: `status`, `timed_out`, `stale`, …; null where it was. */
+  reason: z.string().min(1).max(64).nullable(),
+}
+
+export const deliveryAttemptSchema = z.object({
+  ...deliveryFields,
+  ...endFields,
+  /** When it began. */
+  at: timeMs,
+  durationMs: z.number().nonnegative(),
+  result: z.enum(DELIVERY_RESULTS),
+  /** First bytes of the answer, or what went wrong in words; null where it was delivered. */
+  detail: z.string().max(LIMITS.webhookResponseKeptBytes).nullable(),
+  /** Of the body that was sent; null where nothing was. */
+  bodySha256: sha256.nullable(),
+  /** When it is tried again; null where it is not. */
+  nextAt: timeMs.nullable(),
+  /** Of the replay that it belongs to; null for a delivery in its turn. */
+  replayId: z.uuid().nullable(),
+})
+
+export type DeliveryAttempt = z.infer<typeof deliveryAttemptSchema>
+
+/** A delivery that was tried and is to be tried again. */
+export const openDeliverySchema = z.object({
+  ...deliveryFields,
+  ...endFields,
+  template: z.int().positive(),
+  baseUrl,
+  firstAt: timeMs,
+  lastAt: timeMs,
+  nextAt: timeMs,
+})
+
+export type OpenDelivery = z.infer<typeof openDeliverySchema>
+
+/** Through which sequence a replay has sent. */
+const replayProgress = z.object({ replayId: z.uuid(), through: z.int().nonnegative() })
+export type ReplayProgress = z.infer<typeof replayProgress>
+
+/** Everything a process must know to go on with a subscription. */
+export const deliveryStateSchema = z.object({
+  /** What is numbered below is finished or in `open`. */
+  cursor: deliveryCursorSchema,
+  open: z.array(openDeliverySchema).max(LIMITS.webhookOpenDeliveries + LIMITS.webhookAttemptsAtOnce),
+  /** Finished ones at or behind the cursor, in front of which one is not yet. */
+  finishedAbove: z.array(z.object({ sequence, position: positionSchema })),
+  /** Revision of the newest resumption of the subscription that moved the cursor; null before the first. */
+  movedBy: z.int().nonnegative().nullable(),
+  lastAttemptAt: timeMs.nullable(),
+  lastSuccessAt: timeMs.nullable(),
+  /** Attempts since the newest success, and when the first of them was. */
+  failuresInARow: z.int().nonnegative(),
+  firstFailureAt: timeMs.nullable(),
+  counts: z.object({
+    delivered: z.int().nonnegative(),
+    /** Attempts, not deliveries. */
+    failed: z.int().nonnegative(),
+    exhausted: z.int().nonnegative(),
+    skipped: z.int().nonnegative(),
+  }),
+  /** Of the latest replays. */
+  replays: z.array(replayProgress).max(LIMITS.webhookReplaysKept),
+})
+
+export type DeliveryState = z.infer<typeof deliveryStateSchema>
+
+const subscriptionId = z.uuid()
+/** Of the lease under which this was appended. */
+const token = z.int().nonnegative()
+
+export const CursorTaken = defineEvent({
+  type: 'CursorTaken',
+  stream,
+  summary:
+    'A process took over the deliveries of a subscription. What a former holder appends behind this is refused, since it names a revision that has passed.',
+  data: z.object({
+    subscriptionId,
+    token,
+    holder: z.string().min(1).max(128),
+    state: deliveryStateSchema,
+  }),
+})
+
+export const DeliveriesAttempted = defineEvent({
+  type: 'DeliveriesAttempted',
+  stream,
+  summary:
+    'What came of attempts to deliver, several in one event, and where the cursor stands behind them. Bodies are made again from template, address and event; their SHA-256 is kept.',
+  data: z.object({
+    subscriptionId,
+    token,
+    template: z.int().positive(),
+    baseUrl,
+    cursor: deliveryCursorSchema,
+    attempts: z.array(deliveryAttemptSchema).min(1).max(LIMITS.webhookAttemptsPerEvent),
+    /** Of the replays that these attempts belong to. */
+    replays: z.array(replayProgress).max(LIMITS.webhookReplaysKept),
+  }),
+})
+
+export const CursorMoved = defineEvent({
+  type: 'CursorMoved',
+  stream,
+  summary:
+    'How far a subscription has come, with all that is still to be tried again: what came before need not be read. Also where its owner moved the cursor.',
+  data: z.object({ subscriptionId, token, state: deliveryStateSchema }),
+})

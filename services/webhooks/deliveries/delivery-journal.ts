@@ -1,0 +1,183 @@
+import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
+import { isServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Deliveries } from './delivery-state.ts'
+import {
+  type AttemptsToRecord,
+  type Plan,
+  type PlanContext,
+  planAdvance,
+  planAttempts,
+  planMove,
+  planSnapshot,
+} from './plan-flush.ts'
+import type { Deliverable } from './read-deliveries.ts'
+
+/** The delivery log of one subscription in the hand of the process that holds it. */
+export interface DeliveryJournal {
+  readonly subscriptionId: string
+  readonly token: number
+  /** As the log has it; what waits to be appended is not in it yet. */
+  readonly state: Deliveries
+  /** True once another process has taken over: nothing can be recorded here any more. */
+  readonly isLost: boolean
+  /** Whether a signal may be taken up that was not tried yet, with so many under way. */
+  hasRoom(underWay: number): boolean
+  /**
+   * Records attempts. What comes while an append is under way shares the next one; while the log does not answer
+   * it is repeated until it does, so a slow log slows the sending down instead of losing what came of it.
+   *
+   * @returns the state, once it is durable
+   * @throws ServiceError `lease_lost` where another process has taken over: the attempt was made, and the new
+   * holder makes it again, with the same id and body; `internal_error`, `event_invalid`, `append_too_large`;
+   * those of the store once this process stops.
+   */
+  record(attempts: AttemptsToRecord): Promise<Deliveries>
+  /**
+   * Moves the cursor on through a stretch of the log that had nothing for the subscription, so that it need not
+   * be looked through again. Without effect while something that was numbered before is not attempted.
+   *
+   * @param cursor as the matcher has it
+   */
+  advance(cursor: DeliveryCursor): Promise<Deliveries>
+  /** Moves the cursor where the newest resumption of the subscription says, unless that was done before. */
+  move(subscription: Pick<Deliverable, 'moved'>): Promise<Deliveries>
+  /** Begins to count failures anew, as of an endpoint that its owner resumed. */
+  forgiveFailures(): Promise<Deliveries>
+}
+
+export interface JournalOptions extends PlanContext {
+  /** As this process left it when it took over. */
+  readonly state: Deliveries
+  /** Appends at the revision of a state, repeating it until it is durable. */
+  readonly append: (plan: Plan, expected: Deliveries['revision']) => Promise<void>
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+}
+
+interface Waiting {
+  /** Undefined for what has an append of its own. */
+  readonly attempts: AttemptsToRecord | undefined
+  readonly bytes: number
+  /** What to append; undefined where nothing is to be done. */
+  readonly plan: (state: Deliveries) => Plan | undefined
+  readonly resolve: (state: Deliveries) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Attempts behind a snapshot after which the next is written; more where it is large. */
+const SNAPSHOT_ATTEMPTS = 256
+const SNAPSHOT_PER_OPEN = 4
+/** An attempt without its detail; and room that is left in an append for the rest of its events. */
+const ATTEMPT_BYTES = 1_000
+const FLUSH_BYTES = LIMITS.appendBytes / 2
+
+export function createDeliveryJournal(options: JournalOptions): DeliveryJournal {
+  const { subscriptionId, token, append, now } = options
+  const queue: Waiting[] = []
+  let { state } = options
+  /** What ended it: nothing is recorded any more. */
+  let broken: unknown
+  let isDraining = false
+
+  async function commit(plan: Plan): Promise<void> {
+    await append(plan, state.revision)
+    state = plan.after
+  }
+
+  async function flush(batch: readonly Waiting[]): Promise<void> {
+    const [first] = batch
+    if (first === undefined) return
+    const records = batch.flatMap(({ attempts }) => (attempts === undefined ? [] : [attempts]))
+    const plan = first.attempts === undefined ? first.plan(state) : planAttempts(state, records, options)
+    if (plan !== undefined && plan.events.length > 0) await commit(plan)
+    for (const { resolve } of batch) resolve(state)
+  }
+
+  /** Flushes; where one of several cannot be recorded, the others are not held back by it. */
+  async function flushEach(batch: readonly Waiting[]): Promise<void> {
+    try {
+      await flush(batch)
+    } catch (error) {
+      if (isServiceError(error, 'lease_lost')) broken = error
+      const isOneOfMany = batch.length > 1 && isServiceError(error) && OWN_FAULTS.has(error.code)
+      if (!isOneOfMany) for (const { reject } of batch) reject(error)
+      else for (const waiting of batch) await flushEach([waiting])
+    }
+  }
+
+  /** Writes the state down whole once much was recorded since that was done last. */
+  async function snapshotWhereDue(): Promise<void> {
+    if (state.sinceSnapshot < SNAPSHOT_ATTEMPTS + SNAPSHOT_PER_OPEN * state.open.size) return
+    try {
+      await commit(planSnapshot(state, state, options))
+    } catch (error) {
+      // Nobody waits for it: it is told to who records next. What was recorded before is safe.
+      broken = error
+    }
+  }
+
+  async function drain(): Promise<void> {
+    isDraining = true
+    while (queue.length > 0) {
+      const batch = takeBatch(queue)
+      if (broken === undefined) await flushEach(batch)
+      else for (const { reject } of batch) reject(broken)
+      if (broken === undefined) await snapshotWhereDue()
+    }
+    isDraining = false
+  }
+
+  function push(attempts: AttemptsToRecord | undefined, plan: Waiting['plan']): Promise<Deliveries> {
+    if (broken !== undefined) return Promise.reject(broken)
+    return new Promise((resolve, reject) => {
+      queue.push({ attempts, bytes: attempts === undefined ? 0 : bytesOf(attempts), plan, resolve, reject })
+      if (!isDraining) void drain()
+    })
+  }
+
+  return {
+    subscriptionId,
+    token,
+    get state() {
+      return state
+    },
+    get isLost() {
+      return isServiceError(broken, 'lease_lost')
+    },
+    hasRoom: (underWay) => state.open.size + underWay < LIMITS.webhookOpenDeliveries,
+    record: (attempts) => push(attempts, () => undefined),
+    advance: (cursor) => push(undefined, (from) => planAdvance(from, cursor, options)),
+    move: (subscription) => push(undefined, (from) => planMove(from, subscription, now(), options)),
+    forgiveFailures: () =>
+      push(undefined, (from) =>
+        from.failuresInARow === 0
+          ? undefined
+          : planSnapshot(from, { ...from, failuresInARow: 0, firstFailureAt: null }, options),
+      ),
+  }
+}
+
+/** Faults of one record, which others that share its append have no part in. */
+const OWN_FAULTS: ReadonlySet<string> = new Set(['event_invalid', 'append_too_large', 'internal_error'])
+
+/** The oldest that wait, as many as share an append. */
+function takeBatch(queue: Waiting[]): Waiting[] {
+  let [count, bytes] = [0, 0]
+  for (const waiting of queue) {
+    bytes += waiting.bytes
+    const isAlone = waiting.attempts === undefined
+    if (count > 0 && (isAlone || bytes > FLUSH_BYTES || count === LIMITS.webhookAttemptsPerEvent)) break
+    count += 1
+    if (isAlone) break
+  }
+  return queue.splice(0, count)
+}
+
+/** Of attempts as JSON, at most. */
+const bytesOf = ({ attempts }: AttemptsToRecord): number =>
+  attempts.reduce(
+    (sum, { detail }) =>
+      sum + ATTEMPT_BYTES + (detail === null ? 0 : Buffer.byteLength(JSON.stringify(detail))),
+    0,
+  )

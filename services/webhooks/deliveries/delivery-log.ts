@@ -1,0 +1,129 @@
+import { setImmediate } from 'node:timers/promises'
+import { CursorTaken } from '../../../contracts/delivery-events.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { deliveryStream } from '../../../contracts/streams.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { createDeliveryJournal, type DeliveryJournal } from './delivery-journal.ts'
+import { type Deliveries, evolveDeliveries, toSnapshot, withMove } from './delivery-state.ts'
+import { type Deliverable, readDeliveries } from './read-deliveries.ts'
+
+export interface DeliveryLogOptions {
+  readonly store: EventStore
+  readonly newId: () => string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends all waiting for a log that does not answer. */
+  readonly signal: AbortSignal
+}
+
+/** The delivery logs of all subscriptions: what was sent, what came of it, and what is still to be done. */
+export interface DeliveryLog {
+  /**
+   * The deliveries of a subscription as anybody may see them: its newest state, with the cursor where its owner
+   * moved it to.
+   */
+  load(subscription: Deliverable): Promise<Deliveries>
+  /**
+   * Takes a subscription over. From then on whatever a former holder appends is refused by the log, because it
+   * names a revision that has passed.
+   *
+   * @param token of the lease under which it is taken; rises whenever the work changes hands
+   * @param holder names this process
+   * @throws ServiceError `lease_lost` where somebody took it under a higher token; those of the store.
+   */
+  take(subscription: Deliverable, token: number, holder: string): Promise<DeliveryJournal>
+}
+
+/** Lost races after which something is wrong: a former holder appends a few times before it notices. */
+const MOST_RACES = 64
+const RETRY_MS = [10, 50, 250, 1_000] as const
+
+/**
+ * @example
+ * const log = openDeliveryLog({ store, newId, now: Date.now, sleep, signal })
+ * const journal = await log.take(subscription, lease.token, holder)
+ * await journal.record({ template, baseUrl, attempts: [attempt] }) // durable
+ */
+export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLogOptions): DeliveryLog {
+  /** Appends, and repeats the very same append while it is not known to have happened: that is always safe. */
+  async function append(
+    subscriptionId: string,
+    events: readonly NewEvent[],
+    expected: Deliveries['revision'],
+  ): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      try {
+        await store.append(deliveryStream(subscriptionId), events, { expected })
+        return
+      } catch (error) {
+        if (!isServiceError(error) || !PASSING.has(error.code) || signal.aborted) throw error
+        await sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 1_000, signal)
+      }
+    }
+  }
+
+  async function takeAt(
+    { subscriptionId }: Deliverable,
+    before: Deliveries,
+    token: number,
+    holder: string,
+  ): Promise<Deliveries> {
+    const data = { subscriptionId, token, holder, state: toSnapshot(before) }
+    const meta = { correlationId: `subscription ${subscriptionId}`, actor: 'dispatcher' }
+    await append(subscriptionId, [newEvent(CursorTaken, { id: newId(), data, meta })], before.revision)
+    const revision = before.revision === 'no-stream' ? 0 : before.revision + 1
+    return evolveDeliveries(before, { type: 'CursorTaken', data, revision })
+  }
+
+  return {
+    load: async (subscription) => withMove(await readDeliveries(store, subscription), subscription),
+    async take(subscription, token, holder) {
+      const { subscriptionId } = subscription
+      for (let races = 0; races < MOST_RACES; races++) {
+        const before = await readDeliveries(store, subscription)
+        if (before.token > token) throw isLost(subscriptionId, token, before.token)
+        let state: Deliveries
+        try {
+          state = await takeAt(subscription, before, token, holder)
+        } catch (error) {
+          if (!isServiceError(error) || !OVERTAKEN.has(error.code)) throw error
+          await setImmediate()
+          continue
+        }
+        const journal = createDeliveryJournal({
+          subscriptionId,
+          token,
+          state,
+          newId,
+          now,
+          async append({ events }, expected) {
+            try {
+              await append(subscriptionId, events, expected)
+            } catch (error) {
+              if (!isServiceError(error) || !OVERTAKEN.has(error.code)) throw error
+              const newest = await readDeliveries(store, subscription)
+              throw isLost(subscriptionId, token, newest.token)
+            }
+          },
+        })
+        await journal.move(subscription)
+        return journal
+      }
+      throw new ServiceError('store_unavailable', {
+        message: `subscription ${subscriptionId} could not be taken: its log changed ${MOST_RACES} times meanwhile`,
+      })
+    },
+  }
+}
+
+const PASSING: ReadonlySet<string> = new Set(['append_unknown', 'store_unavailable', 'store_full'])
+/** An append that names a revision cannot happen any more once another event is in its place. */
+const OVERTAKEN: ReadonlySet<string> = new Set(['revision_conflict', 'idempotency_conflict'])
+
+const isLost = (subscriptionId: string, token: number, newest: number): ServiceError =>
+  new ServiceError('lease_lost', {
+    message: `subscription ${subscriptionId} was taken under token ${newest}; this process holds ${token}`,
+  })

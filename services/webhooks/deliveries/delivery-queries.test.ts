@@ -1,0 +1,234 @@
+import { describe, expect, test } from 'vitest'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { START } from '../../../contracts/position.ts'
+import { subscriptionStream } from '../../../contracts/streams.ts'
+import { SubscriptionResumed } from '../../../contracts/subscription-events.ts'
+import { aFilter, anId } from '../signals/testing/signal-log.fixture.ts'
+import type { DeliveryJournal } from './delivery-journal.ts'
+import { createDeliveryQueries } from './delivery-queries.ts'
+import { numberedDeliveries } from './numbered-deliveries.ts'
+import { type PreparedDelivery, prepareAgain } from './prepare-delivery.ts'
+import {
+  aDeliveryWorld,
+  anAttempt,
+  BASE_URL,
+  type DeliveryWorld,
+  idOf,
+  recordOf,
+} from './testing/delivery-world.fixture.ts'
+
+interface Sent {
+  readonly world: DeliveryWorld
+  readonly all: readonly PreparedDelivery[]
+  readonly journal: DeliveryJournal
+}
+
+/** So many signals, the first of which were delivered, each recorded by itself. */
+async function sent(delivered: number, signals: number): Promise<Sent> {
+  const world = await aDeliveryWorld()
+  await world.signals(signals)
+  const all = await world.prepared()
+  const journal = await world.deliveries.take(world.own(), 1, 'here')
+  for (const delivery of all.slice(0, delivered)) await journal.record(recordOf(anAttempt(delivery)))
+  return { world, all, journal }
+}
+
+const queriesOf = ({ store }: DeliveryWorld) => createDeliveryQueries({ store, idOf, baseUrl: () => BASE_URL })
+
+/** All pages, one after the other. */
+async function pages<Row>(
+  page: (
+    after: string | undefined,
+  ) => Promise<{ readonly rows: readonly Row[]; readonly next: string | null }>,
+): Promise<Row[][]> {
+  const all: Row[][] = []
+  for (let after: string | undefined; ; ) {
+    const { rows, next } = await page(after)
+    all.push([...rows])
+    if (next === null) return all
+    after = next
+  }
+}
+
+describe('attempts', () => {
+  test('come newest first, in pages that neither leave out nor repeat one', async () => {
+    const { world, all, journal } = await sent(2, 9)
+    await journal.record(recordOf(...all.slice(2, 8).map((delivery) => anAttempt(delivery))))
+    await journal.record(
+      recordOf(...all.slice(8).map((delivery) => anAttempt(delivery, { result: 'failed' }))),
+    )
+    const queries = queriesOf(world)
+    for (const limit of [1, 2, 3, 7, 100]) {
+      const found = await pages((after) => queries.attempts(world.subscriptionId, { after, limit }))
+      expect(found.flat().map(({ sequence }) => sequence)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1])
+      expect(Math.max(...found.map((rows) => rows.length))).toBe(Math.min(limit, 9))
+    }
+    const failed = await queries.attempts(world.subscriptionId, { limit: 5, result: 'failed' })
+    expect(failed).toMatchObject({ rows: [{ sequence: 9, status: 503, detail: 'no' }], next: null })
+    expect((await queries.open(world.own())).map(({ sequence }) => sequence)).toEqual([9])
+  })
+
+  test('of a subscription that was never sent anything are none', async () => {
+    const { world } = await sent(0, 1)
+    expect(await queriesOf(world).attempts(anId('other'), { limit: 5 })).toEqual({ rows: [], next: null })
+  })
+
+  test.each(['', '5', '5.', 'x.1', '1.2.3', '-1.0', '1'.repeat(40)])(
+    'refuse %j as a place',
+    async (after) => {
+      const { world } = await sent(1, 1)
+      await expect(queriesOf(world).attempts(world.subscriptionId, { limit: 5, after })).rejects.toEqual(
+        expect.objectContaining({ code: 'invalid_request' }),
+      )
+    },
+  )
+})
+
+describe('one delivery', () => {
+  test('is shown with all its attempts and the very bytes that were sent', async () => {
+    const { world, all, journal } = await sent(3, 5)
+    const four = all[3] as PreparedDelivery
+    await journal.record(recordOf(anAttempt(four, { result: 'failed' })))
+    await world.signals(3)
+    await journal.record(recordOf(anAttempt(four, { attempt: 2, at: 10_000 })))
+    const shown = await queriesOf(world).show(world.subscriptionId, four.deliveryId)
+    expect(shown.attempts.map(({ attempt, result }) => [attempt, result])).toEqual([
+      [1, 'failed'],
+      [2, 'delivered'],
+    ])
+    expect(shown.body.equals(four.body)).toBe(true)
+    expect(shown).toMatchObject({ sequence: 4, bodySha256: four.bodySha256, isComplete: true })
+    expect(shown.signal).toEqual(four.signal)
+  })
+
+  test('whose recorded SHA-256 its body does not have is not shown', async () => {
+    const { world, all, journal } = await sent(0, 1)
+    const [one] = all as [PreparedDelivery]
+    await journal.record(recordOf(anAttempt(one, { bodySha256: '0'.repeat(64) })))
+    await expect(queriesOf(world).show(world.subscriptionId, one.deliveryId)).rejects.toEqual(
+      expect.objectContaining({ code: 'event_unreadable', message: expect.stringContaining(one.bodySha256) }),
+    )
+  })
+
+  test('that was never sent, of another subscription, or no id at all, is unknown', async () => {
+    const { world, all } = await sent(1, 2)
+    const queries = queriesOf(world)
+    const unknown = expect.objectContaining({ code: 'delivery_unknown' })
+    const asked = [
+      [world.subscriptionId, all[1]?.deliveryId],
+      [anId('other'), all[0]?.deliveryId],
+      [world.subscriptionId, anId('other')],
+      [world.subscriptionId, 'x'.repeat(5_000)],
+    ] as const
+    for (const [subscriptionId, deliveryId = ''] of asked) {
+      await expect(queries.show(subscriptionId, deliveryId)).rejects.toEqual(unknown)
+    }
+  })
+})
+
+describe('what was missed', () => {
+  test('comes in pages with numbers and bodies as they were sent, or will be', async () => {
+    const { world, all, journal } = await sent(7, 20)
+    // One is finished in front of others that were not tried yet.
+    await journal.record(recordOf(anAttempt(all[9] as PreparedDelivery)))
+    const queries = queriesOf(world)
+    for (const [limit, first] of [
+      [3, 0],
+      [7, 2],
+      [100, 0],
+      [4, 11],
+    ] as const) {
+      const found = await pages((after = String(first)) => queries.missed(world.own(), { after, limit }))
+      const expected = all.slice(first)
+      expect(found.flat().map(({ sequence }) => sequence)).toEqual(expected.map(({ sequence }) => sequence))
+      expect(found.flat().map(({ body }) => body.toString())).toEqual(
+        expected.map(({ body }) => body.toString()),
+      )
+      expect(Math.max(...found.map((rows) => rows.length))).toBe(Math.min(limit, expected.length))
+    }
+    expect(await queries.missed(world.own(), { after: '20', limit: 5 })).toEqual({ rows: [], next: null })
+  })
+
+  test('is told from the cursor on for one that is moved: numbers that were never used are left out', async () => {
+    const { world, all, journal } = await sent(2, 5)
+    await journal.record(recordOf(anAttempt(all[3] as PreparedDelivery)))
+    const data = { subscriptionId: world.subscriptionId, from: 'now' as const, after: world.head() }
+    await world.append(subscriptionStream(anId(1)), { definition: SubscriptionResumed, data })
+    await world.signals(1)
+    const { rows } = await queriesOf(world).missed(world.own(), { after: '0', limit: 10 })
+    expect(rows.map(({ sequence }) => sequence)).toEqual([1, 2, 4, 5])
+    expect(rows.at(-1)?.position).toBe(world.head())
+  })
+
+  test.each(['', 'x', '-1', '1~', '1~x', '1~1/2/3', '9'.repeat(16)])(
+    'refuses %j as a place',
+    async (after) => {
+      const { world } = await sent(1, 1)
+      await expect(queriesOf(world).missed(world.own(), { after, limit: 5 })).rejects.toEqual(
+        expect.objectContaining({ code: 'invalid_request' }),
+      )
+    },
+  )
+})
+
+test('deliveries of a window are found by their numbers, to be sent again byte for byte', async () => {
+  const { world, all, journal } = await sent(0, 400)
+  for (let n = 0; n < 400; n += 10) {
+    const ten = all.slice(n, n + 10).toReversed()
+    await journal.record(
+      recordOf(...ten.map((delivery) => anAttempt(delivery, { result: 'skipped', bodySha256: null }))),
+    )
+  }
+  for (const [from, to] of [
+    [1, 400],
+    [57, 61],
+    [395, 450],
+    [1, 1],
+    [401, 500],
+  ] as const) {
+    const found = await numberedDeliveries(world.store, world.subscriptionId, from, to)
+    const expected = all.slice(from - 1, to)
+    expect(found.map(({ sequence }) => sequence)).toEqual(expected.map(({ sequence }) => sequence))
+    const [last] = found.slice(-1)
+    if (last === undefined) continue
+    expect((await prepareAgain(world.store, last)).body.equals(expected.at(-1)?.body ?? Buffer.of())).toBe(
+      true,
+    )
+  }
+})
+
+test('a delivery whose event is not where it is said to be is not sent again', async () => {
+  const { world, all } = await sent(0, 2)
+  const [one, two] = all as [PreparedDelivery, PreparedDelivery]
+  for (const place of [
+    { ...one, eventId: two.eventId },
+    { ...one, revision: 99 },
+  ]) {
+    await expect(prepareAgain(world.store, place)).rejects.toEqual(
+      expect.objectContaining({ code: 'event_unreadable', message: expect.stringContaining(one.stream) }),
+    )
+  }
+})
+
+describe('a dry run', () => {
+  test('counts what a filter would have let through, and shows the first of it', async () => {
+    const world = await aDeliveryWorld()
+    await world.verdict({ call: 'BUY', coin: 'ETH' }, 'RANGING')
+    await world.signals(3)
+    await world.verdict({ call: 'HOLD' })
+    const filter = aFilter({ assets: ['ETH'] })
+    const run = await queriesOf(world).dryRun(filter, { after: START, limit: 1 })
+    expect(run).toMatchObject({
+      matched: { trade_call: 1, regime_shift: 1, scan_digest: 0 },
+      rows: [{ data: { type: 'trade_call', coin: 'ETH' } }],
+      scanned: 6,
+      next: null,
+    })
+    const all = await queriesOf(world).dryRun(aFilter(), {
+      after: START,
+      upTo: '4',
+      limit: LIMITS.webhookRows,
+    })
+    expect(all.matched).toEqual({ trade_call: 2, regime_shift: 1, scan_digest: 0 })
+  })
+})

@@ -1,0 +1,101 @@
+import type { DeliveryAttempt, OpenDelivery } from '../../../contracts/delivery-events.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Position } from '../../../contracts/position.ts'
+import type { SignalType, SubscriptionFilter } from '../../../contracts/subscription.ts'
+import { lookThrough } from '../signals/match-range.ts'
+import type { Subscription } from '../subscriptions/subscription-state.ts'
+import { signalData } from './delivery-body.ts'
+import { type AttemptsQuery, listAttempts, type Page } from './list-attempts.ts'
+import { type MissedPage, type PullOptions, pullMissed } from './pull-missed.ts'
+import { readDeliveries } from './read-deliveries.ts'
+import { type ShownDelivery, showDelivery } from './show-delivery.ts'
+
+export interface DryRun {
+  /** Signals that the filter would have let through, by type. */
+  readonly matched: Readonly<Record<SignalType, number>>
+  /** The first of them. */
+  readonly rows: readonly DryRunRow[]
+  /** Events that were looked at. */
+  readonly scanned: number
+  /** Where to go on; null where all was looked at. */
+  readonly next: Position | null
+}
+
+export interface DryRunRow {
+  readonly eventId: string
+  readonly position: Position
+  /** When it was recorded, Unix milliseconds. */
+  readonly at: number
+  readonly data: JsonObject
+}
+
+/** Questions about what was sent, and what would have been. All are answered from the log alone. */
+export interface DeliveryQueries {
+  /**
+   * Attempts, newest first.
+   *
+   * @throws ServiceError `invalid_request` for an `after` that is no `next`
+   */
+  attempts(subscriptionId: string, query: AttemptsQuery): Promise<Page<DeliveryAttempt>>
+  /** Deliveries that wait for their next try, in their order; at most `LIMITS.webhookOpenDeliveries`. */
+  open(subscription: Pick<Subscription, 'subscriptionId' | 'startAfter'>): Promise<readonly OpenDelivery[]>
+  /**
+   * One delivery that was attempted, with the exact body.
+   *
+   * @throws ServiceError `delivery_unknown`; `event_unreadable` where the body does not come out as it was sent
+   */
+  show(subscriptionId: string, deliveryId: string): Promise<ShownDelivery>
+  /**
+   * Signals of a subscription behind a sequence, with the bodies they are sent with, whether they were sent or
+   * not: what a receiver that sees a hole asks for.
+   *
+   * @param query.after a sequence (`"41"`; `"0"` for the first), or `next` of the page before
+   * @throws ServiceError `invalid_request` for another `after`
+   */
+  missed(
+    subscription: Subscription,
+    query: { readonly after: string; readonly limit: number },
+  ): Promise<MissedPage>
+  /** What a filter would have let through in a stretch of the log; both ends as positions, `upTo` inclusive. */
+  dryRun(
+    filter: SubscriptionFilter,
+    query: { readonly after: Position; readonly upTo?: Position | undefined; readonly limit: number },
+  ): Promise<DryRun>
+}
+
+/** @example const queries = createDeliveryQueries({ store, idOf, baseUrl: () => 'https://signals.example.com' }) */
+export function createDeliveryQueries(options: PullOptions): DeliveryQueries {
+  const { store, baseUrl } = options
+  return {
+    attempts: (subscriptionId, query) => listAttempts(store, subscriptionId, query),
+    async open(subscription) {
+      const { open } = await readDeliveries(store, subscription)
+      return [...open.values()].toSorted((a, b) => a.sequence - b.sequence)
+    },
+    show: (subscriptionId, deliveryId) => showDelivery(store, subscriptionId, deliveryId),
+    missed: (subscription, query) => pullMissed(options, subscription, query),
+    async dryRun(filter, { after, upTo, limit }) {
+      const subscription = { subscriptionId: DRY_RUN_ID, filters: [{ after, filter }] }
+      const matched = { trade_call: 0, regime_shift: 0, scan_digest: 0 }
+      const rows: DryRunRow[] = []
+      let scanned = 0
+      const end = upTo ?? (await store.head())
+      for await (const looked of lookThrough({ store }, subscription, { after, sequence: 1 }, end)) {
+        scanned += 1
+        if (looked.matched !== undefined) {
+          const { signal, topN } = looked.matched
+          const { type, eventId, position, at } = signal
+          matched[type] += 1
+          if (rows.length < limit)
+            rows.push({ eventId, position, at, data: signalData(signal, baseUrl(), topN) })
+        }
+        if (scanned === LIMITS.webhookDryRunEvents) return { matched, rows, scanned, next: looked.position }
+      }
+      return { matched, rows, scanned, next: null }
+    },
+  }
+}
+
+/** Stands for a subscription that does not exist. */
+const DRY_RUN_ID = '00000000-0000-8000-8000-000000000000'

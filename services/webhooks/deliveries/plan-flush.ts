@@ -1,0 +1,147 @@
+import {
+  CursorMoved,
+  DeliveriesAttempted,
+  type DeliveryAttempt,
+  type DeliveryCursor,
+  type ReplayProgress,
+} from '../../../contracts/delivery-events.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { comparePositions } from '../../../contracts/position.ts'
+import {
+  cursorAfter,
+  type Deliveries,
+  type DeliveryFact,
+  evolveDeliveries,
+  toSnapshot,
+  withMove,
+} from './delivery-state.ts'
+import type { Deliverable } from './read-deliveries.ts'
+
+/** Attempts that are recorded together; their bodies were made with one template and one address. */
+export interface AttemptsToRecord {
+  readonly template: number
+  readonly baseUrl: string
+  readonly attempts: readonly DeliveryAttempt[]
+  /** Of the replays that they belong to: the sequence through which each has sent. */
+  readonly replays?: readonly ReplayProgress[]
+}
+
+/** Events to append at the revision of a state, and the state they lead to. */
+export interface Plan {
+  readonly events: readonly NewEvent[]
+  readonly after: Deliveries
+}
+
+export interface PlanContext {
+  readonly subscriptionId: string
+  readonly token: number
+  readonly newId: () => string
+}
+
+type PlannedFact =
+  | Pick<DeliveryFactOf<'DeliveriesAttempted'>, 'type' | 'data'>
+  | Pick<DeliveryFactOf<'CursorMoved'>, 'type' | 'data'>
+type DeliveryFactOf<Type> = Extract<DeliveryFact, { readonly type: Type }>
+
+/** The plan that goes on with one more event. */
+function behindPlan(before: Plan, fact: PlannedFact, { newId, subscriptionId }: PlanContext): Plan {
+  const meta = { correlationId: `subscription ${subscriptionId}`, actor: 'dispatcher' }
+  const event =
+    fact.type === 'CursorMoved'
+      ? newEvent(CursorMoved, { id: newId(), data: fact.data, meta })
+      : newEvent(DeliveriesAttempted, { id: newId(), data: fact.data, meta })
+  const { revision } = before.after
+  const place = { revision: revision === 'no-stream' ? 0 : revision + 1 }
+  return { events: [...before.events, event], after: evolveDeliveries(before.after, { ...fact, ...place }) }
+}
+
+/**
+ * The events for attempts that came together: neighbours whose bodies were made alike share one.
+ *
+ * @throws ServiceError `internal_error` where more would be open than may be: who sends must stop before.
+ */
+export function planAttempts(
+  from: Deliveries,
+  records: readonly AttemptsToRecord[],
+  context: PlanContext,
+): Plan {
+  const { subscriptionId, token } = context
+  let plan: Plan = { events: [], after: from }
+  for (const { template, baseUrl, attempts, replays = [] } of alike(records)) {
+    const cursor = cursorAfter(plan.after, attempts, { template, baseUrl })
+    const what = { attempts: [...attempts], replays: [...replays] }
+    const data = { subscriptionId, token, template, baseUrl, cursor, ...what }
+    plan = behindPlan(plan, { type: 'DeliveriesAttempted', data }, context)
+  }
+  const open = plan.after.open.size
+  const most = LIMITS.webhookOpenDeliveries + LIMITS.webhookAttemptsAtOnce
+  if (open > most) {
+    throw new ServiceError('internal_error', {
+      message: `${open} deliveries of subscription ${subscriptionId} would wait for another try; ${most} may`,
+    })
+  }
+  return plan
+}
+
+/** Joins neighbours with one template and one address, as many as an event takes. */
+function alike(records: readonly AttemptsToRecord[]): AttemptsToRecord[] {
+  const joined: AttemptsToRecord[] = []
+  for (const record of records) {
+    const last = joined.at(-1)
+    const isAlike = last?.template === record.template && last.baseUrl === record.baseUrl
+    const count = (last?.attempts.length ?? 0) + record.attempts.length
+    const replays = newestOf([...(last?.replays ?? []), ...(record.replays ?? [])])
+    const hasRoom = count <= LIMITS.webhookAttemptsPerEvent && replays.length <= LIMITS.webhookReplaysKept
+    if (last === undefined || !isAlike || !hasRoom) joined.push(record)
+    else joined.splice(-1, 1, { ...last, attempts: [...last.attempts, ...record.attempts], replays })
+  }
+  return joined
+}
+
+const newestOf = (progress: readonly ReplayProgress[]): ReplayProgress[] =>
+  [...new Map(progress.map(({ replayId, through }) => [replayId, through]))].map(([replayId, through]) => ({
+    replayId,
+    through,
+  }))
+
+/** The whole state in one event, so that what came before need not be read again. */
+export function planSnapshot(from: Deliveries, to: Deliveries, context: PlanContext): Plan {
+  const { subscriptionId, token } = context
+  const data = { subscriptionId, token, state: toSnapshot(to) }
+  return behindPlan({ events: [], after: from }, { type: 'CursorMoved', data }, context)
+}
+
+/** The cursor further on, through a stretch of the log that had nothing for the subscription. */
+export function planAdvance(
+  from: Deliveries,
+  cursor: DeliveryCursor,
+  context: PlanContext,
+): Plan | undefined {
+  const isBehind = comparePositions(cursor.after, from.cursor.after) > 0
+  // With another number, something in between was not attempted yet, and the cursor must stay before it.
+  if (cursor.sequence !== from.cursor.sequence || !isBehind) return undefined
+  return planSnapshot(from, { ...from, cursor }, context)
+}
+
+/** The cursor where the owner moved it to; what was to be tried again is recorded as skipped. */
+export function planMove(
+  from: Deliveries,
+  subscription: Pick<Deliverable, 'moved'>,
+  now: number,
+  context: PlanContext,
+): Plan | undefined {
+  if (withMove(from, subscription) === from) return undefined
+  const open = [...from.open.values()].map((delivery): AttemptsToRecord => {
+    const { deliveryId, sequence, eventId, position, stream, revision, topN, attempt } = delivery
+    const place = { deliveryId, sequence, eventId, position, stream, revision, topN, attempt }
+    const nothingSent = { status: null, detail: null, bodySha256: null, nextAt: null, replayId: null }
+    const skipped = { ...place, ...nothingSent, at: now, durationMs: 0, reason: 'cursor_moved' }
+    return { ...delivery, attempts: [{ ...skipped, result: 'skipped' }] }
+  })
+  const given = planAttempts(from, open, context)
+  const moved = planSnapshot(given.after, withMove(given.after, subscription), context)
+  return { events: [...given.events, ...moved.events], after: moved.after }
+}

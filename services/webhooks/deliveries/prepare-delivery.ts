@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import type { DeliveryAttempt, OpenDelivery } from '../../../contracts/delivery-events.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { FactId } from '../../platform/ids/fact-id.ts'
+import type { Matched, Signal } from '../signals/signal.ts'
+import { toSignal } from '../signals/to-signal.ts'
+import { BODY_TEMPLATE, deliveryBody } from './delivery-body.ts'
+
+/** What the log keeps of a delivery besides how its attempts ended. */
+export type DeliveryPlace = Pick<
+  DeliveryAttempt,
+  'deliveryId' | 'sequence' | 'eventId' | 'position' | 'stream' | 'revision' | 'topN'
+>
+
+/** A delivery as it is sent. */
+export interface PreparedDelivery extends DeliveryPlace {
+  readonly signal: Signal
+  readonly template: number
+  readonly baseUrl: string
+  readonly body: Buffer
+  /** Of the body, hex. */
+  readonly bodySha256: string
+}
+
+/**
+ * The id of a signal's delivery to a subscription: the same over every retry and replay, and nobody can guess it.
+ * It begins with the time at which the signal was recorded.
+ */
+export const deliveryIdOf = (
+  idOf: FactId,
+  subscriptionId: string,
+  signal: Pick<Signal, 'at' | 'eventId'>,
+): string => idOf.at(signal.at, 'delivery', subscriptionId, signal.eventId)
+
+/** Where a matched signal is to be found again, and its delivery's id. */
+export const placeOf = (idOf: FactId, matched: Matched): DeliveryPlace => {
+  const { signal, sequence, subscriptionId, topN } = matched
+  const { eventId, position, stream, revision } = signal
+  return {
+    deliveryId: deliveryIdOf(idOf, subscriptionId, signal),
+    sequence,
+    eventId,
+    position,
+    stream,
+    revision,
+    topN,
+  }
+}
+
+/**
+ * A matched signal with its body.
+ *
+ * @param baseUrl address of this service, which links in the body begin with
+ * @example const { body, deliveryId } = prepareDelivery(matched, { idOf, baseUrl: 'https://signals.example.com' })
+ */
+export const prepareDelivery = (
+  matched: Matched,
+  { idOf, baseUrl }: { readonly idOf: FactId; readonly baseUrl: string },
+): PreparedDelivery => withBody(placeOf(idOf, matched), matched.signal, { template: BODY_TEMPLATE, baseUrl })
+
+/**
+ * A delivery as it was sent before, made again from the log: to retry it, to replay it, to show it.
+ *
+ * @throws ServiceError `event_unreadable` where the log has another event in its place; those of the store.
+ */
+export async function prepareAgain(
+  store: Pick<EventStore, 'read'>,
+  place: DeliveryPlace & Pick<OpenDelivery, 'template' | 'baseUrl'>,
+): Promise<PreparedDelivery> {
+  const signal = await signalAt(store, place)
+  const { deliveryId, sequence, eventId, position, stream, revision, topN } = place
+  return withBody({ deliveryId, sequence, eventId, position, stream, revision, topN }, signal, place)
+}
+
+function withBody(
+  place: DeliveryPlace,
+  signal: Signal,
+  { template, baseUrl }: Pick<OpenDelivery, 'template' | 'baseUrl'>,
+): PreparedDelivery {
+  const { deliveryId, sequence, topN } = place
+  const body = deliveryBody({ deliveryId, sequence, signal, topN, template, baseUrl })
+  return {
+    ...place,
+    signal,
+    template,
+    baseUrl,
+    body,
+    bodySha256: createHash('sha256').update(body).digest('hex'),
+  }
+}
+
+async function signalAt(store: Pick<EventStore, 'read'>, place: DeliveryPlace): Promise<Signal> {
+  let found: RecordedEvent | undefined
+  for await (const recorded of store.read(place.stream, { from: place.revision, limit: 1 })) found = recorded
+  const signal = found?.id === place.eventId ? toSignal(decodeEvent(found)) : undefined
+  if (signal !== undefined) return signal
+  throw new ServiceError('event_unreadable', {
+    message: `delivery ${place.deliveryId} is about event ${place.eventId}, and ${place.stream} has ${found?.id ?? 'nothing'} at revision ${place.revision}`,
+  })
+}

@@ -1,0 +1,98 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { isPosition, type Position } from '../../../contracts/position.ts'
+import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { FactId } from '../../platform/ids/fact-id.ts'
+import { lookThrough } from '../signals/match-range.ts'
+import type { Subscription } from '../subscriptions/subscription-state.ts'
+import { type Deliveries, withMove } from './delivery-state.ts'
+import { numberedDeliveries } from './numbered-deliveries.ts'
+import { type PreparedDelivery, prepareAgain, prepareDelivery } from './prepare-delivery.ts'
+import { readDeliveries } from './read-deliveries.ts'
+
+export interface PullOptions {
+  readonly store: Pick<EventStore, 'read' | 'readAll' | 'head'>
+  readonly idOf: FactId
+  /** Address of this service, without a slash at its end, for bodies that were never sent. */
+  readonly baseUrl: () => string
+}
+
+export interface MissedPage {
+  readonly rows: readonly PreparedDelivery[]
+  /** Where to go on; null at the end of the log. A page may have fewer rows than asked for, or none, and go on. */
+  readonly next: string | null
+}
+
+const READS_AT_ONCE = 8
+
+/**
+ * The signals behind a sequence: those that were attempted as their log has them, those that were not as they
+ * will be.
+ */
+export async function pullMissed(
+  options: PullOptions,
+  subscription: Subscription,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<MissedPage> {
+  const { store } = options
+  const from = parseAfter(after)
+  const most = Math.min(limit, LIMITS.webhookRows)
+  const state = withMove(await readDeliveries(store, subscription), subscription)
+  const lastAttempted = Math.min(state.cursor.sequence - 1, from.sequence + most)
+  if (lastAttempted <= from.sequence) return pullAhead(options, subscription, state, from, most)
+  const numbered = await numberedDeliveries(
+    store,
+    subscription.subscriptionId,
+    from.sequence + 1,
+    lastAttempted,
+  )
+  const rows = await mapInTurns(numbered, READS_AT_ONCE, (place) => prepareAgain(store, place))
+  if (rows.length === most || lastAttempted < state.cursor.sequence - 1) {
+    return { rows, next: String(lastAttempted) }
+  }
+  const begin = { sequence: lastAttempted, position: undefined }
+  const ahead = await pullAhead(options, subscription, state, begin, most - rows.length)
+  return { rows: [...rows, ...ahead.rows], next: ahead.next }
+}
+
+/** What lies ahead of the cursor, numbered as it will be. */
+async function pullAhead(
+  { store, idOf, baseUrl }: PullOptions,
+  subscription: Subscription,
+  { cursor }: Deliveries,
+  from: After,
+  most: number,
+): Promise<MissedPage> {
+  const isKnown = from.position !== undefined && from.sequence >= cursor.sequence - 1
+  const begin = isKnown ? { after: from.position ?? cursor.after, sequence: from.sequence + 1 } : cursor
+  const rows: PreparedDelivery[] = []
+  let { sequence } = begin
+  let looked = 0
+  for await (const { position, matched } of lookThrough({ store }, subscription, begin, await store.head())) {
+    if (matched !== undefined) {
+      sequence = matched.sequence + 1
+      if (matched.sequence > from.sequence) rows.push(prepareDelivery(matched, { idOf, baseUrl: baseUrl() }))
+    }
+    if (rows.length === most || ++looked === LIMITS.webhookDryRunEvents) {
+      return { rows, next: `${sequence - 1}~${position}` }
+    }
+  }
+  return { rows, next: null }
+}
+
+/** The last number that is known, and, where a page told it, how far the log was looked through for it. */
+interface After {
+  readonly sequence: number
+  readonly position: Position | undefined
+}
+
+function parseAfter(text: string): After {
+  const [, sequence, position] = /^(\d{1,15})(?:~(.{1,41}))?$/.exec(text) ?? []
+  if (sequence !== undefined && (position === undefined || isPosition(position))) {
+    return { sequence: Number(sequence), position }
+  }
+  throw new ServiceError('invalid_request', {
+    message: `after: must be a sequence or the \`next\` of an answer, not ${JSON.stringify(text.slice(0, 64))}`,
+  })
+}

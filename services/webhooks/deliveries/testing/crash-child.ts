@@ -1,0 +1,52 @@
+import { writeSync } from 'node:fs'
+import { sleep } from '../../../platform/async/sleep.ts'
+import { openEmbeddedStore } from '../../../platform/event-store/embedded/embedded-store.ts'
+import { createFactIds } from '../../../platform/ids/fact-id.ts'
+import { uuidV7 } from '../../../platform/ids/uuid.ts'
+import { matchRange } from '../../signals/match-range.ts'
+import { aFilter, anId } from '../../signals/testing/signal-log.fixture.ts'
+import { openDeliveryLog } from '../delivery-log.ts'
+import { wasAttempted } from '../delivery-state.ts'
+import { prepareDelivery } from '../prepare-delivery.ts'
+import { anAttempt, BASE_URL, recordOf } from './delivery-world.fixture.ts'
+
+/**
+ * A process that a test kills: works off what one subscription is still to get, several deliveries at a time,
+ * and writes a line to standard output for each whose attempt was recorded. Every third one fails.
+ */
+const [directory = '', token = '0'] = process.argv.slice(2)
+const AT_ONCE = 8
+
+const store = await openEmbeddedStore({ directory, now: Date.now })
+const idOf = createFactIds(Buffer.from('secret'))
+const subscription = {
+  subscriptionId: anId(1),
+  startAfter: 'start',
+  moved: null,
+  filters: [{ after: 'start', filter: aFilter({ events: ['trade_call'] }) }],
+}
+const log = openDeliveryLog({
+  store,
+  newId: () => uuidV7(Date.now(), crypto.getRandomValues(new Uint8Array(10))),
+  now: Date.now,
+  sleep,
+  signal: new AbortController().signal,
+})
+const journal = await log.take(subscription, Number(token), `process ${token}`)
+const signals = matchRange({ store }, subscription, journal.state.cursor, await store.head())
+
+async function worker(): Promise<void> {
+  for (;;) {
+    const next = await signals.next()
+    if (next.done === true) return
+    const delivery = prepareDelivery(next.value, { idOf, baseUrl: BASE_URL })
+    const { sequence, bodySha256 } = delivery
+    if (wasAttempted(journal.state, sequence)) continue
+    const result = sequence % 3 === 0 ? 'failed' : 'delivered'
+    await journal.record(recordOf(anAttempt(delivery, { result })))
+    writeSync(1, `${sequence} ${result} ${bodySha256}\n`)
+  }
+}
+await Promise.all(Array.from({ length: AT_ONCE }, worker))
+writeSync(1, 'done\n')
+await store.close()

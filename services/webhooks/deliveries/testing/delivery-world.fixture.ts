@@ -1,0 +1,87 @@
+import type { DeliveryAttempt } from '../../../../contracts/delivery-events.ts'
+import type { EventStore } from '../../../platform/event-store/event-store.ts'
+import { createFactIds } from '../../../platform/ids/fact-id.ts'
+import { matchRange } from '../../signals/match-range.ts'
+import type { Matched } from '../../signals/signal.ts'
+import { aFilter, anId, aSignalLog, type SignalLog } from '../../signals/testing/signal-log.fixture.ts'
+import type { Subscription } from '../../subscriptions/subscription-state.ts'
+import { type DeliveryLog, type DeliveryLogOptions, openDeliveryLog } from '../delivery-log.ts'
+import { type PreparedDelivery, prepareDelivery } from '../prepare-delivery.ts'
+
+export const BASE_URL = 'https://signals.example.com'
+export const idOf = createFactIds(Buffer.from('secret'))
+
+/** One subscription to every trade call, and signals for it. */
+export interface DeliveryWorld extends SignalLog {
+  readonly subscriptionId: string
+  readonly deliveries: DeliveryLog
+  /** The subscription as its events tell it, now. */
+  own(): Subscription
+  /** So many more trade calls, which the subscription asks for. */
+  signals(count: number): Promise<void>
+  /** All signals of the subscription so far, with their bodies. */
+  prepared(baseUrl?: string): Promise<PreparedDelivery[]>
+  open(change?: Partial<DeliveryLogOptions> & { readonly store?: EventStore }): DeliveryLog
+}
+
+let ids = 0
+
+export async function aDeliveryWorld(): Promise<DeliveryWorld> {
+  const world = aSignalLog()
+  await world.subscribe(1, aFilter({ events: ['trade_call'] }))
+  const open: DeliveryWorld['open'] = (change) =>
+    openDeliveryLog({
+      store: world.store,
+      newId: () => anId(`delivery event ${ids++}`),
+      now: () => world.now,
+      sleep: async () => {},
+      signal: new AbortController().signal,
+      ...change,
+    })
+  return Object.assign(world, {
+    subscriptionId: anId(1),
+    deliveries: open(),
+    open,
+    own: () => world.subscription(1),
+    async signals(count: number) {
+      for (let n = 0; n < count; n++) await world.verdict({ call: 'BUY' })
+    },
+    async prepared(baseUrl = BASE_URL) {
+      const { startAfter } = world.subscription(1)
+      const cursor = { after: startAfter, sequence: 1 }
+      const found: Matched[] = []
+      for await (const matched of matchRange(world, world.subscription(1), cursor, world.head()))
+        found.push(matched)
+      return found.map((matched) => prepareDelivery(matched, { idOf, baseUrl }))
+    },
+  })
+}
+
+/** An attempt at a delivery; delivered at once, unless a test says otherwise. */
+export function anAttempt(of: PreparedDelivery, change: Partial<DeliveryAttempt> = {}): DeliveryAttempt {
+  const { deliveryId, sequence, eventId, position, stream, revision, topN, bodySha256 } = of
+  const isFailed = change.result !== undefined && change.result !== 'delivered'
+  return {
+    deliveryId,
+    sequence,
+    eventId,
+    position,
+    stream,
+    revision,
+    topN,
+    attempt: 1,
+    status: isFailed ? 503 : 200,
+    reason: isFailed ? 'status' : null,
+    at: 1_000 * sequence,
+    durationMs: 3.5,
+    result: 'delivered',
+    detail: isFailed ? 'no' : null,
+    bodySha256,
+    nextAt: change.result === 'failed' ? 5_000 + sequence : null,
+    replayId: null,
+    ...change,
+  }
+}
+
+/** The record of attempts whose bodies are of today. */
+export const recordOf = (...attempts: DeliveryAttempt[]) => ({ template: 1, baseUrl: BASE_URL, attempts })

@@ -1,0 +1,94 @@
+import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
+import { decodeEvent, type EventType } from '../../../contracts/event-catalogue.ts'
+import type { Position } from '../../../contracts/position.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { Subscription } from '../subscriptions/subscription-state.ts'
+import { filterAt } from './filter-periods.ts'
+import { passesFilter, topNOf } from './passes-filter.ts'
+import type { Matched } from './signal.ts'
+import { createSignalFacts } from './signal-facts.ts'
+import { SIGNAL_EVENTS, toSignal } from './to-signal.ts'
+
+const RANGE_EVENTS = [
+  ...SIGNAL_EVENTS,
+  'UniverseRanked',
+  'SubscriptionChanged',
+] as const satisfies readonly EventType[]
+
+export interface MatchRangeOptions {
+  readonly store: Pick<EventStore, 'read' | 'readAll'>
+  readonly signal?: AbortSignal
+}
+
+/** One event of the log that was looked at for a subscription. */
+export interface Looked {
+  readonly position: Position
+  /** Undefined where it is no signal, or none that was asked for. */
+  readonly matched: Matched | undefined
+}
+
+/** What a subscription is to a look through the past: its filters, and when each was set. */
+export type Matchable = Pick<Subscription, 'subscriptionId' | 'filters'>
+
+/**
+ * Looks through a stretch of the log for one subscription: its signals with their numbers, as a matcher gives
+ * them, and between them how far it has come. A filter set within the stretch counts even where the given
+ * subscription does not know it yet.
+ *
+ * @param from the position behind which to look, and the number of the first signal found
+ * @param upTo inclusive
+ */
+export async function* lookThrough(
+  { store, signal: ending }: MatchRangeOptions,
+  { subscriptionId, filters }: Matchable,
+  from: DeliveryCursor,
+  upTo: Position,
+): AsyncGenerator<Looked, void, void> {
+  const facts = createSignalFacts({ store })
+  const periods = [...filters]
+  let sequence = from.sequence
+  const filter = { types: RANGE_EVENTS }
+  const reading = { after: from.after, upTo, filter, ...(ending !== undefined && { signal: ending }) }
+  for await (const recorded of store.readAll(reading)) {
+    const event = decodeEvent(recorded)
+    const { position } = event
+    if (event.type === 'SubscriptionChanged') {
+      const isNew = !periods.some(({ after }) => after === position)
+      if (event.data.subscriptionId === subscriptionId && isNew)
+        periods.push({ after: position, filter: event.data.filter })
+      continue
+    }
+    const signal = toSignal(event)
+    const wanted = signal === undefined ? undefined : filterAt(periods, position)
+    let matched: Matched | undefined
+    if (signal !== undefined && wanted !== undefined) {
+      const around = {
+        rank: () => (signal.type === 'scan_digest' ? undefined : facts.rank(signal)),
+        previousCall: () => (signal.type === 'trade_call' ? facts.previousCall(signal) : undefined),
+      }
+      if (await passesFilter(wanted, signal, around)) {
+        matched = { subscriptionId, sequence: sequence++, signal, topN: topNOf(wanted, signal) }
+      }
+    }
+    facts.see(event)
+    yield { position, matched }
+  }
+}
+
+/**
+ * The signals of one subscription in a stretch of the log, numbered from the cursor on.
+ *
+ * @param upTo inclusive
+ * @example
+ * for await (const { sequence, signal } of matchRange({ store }, subscription, cursor, await store.head())) …
+ */
+export async function* matchRange(
+  options: MatchRangeOptions,
+  subscription: Matchable,
+  from: DeliveryCursor,
+  upTo: Position,
+): AsyncGenerator<Matched, void, void> {
+  for await (const { matched } of lookThrough(options, subscription, from, upTo)) {
+    if (matched !== undefined) yield matched
+  }
+}

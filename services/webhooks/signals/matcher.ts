@@ -1,0 +1,169 @@
+import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { EventType, ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { comparePositions, type Position } from '../../../contracts/position.ts'
+import type { Call } from '../../../contracts/verdict.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { Subscription } from '../subscriptions/subscription-state.ts'
+import { asksForChange, topNOf } from './passes-filter.ts'
+import type { Matched, Signal } from './signal.ts'
+import { createSignalFacts } from './signal-facts.ts'
+import { createSignalIndex } from './signal-index.ts'
+import { SIGNAL_EVENTS, toSignal } from './to-signal.ts'
+
+/** Types of the events that a pass through the log must show to a matcher. */
+export const MATCHER_EVENTS = [
+  ...SIGNAL_EVENTS,
+  'UniverseRanked',
+  'SubscriptionChanged',
+  'SubscriptionPaused',
+  'SubscriptionDisabled',
+  'SubscriptionRemoved',
+] as const satisfies readonly EventType[]
+
+export interface MatcherOptions {
+  readonly store: Pick<EventStore, 'read'>
+  /** Where the pass begins, exclusive. */
+  readonly after: Position
+}
+
+/**
+ * Matches and numbers the signals of a pass through the log for many subscriptions at once. The numbers are those
+ * that {@link matchRange} gives one subscription alone: they follow from the log and the filters, each from the
+ * position at which it was set, and from no clock.
+ */
+export interface Matcher {
+  /** Of the newest event that was matched. */
+  readonly position: Position
+  readonly size: number
+  /**
+   * Takes the next event of the log; one at a time, in order. Events up to the position are left out, so a pass
+   * may begin earlier. A subscription that is paused, disabled or removed is let go: its cursor stands still in
+   * its delivery log, and whoever resumes it attaches it again.
+   */
+  match(event: ServiceEvent): Promise<readonly Matched[]>
+  /**
+   * Takes a subscription into the pass. Its cursor may be ahead of the pass, not behind: what lies between is
+   * for {@link matchRange}, up to the matcher's position.
+   *
+   * @throws ServiceError `internal_error` for a cursor behind the pass.
+   */
+  attach(subscription: Pick<Subscription, 'subscriptionId' | 'filters'>, cursor: DeliveryCursor): void
+  /** Lets a subscription go. @returns where its numbering stands; undefined where it was not attached. */
+  detach(subscriptionId: string): DeliveryCursor | undefined
+  /** Where the numbering of a subscription stands; undefined where it is not attached. */
+  cursor(subscriptionId: string): DeliveryCursor | undefined
+}
+
+interface Entry {
+  readonly subscriptionId: string
+  readonly slot: number
+  sequence: number
+  /** Up to here it has been matched already; null once the pass is behind it. */
+  ahead: Position | null
+}
+
+/**
+ * @example
+ * const matcher = createMatcher({ store, after: await store.head() })
+ * matcher.attach(subscription, { after: matcher.position, sequence: 1 })
+ * for (const { sequence, signal } of await matcher.match(event)) console.log(sequence, signal.type)
+ */
+export function createMatcher({ store, after }: MatcherOptions): Matcher {
+  const index = createSignalIndex()
+  const facts = createSignalFacts({ store })
+  const entries = new Map<string, Entry>()
+  const slots: (Entry | undefined)[] = []
+  const freeSlots: number[] = []
+  let position = after
+
+  const isAhead = ({ ahead }: Entry): boolean => ahead !== null && comparePositions(ahead, position) > 0
+  const cursorOf = (entry: Entry): DeliveryCursor => ({
+    after: (isAhead(entry) ? entry.ahead : null) ?? position,
+    sequence: entry.sequence,
+  })
+
+  function detach(subscriptionId: string): DeliveryCursor | undefined {
+    const entry = entries.get(subscriptionId)
+    if (entry === undefined) return undefined
+    entries.delete(subscriptionId)
+    slots[entry.slot] = undefined
+    index.remove(entry.slot)
+    freeSlots.push(entry.slot)
+    return cursorOf(entry)
+  }
+
+  /** Numbers a signal for everybody who asked for it. Nobody comes or goes meanwhile: it does not wait. */
+  function number(signal: Signal, rank: number | undefined, before: Call | undefined): Matched[] {
+    const matched: Matched[] = []
+    for (const slot of index.matching(signal, rank)) {
+      const [entry, filter] = [slots[slot], index.filter(slot)]
+      if (entry === undefined || filter === undefined) continue
+      if (entry.ahead !== null) {
+        if (comparePositions(signal.position, entry.ahead) <= 0) continue
+        entry.ahead = null
+      }
+      if (asksForChange(filter, signal) && signal.data.call === before) continue
+      const { subscriptionId } = entry
+      matched.push({ subscriptionId, sequence: entry.sequence++, signal, topN: topNOf(filter, signal) })
+    }
+    return matched
+  }
+
+  async function matchSignal(signal: Signal): Promise<Matched[]> {
+    if (signal.type === 'scan_digest') return number(signal, undefined, undefined)
+    const rank = index.asksForRank ? await facts.rank(signal) : undefined
+    const isAsked = signal.type === 'trade_call' && index.asksForChanges
+    const before = isAsked ? await facts.previousCall(signal) : undefined
+    return number(signal, rank, before)
+  }
+
+  return {
+    get position() {
+      return position
+    },
+    get size() {
+      return entries.size
+    },
+    async match(event) {
+      if (comparePositions(event.position, position) <= 0) return []
+      const signal = toSignal(event)
+      const matched = signal === undefined ? [] : await matchSignal(signal)
+      facts.see(event)
+      position = event.position
+      if (event.type === 'SubscriptionChanged') {
+        const entry = entries.get(event.data.subscriptionId)
+        if (entry !== undefined) index.put(entry.slot, event.data.filter)
+      }
+      if (LETS_GO.has(event.type)) detach((event.data as { subscriptionId: string }).subscriptionId)
+      return matched
+    },
+    attach({ subscriptionId, filters }, cursor) {
+      if (comparePositions(cursor.after, position) < 0) {
+        throw new ServiceError('internal_error', {
+          message: `subscription ${subscriptionId} stands at ${cursor.after}, behind the pass at ${position}`,
+        })
+      }
+      detach(subscriptionId)
+      const slot = freeSlots.pop() ?? slots.length
+      const ahead = comparePositions(cursor.after, position) > 0 ? cursor.after : null
+      const entry: Entry = { subscriptionId, slot, sequence: cursor.sequence, ahead }
+      entries.set(subscriptionId, entry)
+      slots[slot] = entry
+      // Later ones are set when the pass meets the event that brought them.
+      const filter = filters.findLast((period) => comparePositions(period.after, position) <= 0) ?? filters[0]
+      if (filter !== undefined) index.put(slot, filter.filter)
+    },
+    detach,
+    cursor(subscriptionId) {
+      const entry = entries.get(subscriptionId)
+      return entry === undefined ? undefined : cursorOf(entry)
+    },
+  }
+}
+
+const LETS_GO: ReadonlySet<EventType> = new Set<EventType>([
+  'SubscriptionPaused',
+  'SubscriptionDisabled',
+  'SubscriptionRemoved',
+])

@@ -1,0 +1,112 @@
+import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { comparePositions, type Position } from '../../../contracts/position.ts'
+import type { Coin } from '../../../contracts/series.ts'
+import { universeStream } from '../../../contracts/streams.ts'
+import type { Universe } from '../../../contracts/universe.ts'
+import type { Call } from '../../../contracts/verdict.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { RegimeShiftSignal, TradeCallSignal } from './signal.ts'
+
+/**
+ * What filters ask about a signal beyond itself, at its place in the log. A pass through the log shows what it
+ * meets; what lies before the pass is read where it is asked for. So the answers depend on the log alone, and
+ * not on where a pass began.
+ */
+export interface SignalFacts {
+  /** Takes notice of an event; in the order of the log, each behind the questions about it. */
+  see(event: ServiceEvent): void
+  /** Place of the signal's coin in the newest ranking of its exchange before it, from 1; undefined without one. */
+  rank(signal: TradeCallSignal | RegimeShiftSignal): Promise<number | undefined> | number | undefined
+  /** What the verdict before a signal in its series said; undefined for the first. */
+  previousCall(signal: TradeCallSignal): Promise<Call | undefined> | Call | undefined
+}
+
+type Ranks = ReadonlyMap<Coin, number>
+
+/** The newest events of a series that a pass has met. */
+interface SeenSeries {
+  readonly revision: number
+  readonly call: Call
+}
+
+/** @example const facts = createSignalFacts({ store }) // one for each pass through the log */
+export function createSignalFacts({ store }: { readonly store: Pick<EventStore, 'read'> }): SignalFacts {
+  const rankings = new Map<Exchange, Ranks>()
+  const seen = new Map<string, SeenSeries>()
+
+  function seeSeries(stream: string, now: SeenSeries): void {
+    // What is forgotten is read again where it is asked for.
+    if (seen.size >= LIMITS.webhookSeriesRemembered && !seen.has(stream)) seen.clear()
+    seen.set(stream, now)
+  }
+
+  return {
+    see(event) {
+      const { stream, revision } = event
+      if (event.type === 'VerdictRecorded') seeSeries(stream, { revision, call: event.data.call })
+      if (event.type === 'RegimeShifted') {
+        // It stands behind the verdict it came with; without that one, what was said is not known here.
+        const before = seen.get(stream)
+        if (before?.revision === revision - 1) seeSeries(stream, { revision, call: before.call })
+      }
+      if (event.type === 'UniverseRanked') rankings.set(event.data.exchange, ranksOf(event.data))
+    },
+    rank({ exchange, data, position }) {
+      const known = rankings.get(exchange)
+      if (known !== undefined) return known.get(data.coin)
+      return rankingBefore(store, exchange, position).then((universe) => {
+        const ranks = universe === undefined ? new Map<Coin, number>() : ranksOf(universe)
+        rankings.set(exchange, ranks)
+        return ranks.get(data.coin)
+      })
+    },
+    previousCall({ stream, revision }) {
+      const before = seen.get(stream)
+      if (before?.revision === revision - 1) return before.call
+      return callBefore(store, stream, revision)
+    },
+  }
+}
+
+const ranksOf = ({ coins }: Universe): Ranks => new Map(coins.map(({ coin }, index) => [coin, index + 1]))
+
+async function callBefore(
+  store: Pick<EventStore, 'read'>,
+  stream: string,
+  revision: number,
+): Promise<Call | undefined> {
+  if (revision === 0) return undefined
+  // Between two verdicts stands at most the shift that came with the first.
+  for await (const recorded of store.read(stream, { from: revision - 1, direction: 'backwards', limit: 2 })) {
+    const event = decodeEvent(recorded)
+    if (event.type === 'VerdictRecorded') return event.data.call
+  }
+  return undefined
+}
+
+/** The newest ranking in front of a position, found by halving: a stream's positions rise with its revisions. */
+async function rankingBefore(
+  store: Pick<EventStore, 'read'>,
+  exchange: Exchange,
+  position: Position,
+): Promise<Universe | undefined> {
+  const stream = universeStream(exchange)
+  const at = async (options: Parameters<EventStore['read']>[1]) => {
+    for await (const recorded of store.read(stream, { ...options, limit: 1 })) return decodeEvent(recorded)
+    return undefined
+  }
+  let found = await at({ direction: 'backwards' })
+  if (found !== undefined && comparePositions(found.position, position) >= 0) {
+    let [low, high] = [-1, found.revision]
+    found = undefined
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2)
+      const event = await at({ from: middle })
+      if (event === undefined || comparePositions(event.position, position) >= 0) high = middle
+      else [low, found] = [middle, event]
+    }
+  }
+  return found?.type === 'UniverseRanked' ? found.data : undefined
+}
