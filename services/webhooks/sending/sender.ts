@@ -9,7 +9,7 @@ export interface WebhookRequest {
 export interface SendOutcome {
   /** `answered` with any status; the others say what kept it from answering. */
   readonly kind: 'answered' | 'connect_failed' | 'timed_out' | 'broken_off' | 'url_refused' | 'aborted'
-  /** HTTP status; undefined where there was no answer. */
+  /** HTTP status; undefined where there was no whole answer: one that breaks off or drips is none. */
   readonly status: number | undefined
   /** Value of `Retry-After` in milliseconds from now; undefined without one that can be read. */
   readonly retryAfterMs: number | undefined

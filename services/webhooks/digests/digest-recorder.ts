@@ -1,0 +1,175 @@
+import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
+import type { Revision } from '../../../contracts/event.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { scanStream } from '../../../contracts/streams.ts'
+import type { Cadence } from '../../../contracts/subscription.ts'
+import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
+import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { FactId } from '../../platform/ids/fact-id.ts'
+import { digestEvent } from './digest-event.ts'
+import {
+  type DueDigest,
+  dueDigests,
+  scanName,
+  type WantedDigest,
+  type WantedScan,
+  wantedScans,
+} from './due-digests.ts'
+
+export interface DigestRecorderOptions {
+  /** What digests somebody is subscribed to at the moment; looked at every second. */
+  readonly wanted: () => Iterable<WantedDigest>
+  /** Asks the tool `scan_trade_calls`. */
+  readonly scan: (request: {
+    readonly exchange: WantedDigest['exchange']
+    readonly timeframe: WantedDigest['timeframe']
+    readonly top_n: number
+    readonly limit: number
+  }) => Promise<ScanTradeCallsResponse>
+  readonly store: EventStore
+  readonly idOf: Pick<FactId, 'at'>
+  /** Market time, Unix milliseconds. */
+  readonly clock: () => number
+  /** Ends after some milliseconds of wall time, or at once when the signal is aborted; does not reject. */
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** After a boundary, how long the verdicts of its bars are given to be there; market time. */
+  readonly settleMs?: number
+  /** Told when digests of an exchange and timeframe cannot be made or recorded; once until it works again. */
+  readonly onProblem: (scan: Pick<WantedScan, 'exchange' | 'timeframe'>, error: ServiceError) => void
+}
+
+/** Records the ranked calls that digests are made of, once per period. */
+export interface DigestRecorder {
+  /**
+   * Works until the signal. What passes by itself is tried again, for a bounded number of times in each period.
+   * Rejects only with faults of the program.
+   */
+  run(signal: AbortSignal): Promise<void>
+  /** What keeps digests from being recorded at the moment, in words. */
+  problems(): readonly string[]
+}
+
+/** How often the clock is looked at; wall time. */
+const LOOK_EVERY_MS = 1_000
+/** Looks that are left out after a failure: as many again after each further one, up to a minute. */
+const FIRST_PAUSE_LOOKS = 5
+const LONGEST_PAUSE_LOOKS = 60
+/** Tries for one boundary; a venue or a store that was away for longer has its digest at the next. */
+const TRIES = 30
+const SCANS_AT_ONCE = 4
+/** Behind so many events of the others, the newest digest of a cadence is older than its period. */
+const EVENTS_LOOKED_AT = 100
+
+/** Where the stream of an exchange and timeframe ends, as far as digests go. */
+interface Head {
+  readonly revision: Revision | 'no-stream'
+  readonly newest: ReadonlyMap<Cadence, number>
+}
+
+interface State {
+  /** Boundaries that are done: recorded, or given up. */
+  done: ReadonlyMap<Cadence, number>
+  failures: number
+  looksToSkip: number
+  problem: string | undefined
+}
+
+/**
+ * Several processes may record the same digests over one log: whoever is first records for all.
+ *
+ * @example
+ * const digests = createDigestRecorder({ wanted, scan: (request) => desk.answer('scan_trade_calls', request), store, … })
+ * await digests.run(signal)
+ */
+export function createDigestRecorder(options: DigestRecorderOptions): DigestRecorder {
+  const { wanted, scan, store, idOf, clock, sleep, settleMs = LIMITS.digestSettleMs, onProblem } = options
+  const states = new Map<string, State>()
+
+  function stateOf(name: string): State {
+    const nothing = { done: new Map(), failures: 0, looksToSkip: 0, problem: undefined }
+    const state = states.get(name) ?? nothing
+    states.set(name, state)
+    return state
+  }
+
+  /**
+   * Appends what is due and not in the log. It is decided anew for every try, since an append that had happened though
+   * it failed, or that of another process, is then met in the log; of several with one revision one can happen.
+   */
+  async function record(wantedScan: WantedScan): Promise<Head['newest']> {
+    const { exchange, timeframe } = wantedScan
+    const stream = scanStream(exchange, timeframe)
+    let contradiction: ServiceError | undefined
+    for (;;) {
+      const { revision: expected, newest } = await readHead(store, stream)
+      const due = dueDigests(wantedScan, newest, clock(), settleMs)
+      if (due.length === 0) return newest
+      // The same digest with other rows would be in the log, and is not.
+      if (contradiction !== undefined) throw contradiction
+      const request = { exchange, timeframe, top_n: LIMITS.scanCoins, limit: LIMITS.scanCoins }
+      const scanned = await scan(request)
+      const events = due.map((digest) => digestEvent(scanned, digest, idOf))
+      try {
+        await store.append(stream, events, { expected })
+        return new Map([...newest, ...due.map(byCadence)])
+      } catch (error) {
+        if (isServiceError(error, 'idempotency_conflict')) contradiction = error
+        else if (!isServiceError(error, 'revision_conflict')) throw error
+      }
+    }
+  }
+
+  /** Looks at one exchange and timeframe, and records what is due. */
+  async function look(wantedScan: WantedScan): Promise<void> {
+    const state = stateOf(scanName(wantedScan))
+    const due = dueDigests(wantedScan, state.done, clock(), settleMs)
+    if (due.length === 0) return
+    if (state.looksToSkip > 0) {
+      state.looksToSkip -= 1
+      return
+    }
+    try {
+      const newest = await record(wantedScan)
+      Object.assign(state, { done: newest, failures: 0, problem: undefined })
+    } catch (error) {
+      if (!isServiceError(error)) throw error
+      if (state.problem === undefined) onProblem(wantedScan, error)
+      state.problem = `${scanName(wantedScan)}: ${error.message}`
+      state.failures += 1
+      state.looksToSkip = Math.min(FIRST_PAUSE_LOOKS * 2 ** (state.failures - 1), LONGEST_PAUSE_LOOKS)
+      if (state.failures < TRIES) return
+      const done = new Map([...state.done, ...due.map(byCadence)])
+      Object.assign(state, { done, failures: 0, looksToSkip: 0 })
+    }
+  }
+
+  return {
+    async run(signal) {
+      while (!signal.aborted) {
+        const scans = wantedScans(wanted())
+        const names = new Set(scans.map(scanName))
+        for (const name of states.keys()) if (!names.has(name)) states.delete(name)
+        await mapInTurns(scans, SCANS_AT_ONCE, look)
+        await sleep(LOOK_EVERY_MS, signal)
+      }
+    },
+    problems: () => [...states.values()].flatMap(({ problem }) => problem ?? []),
+  }
+}
+
+const byCadence = ({ cadence, boundary }: DueDigest): readonly [Cadence, number] => [cadence, boundary]
+
+async function readHead(store: EventStore, stream: string): Promise<Head> {
+  let revision: Head['revision'] = 'no-stream'
+  const newest = new Map<Cadence, number>()
+  for await (const recorded of store.read(stream, { direction: 'backwards', limit: EVENTS_LOOKED_AT })) {
+    if (revision === 'no-stream') revision = recorded.revision
+    const event = decodeEvent(recorded)
+    if (event.type !== 'ScanCompleted') continue
+    const { cadence, boundary } = event.data
+    newest.set(cadence, Math.max(boundary, newest.get(cadence) ?? 0))
+  }
+  return { revision, newest }
+}

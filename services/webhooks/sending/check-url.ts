@@ -1,0 +1,131 @@
+import { isIP, isIPv4 } from 'node:net'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { isPublicAddress, isTrialAddress } from './public-address.ts'
+
+/** Where this service sends webhooks to, and where not. */
+export interface EgressPolicy {
+  /** For local trials: this machine, private networks and names, plain HTTP, and any port. */
+  readonly allowPrivate: boolean
+  /** Host names of this service, which would only talk to itself there. */
+  readonly ownHosts: readonly string[]
+}
+
+/** An address of a subscriber that may be sent to, in its parts. */
+export interface CheckedUrl {
+  /** @example 'https://bot.example.com:8443' */
+  readonly origin: string
+  /** Name or address, without the brackets of IPv6. */
+  readonly hostname: string
+  /** Whether the host is an address, so that there is no name to resolve. */
+  readonly isLiteral: boolean
+  /** Path and query, as they are sent. */
+  readonly path: string
+}
+
+const PORTS: readonly string[] = ['', '443', '8443']
+
+/** Ends of names that are no public ones: reserved (RFC 6761, 6762, 8375, 9476), or used in private networks. */
+const PRIVATE_SUFFIXES =
+  'localhost local localdomain internal svc lan corp home intranet home.arpa arpa test invalid example onion alt'.split(
+    ' ',
+  )
+
+/** Letters, digits, hyphens, and underscores, which some providers use. */
+const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
+const NAME_CHARACTERS = 253
+
+/**
+ * Checks the address of a webhook before anything is resolved or sent. Only what every parser reads in the same way
+ * passes: the text is looked at first, then taken apart once, by the rules of WHATWG.
+ *
+ * @throws ServiceError `url_refused`, with what is wrong. The address is not repeated: its path may hold secrets.
+ * @example checkUrl('https://bot.example.com/hook', { allowPrivate: false, ownHosts: [] }).origin
+ */
+export function checkUrl(url: string, policy: EgressPolicy): CheckedUrl {
+  const authority = checkText(url, policy)
+  const parsed = parseUrl(url)
+  if (!policy.allowPrivate && !PORTS.includes(parsed.port)) {
+    throw refusal(`Port ${parsed.port} is not sent to; 443 and 8443 are.`)
+  }
+  if (parsed.port === '0') throw refusal('There is no port 0.')
+  const hostname = checkHost(parsed.hostname, authority, policy)
+  const isLiteral = isIP(hostname) !== 0
+  // Without the dot at the end of a full name, which no certificate is made out to.
+  if (!isLiteral) parsed.hostname = hostname
+  return {
+    origin: parsed.origin,
+    hostname,
+    isLiteral,
+    path: `${parsed.pathname}${parsed.search}`,
+  }
+}
+
+/** What is wrong with an address of a webhook. */
+export const refusal = (message: string): ServiceError =>
+  new ServiceError('url_refused', { message, details: { field: 'url' } })
+
+/** @returns the authority as it was written: host and port */
+function checkText(url: string, { allowPrivate }: EgressPolicy): string {
+  if (url === '') throw refusal('The address is empty.')
+  if (url.length > LIMITS.webhookUrlCharacters) {
+    throw refusal(
+      `The address has ${url.length} characters; at most ${LIMITS.webhookUrlCharacters} are taken.`,
+    )
+  }
+  // Parsers drop some of these and read others as something else.
+  if (/[\p{Cc}\p{Z}\\]/u.test(url) || !url.isWellFormed()) {
+    throw refusal('The address holds a space, a control character or a backslash; write it percent-encoded.')
+  }
+  const match = /^(https?):\/\/(?!\/)([^/?#]*)/i.exec(url)
+  const scheme = match?.[1]?.toLowerCase()
+  if (scheme === undefined || (scheme === 'http' && !allowPrivate)) {
+    throw refusal('The address must begin with https:// and a host.')
+  }
+  const authority = match?.[2] ?? ''
+  if (authority.includes('@')) throw refusal('The address names a user; leave out what stands before the @.')
+  if (authority.includes('%')) throw refusal('The host is percent-encoded; write it as it is.')
+  if (/[^\u0021-\u007e]/.test(authority)) {
+    throw refusal('The host is not written in ASCII; give the form that begins with xn--.')
+  }
+  return authority
+}
+
+function parseUrl(url: string): URL {
+  if (!URL.canParse(url)) throw refusal('The address cannot be read as a URL.')
+  return new URL(url)
+}
+
+/** @returns the host without brackets and without the dot at the end of a full name */
+function checkHost(parsedHost: string, authority: string, policy: EgressPolicy): string {
+  const isAdmitted = policy.allowPrivate ? isTrialAddress : isPublicAddress
+  if (parsedHost.startsWith('[')) {
+    const address = parsedHost.slice(1, -1)
+    if (!isAdmitted(address)) throw refusal(`The address ${address} is not a public one.`)
+    return address
+  }
+  if (isIPv4(parsedHost)) {
+    // 0x7f.1, 2130706433 and 127.1 are the same machine to some parsers and names to others.
+    if (authority.replace(/:\d*$/, '') !== parsedHost) {
+      throw refusal(`The host is another form of ${parsedHost}; give addresses as four decimal numbers.`)
+    }
+    if (!isAdmitted(parsedHost)) throw refusal(`The address ${parsedHost} is not a public one.`)
+    return parsedHost
+  }
+  return checkName(parsedHost.replace(/\.$/, ''), policy)
+}
+
+function checkName(name: string, { allowPrivate, ownHosts }: EgressPolicy): string {
+  const labels = name.split('.')
+  if (name.length > NAME_CHARACTERS || !labels.every((label) => LABEL.test(label))) {
+    throw refusal('The host is not a name of the domain name system.')
+  }
+  if (allowPrivate) return name
+  if (labels.length === 1) throw refusal(`The host ${name} is not a public name: it has no domain.`)
+  const suffix = PRIVATE_SUFFIXES.find((end) => name === end || name.endsWith(`.${end}`))
+  if (suffix !== undefined) throw refusal(`Names that end in .${suffix} are not public.`)
+  if (ownHosts.some((host) => host.toLowerCase().replace(/\.$/, '') === name)) {
+    throw refusal(`The host ${name} is this service; give the address of your own.`)
+  }
+  return name
+}

@@ -1,0 +1,130 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { createEgressGuard, type EgressGuard } from './egress-guard.ts'
+import type { NameAddress } from './resolve-name.ts'
+
+const addresses = (texts: readonly string[]): NameAddress[] =>
+  texts.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+
+const PUBLIC = ['93.184.215.14', '2606:2800:21f:cb07::1']
+
+/** @param names what each name stands for, in turn; the last one stays */
+function guardOf(names: Record<string, readonly string[][]>, ownHosts: readonly string[] = []): EgressGuard {
+  const asked = new Map<string, number>()
+  return createEgressGuard({
+    allowPrivate: false,
+    ownHosts,
+    async resolve(hostname) {
+      const answers = names[hostname] ?? [PUBLIC]
+      const turn = asked.get(hostname) ?? 0
+      asked.set(hostname, turn + 1)
+      return addresses(answers[Math.min(turn, answers.length - 1)] ?? [])
+    },
+  })
+}
+
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'taken',
+    (error: { code?: string }) => error.code ?? 'an error without a code',
+  )
+
+describe('a name', () => {
+  test('is taken with all its public addresses', async () => {
+    const guard = guardOf({})
+    expect((await guard.checkReachable('https://example.com/a')).hostname).toBe('example.com')
+    expect(await guard.addressesOf('example.com')).toEqual(addresses(PUBLIC))
+  })
+
+  test.each([
+    ['loopback', ['127.0.0.1']],
+    ['a public and a private address', ['93.184.215.14', '10.0.0.1']],
+    ['a public address and a private one of IPv6', ['93.184.215.14', 'fd00::5']],
+    ['a private address in the form of IPv6', ['::ffff:10.0.0.1']],
+    ['what the cloud serves its machines', ['168.63.129.16']],
+    ['something that is no address', ['localhost']],
+    ['an address of one interface', ['fe80::1%eth0']],
+  ])('that stands for %s is refused, at create and at connect', async (_what, answer) => {
+    const guard = guardOf({ 'x.example.com': [answer] })
+    expect(await codeOf(guard.checkReachable('https://x.example.com/'))).toBe('url_refused')
+    expect(await codeOf(guard.addressesOf('x.example.com'))).toBe('url_refused')
+  })
+
+  test('that is refused does not tell what our servers know of it', async () => {
+    const guard = guardOf({ 'x.example.com': [['10.20.30.40']] })
+    await expect(guard.checkReachable('https://x.example.com/')).rejects.toThrow(
+      /^(?!.*10\.20).*not a public one/,
+    )
+  })
+
+  test('without an address is refused at create, and is an outage at connect', async () => {
+    const guard = guardOf({ 'nx.example.com': [[]] })
+    expect(await codeOf(guard.checkReachable('https://nx.example.com/'))).toBe('url_refused')
+    await expect(guard.addressesOf('nx.example.com')).rejects.toThrow('nx.example.com has no address')
+    expect(await codeOf(guard.addressesOf('nx.example.com'))).toBe('an error without a code')
+  })
+
+  test('that cannot be resolved is refused at create with the reason', async () => {
+    const guard = createEgressGuard({
+      allowPrivate: false,
+      ownHosts: [],
+      resolve: () => Promise.reject(new Error('queryA ESERVFAIL')),
+    })
+    await expect(guard.checkReachable('https://example.com/')).rejects.toMatchObject({
+      code: 'url_refused',
+      message: 'The name example.com cannot be resolved: queryA ESERVFAIL',
+    })
+  })
+
+  test('is not resolved where the host is an address', async () => {
+    const guard = createEgressGuard({
+      allowPrivate: false,
+      ownHosts: [],
+      resolve: () => expect.fail('resolved an address'),
+    })
+    expect((await guard.checkReachable('https://[2606:4700:4700::1111]/')).isLiteral).toBe(true)
+  })
+})
+
+/** Addresses and what is to be decided of them, which stand beside the repository where there are any. */
+const CASES = fileURLToPath(new URL('../../../../shared/cases/egress-urls.json', import.meta.url))
+
+interface EgressCase {
+  readonly url: string
+  readonly allow: boolean
+  readonly why: string
+  /** What the name stands for when the address is given, and when it is connected to. */
+  readonly dns?: string[]
+  readonly dns_connect?: string[]
+  /** Where the endpoint sends whoever asks; following it would be the mistake. */
+  readonly redirect?: string
+  readonly self?: string[]
+}
+
+const cases = existsSync(CASES) ? (JSON.parse(readFileSync(CASES, 'utf8')) as EgressCase[]) : []
+const reason = cases.length > 0 ? '' : ' (skipped: ../shared/cases is absent)'
+
+describe.skipIf(cases.length === 0)(`listed addresses${reason}`, () => {
+  test('are many, of both kinds', () => {
+    expect(cases.filter(({ allow }) => allow).length).toBeGreaterThan(15)
+    expect(cases.filter(({ allow }) => !allow).length).toBeGreaterThan(50)
+  })
+
+  // Redirects are the sender's: `hostile-endpoints.int.test.ts` shows that none is followed.
+  test.each(cases.filter(({ redirect }) => redirect === undefined))(
+    '$url → $allow: $why',
+    async ({ url, allow, dns, dns_connect: later, self }) => {
+      const host = URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : ''
+      const guard = guardOf({ [host]: [dns ?? PUBLIC, later ?? dns ?? PUBLIC] }, self)
+      const decideTwice = async () => {
+        const { isLiteral, hostname } = await guard.checkReachable(url)
+        // What the connector does once more for every connection.
+        if (isLiteral) expect(guard.admits(hostname)).toBe(true)
+        else await guard.addressesOf(hostname)
+      }
+      const decided = await codeOf(decideTwice())
+      expect(decided).toBe(allow ? 'taken' : 'url_refused')
+    },
+  )
+})

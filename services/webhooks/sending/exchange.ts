@@ -1,0 +1,135 @@
+import type { Dispatcher } from 'undici'
+import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { answerText, keptText } from './answer-text.ts'
+import type { Timed } from './deadline-sweep.ts'
+import { refusalIn } from './guarded-connector.ts'
+import { retryAfterMs } from './retry-after.ts'
+import type { SendOutcome } from './sender.ts'
+
+/** What came of a request, as far as the request itself can tell. */
+export type ExchangeOutcome = Omit<SendOutcome, 'durationMs'>
+
+/** One request and what is heard of it. */
+export interface Exchange extends Timed {
+  /** What the client is given; for a second try it is given again. */
+  readonly handler: Dispatcher.DispatchHandler
+  /** Ends it from outside: the request is not sent any more, or its connection is closed. */
+  end(kind: 'timed_out' | 'aborted', detail: string): void
+}
+
+export interface ExchangeOptions {
+  readonly startedAt: number
+  /** Wall clock, Unix milliseconds, for dates in the answer. */
+  readonly now: () => number
+  /** Called once. */
+  readonly settled: (outcome: ExchangeOutcome) => void
+  /** Sends it again where that is called for: a connection from before was closed with not a byte of an answer. */
+  readonly sendAgain: () => boolean
+}
+
+/** Answers like `103 Early Hints` in front of the real one. */
+const INTERIM_ANSWERS = 16
+
+/** What the client says where the other side closed the connection. */
+const CLOSED: readonly unknown[] = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
+
+/**
+ * Listens to one request. An outcome is told as soon as it is known; what the endpoint does after that, or the client
+ * says because the connection was cut, changes nothing.
+ */
+export function createExchange({ startedAt, now, settled, sendAgain }: ExchangeOptions): Exchange {
+  let controller: Dispatcher.DispatchController | undefined
+  let isSettled = false
+  let isAnswering = false
+  let interimAnswers = 0
+  let status: number | undefined
+  let headers: Readonly<Record<string, string | string[] | undefined>> = {}
+  let readBytes = 0
+  let keptBytes = 0
+  const kept: Uint8Array[] = []
+
+  function settle(outcome: ExchangeOutcome): void {
+    if (isSettled) return
+    isSettled = true
+    settled(outcome)
+  }
+
+  const fail = (kind: Exclude<SendOutcome['kind'], 'answered'>, detail: string): void => {
+    // The status of an answer that did not end is no answer; it is told in words.
+    const begun = status === undefined ? '' : `answered ${status}, then: `
+    settle({ kind, status: undefined, retryAfterMs: undefined, detail: keptText(`${begun}${detail}`) })
+  }
+
+  function answered(): void {
+    const encoding = headers['content-encoding']
+    const isEncoded = encoding !== undefined && encoding !== 'identity'
+    settle({
+      kind: 'answered',
+      status,
+      retryAfterMs: retryAfterMs(headers['retry-after'], now()),
+      // What was packed is not unpacked: a few bytes can become millions.
+      detail: isEncoded ? keptText(`(a body encoded as ${String(encoding)})`) : answerText(kept),
+    })
+  }
+
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(started) {
+      // The outcome is told already, so it must not be sent; throwing takes it out and leaves the connection open.
+      if (isSettled) throw new Error('ended before it was sent')
+      controller = started
+    },
+    onResponseStarted() {
+      isAnswering = true
+    },
+    onResponseStart(current, code, given) {
+      if (code < 200) {
+        interimAnswers += 1
+        if (interimAnswers <= INTERIM_ANSWERS) return
+        fail('broken_off', `more than ${INTERIM_ANSWERS} interim answers`)
+        current.abort(new Error('too many interim answers'))
+        return
+      }
+      status = code
+      headers = given
+    },
+    onResponseData(current, chunk) {
+      readBytes += chunk.length
+      if (keptBytes < LIMITS.webhookResponseKeptBytes) {
+        const piece = chunk.subarray(0, LIMITS.webhookResponseKeptBytes - keptBytes)
+        kept.push(piece)
+        keptBytes += piece.length
+      }
+      if (readBytes <= LIMITS.webhookResponseBytes) return
+      answered()
+      current.abort(new Error('the rest of the answer is not read'))
+    },
+    onResponseEnd: answered,
+    onResponseError(_current, error) {
+      if (isSettled) return
+      const refused = refusalIn(error)
+      if (refused !== undefined) fail('url_refused', refused.message)
+      else if (controller === undefined) fail('connect_failed', wordsOf(error))
+      else if (isAnswering || !isClosed(error) || !sendAgain()) fail('broken_off', wordsOf(error))
+    },
+  }
+
+  return {
+    startedAt,
+    handler,
+    end(kind, detail) {
+      if (isSettled) return
+      fail(kind, detail)
+      controller?.abort(new Error(detail))
+    },
+  }
+}
+
+const isClosed = (error: Error): boolean => 'code' in error && CLOSED.includes(error.code)
+
+/** Several addresses of a name may each have failed in their own way. */
+function wordsOf(error: Error): string {
+  if (error instanceof AggregateError) return [...new Set(error.errors.map(reasonOf))].join('; ')
+  if (isServiceError(error) || error.message !== '') return error.message
+  return 'code' in error ? String(error.code) : error.name
+}

@@ -1,0 +1,142 @@
+import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { CheckedUrl } from './check-url.ts'
+import { createDeadlineSweep, type SweepClock, systemSweepClock } from './deadline-sweep.ts'
+import type { EgressGuard } from './egress-guard.ts'
+import { createExchange, type Exchange, type ExchangeOutcome } from './exchange.ts'
+import { createGuardedConnector } from './guarded-connector.ts'
+import { createOriginPools } from './origin-pools.ts'
+import type { Sender, SendOutcome, WebhookRequest } from './sender.ts'
+
+export interface GuardedSenderOptions {
+  readonly guard: EgressGuard
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  /** For deadlines and durations. */
+  readonly clock?: SweepClock
+  /** How long resolving and connecting may take, and an attempt in all. */
+  readonly connectMs?: number
+  readonly attemptMs?: number
+  readonly originsKept?: number
+  readonly connectionsPerOrigin?: number
+  /** Certificates of authorities, in PEM, instead of those that Node.js knows. */
+  readonly authorities?: readonly string[]
+}
+
+/** Addresses that were checked; a check is a pure function of the address, so one is enough. */
+const CHECKED_URLS_KEPT = 10_000
+
+/**
+ * Sends webhooks over kept connections of HTTP/1.1, as fast as the raw client. No proxy of the environment, no cookies,
+ * no redirects, no compression: what an endpoint answers costs it more than us.
+ *
+ * @example
+ * const sender = createGuardedSender({ guard: createEgressGuard({ allowPrivate: false, ownHosts: [] }), now: Date.now })
+ * const { kind, status } = await sender.send({ url, headers: sign(secrets, delivery), body })
+ */
+export function createGuardedSender(options: GuardedSenderOptions): Sender {
+  const { guard, now, clock = systemSweepClock, connectMs, attemptMs = LIMITS.webhookAttemptMs } = options
+  const connector = createGuardedConnector({ guard, connectMs, authorities: options.authorities })
+  const { originsKept, connectionsPerOrigin } = options
+  const pools = createOriginPools({ connector, originsKept, connectionsPerOrigin })
+  const sweep = createDeadlineSweep<Exchange>(
+    clock,
+    attemptMs,
+    (exchange) => exchange.end('timed_out', `no whole answer within ${attemptMs / 1_000} s`),
+    () => pools.cutFloods(),
+  )
+  const abortable = createAbortable()
+  const checkedUrls = new Map<string, CheckedUrl>()
+  let isClosing = false
+
+  function check(url: string): CheckedUrl {
+    const known = checkedUrls.get(url)
+    if (known !== undefined) return known
+    const checked = guard.check(url)
+    if (checkedUrls.size >= CHECKED_URLS_KEPT) checkedUrls.clear()
+    checkedUrls.set(url, checked)
+    return checked
+  }
+
+  function post(request: WebhookRequest, signal: AbortSignal | undefined): Promise<SendOutcome> {
+    const startedAt = clock.now()
+    const { origin, path } = check(request.url)
+    const connections = pools.of(origin)
+    const headers = { ...request.headers, 'accept-encoding': 'identity' }
+    return new Promise((resolve) => {
+      let tries = 0
+      let connectsBefore = 0
+      const exchange = createExchange({
+        startedAt,
+        now,
+        sendAgain: () => tries === 1 && connections.connects === connectsBefore && dispatch(),
+        settled(outcome) {
+          sweep.delete(exchange)
+          abortable.delete(signal, exchange)
+          resolve({ ...outcome, durationMs: Math.round(clock.now() - startedAt) })
+        },
+      })
+      function dispatch(): true {
+        tries += 1
+        connectsBefore = connections.connects
+        connections.pool.dispatch({ method: 'POST', path, headers, body: request.body }, exchange.handler)
+        return true
+      }
+      sweep.add(exchange)
+      abortable.add(signal, exchange)
+      dispatch()
+    })
+  }
+
+  return {
+    async send(request, signal) {
+      if (isClosing) return notSent('aborted', 'this process sends nothing any more')
+      if (signal?.aborted === true) return notSent('aborted', 'ended before it was sent')
+      try {
+        return await post(request, signal)
+      } catch (error) {
+        if (isServiceError(error, 'url_refused')) return notSent('url_refused', error.message)
+        return notSent('connect_failed', `the request could not be made: ${reasonOf(error)}`)
+      }
+    },
+    async close() {
+      isClosing = true
+      await pools.close()
+    },
+  }
+}
+
+const notSent = (kind: ExchangeOutcome['kind'], detail: string): SendOutcome => ({
+  kind,
+  status: undefined,
+  retryAfterMs: undefined,
+  durationMs: 0,
+  detail,
+})
+
+/** Ends exchanges with their signal. One listener for each signal, however many share it. */
+function createAbortable(): {
+  readonly add: (signal: AbortSignal | undefined, exchange: Exchange) => void
+  readonly delete: (signal: AbortSignal | undefined, exchange: Exchange) => void
+} {
+  const bySignal = new WeakMap<AbortSignal, Set<Exchange>>()
+  return {
+    add(signal, exchange) {
+      if (signal === undefined) return
+      const known = bySignal.get(signal)
+      if (known !== undefined) {
+        known.add(exchange)
+        return
+      }
+      const exchanges = new Set([exchange])
+      bySignal.set(signal, exchanges)
+      const endAll = (): void => {
+        for (const one of exchanges) one.end('aborted', 'ended while it was under way')
+      }
+      signal.addEventListener('abort', endAll, { once: true })
+    },
+    delete(signal, exchange) {
+      if (signal !== undefined) bySignal.get(signal)?.delete(exchange)
+    },
+  }
+}

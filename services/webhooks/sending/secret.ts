@@ -1,0 +1,29 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
+
+export const SECRET_PREFIX = 'whsec_'
+const SECRET_BYTES = 32
+
+/**
+ * A new signing secret: `whsec_` and base64, as Standard Webhooks writes them.
+ *
+ * @param random unpredictable bytes
+ * @example createSecret(randomBytes).startsWith('whsec_')
+ */
+export const createSecret = (random: (bytes: number) => Uint8Array): string =>
+  `${SECRET_PREFIX}${Buffer.from(random(SECRET_BYTES)).toString('base64')}`
+
+/** The two keys of a secret, prepared: making one of raw bytes costs as much as the HMAC itself. */
+export interface SigningKeys {
+  /** The whole text, for `X-Service-Signature`. */
+  readonly whole: KeyObject
+  /** The bytes behind the prefix, for `webhook-signature`. */
+  readonly decoded: KeyObject
+}
+
+export const signingKeys = (secret: string): SigningKeys => ({
+  whole: createSecretKey(secret, 'utf8'),
+  decoded: createSecretKey(
+    secret.slice(secret.startsWith(SECRET_PREFIX) ? SECRET_PREFIX.length : 0),
+    'base64',
+  ),
+})

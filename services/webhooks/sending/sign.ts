@@ -1,0 +1,83 @@
+import { createHmac, type KeyObject } from 'node:crypto'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type SigningKeys, signingKeys } from './secret.ts'
+
+/** One attempt of a delivery, as its headers tell it. */
+export interface SignedDelivery {
+  /** `trade_call`, `regime_shift`, `scan_digest`; `notice` of the service itself. */
+  readonly event: string
+  readonly deliveryId: string
+  /** The bytes that are sent. */
+  readonly body: Uint8Array
+  /** When it is sent, Unix milliseconds: every attempt has its own time, or receivers would refuse a late one. */
+  readonly at: number
+  /** Absent for what is not of the subscription's sequence: tests and notices. */
+  readonly sequence?: number | undefined
+  /** From 1. */
+  readonly attempt: number
+  /** Sent again because its owner asked for it. */
+  readonly isReplay?: boolean
+  /** Older than the subscription asked to be told of without a mark. */
+  readonly isStale?: boolean
+  /** W3C trace context of what caused it. */
+  readonly traceparent?: string | undefined
+}
+
+/** Headers of a delivery, in the spelling they are sent with. */
+export type DeliveryHeaders = Readonly<Record<string, string>>
+
+/** @param secrets those that sign, newest first; at least one */
+export type Sign = (secrets: readonly string[], delivery: SignedDelivery) => DeliveryHeaders
+
+/** Secrets whose keys stay prepared. */
+const KEYS_KEPT = 20_000
+
+/**
+ * Makes what signs deliveries in both ways at once: `X-Service-Signature` is hex HMAC-SHA256 over
+ * `{timestamp}.{body}` with the newest secret as text for its key; `webhook-signature` is what libraries of Standard
+ * Webhooks verify, base64 over `{id}.{timestamp}.{body}` with the decoded bytes, once for every secret.
+ *
+ * @param userAgent how this service names itself
+ * @example
+ * const sign = createSign({ userAgent: 'signal-service/0.1.0' })
+ * const headers = sign([secret], { event: 'trade_call', deliveryId, body, at: Date.now(), sequence: 7, attempt: 1 })
+ */
+export function createSign({ userAgent }: { readonly userAgent: string }): Sign {
+  const prepared = new Map<string, SigningKeys>()
+
+  function keysOf(secret: string): SigningKeys {
+    const known = prepared.get(secret)
+    if (known !== undefined) return known
+    if (prepared.size >= KEYS_KEPT) prepared.clear()
+    const keys = signingKeys(secret)
+    prepared.set(secret, keys)
+    return keys
+  }
+
+  return (secrets, { event, deliveryId, body, at, sequence, attempt, ...marks }) => {
+    const keys = secrets.slice(0, LIMITS.webhookSecretsSigning).map(keysOf)
+    const [newest] = keys
+    if (newest === undefined) throw new TypeError('A delivery needs a secret to be signed with.')
+    const timestamp = String(Math.floor(at / 1_000))
+    const signed = `${deliveryId}.${timestamp}.`
+    return {
+      'content-type': 'application/json',
+      'user-agent': userAgent,
+      'X-Service-Event': event,
+      'X-Service-Delivery': deliveryId,
+      'X-Service-Timestamp': timestamp,
+      'X-Service-Signature': hmac(newest.whole, `${timestamp}.`, body, 'hex'),
+      'X-Service-Attempt': String(attempt),
+      ...(sequence !== undefined && { 'X-Service-Sequence': String(sequence) }),
+      ...(marks.isReplay === true && { 'X-Service-Replay': '1' }),
+      ...(marks.isStale === true && { 'X-Service-Stale': '1' }),
+      ...(marks.traceparent !== undefined && { traceparent: marks.traceparent }),
+      'webhook-id': deliveryId,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': keys.map(({ decoded }) => `v1,${hmac(decoded, signed, body, 'base64')}`).join(' '),
+    }
+  }
+}
+
+const hmac = (key: KeyObject, prefix: string, body: Uint8Array, encoding: 'hex' | 'base64'): string =>
+  createHmac('sha256', key).update(prefix).update(body).digest(encoding)
