@@ -1,8 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
+import { isKnowledgeTool } from '../../../contracts/tools/knowledge-catalogue.ts'
+import type { KnowledgeDesk } from '../../calls/index.ts'
 import type { CallPath } from '../../calls/tool-call.ts'
 import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
+import { callKnowledgeTool } from './knowledge-tools.ts'
 
 /** What became of the caller's key. */
 export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
@@ -23,6 +26,12 @@ export type ToolOutcome =
   | { readonly kind: 'refusal'; readonly text: string; readonly body: JsonObject }
   | { readonly kind: 'error'; readonly error: RpcError }
 
+/** Where tool calls go: those about markets, and those about the service, where it answers them. */
+export interface ToolPaths {
+  readonly calls: CallPath
+  readonly knowledge?: KnowledgeDesk | undefined
+}
+
 /**
  * Calls a tool. Whatever goes wrong is told and never thrown: a key that does not hold is an error of the
  * protocol (-32003, -32004), everything else a refusal.
@@ -30,14 +39,14 @@ export type ToolOutcome =
  * @param name as it came: of any type.
  */
 export async function callTool(
-  calls: CallPath,
+  { calls, knowledge }: ToolPaths,
   caller: Caller,
   name: Json | undefined,
   request: Json,
 ): Promise<ToolOutcome> {
+  const isKnowledge = knowledge !== undefined && isKnowledgeTool(name)
   try {
-    const { body, isReplay } = await calls.call({
-      tool: nameOf(name),
+    const call = {
       request,
       authorization: caller.authorization,
       address: caller.address,
@@ -45,10 +54,14 @@ export async function callTool(
       requestId: caller.requestId,
       channel: 'mcp',
       ...(caller.traceparent === undefined ? {} : { traceparent: caller.traceparent }),
-    })
+    } as const
+    const { body, isReplay } = isKnowledge
+      ? await callKnowledgeTool(knowledge, name, call)
+      : await calls.call({ ...call, tool: nameOf(name) })
     return { kind: 'answer', body, isReplay }
   } catch (error) {
-    return refusalOutcome(asServiceError(error, caller), caller.requestId)
+    const failure = isKnowledge ? 'INTERNAL_ERROR' : 'internal_error'
+    return refusalOutcome(asServiceError(error, caller, failure), caller.requestId)
   }
 }
 
@@ -61,20 +74,23 @@ function nameOf(name: Json | undefined): string {
   })
 }
 
-function asServiceError(error: unknown, { log, requestId }: Caller): ServiceError {
+/** @param failure code for what failed inside */
+function asServiceError(error: unknown, { log, requestId }: Caller, failure: ErrorCode): ServiceError {
   if (isServiceError(error) && error.code !== 'internal_error') return error
   log.error({ err: error, request_id: requestId }, 'tool call failed')
   // What failed inside is for the operator's log, not for callers.
-  return new ServiceError('internal_error', { details: { request_id: requestId } })
+  return new ServiceError(failure, { details: { request_id: requestId } })
 }
 
 function refusalOutcome(error: ServiceError, requestId: string): ToolOutcome {
   if (error.code === 'key_unknown') return { kind: 'error', error: keyError('unknown', requestId) }
   if (error.code === 'key_unverifiable') return { kind: 'error', error: keyError('unverifiable', requestId) }
   // JSON-RPC's code for it stands in the text, since a result has no other place for one.
-  const prefix = ['invalid_request', 'unknown_tool'].includes(error.code)
+  const prefix = UNNAMED.has(error.code)
     ? `MCP error ${JSON_RPC_CODES.invalidParams}`
-    : error.code
+    : INVALID.has(error.code)
+      ? `MCP error ${JSON_RPC_CODES.invalidParams}: ${error.code}`
+      : error.code
   return {
     kind: 'refusal',
     text: `${prefix}: ${asSentence(error.message)} ${error.nextStep}`,
@@ -86,6 +102,18 @@ function refusalOutcome(error: ServiceError, requestId: string): ToolOutcome {
     },
   }
 }
+
+/** Arguments that do not fit: JSON-RPC's own code says what there is to say, or the code of a tool says more. */
+const UNNAMED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['invalid_request', 'unknown_tool'])
+const INVALID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'INVALID_QUERY',
+  'QUERY_TOO_SHORT',
+  'QUERY_TOO_LONG',
+  'INVALID_QUESTION',
+  'QUESTION_TOO_SHORT',
+  'QUESTION_TOO_LONG',
+  'INVALID_MODEL',
+])
 
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 

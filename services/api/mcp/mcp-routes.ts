@@ -7,6 +7,7 @@ import type {
 } from 'fastify'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { KnowledgeDesk } from '../../calls/index.ts'
 import type { CallPath } from '../../calls/tool-call.ts'
 import { acceptsJson } from './accepts-json.ts'
 import { type Caller, callTool, type KeyCheck, keyError } from './call-tool.ts'
@@ -31,6 +32,8 @@ import { answerTransportFailure } from './transport-failures.ts'
 
 export interface McpRoutesOptions {
   readonly calls: CallPath
+  /** Search and questions; their tools are not listed where it is left out. */
+  readonly knowledge?: KnowledgeDesk | undefined
   /**
    * What became of a key, for messages that call no tool; a tool call finds out on its own way. What is no key
    * at all is `ok`: it is served as anonymous.
@@ -113,11 +116,15 @@ function refuseOtherMethods(app: FastifyInstance): void {
 
 function createEdge(options: McpRoutesOptions, log: FastifyBaseLogger): Edge {
   const info = { name: 'signal-service', title: 'Signal service', version: options.sources.version }
+  const ours = listedTools(options.knowledge !== undefined)
   const core: McpCore = {
     info,
-    calls: options.calls,
-    tools: listedTools(),
-    resources: mcpResources(options.sources),
+    paths: options,
+    tools: ours,
+    resources: mcpResources(
+      options.sources,
+      ours.map(({ name }) => name),
+    ),
     extension: options.extension,
   }
   const tools = JSON.stringify([...core.tools, ...(options.extension?.tools ?? [])])
@@ -162,7 +169,7 @@ async function answerToolCall(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const caller = callerOf(edge, request, params)
-  const outcome = await callTool(edge.options.calls, caller, params.name, params.arguments ?? {})
+  const outcome = await callTool(edge.options, caller, params.name, params.arguments ?? {})
   if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
   return send(reply, toolAnswerText(id, outcome, edge.tail[era]))
 }

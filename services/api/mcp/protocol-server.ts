@@ -10,8 +10,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { isServiceError } from '../../../contracts/errors.ts'
 import type { Json } from '../../../contracts/json.ts'
-import type { CallPath } from '../../calls/tool-call.ts'
-import { type Caller, callTool, type ToolOutcome } from './call-tool.ts'
+import { type Caller, callTool, type ToolOutcome, type ToolPaths } from './call-tool.ts'
 import { JSON_RPC_CODES } from './json-rpc.ts'
 import { type McpResource, NOTICE } from './resources.ts'
 import type { ListedTool } from './tool-list.ts'
@@ -20,7 +19,7 @@ import { toolResult } from './tool-result.ts'
 /** What every exchange of this edge shares. */
 export interface McpCore {
   readonly info: Implementation
-  readonly calls: CallPath
+  readonly paths: ToolPaths
   readonly tools: readonly ListedTool[]
   readonly resources: readonly McpResource[]
   readonly extension: McpExtension | undefined
@@ -92,7 +91,7 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
 function createBase(core: McpCore, caller: Caller, announce: Announcer): McpBase {
   return {
     announce,
-    callTool: (name, request) => callTool(core.calls, caller, name, request),
+    callTool: (name, request) => callTool(core.paths, caller, name, request),
     listResources: () => ({ resources: core.resources.map(listed) }),
     async readResource(uri) {
       const resource = core.resources.find((one) => one.uri === uri)

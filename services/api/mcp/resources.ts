@@ -2,7 +2,6 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
-import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
 
 /** What the resources are made of. */
 export interface McpResourceSources {
@@ -29,15 +28,22 @@ export interface McpResource {
 
 export const NOTICE = 'Information, not advice.'
 
-/** What can be read here besides calling tools; reading costs nothing. */
-export const mcpResources = (sources: McpResourceSources): readonly McpResource[] => [
+/**
+ * What can be read here besides calling tools; reading costs nothing.
+ *
+ * @param tools names of those that are listed
+ */
+export const mcpResources = (
+  sources: McpResourceSources,
+  tools: readonly string[],
+): readonly McpResource[] => [
   {
     uri: 'signal://service',
     name: 'service',
     title: 'This service',
     description: 'What is served here: market, exchanges, timeframes, tools, tiers and limits.',
     mimeType: 'application/json',
-    read: () => serviceDescription(sources),
+    read: () => serviceDescription(sources, tools),
   },
   {
     uri: 'signal://track-record',
@@ -50,7 +56,7 @@ export const mcpResources = (sources: McpResourceSources): readonly McpResource[
   },
 ]
 
-function serviceDescription(sources: McpResourceSources): JsonObject {
+function serviceDescription(sources: McpResourceSources, tools: readonly string[]): JsonObject {
   const tiers = Object.entries(PLAN_LIMITS).map(([tier, { callsPerWindow, callsPerDay }]) => ({
     tier,
     calls_per_window: callsPerWindow,
@@ -64,7 +70,7 @@ function serviceDescription(sources: McpResourceSources): JsonObject {
     url: sources.publicUrl() ?? null,
     exchanges: [...sources.exchanges()],
     timeframes: [...TIMEFRAMES],
-    tools: Object.keys(TOOLS),
+    tools,
     tiers,
     limits: { request_bytes: LIMITS.requestBodyBytes, nesting: LIMITS.jsonDepth },
     confidence:

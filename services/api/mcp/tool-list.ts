@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { serviceBlockSchema } from '../../../contracts/service-block.ts'
+import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
 import { TOOLS, type ToolDefinition } from '../../../contracts/tools/tool-catalogue.ts'
 
 /** A tool as MCP lists it. */
@@ -24,35 +25,55 @@ export const refusalSchema = z.object({
     .describe('What goes with the code, such as the values that exist; only in a refusal'),
 })
 
-/** All tools of the service, in their order; what it lists does not depend on who asks. */
-export const listedTools = (): ListedTool[] =>
-  Object.entries(TOOLS).map(([name, tool]: [string, ToolDefinition]) => ({
+/**
+ * All tools of the service, in their order; what it lists does not depend on who asks.
+ *
+ * @param hasKnowledge whether those about the service itself are listed, behind the others
+ */
+export const listedTools = (hasKnowledge = false): ListedTool[] => [
+  // Nothing here changes anything but the caller's own quota; the market is a world of its own.
+  ...Object.entries(TOOLS).map(([name, tool]) => listed(name, tool, true, { _service: serviceBlockSchema })),
+  ...(hasKnowledge ? Object.entries(KNOWLEDGE_TOOLS) : []).map(([name, tool]) =>
+    listed(name, tool, false, {}),
+  ),
+]
+
+function listed(
+  name: string,
+  tool: ToolDefinition,
+  openWorldHint: boolean,
+  metadata: Readonly<Record<string, z.ZodType>>,
+): ListedTool {
+  return {
     name,
     title: tool.title,
     description: tool.description,
     inputSchema: objectSchema(z.toJSONSchema(tool.request, { io: 'input' })),
-    outputSchema: outputSchema(tool),
-    // Nothing here changes anything but the caller's own quota; the market is a world of its own.
-    annotations: { readOnlyHint: true, openWorldHint: true },
-  }))
+    outputSchema: outputSchema(tool, metadata),
+    annotations: { readOnlyHint: true, openWorldHint },
+  }
+}
 
 /**
  * The schema of everything that a tool puts into `structuredContent`. Refusals are part of it, because widely
  * used clients check them against it too, and would show the mismatch in place of the refusal. The properties
  * stay at the root, where forms and generators look for them.
  */
-function outputSchema(tool: ToolDefinition): ListedTool['outputSchema'] {
+function outputSchema(
+  tool: ToolDefinition,
+  metadata: Readonly<Record<string, z.ZodType>>,
+): ListedTool['outputSchema'] {
   const answer = open(tool.response)
   const refusal = open(refusalSchema)
   return objectSchema({
     type: 'object',
     properties: {
       ...(answer.properties as JsonObject),
-      _service: open(serviceBlockSchema),
+      ...Object.fromEntries(Object.entries(metadata).map(([name, schema]) => [name, open(schema)])),
       ...(refusal.properties as JsonObject),
     },
     anyOf: [
-      { required: [...(answer.required as string[]), '_service'] },
+      { required: [...(answer.required as string[]), ...Object.keys(metadata)] },
       { required: refusal.required as Json },
     ],
   })

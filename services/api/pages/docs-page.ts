@@ -1,0 +1,103 @@
+import { type Block, type DocPage, plainText } from '../../knowledge/index.ts'
+import { escapeHtml, PAGE_STYLE, stylePolicy } from './page.ts'
+
+const STYLE = `${PAGE_STYLE}
+th { width: auto; white-space: normal } thead th { border-top: 0 } h3 { font-size: 1rem; margin: 1.5rem 0 .25rem } li { margin: .25rem 0 }
+:target { background: var(--soft) } a { color: inherit; text-underline-offset: .15em } h2 a, h3 a, h4 a { text-decoration: none }`
+
+/** Admits the style of these pages by its hash, and nothing else. */
+export const DOCS_PAGE_POLICY = stylePolicy(STYLE)
+
+/** A page of the documentation as HTML. @param names of all pages, which links may lead to */
+export function docsPage(page: DocPage, names: readonly string[]): string {
+  const sections = page.blocks.filter((block) => block.kind === 'heading' && block.level === 2)
+  const contents = sections.flatMap((block) =>
+    block.kind === 'heading'
+      ? [`<li>${link(`#${block.anchor}`, escapeHtml(plainText(block.text)))}</li>`]
+      : [],
+  )
+  const body = page.blocks.map((block) => blockHtml(block, names))
+  // Behind the title, which is the first block.
+  if (contents.length > 2)
+    body.splice(1, 0, `<details><summary>On this page</summary><ul>${contents.join('')}</ul></details>`)
+  return htmlPage(page.title, `<p class="dim">${link('/docs', 'Documentation')}</p>\n${body.join('\n')}`)
+}
+
+/** The list of all pages, each with the sentence that it begins with. */
+export function docsIndexPage(pages: readonly DocPage[]): string {
+  const rows = pages.map(({ name, title, blocks }) => {
+    const first = blocks.find((block) => block.kind === 'paragraph')
+    const about = first === undefined ? '' : (plainText(first.text).split(/(?<=[.:])\s/)[0] ?? '')
+    return `<li>${link(`/docs/${name}`, escapeHtml(title))} <span class="dim">${escapeHtml(about)}</span></li>`
+  })
+  return htmlPage(
+    'Documentation',
+    `<h1>Documentation</h1>\n<p class="dim">Information, not advice. Every operation with its fields is described at ${link('/openapi', '/openapi')}.</p>\n<ul>${rows.join('\n')}</ul>`,
+  )
+}
+
+const htmlPage = (title: string, body: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+${body}
+</main>
+</body>
+</html>
+`
+
+function blockHtml(block: Block, names: readonly string[]): string {
+  const inline = (text: string): string => inlineHtml(text, names)
+  if (block.kind === 'paragraph') return `<p>${inline(block.text)}</p>`
+  if (block.kind === 'code') return `<pre><code>${escapeHtml(block.text)}</code></pre>`
+  if (block.kind === 'list') {
+    const items = block.items.map((item) => `<li>${inline(item)}</li>`).join('\n')
+    return block.isOrdered ? `<ol>${items}</ol>` : `<ul>${items}</ul>`
+  }
+  if (block.kind === 'heading') {
+    const { anchor, level, text } = block
+    const inside = level === 1 ? inline(text) : link(`#${anchor}`, escapeHtml(plainText(text)))
+    return `<h${level} id="${escapeHtml(anchor)}">${inside}</h${level}>`
+  }
+  const head = block.header.map((cell) => `<th scope="col">${inline(cell)}</th>`).join('')
+  const rows = block.rows.map(
+    (cells) => `<tr>${cells.map((cell) => `<td>${inline(cell)}</td>`).join('')}</tr>`,
+  )
+  return `<table><thead><tr>${head}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`
+}
+
+/** Code, links, bold text and emphasis, in this order: what is code is nothing else. */
+const INLINE = /`([^`]+)`|\[([^\]\n]*)\]\(([^)\s]+)\)|\*\*([^*]+)\*\*|(?<![\w*])\*([^\s*][^*\n]*)\*(?![\w*])/g
+
+function inlineHtml(text: string, names: readonly string[]): string {
+  let html = ''
+  let at = 0
+  for (const match of text.matchAll(INLINE)) {
+    const [whole, code, label, target, bold, emphasis] = match
+    html += escapeHtml(text.slice(at, match.index))
+    if (code !== undefined) html += `<code>${escapeHtml(code)}</code>`
+    else if (bold !== undefined) html += `<strong>${inlineHtml(bold, names)}</strong>`
+    else if (emphasis !== undefined) html += `<em>${inlineHtml(emphasis, names)}</em>`
+    else html += linkHtml(label ?? '', target ?? '', names)
+    at = match.index + whole.length
+  }
+  return html + escapeHtml(text.slice(at))
+}
+
+/** A link to a page, a place on this page or an address elsewhere; what leads nowhere here stays as its text. */
+function linkHtml(label: string, target: string, names: readonly string[]): string {
+  const text = inlineCode(label)
+  if (target.startsWith('#') || /^https?:\/\//.test(target)) return link(target, text)
+  const [, name, anchor = ''] = /^(?:\.\/)?([a-z0-9-]+)\.md(#.*)?$/.exec(target) ?? []
+  return name !== undefined && names.includes(name) ? link(`/docs/${name}${anchor}`, text) : text
+}
+
+const inlineCode = (label: string): string => escapeHtml(label).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+
+const link = (target: string, html: string): string => `<a href="${escapeHtml(target)}">${html}</a>`

@@ -1,0 +1,131 @@
+import type { FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { docPage } from '../../knowledge/corpus/read-pages.ts'
+import type { DocPage } from '../../knowledge/index.ts'
+import { createServer } from '../server.ts'
+import { fakeKnowledgeDesk } from '../testing/knowledge-desk.fixture.ts'
+import { serverOptions } from '../testing/server-options.fixture.ts'
+
+const HOSTILE = `# A <script>alert(1)</script> page
+
+Text with \`<b>code</b>\`, **bold & "quoted"**, [a page](other.md#here), [a place](#two), [elsewhere](https://a.example/?x=1&y="2"),
+[a trap](javascript:alert%281%29), [a file](../../package.json), [a missing page](missing.md) and <img src=x onerror=alert(1)>.
+
+## One
+## Two "quoted"
+| a | <i>b</i> |
+|---|---|
+| \`1\` | [x](other.md) |
+
+## Three
+
+1. first
+2. second
+
+- a **b**
+
+\`\`\`html
+<style>body { display: none }</style>
+\`\`\`
+`
+
+const PAGES = new Map<string, DocPage>([
+  ['hostile', docPage('hostile', HOSTILE)],
+  ['other', docPage('other', '# Other\n\nThe first sentence. The second.\n')],
+])
+let app: FastifyInstance
+
+beforeAll(async () => {
+  const knowledge = { pages: async () => [...PAGES.values()], page: async (name: string) => PAGES.get(name) }
+  app = await createServer(serverOptions({ knowledge: { desk: fakeKnowledgeDesk().desk, knowledge } }))
+})
+afterAll(() => app.close())
+
+const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers })
+
+describe('GET /docs', () => {
+  test('lists every page with its first sentence', async () => {
+    const { statusCode, headers, body } = await get('/docs')
+    expect([statusCode, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(body).toContain('<a href="/docs/other">Other</a> <span class="dim">The first sentence.</span>')
+    expect(body).toContain('A &lt;script&gt;alert(1)&lt;/script&gt; page')
+  })
+})
+
+describe('GET /docs/:page', () => {
+  test('is the page, without anything that a browser would run or load', async () => {
+    const { statusCode, headers, body } = await get('/docs/hostile')
+    expect(statusCode).toBe(200)
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-[^']+';/)
+    const main = body.slice(body.indexOf('<main>'))
+    const tags = new Set([...main.matchAll(/<([a-z0-9]+)/g)].map(([, tag]) => tag))
+    const harmless = [
+      'main',
+      'p',
+      'a',
+      'h1',
+      'h2',
+      'code',
+      'strong',
+      'table',
+      'thead',
+      'tbody',
+      'tr',
+      'th',
+      'td',
+      'ol',
+      'ul',
+      'li',
+      'pre',
+      'details',
+      'summary',
+    ]
+    expect([...tags].filter((tag) => !harmless.includes(tag ?? ''))).toEqual([])
+    const targets = [...main.matchAll(/href="([^"]*)"/g)].map(([, target]) => target)
+    expect(new Set(targets)).toEqual(
+      new Set([
+        '/docs',
+        '#one',
+        '#two-quoted',
+        '#three',
+        '/docs/other#here',
+        '#two',
+        'https://a.example/?x=1&amp;y=&quot;2&quot;',
+        '/docs/other',
+      ]),
+    )
+    expect(main).toContain('<code>&lt;b&gt;code&lt;/b&gt;</code>')
+    expect(main).toContain('<strong>bold &amp; &quot;quoted&quot;</strong>')
+    expect(main).toContain('a trap, a file, a missing page')
+  })
+
+  test('has an anchor for every section, where search results lead', async () => {
+    const { body } = await get('/docs/hostile.md')
+    expect([...body.matchAll(/<h2 id="([^"]+)">/g)].map(([, id]) => id)).toEqual([
+      'one',
+      'two-quoted',
+      'three',
+    ])
+  })
+
+  test('that is still the same is not sent again', async () => {
+    const etag = String((await get('/docs/other')).headers.etag)
+    const again = await get('/docs/other', { 'if-none-match': etag })
+    expect([again.statusCode, again.body]).toEqual([304, ''])
+  })
+
+  test.each([
+    '/docs/missing',
+    '/docs/..%2f..%2fpackage.json',
+    '/docs/..%5c..%5cetc',
+    '/docs/other%00',
+    '/docs/constructor',
+    '/docs/__proto__',
+  ])('%s is not there', async (url) => {
+    const response = await get(url)
+    expect([response.statusCode, response.json()]).toEqual([
+      404,
+      expect.objectContaining({ code: 'not_found' }),
+    ])
+  })
+})

@@ -1,0 +1,46 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Knowledge } from '../../knowledge/index.ts'
+import { etagOf, isNoneMatch } from '../etag.ts'
+import { DOCS_PAGE_POLICY, docsIndexPage, docsPage } from '../pages/docs-page.ts'
+
+export interface DocsRoutesOptions {
+  readonly knowledge: Pick<Knowledge, 'pages' | 'page'>
+}
+
+/** Only what was read into memory is looked up, so a name leads to no file. */
+const params = z.strictObject({ page: z.string().max(64) })
+
+/**
+ * `GET /docs` and `GET /docs/:page`: the documentation as pages, with an anchor for every section. Open to all.
+ *
+ * @example curl http://127.0.0.1:8402/docs/quotas
+ */
+export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, { knowledge }) => {
+  app.get('/docs', async (request, reply) => sendPage(request, reply, docsIndexPage(await knowledge.pages())))
+  app.get('/docs/:page', { schema: { params } }, async (request, reply) => {
+    // As they lie in the folder, which is how they link to one another.
+    const name = request.params.page.replace(/\.md$/, '')
+    const page = await knowledge.page(name)
+    if (page === undefined) {
+      throw new ServiceError('not_found', {
+        message: `There is no page ${JSON.stringify(name.toWellFormed())} in the documentation; GET /docs lists them.`,
+      })
+    }
+    const names = (await knowledge.pages()).map((one) => one.name)
+    return sendPage(request, reply, docsPage(page, names))
+  })
+}
+
+function sendPage(request: FastifyRequest, reply: FastifyReply, html: string): FastifyReply {
+  const etag = etagOf(html)
+  reply.headers({ 'cache-control': 'public, max-age=300', etag })
+  if (isNoneMatch(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  return reply
+    .header('content-security-policy', DOCS_PAGE_POLICY)
+    .type('text/html; charset=utf-8')
+    .serializer(String)
+    .send(html)
+}

@@ -1,0 +1,109 @@
+import { reasonOf } from '../../../contracts/errors.ts'
+import { type Citation, EXTRACTIVE_MODEL } from '../../../contracts/knowledge-answers.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Shelf } from '../library.ts'
+import { cite, findSections, type Section } from '../search/find-sections.ts'
+import type { Understood } from '../search/search-index.ts'
+import { type ChatModel, ChatModelError } from './chat-model.ts'
+import { type DraftAnswer, extractiveAnswer } from './extractive-answer.ts'
+import { readCompletion } from './read-completion.ts'
+
+/** What was found for a question; nothing has been written yet. */
+export interface Research {
+  readonly question: string
+  readonly shelf: Shelf
+  readonly query: Understood
+  /** Those that an answer may be taken from; none where the documentation does not say. */
+  readonly sections: readonly Section[]
+}
+
+/** An answer, before it is counted. */
+export interface WrittenAnswer {
+  readonly answer: string
+  readonly citations: Citation[]
+  readonly model: string
+  /** Why another model than the one that was asked for answered; else null. */
+  readonly note: string | null
+}
+
+/** Below it a passage does not know enough of what was asked to answer it; measured on the labelled questions. */
+const LEAST_COVERAGE = 0.45
+
+export const NOT_SAID = 'The documentation does not say.'
+
+/** Looks up what a question can be answered from. */
+export function research(shelf: Shelf, question: string): Research {
+  const query = shelf.index.understand(question)
+  const found = findSections(shelf.index, query).slice(0, LIMITS.chatPassages)
+  const isKnown = found.some(({ coverage }, place) => place < CONSIDERED && coverage >= LEAST_COVERAGE)
+  return { question, shelf, query, sections: isKnown ? found : [] }
+}
+
+/** Only sections that would be cited count: a word here and a word there are no answer. */
+const CONSIDERED = 3
+
+/** The answer where the documentation does not say. */
+export const refusal = (model: string): WrittenAnswer => ({
+  answer: NOT_SAID,
+  citations: [],
+  model,
+  note: null,
+})
+
+export interface WriterOptions {
+  readonly publicUrl: () => string
+  /** Told why a model gave no answer. */
+  readonly report: (reason: string, cause: unknown) => void
+}
+
+/** Writes answers: extractively, or by a model, in whose place the other steps where it cannot. */
+export interface Writer {
+  extractive(found: Research): WrittenAnswer
+  /** Never rejects: there is always the extractive answer. */
+  byModel(model: ChatModel, found: Research): Promise<WrittenAnswer>
+}
+
+export function createWriter({ publicUrl, report }: WriterOptions): Writer {
+  let underWay = 0
+  const written = ({ shelf, query }: Research, draft: DraftAnswer, model: string): WrittenAnswer => ({
+    answer: draft.answer,
+    citations: cite(shelf.index, query, draft.sections, publicUrl()),
+    model,
+    note: null,
+  })
+  const extractive = (found: Research): WrittenAnswer =>
+    written(found, extractiveAnswer(found.shelf.index, found.query, found.sections), EXTRACTIVE_MODEL)
+  const instead = (found: Research, reason: string): WrittenAnswer => ({
+    ...extractive(found),
+    note: `Answered by ${EXTRACTIVE_MODEL}: ${reason}.`,
+  })
+
+  return {
+    extractive,
+    async byModel(model, found) {
+      if (underWay >= LIMITS.chatModelAtOnce)
+        return instead(found, 'the model has as many questions as it takes')
+      underWay += 1
+      try {
+        const text = await model.complete(found.question, found.sections.map(asGiven))
+        const read = readCompletion(text, found.sections)
+        if (read.kind === 'answer') return written(found, read, model.name)
+        return read.kind === 'not said' ? refusal(model.name) : instead(found, read.reason)
+      } catch (error) {
+        const reason = error instanceof ChatModelError ? reasonOf(error) : 'the model failed'
+        report(reason, error)
+        return instead(found, reason)
+      } finally {
+        underWay -= 1
+      }
+    },
+  }
+}
+
+const asGiven = ({ passage: { pageTitle, heading, sentences, code } }: Section) => ({
+  title: heading === '' ? pageTitle : `${pageTitle}: ${heading}`,
+  text: [...sentences, code].join('\n').slice(0, GIVEN_CHARACTERS).toWellFormed(),
+})
+
+/** Of one passage; a long example does not crowd out the others. */
+const GIVEN_CHARACTERS = 2_000

@@ -1,0 +1,58 @@
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Section } from '../search/find-sections.ts'
+import { shortened } from '../search/find-sections.ts'
+import type { DraftAnswer } from './extractive-answer.ts'
+import { NO_ANSWER } from './openai-model.ts'
+
+/** What came of a completion: an answer that cites what was given, the word that there is none, or neither. */
+export type ReadCompletion =
+  | ({ readonly kind: 'answer' } & DraftAnswer)
+  | { readonly kind: 'not said' }
+  | { readonly kind: 'unusable'; readonly reason: string }
+
+const MARK = /\[(\d{1,4})\]/g
+/** In either case of its letters; what follows is not part of an address any more. */
+const ADDRESS = /\b(?:https?|ftp|file|data|javascript|mailto):[^\s<>"'`)\]]*|\bwww\.[^\s<>"'`)\]]+/gi
+
+/**
+ * Takes nothing that a model wrote on trust. Only citations of passages that it was given stay, and without any there
+ * is no answer; marks of HTML and control characters are replaced, and so are addresses that the passages do not have:
+ * a passage or a question may have talked the model into anything.
+ *
+ * @param sections what the model was given, in the order of their numbers
+ */
+export function readCompletion(text: string, sections: readonly Section[]): ReadCompletion {
+  if (text.trim().replace(/\.$/, '') === NO_ANSWER) return { kind: 'not said' }
+  const plain = neutralised(text, sections)
+  const numbers = [...plain.matchAll(MARK)].map(([, digits]) => Number(digits))
+  const cited = [...new Set(numbers)].filter((number) => number >= 1 && number <= sections.length)
+  if (cited.length === 0) {
+    return { kind: 'unusable', reason: 'the model cited nothing of what it was given' }
+  }
+  const renumbered = plain.replaceAll(/( ?)\[(\d{1,4})\]/g, (_mark, blank: string, digits: string) => {
+    const place = cited.indexOf(Number(digits))
+    return place === -1 ? '' : `${blank}[${place + 1}]`
+  })
+  const answer = shortened(renumbered.trim(), LIMITS.chatAnswerCharacters)
+  if (answer.replaceAll(MARK, '').trim() === '')
+    return { kind: 'unusable', reason: 'the model answered with nothing' }
+  return { kind: 'answer', answer, sections: cited.flatMap((number) => sections[number - 1] ?? []) }
+}
+
+function neutralised(text: string, sections: readonly Section[]): string {
+  const known = sections
+    .map(({ passage: { sentences, code } }) => `${sentences.join('\n')}\n${code}`)
+    .join('\n')
+  return (
+    text
+      .toWellFormed()
+      .normalize('NFC')
+      // Control and format characters, which reorder or hide text, except line ends.
+      .replaceAll(/(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu, ' ')
+      .replaceAll(ADDRESS, (address) => (known.includes(address) ? address : '(address left out)'))
+      .replaceAll('<', '‹')
+      .replaceAll('>', '›')
+      .replaceAll(/[^\S\n]+/g, ' ')
+      .replaceAll(/\n{3,}/g, '\n\n')
+  )
+}

@@ -1,0 +1,29 @@
+import { type Position, START } from '../../../contracts/position.ts'
+import { type ChatPlace, chatKey, chats } from '../../../projections/index.ts'
+import type { Projector } from '../../platform/projector/projector.ts'
+
+/** The read model of idempotency keys that chats came with. */
+export interface ChatIndex {
+  find(payerId: string, idempotencyHash: string): ChatPlace | undefined
+  /** Up to where it holds the log. */
+  position(): Position
+}
+
+/**
+ * The index over this process' read models.
+ *
+ * @param projector one that runs the projection `chats`
+ */
+export function createChatIndex(projector: Pick<Projector, 'reader'>): ChatIndex {
+  const reader = projector.reader(chats)
+  const position = (): Position => reader.health().position
+  let hasRows = false
+  return {
+    position,
+    find(payerId, idempotencyHash) {
+      // A projector that has just begun has no rows to be asked for.
+      hasRows ||= position() !== START
+      return hasRows ? reader.get(chatKey(payerId, idempotencyHash)) : undefined
+    },
+  }
+}

@@ -1,0 +1,228 @@
+import { ChatAnswered, ChatReserved } from '../../../contracts/chat-events.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { CHATS_PER_WINDOW } from '../../../contracts/knowledge-answers.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { TIERS } from '../../../contracts/plans.ts'
+import { comparePositions } from '../../../contracts/position.ts'
+import type { Channel } from '../../../contracts/quota-events.ts'
+import type { FactId } from '../../platform/ids/fact-id.ts'
+import type { ChatIndex } from './chat-index.ts'
+import { type ChatLogOptions, createChatLog } from './chat-log.ts'
+import {
+  type AnsweredEvent,
+  type Chatter,
+  type ChatWindow,
+  chatQuota,
+  hasRoom,
+  openAt,
+} from './chat-window.ts'
+
+export interface ChatLedgerOptions extends ChatLogOptions {
+  readonly index: ChatIndex
+  readonly idOf: FactId
+  readonly newId: () => string
+}
+
+/** What tells one chat from others. */
+export interface ChatUse {
+  readonly keyId: string
+  /** SHA-256 of the question and the model, hex. */
+  readonly requestHash: string
+  /** SHA-256 of the account and its Idempotency-Key, hex. */
+  readonly idempotencyHash: string | null
+  readonly requestId: string
+}
+
+export interface AnsweredChat extends ChatUse {
+  readonly channel: Channel
+  readonly model: string
+  /** The reservation that it ends; null where the model costs nothing. */
+  readonly reservationId: string | null
+  /** JSON text. */
+  readonly answer: string
+}
+
+export interface CountedChat {
+  /** The answer that is in the log: the one given, or that of the same key's first chat. */
+  readonly answer: string
+  /** Chats used in the window, this one included. */
+  readonly used: number
+  readonly isReplay: boolean
+}
+
+/**
+ * Counts chats as calls are counted: an answer and its count are one event in the account's stream of the window,
+ * appended with an explicit revision, so that there are no more of them than the limit however many processes count.
+ */
+export interface ChatLedger {
+  /**
+   * Chats used so far.
+   *
+   * @throws ServiceError `CHAT_QUOTA_EXHAUSTED` where there is none left, `store_unavailable`
+   */
+  look(chatter: Chatter, at: number): Promise<number>
+  /**
+   * The stored answer of an idempotency key, whichever window and process it was used in.
+   *
+   * @returns undefined for a key that is new
+   * @throws ServiceError `idempotency_mismatch`, `store_unavailable`
+   */
+  find(chatter: Chatter, use: ChatUse): Promise<CountedChat | undefined>
+  /**
+   * Sets one chat aside before a model that costs money is asked. It is free again when its time is over, so a process
+   * that ends meanwhile takes nothing with it.
+   *
+   * @returns id of the reservation
+   * @throws ServiceError `CHAT_QUOTA_EXHAUSTED`; `rate_limited` while a chat of the same key is being answered;
+   *   `store_unavailable`, `store_full`
+   */
+  reserve(chatter: Chatter, use: ChatUse & { readonly model: string }, at: number): Promise<string>
+  /**
+   * Counts a chat together with its answer; durable when it resolves. Of two chats with one key the first counts, and
+   * the other has its answer.
+   *
+   * @throws ServiceError `CHAT_QUOTA_EXHAUSTED`, `idempotency_mismatch`, `store_unavailable`, `store_full`
+   */
+  count(chatter: Chatter, chat: AnsweredChat, at: number): Promise<CountedChat>
+}
+
+const LOOK_EVERY_MS = 2
+
+/** @example const ledger = createChatLedger({ store, index: createChatIndex(projector), idOf, newId, now, sleep, signal }) */
+export function createChatLedger(options: ChatLedgerOptions): ChatLedger {
+  const { store, index, idOf, newId, now, sleep, signal } = options
+  const log = createChatLog(options)
+  /** As last seen, in the order of their last use; what is forgotten is read again. */
+  const seen = new Map<string, ChatWindow>()
+
+  /** Everything in the stream so far: what is decided on it and overtaken is decided anew. */
+  async function newest(chatter: Chatter): Promise<ChatWindow> {
+    const name = `${chatter.id} ${chatter.window.id}`
+    const window = await log.read(chatter, seen.get(name))
+    seen.delete(name)
+    seen.set(name, window)
+    const [oldest] = seen.keys()
+    if (seen.size > LIMITS.chattersKept && oldest !== undefined) seen.delete(oldest)
+    return window
+  }
+
+  /** A key may have been used in an earlier window: the read model knows, once it holds the log up to here. */
+  async function earlier(chatter: Chatter, hash: string): Promise<AnsweredEvent | undefined> {
+    const [began, end] = [now(), await store.head()]
+    while (comparePositions(index.position(), end) < 0) {
+      if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw isBehind()
+      await sleep(LOOK_EVERY_MS, signal)
+    }
+    const place = index.find(chatter.id, hash)
+    return place && log.answeredAt(chatter.id, place.window, place.revision)
+  }
+
+  async function find(chatter: Chatter, use: ChatUse, window: ChatWindow): Promise<CountedChat | undefined> {
+    const { idempotencyHash: hash, requestHash } = use
+    if (hash === null) return undefined
+    const event = window.keys.get(hash) ?? (await earlier(chatter, hash))
+    if (event === undefined) return undefined
+    if (event.data.requestHash !== requestHash) throw new ServiceError('idempotency_mismatch')
+    return { answer: event.data.answer, used: window.used, isReplay: true }
+  }
+
+  /** Appends what is decided on the newest window, and decides anew where something else came first. */
+  async function commit<Settled>(
+    chatter: Chatter,
+    decide: (window: ChatWindow) => Promise<Decision<Settled>>,
+  ): Promise<Settled> {
+    const began = now()
+    for (;;) {
+      const window = await newest(chatter)
+      const { event, settled } = await decide(window)
+      if (event === undefined || (await log.append(chatter, event, window.revision))) return settled
+      if (now() - began >= LIMITS.debitSettleMs) throw isContended()
+    }
+  }
+
+  return {
+    async look(chatter, at) {
+      const window = await newest(chatter)
+      requireRoom(chatter, window, at)
+      return window.used
+    },
+    find: async (chatter, use) =>
+      use.idempotencyHash === null ? undefined : find(chatter, use, await newest(chatter)),
+    reserve: (chatter, { requestId, ...use }, at) =>
+      commit(chatter, async (window) => {
+        const isUnderWay = openAt(window, at).some(
+          ({ idempotencyHash: hash }) => hash !== null && hash === use.idempotencyHash,
+        )
+        if (isUnderWay) throw isBeingAnswered()
+        requireRoom(chatter, window, at)
+        const id = newId()
+        const until = at + LIMITS.chatReservationMs
+        const data = { payerId: chatter.id, window: chatter.window, ...use, until }
+        return { event: newEvent(ChatReserved, { id, data, meta: metaOf(requestId) }), settled: id }
+      }),
+    count: (chatter, { requestId, ...chat }, at) =>
+      commit(chatter, async (window) => {
+        const known = await find(chatter, { ...chat, requestId }, window)
+        if (known !== undefined) return { event: undefined, settled: known }
+        requireRoom(chatter, window, at, chat.reservationId ?? undefined)
+        const { idempotencyHash: hash } = chat
+        const id = hash === null ? newId() : idOf('chat', chatter.id, hash)
+        const used = window.used + 1
+        const data = { payerId: chatter.id, window: chatter.window, ...chat, used }
+        const event = newEvent(ChatAnswered, { id, data, meta: metaOf(requestId) })
+        return { event, settled: { answer: chat.answer, used, isReplay: false } }
+      }),
+  }
+}
+
+/** What is to be appended, if anything, and what is so once it is. */
+interface Decision<Settled> {
+  readonly event: NewEvent | undefined
+  readonly settled: Settled
+}
+
+const metaOf = (requestId: string) => ({ correlationId: requestId, actor: 'chat' })
+
+/** @throws ServiceError `CHAT_QUOTA_EXHAUSTED` */
+function requireRoom(chatter: Chatter, window: ChatWindow, at: number, own?: string): void {
+  const { tier } = chatter
+  if (hasRoom(window, tier, at, own)) return
+  const { limit, used, resets_at: resetsAt } = chatQuota(chatter, window)
+  const underWay = openAt(window, at).length
+  // Those that are being answered may yet be free again, long before the window ends.
+  const freeAt = used < limit ? at + LIMITS.chatReservationMs : chatter.window.to
+  throw new ServiceError('CHAT_QUOTA_EXHAUSTED', {
+    message: `All ${limit} chats of this window were used${underWay === 0 ? '' : ` or are being answered (${underWay})`} (tier ${tier}); there are more at ${resetsAt}`,
+    details: {
+      tier,
+      limit,
+      used,
+      under_way: underWay,
+      resets_at: resetsAt,
+      retry_after_s: Math.max(1, Math.ceil((freeAt - at) / 1_000)),
+      plans: TIERS.filter((one) => CHATS_PER_WINDOW[one] > limit).map((one) => ({
+        tier: one,
+        chats: CHATS_PER_WINDOW[one],
+      })),
+    },
+  })
+}
+
+const isBeingAnswered = (): ServiceError =>
+  new ServiceError('rate_limited', {
+    message:
+      'A chat with this Idempotency-Key is being answered; its answer is to be had with the same key when it is',
+    details: { retry_after_s: 2 },
+  })
+
+const isBehind = (): ServiceError =>
+  new ServiceError('store_unavailable', {
+    message: `Whether this Idempotency-Key was used before cannot be told yet: its index has not reached the end of the log within ${LIMITS.debitIndexWaitMs} ms. Nothing was counted`,
+  })
+
+const isContended = (): ServiceError =>
+  new ServiceError('store_unavailable', {
+    message: `Other chats of the same account kept coming first for ${LIMITS.debitSettleMs} ms; nothing was counted`,
+  })

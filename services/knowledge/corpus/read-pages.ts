@@ -1,0 +1,71 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type Block, parseMarkdown, plainText } from '../markdown/parse-markdown.ts'
+
+/** A page of the documentation. */
+export interface DocPage {
+  /** Of its file, without `.md`. */
+  readonly name: string
+  /** Its first heading, without marks. */
+  readonly title: string
+  readonly blocks: readonly Block[]
+}
+
+/** A page's file as it lay there when it was looked at. */
+interface PageFile {
+  readonly name: string
+  readonly path: string
+  readonly size: number
+  readonly changedAt: number
+}
+
+/** Names that pages may have; what else lies in the folder is no page. */
+const PAGE_FILE = /^([a-z0-9][a-z0-9-]{0,63})\.md$/
+
+/**
+ * The pages that lie in a folder itself. Decision records and examples are in folders of their own: they are about
+ * how the service came to be, not about its use.
+ *
+ * @throws ServiceError `internal_error` where there are more, or larger ones, than are read
+ */
+export async function listPages(folder: string): Promise<PageFile[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const names = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => PAGE_FILE.exec(entry.name)?.[1])
+    .filter((name) => name !== undefined)
+    .toSorted()
+  if (names.length > LIMITS.docsPages) {
+    throw new ServiceError('internal_error', {
+      message: `${folder} has ${names.length} pages, and at most ${LIMITS.docsPages} are read`,
+    })
+  }
+  return Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, `${name}.md`)
+      const { size, mtimeMs: changedAt } = await stat(path)
+      if (size > LIMITS.docsPageBytes) {
+        throw new ServiceError('internal_error', {
+          message: `${path} has ${size} bytes, and at most ${LIMITS.docsPageBytes} are read`,
+        })
+      }
+      return { name, path, size, changedAt }
+    }),
+  )
+}
+
+/** Tells two states of a folder apart without reading the pages. */
+export const stampOf = (files: readonly PageFile[]): string =>
+  files.map(({ name, size, changedAt }) => `${name} ${size} ${changedAt}`).join('\n')
+
+export const readPages = (files: readonly PageFile[]): Promise<DocPage[]> =>
+  Promise.all(files.map(async ({ name, path }) => docPage(name, await readFile(path, 'utf8'))))
+
+/** @example docPage('quotas', '# Quotas\n\nEvery call counts.').title === 'Quotas' */
+export function docPage(name: string, text: string): DocPage {
+  const blocks = parseMarkdown(text)
+  const heading = blocks.find((block) => block.kind === 'heading')
+  return { name, title: heading === undefined ? name : plainText(heading.text), blocks }
+}

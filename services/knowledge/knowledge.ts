@@ -1,0 +1,101 @@
+import { EXTRACTIVE_MODEL, type SearchAnswer } from '../../contracts/knowledge-answers.ts'
+import type { ChatRequest } from '../../contracts/tools/chat-knowledge.ts'
+import type { SearchRequest } from '../../contracts/tools/search-knowledge.ts'
+import { createWriter, type Research, refusal, research, type WrittenAnswer } from './chat/answer-question.ts'
+import type { ChatModel } from './chat/chat-model.ts'
+import type { DocPage } from './corpus/read-pages.ts'
+import { openLibrary } from './library.ts'
+import { readChatRequest, readSearchRequest } from './read-request.ts'
+import { cite, findSections } from './search/find-sections.ts'
+
+export interface KnowledgeOptions {
+  /** The folder of the documentation. */
+  readonly folder: string
+  /** Where the service is reached, without a slash at the end; empty while it is not known. */
+  readonly publicUrl: () => string
+  /** A model that costs money, answering where none is asked for by name. */
+  readonly model?: ChatModel | undefined
+  /** Any clock in milliseconds. */
+  readonly now: () => number
+  /** Told what the operator should know: pages that cannot be read, a model that gives no answer. */
+  readonly report: (event: string, details: { readonly reason: string; readonly err?: unknown }) => void
+}
+
+/** A question that was looked up, and how it will be answered. */
+export interface Lookup {
+  readonly request: ChatRequest
+  /** False where the documentation does not say: the answer costs nothing then. */
+  readonly isAnswerable: boolean
+  /** Whether writing the answer costs money. */
+  readonly isPaid: boolean
+  /** Writes the answer. Never rejects. */
+  write(): Promise<WrittenAnswer>
+}
+
+/** Search and questions over the documentation. It knows nothing of callers. */
+export interface Knowledge {
+  /** @throws ServiceError `INVALID_QUERY` */
+  readSearch(request: unknown): SearchRequest
+  search(request: SearchRequest): Promise<SearchAnswer>
+  /** @throws ServiceError `INVALID_QUESTION`, `QUESTION_TOO_SHORT`, `QUESTION_TOO_LONG`, `INVALID_MODEL` */
+  readChat(request: unknown): ChatRequest
+  lookUp(request: ChatRequest): Promise<Lookup>
+  /** Pages in the order of their names. */
+  pages(): Promise<readonly DocPage[]>
+  page(name: string): Promise<DocPage | undefined>
+  close(): void
+}
+
+/**
+ * Opens the documentation, indexed in memory.
+ *
+ * @example
+ * const knowledge = await openKnowledge({ folder: 'docs', publicUrl: () => '', now: Date.now, report })
+ * const { results } = await knowledge.search(knowledge.readSearch({ query: 'webhook signature' }))
+ */
+export async function openKnowledge(options: KnowledgeOptions): Promise<Knowledge> {
+  const { folder, publicUrl, model, now, report } = options
+  const library = await openLibrary({
+    folder,
+    now,
+    report: (reason) => report('changed pages of the documentation were not taken in', { reason }),
+  })
+  const writer = createWriter({
+    publicUrl,
+    report: (reason, err) => report('a chat model gave no answer', { reason, err }),
+  })
+  const models = model === undefined ? [EXTRACTIVE_MODEL] : [model.name, EXTRACTIVE_MODEL]
+
+  const write = async (found: Research, name: string): Promise<WrittenAnswer> => {
+    if (found.sections.length === 0) return refusal(name)
+    return model !== undefined && name === model.name
+      ? writer.byModel(model, found)
+      : writer.extractive(found)
+  }
+
+  return {
+    readSearch: readSearchRequest,
+    async search({ query, limit }) {
+      const { index } = await library.current()
+      const understood = index.understand(query)
+      const sections = findSections(index, understood)
+      const best = sections.slice(0, limit)
+      const cited = cite(index, understood, best, publicUrl())
+      const results = cited.map((one, place) => ({ ...one, score: rounded(best[place]?.score ?? 0) }))
+      return { query, total: sections.length, results }
+    },
+    readChat: (request) => readChatRequest(request, models),
+    async lookUp(request) {
+      const found = research(await library.current(), request.question)
+      const isAnswerable = found.sections.length > 0
+      const isPaid = isAnswerable && request.model !== EXTRACTIVE_MODEL
+      return { request, isAnswerable, isPaid, write: () => write(found, request.model) }
+    },
+    pages: async () => [...(await library.current()).pages.values()],
+    page: async (name) => (await library.current()).pages.get(name),
+    close: () => library.close(),
+  }
+}
+
+/** The digits behind it differ between machines, and an answer is told from another by its bytes. */
+const rounded = (score: number): number => Math.round(score * 1_000) / 1_000

@@ -1,0 +1,71 @@
+import { reasonOf } from '../../contracts/errors.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { type DocPage, listPages, readPages, stampOf } from './corpus/read-pages.ts'
+import { splitPage } from './corpus/split-page.ts'
+import { createSearchIndex, type SearchIndex } from './search/search-index.ts'
+
+export interface LibraryOptions {
+  /** The folder of the pages. */
+  readonly folder: string
+  /** Any clock in milliseconds. */
+  readonly now: () => number
+  /** Told why changed pages were not taken in; those before stay then. */
+  readonly report: (reason: string) => void
+}
+
+/** The pages and their index, both of one moment. */
+export interface Shelf {
+  readonly pages: ReadonlyMap<string, DocPage>
+  readonly index: SearchIndex
+}
+
+/** The documentation as it lies in its folder. */
+export interface Library {
+  /** The newest pages. Whoever asks first after an interval has the folder looked at; nothing goes on by itself. */
+  current(): Promise<Shelf>
+  close(): void
+}
+
+/**
+ * Reads the pages and indexes them. Changed pages are seen when somebody asks, five seconds late at most; the new index
+ * is complete before it takes the place of the old one, so every answer is of one state of the pages.
+ *
+ * @throws what reading the folder throws: a service without its documentation is not started
+ */
+export async function openLibrary({ folder, now, report }: LibraryOptions): Promise<Library> {
+  let { stamp, shelf } = await readShelf(folder)
+  let lookedAt = now()
+  let looking: Promise<void> | undefined
+
+  async function look(): Promise<void> {
+    try {
+      const files = await listPages(folder)
+      if (stampOf(files) === stamp)
+        return // The old index is not closed: somebody may be answering from it yet. Its memory goes with the last of them.
+      ;({ stamp, shelf } = await readShelf(folder))
+    } catch (error) {
+      report(reasonOf(error))
+    }
+  }
+
+  return {
+    async current() {
+      if (now() - lookedAt >= LIMITS.docsLookMs) {
+        lookedAt = now()
+        looking = look().finally(() => {
+          looking = undefined
+        })
+      }
+      if (looking !== undefined) await looking
+      return shelf
+    },
+    close: () => shelf.index.close(),
+  }
+}
+
+async function readShelf(folder: string): Promise<{ stamp: string; shelf: Shelf }> {
+  const files = await listPages(folder)
+  const pages = await readPages(files)
+  const index = createSearchIndex(pages.flatMap(splitPage))
+  return { stamp: stampOf(files), shelf: { pages: new Map(pages.map((page) => [page.name, page])), index } }
+}

@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Knowledge, openKnowledge } from './knowledge.ts'
+import {
+  labelledQuestions,
+  type QuestionScore,
+  scoreQuestions,
+  summarise,
+} from './testing/score-questions.ts'
+
+/** A little below what bench/knowledge.bench.ts prints: pages change, and one question is a hundredth. */
+const LEAST_HIT_AT_5 = 0.9
+const LEAST_CHAT = 0.85
+
+const DOCS = join(import.meta.dirname, '../../docs')
+
+let knowledge: Knowledge
+let scores: QuestionScore[]
+
+beforeAll(async () => {
+  knowledge = await openKnowledge({
+    folder: DOCS,
+    publicUrl: () => '',
+    now: () => 0,
+    report: () => undefined,
+  })
+  scores = await scoreQuestions(knowledge, labelledQuestions())
+})
+afterAll(() => knowledge.close())
+
+const missed = (wrong: readonly QuestionScore[]): string =>
+  wrong
+    .map(({ question, found, cited }) => `${question} | found ${found.join(' ')} | cited ${cited.join(' ')}`)
+    .join('\n')
+
+test('the questions are enough, in callers’ words, and a fifth has no answer', () => {
+  const questions = labelledQuestions()
+  expect(questions.length).toBeGreaterThanOrEqual(60)
+  expect(new Set(questions.map(({ question }) => question)).size).toBe(questions.length)
+  const unanswerable = questions.filter(({ places }) => places.length === 0)
+  expect(unanswerable.every(({ kind }) => kind === 'unanswerable')).toBe(true)
+  expect(unanswerable.length / questions.length).toBeCloseTo(0.2, 1)
+})
+
+test('every question is labelled with at least one place that exists', async () => {
+  const pages = await knowledge.pages()
+  const places = new Set(
+    pages.flatMap(({ name, blocks }) => [
+      name,
+      ...blocks.flatMap((block) => (block.kind === 'heading' ? [`${name}#${block.anchor}`] : [])),
+    ]),
+  )
+  const nowhere = labelledQuestions().filter(
+    (question) => question.places.length > 0 && !question.places.some((place) => places.has(place)),
+  )
+  expect(nowhere.map(({ question }) => question)).toEqual([])
+})
+
+describe.each(['tune', 'held'] as const)('of the questions of the half %s', (split) => {
+  test('the search finds nearly all among five', () => {
+    const half = scores.filter((one) => one.split === split)
+    const wrong = half.filter(({ places, rank }) => places.length > 0 && rank === undefined)
+    expect(summarise(half).hitAt5, missed(wrong)).toBeGreaterThanOrEqual(LEAST_HIT_AT_5)
+  })
+
+  test('the chat answers from the right place, or rightly does not answer', () => {
+    const half = scores.filter((one) => one.split === split)
+    const wrong = half.filter(({ isRightChat }) => !isRightChat)
+    expect(summarise(half).chat, missed(wrong)).toBeGreaterThanOrEqual(LEAST_CHAT)
+  })
+})

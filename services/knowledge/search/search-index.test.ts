@@ -1,0 +1,156 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { docPage } from '../corpus/read-pages.ts'
+import { splitPage } from '../corpus/split-page.ts'
+import { cite, findSections } from './find-sections.ts'
+import { queryTerms } from './query-terms.ts'
+import { createSearchIndex } from './search-index.ts'
+
+const PAGES = {
+  quotas: `# Quotas
+
+Every answered call counts one.
+
+## How many calls are there?
+
+| tier | calls | a day |
+|---|---|---|
+| free | 200 | 100 |
+| pro | 100,000 | |
+
+## Can a call be repeated safely?
+
+Send an \`Idempotency-Key\`. The same key has the stored answer.
+`,
+  webhooks: `# Webhooks
+
+## How do I verify a signature?
+
+Recompute the HMAC over the timestamp and the body. Compare it in constant time.
+
+\`\`\`ts
+createHmac('sha256', secret)
+\`\`\`
+
+## Which events are there?
+
+A delivery is one event: trade_call, regime_shift or scan_digest. It mentions a quota once.
+`,
+}
+
+const index = createSearchIndex(
+  Object.entries(PAGES).flatMap(([name, text]) => splitPage(docPage(name, text))),
+)
+const search = (text: string) => {
+  const query = index.understand(text)
+  return cite(index, query, findSections(index, query), 'https://signals.example')
+}
+const ids = (text: string): string[] => search(text).map(({ id }) => id)
+
+describe('a section is found', () => {
+  test.each([
+    ['by another form of a word', 'verifying signatures', 'webhooks#how-do-i-verify-a-signature'],
+    ['by its heading before one that mentions the word', 'quota', 'quotas#quotas'],
+    ['by the name of an event, in one piece', 'regime_shift', 'webhooks#which-events-are-there'],
+    ['by what stands in its example', 'createHmac', 'webhooks#how-do-i-verify-a-signature'],
+    ['by a row of its table', 'pro tier', 'quotas#how-many-calls-are-there'],
+    ['by a misspelt word', 'signiture', 'webhooks#how-do-i-verify-a-signature'],
+    ['by a short word with two letters swapped', 'qouta', 'quotas#quotas'],
+    ['by a word of the same meaning', 'allowance', 'quotas#quotas'],
+    ['in capitals and with marks', '«IDEMPOTENCY»-key!?', 'quotas#can-a-call-be-repeated-safely'],
+  ])('%s', (_how, text, id) => {
+    expect(ids(text)[0]).toBe(id)
+  })
+
+  test('once, however many of its parts fit, with an address and the part that fits', () => {
+    expect(search('hmac')).toEqual([
+      {
+        id: 'webhooks#how-do-i-verify-a-signature',
+        title: 'Webhooks: How do I verify a signature?',
+        url: 'https://signals.example/docs/webhooks#how-do-i-verify-a-signature',
+        excerpt: expect.stringContaining('Recompute the HMAC over the timestamp'),
+      },
+    ])
+  })
+
+  test('with an excerpt of its own, and sentences of its own', () => {
+    const query = index.understand('key quota delivery event')
+    const sections = findSections(index, query)
+    expect(sections.length).toBeGreaterThan(3)
+    for (const [place, { excerpt }] of cite(index, query, sections, '').entries()) {
+      const { row, passage } = sections[place] ?? expect.fail('there is no such section')
+      const text = passage.sentences.join(' ')
+      for (const part of excerpt.split('…')) expect(text).toContain(part.trim())
+      const places = index.sentences(row, query)
+      expect(places.every((one) => passage.sentences[one] !== undefined)).toBe(true)
+      expect(new Set(places).size).toBe(places.length)
+    }
+    const [first] = sections
+    const best = first && first.passage.sentences[index.sentences(first.row, query)[0] ?? -1]
+    expect(best).toMatch(/key|quota|delivery|event/i)
+  })
+
+  test('in a long section by the part that fits, which shares its id', () => {
+    const rows = Array.from({ length: 60 }, (_, n) => `| code_${n} | what number${n} means in general |`)
+    const page = docPage('long', ['# Long', '', '| code | meaning |', '|---|---|', ...rows].join('\n'))
+    const long = createSearchIndex(splitPage(page))
+    expect(long.passages.length).toBeGreaterThan(2)
+    const query = long.understand('number57')
+    const found = cite(long, query, findSections(long, query), '')
+    expect(found).toHaveLength(1)
+    expect(found[0]).toMatchObject({ id: 'long#long', excerpt: expect.stringContaining('number57') })
+  })
+})
+
+describe('what a caller writes', () => {
+  test.each([
+    '"unbalanced',
+    'quota AND NOT',
+    'title:quota',
+    '{title} : quota',
+    'quota*',
+    'NEAR(quota call, 2)',
+    '^quota',
+    "'; DROP TABLE passages; --",
+    '<script>alert(1)</script>',
+    '" OR "',
+    'quota\0',
+    'words MATCH 1',
+  ])('is never read as an operator: %j', (text) => {
+    expect(() => ids(text)).not.toThrow()
+    expect(ids('quota')[0]).toBe('quotas#quotas')
+  })
+
+  test('of any kind is searched for without failing, and scores are finite', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        const query = index.understand(text)
+        for (const { score, coverage } of findSections(index, query)) {
+          expect(Number.isFinite(score) && score > 0).toBe(true)
+          expect(coverage).toBeGreaterThanOrEqual(0)
+          expect(coverage).toBeLessThanOrEqual(1)
+        }
+      }),
+    )
+  })
+
+  test('that no passage knows finds nothing', () => {
+    expect(ids('pizza')).toEqual([])
+  })
+})
+
+describe('the words of a query', () => {
+  test('leave out those that tell nothing, unless there are no others', () => {
+    expect(queryTerms('How do I get a key?').words).toEqual(['key'])
+    expect(queryTerms('what is it').words).toEqual(['what', 'is', 'it'])
+  })
+
+  test('are at most so many, each once', () => {
+    const many = Array.from({ length: 100 }, (_, n) => `word${n} word${n}`).join(' ')
+    expect(queryTerms(many).words).toHaveLength(32)
+  })
+
+  test('keep names together', () => {
+    expect(queryTerms('get_trade_call on /api/search').names).toEqual(['get_trade_call', 'api/search'])
+  })
+})
