@@ -38,3 +38,12 @@ export function formatUsdc(microUsdc: bigint): string {
   const fraction = digits.slice(-6).replace(/0+$/, '').padEnd(2, '0')
   return `${digits.slice(0, -6)}.${fraction}`
 }
+
+/** Decimal text of an amount of USDC: at most six decimals, no sign. */
+export const USDC_TEXT = /^\d{1,12}(\.\d{1,6})?$/
+
+/** @param usdc as {@link USDC_TEXT} has it @example parseUsdc('0.02') === 20_000n */
+export function parseUsdc(usdc: string): bigint {
+  const [whole = '', fraction = ''] = usdc.split('.')
+  return BigInt(`${whole}${fraction.padEnd(6, '0')}`)
+}

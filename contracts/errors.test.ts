@@ -18,7 +18,8 @@ function codesByExit(): Record<number, string[]> {
 
 describe.each(DEFINITIONS)('%s', (code, { status, exitCode, message, nextStep }) => {
   test('has a plain name and the status of a refusal', () => {
-    expect(code).toMatch(/^[a-z]+(?:_[a-z]+)*$/)
+    // Those of search and chat are in capitals, as their callers know them.
+    expect(code).toMatch(/^(?:[a-z]+(?:_[a-z]+)*|[A-Z]+(?:_[A-Z]+)*)$/)
     expect([400, 401, 402, 403, 404, 405, 409, 413, 414, 415, 422, 429, 500, 502, 503, 504]).toContain(status)
   })
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { CHAIN_ID } from './chain.ts'
 import { ServiceError } from './errors.ts'
 import { eventMetaSchema, type RecordedEvent } from './event.ts'
 import { decodeEvent, EVENT_CATALOGUE, type EventType } from './event-catalogue.ts'
@@ -10,12 +11,20 @@ import { LIMITS } from './limits.ts'
 import { isPosition } from './position.ts'
 import {
   accountStream,
+  chatStream,
+  deliveryStream,
   isStreamName,
+  leaseStream,
   MARKET_CLOCK_STREAM,
+  noticeStream,
   outcomeStream,
+  payerStream,
+  paymentStream,
   quotaStream,
   STORE_IDENTITY_STREAM,
+  scanStream,
   subjectStream,
+  subscriptionStream,
   universeStream,
   verdictStream,
 } from './streams.ts'
@@ -33,6 +42,16 @@ interface Golden {
 }
 
 const ACCOUNT = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
+const SUBSCRIPTION = '7b1e4c90-2f3a-8d56-b1c7-90ab34cd56ef'
+const PAYMENT_ID = '01941f29-7c00-7001-8000-000000000300'
+const PAYER = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf'
+const TRANSACTION = `0x${'5d'.repeat(32)}`
+const PAYMENT_STREAM = paymentStream({
+  chainId: CHAIN_ID,
+  contract: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+  payer: PAYER,
+  nonce: `0x${'2a'.padStart(64, '0')}`,
+})
 const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as const
 
 const GOLDEN: Readonly<Record<string, Golden>> = {
@@ -119,6 +138,46 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       coins: [
         { coin: 'BTC', quoteVolume24h: 2_310_458_112.25, openInterest: 1_893_004_411.5, change24h: -0.0215 },
         { coin: 'PURR', quoteVolume24h: 0, openInterest: null, change24h: null },
+      ],
+    },
+  },
+  'ScanCompleted.v1.json': {
+    sha256: '9bbbf8c3ec34019dcd0584e51c425e708cee53dfbef5a70383909a2ce1ecd0a7',
+    stream: scanStream('HL', '1h'),
+    current: {
+      scanId: '0194252b-9200-8f3a-9c55-7d21e0b4a6c3',
+      exchange: 'HL',
+      timeframe: '1h',
+      cadence: '4h',
+      boundary: Date.UTC(2025, 0, 2, 4),
+      completedAt: Date.UTC(2025, 0, 2, 4, 0, 20),
+      scanned: 3,
+      holds: 1,
+      calls: [
+        {
+          rank: 1,
+          coin: 'BTC',
+          call: 'SELL',
+          confidence: 55,
+          strength: 93,
+          regime: 'TRENDING_DOWN',
+          price: 96_412.5,
+          barClose: Date.UTC(2025, 0, 2, 4),
+          validUntil: Date.UTC(2025, 0, 2, 12),
+          verdictId: '0194252b-9200-8b7e-a2d3-5b7e9014c6f8',
+        },
+        {
+          rank: 2,
+          coin: 'PURR',
+          call: 'BUY',
+          confidence: 53,
+          strength: 71,
+          regime: 'VOLATILE',
+          price: 0.2731,
+          barClose: Date.UTC(2025, 0, 2, 4),
+          validUntil: Date.UTC(2025, 0, 2, 12),
+          verdictId: '0194252b-9200-8d10-b6f0-0c4ad8e2917b',
+        },
       ],
     },
   },
@@ -230,6 +289,35 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       granted: 0,
     },
   },
+  'ChatReserved.v1.json': {
+    sha256: '2902eeec0299b67c15889893f24928825a852f094e46334e5dfe439867497957',
+    stream: chatStream(ACCOUNT, '2025-01'),
+    current: {
+      payerId: ACCOUNT,
+      window: { id: '2025-01', from: 1735689600000, to: 1738368000000 },
+      keyId: '019abcde-7c00-7001-8000-00000000000a',
+      requestHash: '1f58b9145b24d108d7ac38887338b3ea3229833b9c1e418250343f907bfd1047',
+      idempotencyHash: '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae',
+      model: 'gpt-5-mini',
+      until: Date.UTC(2025, 0, 2, 8, 1),
+    },
+  },
+  'ChatAnswered.v1.json': {
+    sha256: 'a071626ea6c18f145a73714049aec43c97903f233bd2876d9f684113e2e9115f',
+    stream: chatStream(ACCOUNT, '2025-01'),
+    current: {
+      payerId: ACCOUNT,
+      window: { id: '2025-01', from: 1735689600000, to: 1738368000000 },
+      keyId: '019abcde-7c00-7001-8000-00000000000a',
+      requestHash: '1f58b9145b24d108d7ac38887338b3ea3229833b9c1e418250343f907bfd1047',
+      idempotencyHash: '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae',
+      channel: 'mcp',
+      model: 'gpt-5-mini',
+      reservationId: '01942631-6c00-7001-8000-000000000201',
+      answer: '{"answer":"Ten [1].","citations":[]}',
+      used: 2,
+    },
+  },
   'QuotaGranted.v1.json': {
     sha256: '536be36f6a708381bbc35a1a4923043591ce24eed9e5c3e96c687c9bbe17b212',
     stream: quotaStream(ACCOUNT, '2025-01'),
@@ -242,6 +330,427 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       used: 1,
       usedToday: 1,
       granted: 50,
+    },
+  },
+  'PaymentClaimed.v1.json': {
+    sha256: '0e2d579c4dd7f04d4dad931330cad509ca471df8de9769090fc277dba35cb9b3',
+    stream: PAYMENT_STREAM,
+    current: {
+      paymentId: PAYMENT_ID,
+      rail: 'direct',
+      protocol: 2,
+      chainId: 8453,
+      contract: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+      asset: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+      payer: PAYER,
+      payTo: '0x2222222222222222222222222222222222222222',
+      value: '20000',
+      validAfter: '1735689000',
+      validBefore: 1_735_689_900,
+      nonce: '0x000000000000000000000000000000000000000000000000000000000000002a',
+      signature:
+        '0x3d92f24408642050da2639c5280bcdb98b8a4e9880381b45a6e01a342bc6674d68b0bffca1e991f8b13cc98618c61efdd8ab2ac73e9a125ce57641fabab03d6d1c',
+      product: 'get_trade_call',
+      requestHash: '1f58b9145b24d108d7ac38887338b3ea3229833b9c1e418250343f907bfd1047',
+      answer: '{"call":"HOLD"}',
+      accountId: null,
+      isServedFirst: true,
+    },
+  },
+  'SettlementRequested.v1.json': {
+    sha256: '29170a7cc196986dd6c86556b8108f694b621650f02c28bfd7bca91e8e069638',
+    stream: PAYMENT_STREAM,
+    current: { paymentId: PAYMENT_ID, attempt: 1, settler: 'own' },
+  },
+  'SettlementBroadcast.v1.json': {
+    sha256: '083f923e950770684148a6c1dd6b1c2f82e1494e673a3428e0ccdbdd9ae9e89f',
+    stream: PAYMENT_STREAM,
+    current: { paymentId: PAYMENT_ID, attempt: 1, transaction: TRANSACTION },
+  },
+  'SettlementFailed.v1.json': {
+    sha256: '590e6ccb508d7792601b8500c307b298db206a61434c6daa9bd5226a6fc1c996',
+    stream: PAYMENT_STREAM,
+    current: {
+      paymentId: PAYMENT_ID,
+      attempt: 1,
+      reason: 'insufficient_funds: ERC20: transfer amount exceeds balance',
+    },
+  },
+  'SettlementUnknown.v1.json': {
+    sha256: '168684a4efaa7b64ed090aa6378e573acee5ea785a966ad7fadf11b1d3640efb',
+    stream: PAYMENT_STREAM,
+    current: { paymentId: PAYMENT_ID, attempt: 2, reason: 'the node does not answer' },
+  },
+  'SettlementConfirmed.v1.json': {
+    sha256: '06e4dba2c2282c90ab765598003040f690abaefa05b3666cea4c1859f18e2c00',
+    stream: PAYMENT_STREAM,
+    current: {
+      paymentId: PAYMENT_ID,
+      transaction: TRANSACTION,
+      blockNumber: 24_503_117,
+      blockHash: '0xb7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7b7',
+      by: 'other',
+    },
+  },
+  'SettlementFinalised.v1.json': {
+    sha256: '7295b80d507fbf533878b1f4546281053202dbc9a8f10e7d6b39aefcb700b69f',
+    stream: PAYMENT_STREAM,
+    current: { paymentId: PAYMENT_ID, transaction: TRANSACTION, blockNumber: 24_503_117 },
+  },
+  'SettlementReorged.v1.json': {
+    sha256: 'aa56a7fa900162345a06c86e0d43b10c37434331784d5b36fd8faf3a37bb67ea',
+    stream: PAYMENT_STREAM,
+    current: { paymentId: PAYMENT_ID, transaction: TRANSACTION, blockNumber: 24_503_117 },
+  },
+  'PaymentUncollectable.v1.json': {
+    sha256: '32bae322da441bf84b497381eb233af87432cfda789592de0c80812b9f9f1954',
+    stream: PAYMENT_STREAM,
+    current: {
+      paymentId: PAYMENT_ID,
+      reason: 'cancelled',
+      detail: 'used in a transaction which brought us nothing – “cancelled”',
+    },
+  },
+  'RefundSent.v1.json': {
+    sha256: 'dbc5a7c882614a390108e55f4782a57714eeafebbe26c50e2a8da452b0323ebf',
+    stream: PAYMENT_STREAM,
+    current: {
+      paymentId: PAYMENT_ID,
+      value: '15000',
+      transaction: '0xe4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4e4',
+      reason: 'the answer was late',
+    },
+  },
+  'PayerBlocked.v1.json': {
+    sha256: '6a6847f0fedab4b25c71482ef549bf75fff04f385878e72921e331a45968ade5',
+    stream: payerStream(CHAIN_ID, PAYER),
+    current: { payer: PAYER, reason: 'three payments were cancelled' },
+  },
+  'PayerUnblocked.v1.json': {
+    sha256: 'a634c15bc08e6fee18280f62251cfa99618a8f7cf70b233119cb8dc2e2e39f12',
+    stream: payerStream(CHAIN_ID, PAYER),
+    current: { payer: PAYER, reason: 'it was a mistake' },
+  },
+  'LeaseTaken.v1.json': {
+    sha256: '21cb565b1bca80caa88b374292e11fe642a902e371c38b32c582ff550893c51a',
+    stream: leaseStream('dispatcher'),
+    current: {
+      group: 'dispatcher',
+      holder: '019abcde-7c00-7001-8000-0000000000aa',
+      table: [
+        {
+          holder: '019abcde-7c00-7001-8000-0000000000ab',
+          renewedBy: 40,
+          ttlMs: 10_000,
+          shards: [
+            { shard: 0, token: 12 },
+            { shard: 2, token: 12 },
+          ],
+        },
+        {
+          holder: '019abcde-7c00-7001-8000-0000000000aa',
+          renewedBy: 41,
+          ttlMs: 10_000,
+          shards: [
+            { shard: 1, token: 3 },
+            { shard: 3, token: 41 },
+          ],
+        },
+      ],
+    },
+  },
+  'LeaseReleased.v1.json': {
+    sha256: 'b52e0b57d454da93cc8f4d6b0b0370f93b9689fda18150a5f6235dbe0e2cf361',
+    stream: leaseStream('dispatcher'),
+    current: {
+      group: 'dispatcher',
+      holder: '019abcde-7c00-7001-8000-0000000000aa',
+      table: [
+        {
+          holder: '019abcde-7c00-7001-8000-0000000000ab',
+          renewedBy: 40,
+          ttlMs: 10_000,
+          shards: [
+            { shard: 0, token: 12 },
+            { shard: 2, token: 12 },
+          ],
+        },
+      ],
+    },
+  },
+  'OwnerNotified.v1.json': {
+    sha256: '2655e6f3f5688202186a9dadf15f979ca2fdff3ae843a3a06f6305f0daeac51b',
+    stream: noticeStream('019abcde-7c00-7001-8000-0000000000c1'),
+    current: {
+      subscriptionId: '019abcde-7c00-7001-8000-0000000000c1',
+      kind: 'degraded_24h',
+      since: 1735603200000,
+    },
+  },
+  'CursorTaken.v1.json': {
+    sha256: '45d7e4e7ee180a07f598a4fd99569cddc3a04a997ce9330aaea8cc0ccd18dad9',
+    stream: deliveryStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: '7b1e4c90-2f3a-8d56-b1c7-90ab34cd56ef',
+      token: 17,
+      holder: '0190a000-0000-7000-8000-00000000d15b',
+      state: {
+        cursor: { after: '9007199254741001/9007199254741000', sequence: 43 },
+        open: [
+          {
+            deliveryId: '01941fa8-3a38-8b11-9c20-5566778899aa',
+            sequence: 41,
+            eventId: '6d0a3b52-9c1e-8f47-a2d3-5b7e9014c6f8',
+            position: '9007199254740993/9007199254740992',
+            stream: 'verdict-BINANCE.1000PEPE.4h',
+            revision: 1180,
+            topN: null,
+            attempt: 2,
+            status: 503,
+            reason: 'status',
+            template: 1,
+            baseUrl: 'https://signals.example.com',
+            firstAt: 1735704000400,
+            lastAt: 1735704005510,
+            nextAt: 1735704036000,
+          },
+        ],
+        finishedAbove: [{ sequence: 44, position: '9007199254741009/9007199254741008' }],
+        movedBy: 3,
+        lastAttemptAt: 1735704006000,
+        lastSuccessAt: 1735704006000,
+        failuresInARow: 1,
+        firstFailureAt: 1735704005510,
+        counts: { delivered: 40, failed: 3, exhausted: 1, skipped: 2 },
+        replays: [{ replayId: '0190a000-0000-7000-8000-0000000000ee', through: 12 }],
+      },
+    },
+  },
+  'DeliveriesAttempted.v1.json': {
+    sha256: '2552de163d750f4ccce04fbb6519489ee634c5594c6892f852e4b05848c42201',
+    stream: deliveryStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: '7b1e4c90-2f3a-8d56-b1c7-90ab34cd56ef',
+      token: 17,
+      template: 1,
+      baseUrl: 'https://signals.example.com',
+      cursor: { after: '9007199254741001/9007199254741000', sequence: 43 },
+      attempts: [
+        {
+          deliveryId: '01941fa8-3a38-8b11-9c20-5566778899aa',
+          sequence: 41,
+          eventId: '6d0a3b52-9c1e-8f47-a2d3-5b7e9014c6f8',
+          position: '9007199254740993/9007199254740992',
+          stream: 'verdict-BINANCE.1000PEPE.4h',
+          revision: 1180,
+          topN: null,
+          attempt: 2,
+          status: 503,
+          reason: 'status',
+          at: 1735704005510,
+          durationMs: 31.5,
+          result: 'failed',
+          detail: '{"error":"später “noch einmal”"}',
+          bodySha256: 'abababababababababababababababababababababababababababababababab',
+          nextAt: 1735704036000,
+          replayId: null,
+        },
+        {
+          deliveryId: '01941fa8-3a38-8c22-8d31-66778899aabb',
+          sequence: 42,
+          eventId: 'a3d5c7e9-1b2f-8a4c-9e6d-0f1e2d3c4b5a',
+          position: '9007199254741001/9007199254741000',
+          stream: 'scan-BINANCE.4h',
+          revision: 7,
+          topN: 10,
+          attempt: 1,
+          status: 200,
+          reason: null,
+          at: 1735704006000,
+          durationMs: 4,
+          result: 'delivered',
+          detail: null,
+          bodySha256: 'cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd',
+          nextAt: null,
+          replayId: null,
+        },
+      ],
+      replays: [{ replayId: '0190a000-0000-7000-8000-0000000000ee', through: 12 }],
+    },
+  },
+  'CursorMoved.v1.json': {
+    sha256: '48e5f475b6b1bf2a02c0d0b04c1da731982f7c8a1ba09949dc5d503823b42023',
+    stream: deliveryStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: '7b1e4c90-2f3a-8d56-b1c7-90ab34cd56ef',
+      token: 17,
+      state: {
+        cursor: { after: '9007199254741001/9007199254741000', sequence: 43 },
+        open: [
+          {
+            deliveryId: '01941fa8-3a38-8b11-9c20-5566778899aa',
+            sequence: 41,
+            eventId: '6d0a3b52-9c1e-8f47-a2d3-5b7e9014c6f8',
+            position: '9007199254740993/9007199254740992',
+            stream: 'verdict-BINANCE.1000PEPE.4h',
+            revision: 1180,
+            topN: null,
+            attempt: 2,
+            status: 503,
+            reason: 'status',
+            template: 1,
+            baseUrl: 'https://signals.example.com',
+            firstAt: 1735704000400,
+            lastAt: 1735704005510,
+            nextAt: 1735704036000,
+          },
+        ],
+        finishedAbove: [{ sequence: 44, position: '9007199254741009/9007199254741008' }],
+        movedBy: 3,
+        lastAttemptAt: 1735704006000,
+        lastSuccessAt: 1735704006000,
+        failuresInARow: 1,
+        firstFailureAt: 1735704005510,
+        counts: { delivered: 40, failed: 3, exhausted: 1, skipped: 2 },
+        replays: [{ replayId: '0190a000-0000-7000-8000-0000000000ee', through: 12 }],
+      },
+    },
+  },
+  'SubscriptionSlotTaken.v1.json': {
+    sha256: '55d3720dbce5001976e3db7d7c673e36a48946a1572e2e431b49cfefd2f5edd8',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: ACCOUNT,
+      subscriptionId: SUBSCRIPTION,
+    },
+  },
+  'SubscriptionSlotFreed.v1.json': {
+    sha256: '2f355d11be04e73886bc7e4fedfd7bb050a3c6be174572ff2c7a493bc28b5d2f',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: ACCOUNT,
+      subscriptionId: SUBSCRIPTION,
+    },
+  },
+  'SubscriptionCreated.v1.json': {
+    sha256: '8c3e32fbb619892ce696a3ec5d863de67a5668dca537c6a254923a4dc593c4ed',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: SUBSCRIPTION,
+      accountId: ACCOUNT,
+      generation: 0,
+      sealedUrl: 'v1.c2VhbGVkIGFkZHJlc3M',
+      sealedSecret: 'v1.c2VhbGVkIHNlY3JldA',
+      origin: 'https://bot.example.com:8443',
+      filter: {
+        events: ['trade_call', 'scan_digest'],
+        timeframes: ['15m', '1h'],
+        assets: ['BTC', 'top:20'],
+        exchanges: null,
+        minConfidence: 53,
+        minStrength: 70,
+        onlyChanges: true,
+        freshness: {
+          policy: 'skip',
+          maxBars: 2,
+        },
+        digest: {
+          timeframe: '1h',
+          exchange: 'HL',
+          topN: 10,
+          cadence: '4h',
+        },
+      },
+      startAfter: '41',
+    },
+  },
+  'SubscriptionChanged.v1.json': {
+    sha256: '9a4132e051616939c65a943268e738b630a16fc9b81db735f00849836ca0fd2d',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: SUBSCRIPTION,
+      filter: {
+        events: ['regime_shift'],
+        timeframes: ['15m', '1h'],
+        assets: null,
+        exchanges: null,
+        minConfidence: 53,
+        minStrength: 70,
+        onlyChanges: true,
+        freshness: {
+          policy: 'skip',
+          maxBars: 2,
+        },
+        digest: null,
+      },
+    },
+  },
+  'SecretRotated.v1.json': {
+    sha256: '55143aa07479350367478f4ad3ebff0b0b20d9d2cf9d7fd1746f6f15f7a87f1e',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: SUBSCRIPTION,
+      generation: 0,
+      sealedSecret: 'v1.YW5vdGhlciBzZWNyZXQ',
+      overlapUntil: 1735776000000,
+    },
+  },
+  'SubscriptionPaused.v1.json': {
+    sha256: 'c468f919a4050c0e3254de922be930ea18eb9b16a926fa0069e7327e4f8fe1f9',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: SUBSCRIPTION,
+      reason: 'paused by key 019abcde-7c00-7001-8000-0000000000aa',
+    },
+  },
+  'SubscriptionResumed.v1.json': {
+    sha256: 'b23e848b78fa581886cb57c092eeac189f58ead2dc0b98ac1449b9e169b75558',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: SUBSCRIPTION,
+      from: 'since',
+      after: '40',
+    },
+  },
+  'SubscriptionDegraded.v1.json': {
+    sha256: '40e5000515b16702378922cf5ae1bd1ef5a84f8f2b096ce71c2cc7b30c2ec31c',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: SUBSCRIPTION,
+      reason: '5 failures in a row',
+    },
+  },
+  'SubscriptionRecovered.v1.json': {
+    sha256: 'f354557692c6225394e57b869f09f24572021bf0e5e417adda612b326f772a54',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: SUBSCRIPTION,
+    },
+  },
+  'SubscriptionDisabled.v1.json': {
+    sha256: '4c5afb7fdeae2a5aa2e873475bd3eb8848d49ff55c8f55bd6408bd12953e1f7f',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: SUBSCRIPTION,
+      reason: 'no success for 5 days',
+    },
+  },
+  'ReplayRequested.v1.json': {
+    sha256: 'c4519eda83752e7434c8cf3e587683dd73a3821dbee692ed9e4006861ab842fd',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: SUBSCRIPTION,
+      replayId: '019abcde-7c00-7001-8000-0000000000b2',
+      fromSequence: 3,
+      toSequence: 7,
+    },
+  },
+  'SubscriptionRemoved.v1.json': {
+    sha256: '216f6e2aadeeeeab8aa6e9c6d69ab87f50595e7e192ea6e979fd10ad7042f408',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: SUBSCRIPTION,
+      reason: 'removed by key 019abcde-7c00-7001-8000-0000000000aa',
     },
   },
 }

@@ -11,9 +11,13 @@ import {
   SignInRequested,
   SubjectKeyCreated,
 } from './account-events.ts'
+import { ChatAnswered, ChatReserved } from './chat-events.ts'
+import { CursorMoved, CursorTaken, DeliveriesAttempted } from './delivery-events.ts'
 import { ServiceError } from './errors.ts'
 import type { RecordedEvent } from './event.ts'
 import { defineEvent, type EventDefinition, type EventOf, upcast } from './event-definition.ts'
+import { LeaseReleased, LeaseTaken } from './lease-events.ts'
+import { OwnerNotified } from './notice-events.ts'
 import { outcomeSchema } from './outcome.ts'
 import {
   PayerBlocked,
@@ -31,6 +35,7 @@ import {
 } from './payment-events.ts'
 import { QuotaDebited, QuotaGranted } from './quota-events.ts'
 import { regimeSchema } from './regime.ts'
+import { ScanCompleted } from './scan-events.ts'
 import { seriesSchema } from './series.ts'
 import {
   ReplayRequested,
@@ -120,6 +125,7 @@ export const EVENT_CATALOGUE = {
   RegimeShifted,
   OutcomeLabelled,
   UniverseRanked,
+  ScanCompleted,
   SubjectKeyCreated,
   AccountOpened,
   SignInRequested,
@@ -132,6 +138,8 @@ export const EVENT_CATALOGUE = {
   AccountErased,
   QuotaDebited,
   QuotaGranted,
+  ChatReserved,
+  ChatAnswered,
   PaymentClaimed,
   SettlementRequested,
   SettlementBroadcast,
@@ -156,6 +164,12 @@ export const EVENT_CATALOGUE = {
   SubscriptionDisabled,
   SubscriptionRemoved,
   ReplayRequested,
+  CursorTaken,
+  DeliveriesAttempted,
+  CursorMoved,
+  LeaseTaken,
+  LeaseReleased,
+  OwnerNotified,
 }
 
 export type EventType = keyof typeof EVENT_CATALOGUE

@@ -208,6 +208,26 @@ export const LIMITS = {
   settlementRetryMaxMs: 60_000,
   /** How long one request to a node or a facilitator may take. */
   chainRequestMs: 10_000,
+  /** Blocks searched for logs in one request, and such requests of one search. */
+  chainLogBlocks: 1_000,
+  chainLogRanges: 200,
+  /** Wait for further payments that go into the same transaction. */
+  settlementGatherMs: 5,
+  /** How often a transaction that was sent is looked for, and how long before what became of it is unknown. */
+  settlementPollMs: 250,
+  settlementReceiptMs: 30_000,
+  /** How often blocks of settled payments are looked at until they are final, and those that may be undone at once. */
+  finalityPollMs: 5_000,
+  finalityBlocks: 64,
+  /** Most that settlements pay for a unit of gas, in wei; past it they wait. */
+  settlementGasWei: 5_000_000_000,
+  /** Settlements that the gas wallet should be able to pay for; with less an alarm is given. */
+  settlementGasReserve: 500,
+  /** Settlements that one facilitator is asked for at a time, and how much of its answer is read. */
+  facilitatorRequestsAtOnce: 8,
+  facilitatorAnswerBytes: 65_536,
+  /** How long after the end of an authorization a facilitator may still tell what became of it. */
+  facilitatorGraceMs: 60_000,
   /** How long what a node said of a payer is remembered: its balance, and whether it is a contract. */
   payerBalanceMs: 5_000,
   payerCodeMs: 600_000,
@@ -223,6 +243,21 @@ export const LIMITS = {
   /** Subscriptions of an account that are not removed. */
   subscriptionsOnFree: 5,
   subscriptionsOnPaid: 50,
+  /** Subscriptions whose state one process keeps in memory. */
+  subscriptionsKept: 20_000,
+  /** Filters that one subscription may have had: each stays, for the signals of its time. */
+  subscriptionFilters: 500,
+  /** How long a slot may stand without its subscription before it is taken for one that a crash left behind. */
+  subscriptionSlotIdleMs: 60_000,
+  /** How far back a subscription may start, be resumed from, or be tried. */
+  webhookPastMs: 30 * 86_400_000,
+  /** Endpoints whose address and secrets one process remembers, and for how long. */
+  webhookTargetsKept: 20_000,
+  webhookTargetMs: 30_000,
+  /** Looks through the log for owners, as dry runs and pulls are, that one process makes at a time. */
+  webhookLooksAtOnce: 4,
+  /** Tries to tell one endpoint of an owner about another. */
+  webhookNoticeTries: 3,
   /** Longest address that webhooks are sent to. */
   webhookUrlCharacters: 2_048,
   /** Connecting to an endpoint, and one attempt in all, its answer included. */
@@ -231,18 +266,48 @@ export const LIMITS = {
   /** How much of an endpoint's answer is read, and how much of that is kept. */
   webhookResponseBytes: 16_384,
   webhookResponseKeptBytes: 1_024,
+  /** Headers of an endpoint's answer. */
+  webhookResponseHeaderBytes: 16_384,
+  /** Longest `Retry-After` that is believed: four times the longest step between two attempts. */
+  webhookRetryAfterMs: 345_600_000,
+  /** Origins to which connections are kept, connections to one of them, and how long an idle one is kept. */
+  webhookOrigins: 512,
+  webhookConnectionsPerOrigin: 32,
+  webhookIdleMs: 30_000,
   /** Attempts under way at a time: in all, and to one endpoint. */
   webhookAttemptsAtOnce: 128,
   webhookAttemptsPerEndpoint: 4,
   /** Largest body of a delivery. */
   webhookBodyBytes: 65_536,
+  /** After the beginning of a digest's period, how long the verdicts of its bars are given; market time. */
+  digestSettleMs: 20_000,
   /** How far the timestamp of a delivery may be from a receiver's clock. */
   webhookToleranceS: 300,
   /** How long the old secret signs beside the new one, unless the owner says otherwise, and at most. */
   secretOverlapMs: 86_400_000,
   secretOverlapMaxMs: 604_800_000,
+  /** Secrets that sign one delivery: the newest, and older ones whose overlap has not ended. */
+  webhookSecretsSigning: 10,
   /** Test deliveries of one subscription in a minute. */
   webhookTestsPerMinute: 10,
+  /** Deliveries of one subscription that wait for another try; past it nothing new is taken up. */
+  webhookOpenDeliveries: 1_000,
+  /** Signals of one subscription that wait in memory; past it they are read from the log when their turn comes. */
+  webhookQueue: 256,
+  /** How long a change of a subscription waits for the process that sends for it to have seen it. */
+  webhookForgetMs: 2_000,
+  /** How long attempts of one busy endpoint are gathered to be recorded together. */
+  webhookRecordMs: 25,
+  /** Attempts in one event of the delivery log. */
+  webhookAttemptsPerEvent: 256,
+  /** Replays of one subscription whose progress is kept. */
+  webhookReplaysKept: 10,
+  /** Longest address of this service that is written into bodies. */
+  webhookBaseUrlCharacters: 256,
+  /** Events of a delivery log that one question looks through. */
+  webhookScanEvents: 20_000,
+  /** Series whose newest call is remembered for subscriptions to changes. */
+  webhookSeriesRemembered: 100_000,
   /** Rows in one list of subscriptions or deliveries. */
   webhookRows: 100,
   /** Deliveries that one request may ask to be sent again, and events that one dry run looks at. */
@@ -256,6 +321,41 @@ export const LIMITS = {
   /** A chat: characters of a question. */
   questionCharacters: 500,
   questionCharactersLeast: 5,
+  /** Different words of a query or question that are looked for. */
+  searchTerms: 32,
+  /** Longest excerpt of a section. */
+  excerptCharacters: 320,
+  /** Length of an answer to a question, and its encoded size in the log with its citations. */
+  chatAnswerCharacters: 2_000,
+  chatAnswerBytes: 32_768,
+  /** Sections that a model is given to answer from. */
+  chatPassages: 6,
+  /** How long a model may take in all, and how much of its answer is read. */
+  chatModelMs: 20_000,
+  chatModelBytes: 262_144,
+  /** What one answer of a model may cost, in its own tokens. */
+  chatModelTokens: 2_000,
+  /** Questions that one process has a model answer at a time; the others are answered extractively. */
+  chatModelAtOnce: 8,
+  /** How long a chat that is being answered is kept free for its answer. */
+  chatReservationMs: 60_000,
+  /** Accounts whose chats one process keeps in memory. */
+  chattersKept: 1_000,
+  /** How often at most the pages of the documentation are looked at for changes. */
+  docsLookMs: 5_000,
+  /** Pages of the documentation, and the size of one. */
+  docsPages: 500,
+  docsPageBytes: 1_048_576,
+
+  /** Processes that share a group of work, and the numbered shards it has at most. */
+  leaseHolders: 64,
+  leaseShards: 256,
+  leaseNameCharacters: 64,
+  /** How long a process has its shards after it last said that it is there, and how often it says so. */
+  leaseTtlMs: 10_000,
+  leaseRenewMs: 3_000,
+  /** What others wait beyond that before they take the shards of one that is silent. */
+  leaseGraceMs: 2_000,
 
   /** How long a shutdown may take before what is left is cut. */
   shutdownMs: 10_000,

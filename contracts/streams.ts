@@ -64,6 +64,9 @@ export const subscriptionStream = (subscriptionId: string): string => `subscript
 /** What was sent to a subscription, and how far its cursor has come. */
 export const deliveryStream = (subscriptionId: string): string => `delivery-${subscriptionId}`
 
+/** What the owner of a subscription was told about its endpoint. */
+export const noticeStream = (subscriptionId: string): string => `notice-${subscriptionId}`
+
 /** Who does the work of a group, when several processes share it. @example leaseStream('dispatcher') */
 export const leaseStream = (group: string): string => `lease-${group}`
 

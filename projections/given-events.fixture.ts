@@ -1,7 +1,10 @@
 import type { z } from 'zod'
+import { ChatAnswered } from '../contracts/chat-events.ts'
 import type { NewEvent, RecordedEvent } from '../contracts/event.ts'
 import {
   decodeEvent,
+  EVENT_CATALOGUE,
+  type EventType,
   OutcomeLabelled,
   RegimeShifted,
   type ServiceEvent,
@@ -12,7 +15,16 @@ import type { JsonObject } from '../contracts/json.ts'
 import type { Outcome } from '../contracts/outcome.ts'
 import { QuotaDebited, QuotaGranted } from '../contracts/quota-events.ts'
 import type { Regime } from '../contracts/regime.ts'
-import { accountStream, outcomeStream, quotaStream, verdictStream } from '../contracts/streams.ts'
+import {
+  accountStream,
+  chatStream,
+  outcomeStream,
+  payerStream,
+  paymentStream,
+  quotaStream,
+  subscriptionStream,
+  verdictStream,
+} from '../contracts/streams.ts'
 import { aVerdict } from '../contracts/verdict.fixture.ts'
 import type { Verdict } from '../contracts/verdict.ts'
 import { type Projection, rowsInMemory } from './projection.ts'
@@ -74,6 +86,15 @@ export const accountFact = <Data extends JsonObject & { accountId: string }>(
   event: newEvent(definition, { id: '0190a000-0000-7000-8000-00000000acc0', data, meta: META }),
 })
 
+/** An event of the stream of its subscription. */
+export const subscriptionFact = <Data extends JsonObject & { subscriptionId: string }>(
+  definition: EventDefinition<string, Data>,
+  data: Data,
+): Fact => ({
+  stream: subscriptionStream(data.subscriptionId),
+  event: newEvent(definition, { id: '0190a000-0000-7000-8000-00000000abc0', data, meta: META }),
+})
+
 const PAYER_ID = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const NOVEMBER = { id: '2026-11', from: Date.UTC(2026, 10, 1), to: Date.UTC(2026, 11, 1) }
 
@@ -98,12 +119,90 @@ export function quotaDebited(change: Partial<z.infer<typeof QuotaDebited.data>> 
   return { stream: quotaStream(data.payerId, data.window.id), event }
 }
 
+/** An answered chat of the same payer. */
+export function chatAnswered(change: Partial<z.infer<typeof ChatAnswered.data>> = {}): Fact {
+  const data = {
+    payerId: PAYER_ID,
+    window: NOVEMBER,
+    keyId: '0190a000-0000-7000-8000-00000000000a',
+    requestHash: '1'.repeat(64),
+    idempotencyHash: null,
+    channel: 'http' as const,
+    model: 'extractive',
+    reservationId: null,
+    answer: '{"answer":"Ten."}',
+    used: 1,
+    ...change,
+  }
+  const event = newEvent(ChatAnswered, { id: '0190a000-0000-7000-8000-00000000000f', data, meta: META })
+  return { stream: chatStream(data.payerId, data.window.id), event }
+}
+
 /** Further calls for the same payer. */
 export function quotaGranted(calls: number): Fact {
   const given = { payerId: PAYER_ID, window: NOVEMBER, day: '2026-11-21', calls, granted: calls }
   const data = { ...given, reason: 'a test', used: 0, usedToday: 0 }
   const event = newEvent(QuotaGranted, { id: '0190a000-0000-7000-8000-00000000000e', data, meta: META })
   return { stream: quotaStream(PAYER_ID, NOVEMBER.id), event }
+}
+
+const PAYER_ADDRESS = `0x${'a1'.repeat(20)}`
+
+type PaymentEventType = Extract<
+  EventType,
+  `Payment${string}` | `Payer${string}` | `Settlement${string}` | 'RefundSent'
+>
+
+/**
+ * An event of a payment or a payer. A claim is filled up: without more, 0.02 USDC for a trade call, served first.
+ *
+ * @param claim what of its claim is not as usual
+ */
+export function paymentFact(
+  type: PaymentEventType,
+  data: JsonObject,
+  claim: { readonly payer?: string | undefined; readonly [member: string]: unknown } = {},
+): Fact {
+  const { payer = PAYER_ADDRESS, paymentId = '0190a000-0000-7000-8000-0000000000b1' } = {
+    ...claim,
+    ...data,
+  } as {
+    payer?: string
+    paymentId?: string
+  }
+  const nonce = `0x${paymentId.replaceAll('-', '').padStart(64, '0')}`
+  const contract = `0x${'c0'.repeat(20)}`
+  const usual = {
+    paymentId,
+    rail: 'direct',
+    protocol: 2,
+    chainId: 8453,
+    contract,
+    asset: contract,
+    payer,
+    payTo: `0x${'22'.repeat(20)}`,
+    value: '20000',
+    validAfter: '0',
+    validBefore: 1_800_000_300,
+    nonce,
+    signature: `0x${'ab'.repeat(65)}`,
+    product: 'get_trade_call',
+    requestHash: '1'.repeat(64),
+    answer: '{"call":"HOLD"}',
+    accountId: null,
+    isServedFirst: true,
+  }
+  const whole = type === 'PaymentClaimed' ? { ...usual, ...claim, ...data } : data
+  const definition: EventDefinition = EVENT_CATALOGUE[type]
+  const event = newEvent(definition, {
+    id: '0190a000-0000-7000-8000-0000000000b0',
+    data: whole as JsonObject,
+    meta: META,
+  })
+  const stream = type.startsWith('Payer')
+    ? payerStream(8453, payer)
+    : paymentStream({ chainId: 8453, contract, payer, nonce })
+  return { stream, event }
 }
 
 /** Facts as a fold meets them: at the positions 1, 2, …, read back from JSON, decoded, and not to be changed. */

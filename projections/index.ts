@@ -1,9 +1,11 @@
 import { accounts } from './accounts/accounts.ts'
+import { chats } from './chats/chats.ts'
 import { debits } from './debits/debits.ts'
 import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
+import { subscriptions } from './subscriptions/subscriptions.ts'
 import { trackRecord } from './track-record/track-record.ts'
 import { verdictIndex } from './verdict-index/verdict-index.ts'
 
@@ -18,6 +20,7 @@ export {
   keyRowKey,
   type PlanPeriod,
 } from './accounts/accounts.ts'
+export { type ChatPlace, chatKey, chats } from './chats/chats.ts'
 export {
   type DebitPlace,
   debitKey,
@@ -48,6 +51,21 @@ export {
 } from './payments/payments.ts'
 export { type Projection, type Rows, rowsInMemory } from './projection.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
+export {
+  evolveSubscription,
+  type FilterPeriod,
+  isSending,
+  type RequestedReplay,
+  type SealedSecret,
+  type Subscription,
+} from './subscriptions/subscription-state.ts'
+export {
+  accountSubscriptionPrefix,
+  SUBSCRIPTION_PREFIX,
+  type SubscriptionsRow,
+  subscriptionRowKey,
+  subscriptions,
+} from './subscriptions/subscriptions.ts'
 
 export {
   SERIES_PREFIX,
@@ -62,10 +80,12 @@ export { type VerdictPlace, verdictIndex } from './verdict-index/verdict-index.t
 /** Every read model of the service. */
 export const PROJECTIONS: readonly Projection[] = [
   accounts,
+  chats,
   debits,
   latestVerdicts,
   payments,
   regimeShifts,
+  subscriptions,
   trackRecord,
   verdictIndex,
 ] as readonly Projection[]

@@ -4,18 +4,45 @@ import { jsonFault } from '../contracts/json.ts'
 import { LIMITS } from '../contracts/limits.ts'
 import { RACE_OUTCOMES } from '../contracts/outcome.ts'
 import { REGIMES } from '../contracts/regime.ts'
+import { SubscriptionCreated } from '../contracts/subscription-events.ts'
 import { HOUR_MS } from '../contracts/timeframes.ts'
 import { CALLS } from '../contracts/verdict.ts'
 import {
   accountFact,
+  chatAnswered,
   fold,
   given,
   outcomeLabelled,
+  paymentFact,
   quotaDebited,
   regimeShifted,
+  subscriptionFact,
   verdictRecorded,
 } from './given-events.fixture.ts'
 import { PROJECTIONS } from './index.ts'
+
+/** Payments that are settled, uncollectable and open, of a payer that is blocked. */
+const PAYMENTS = ['b1', 'b2', 'b3'].flatMap((end, n) => {
+  const paymentId = `0190a000-0000-7000-8000-0000000000${end}`
+  const transaction = `0x${end.repeat(32)}`
+  return [
+    paymentFact('PaymentClaimed', { paymentId, isServedFirst: n !== 2 }),
+    paymentFact('SettlementRequested', { paymentId, attempt: 1, settler: 'own' }),
+    ...(n === 0
+      ? [
+          paymentFact('SettlementConfirmed', {
+            paymentId,
+            transaction,
+            by: 'own',
+            blockNumber: 7,
+            blockHash: transaction,
+          }),
+          paymentFact('SettlementFinalised', { paymentId, transaction, blockNumber: 7 }),
+        ]
+      : []),
+    ...(n === 1 ? [paymentFact('PaymentUncollectable', { paymentId, reason: 'cancelled', detail: '' })] : []),
+  ]
+})
 
 /** Verdicts with shifts and outcomes in three series, every call and every regime among them, and accounts. */
 const HISTORY = given(
@@ -31,9 +58,22 @@ const HISTORY = given(
       verdictRecorded(bar),
       regimeShifted(REGIMES[(n + 1) % REGIMES.length] ?? 'RANGING', bar),
       outcomeLabelled({ coin, barClose, call, race: RACE_OUTCOMES[n % 3] ?? 'timeout' }),
+      chatAnswered({ used: n + 1, idempotencyHash: String(n % 10).repeat(64) }),
       quotaDebited({ used: n + 1, usedToday: n + 1, idempotencyHash: String(n % 10).repeat(64) }),
     ]
   }).flat(),
+  ...PAYMENTS,
+  paymentFact('PayerBlocked', { payer: `0x${'a1'.repeat(20)}`, reason: 'a test' }),
+  subscriptionFact(SubscriptionCreated, {
+    subscriptionId: '019abcde-7c00-7001-8000-0000000000b1',
+    accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+    ...{ generation: 0, sealedUrl: 'v1.url', sealedSecret: 'v1.secret', origin: 'https://bot.example.com' },
+    filter: {
+      ...{ events: ['trade_call'], timeframes: null, assets: null, exchanges: null, digest: null },
+      ...{ minConfidence: 0, minStrength: 0, onlyChanges: false, freshness: { policy: 'all', maxBars: 1 } },
+    },
+    startAfter: 'start',
+  }),
   ...['5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c56'].flatMap((accountId) => [
     accountFact(AccountOpened, { accountId, generation: 0, sealedEmail: 'v1.sealed' }),
     accountFact(KeyIssued, {

@@ -61,7 +61,13 @@ describe('names', () => {
     Object.entries(own).flatMap(([flag, { alias }]) => [flag, ...(alias === undefined ? [] : [alias])]),
   ).map((flag) => `--${flag}`)
   const settings = new Set<string>(Object.keys(SETTINGS))
-  const values = new Set<string>([...EXCHANGES, ...REGIMES, ...CALLS, ...AUTH_OUTCOMES])
+  const values = new Set<string>([
+    ...EXCHANGES,
+    ...REGIMES,
+    ...CALLS,
+    ...AUTH_OUTCOMES,
+    ...Object.keys(ERRORS),
+  ])
   /** Words in capitals that are no settings: coins, currencies, methods, and the letter of UTC. */
   const others = new Set(['BTC', 'ETH', 'USDT', 'USDC', 'USD', 'GET', 'HEAD', 'POST', 'Z'])
   const errors: Readonly<Record<string, ErrorDefinition>> = ERRORS

@@ -33,7 +33,7 @@ export async function main(
     // Nobody was promised anything yet, and what is in the log stays there: no need to wait.
     if (service === undefined) exit(0)
     const ended = service.marketEnd.then(() => (settings.EXIT_AT_END ? undefined : signalled))
-    await Promise.race([signalled, ended])
+    await Promise.race([signalled, ended, service.failure])
   } catch (error) {
     code = explainFailure(error, process.stderr)
   }

@@ -57,7 +57,14 @@ export function evolvePayment(payment: Payment | undefined, event: ServiceEvent)
   if (event.type === 'PaymentClaimed') {
     const { paymentId, rail, product, payer, value, accountId, isServedFirst, validBefore } = event.data
     return {
-      ...{ paymentId, rail, product, payer, value, accountId, isServedFirst, validBefore },
+      paymentId,
+      rail,
+      product,
+      payer,
+      value,
+      accountId,
+      isServedFirst,
+      validBefore,
       stream: event.stream,
       state: 'owed',
       claimedAt: changedAt,

@@ -6,9 +6,11 @@ import { evolvePayment, isDebt, isOpen, isUnsettled, type Payment } from './paym
 export interface PayerTotals extends JsonObject {
   /** Served and not settled. */
   readonly unsettled: string
-  /** Served and never paid, since the operator last forgot it or the payer last paid. */
+  /** Served and never paid, less what was paid before it was served since, and what the operator forgot. */
   readonly debt: string
   readonly claims: number
+  /** Payments that are not at their end. */
+  readonly open: number
   /** By the operator. */
   readonly isBlocked: boolean
 }
@@ -29,7 +31,7 @@ export const openPaymentKey = (paymentId: string): string => `${OPEN_PAYMENT_PRE
 export const payerKey = (payer: string): string => `payer/${payer}`
 export const TOTALS_KEY = 'total'
 
-const NOTHING: PayerTotals = { unsettled: '0', debt: '0', claims: 0, isBlocked: false }
+const NOTHING: PayerTotals = { unsettled: '0', debt: '0', claims: 0, open: 0, isBlocked: false }
 
 /** Every payment and where it stands, those that are not at their end, and what each payer owes. */
 export const payments: Projection<PaymentsRow> = {
@@ -51,13 +53,12 @@ export const payments: Projection<PaymentsRow> = {
     'PayerUnblocked',
   ],
   fold(rows, event) {
-    const totals = rows as Rows<PayerTotals>
     if (event.type === 'PayerBlocked' || event.type === 'PayerUnblocked') {
       const isBlocked = event.type === 'PayerBlocked'
-      change(totals, payerKey(event.data.payer), (before) => ({
-        ...before,
+      change(rows, event.data.payer, (sums) => ({
+        ...sums,
         isBlocked,
-        debt: isBlocked ? before.debt : '0',
+        debt: isBlocked ? sums.debt : '0',
       }))
       return
     }
@@ -70,28 +71,52 @@ export const payments: Projection<PaymentsRow> = {
     rows.put(key, after)
     if (isOpen(after)) rows.put(openPaymentKey(paymentId), { paymentId })
     else rows.delete(openPaymentKey(paymentId))
-    for (const whose of [payerKey(after.payer), TOTALS_KEY]) {
-      change(totals, whose, (sums) => sumsAfter(sums, before, after))
-    }
+    change(rows, after.payer, (sums) => sumsAfter(sums, before, after))
   },
 }
 
+/** A payment's share of a sum. */
+type Share = (payment: Payment) => bigint
+
+const valueWhere =
+  (counts: (payment: Payment) => boolean): Share =>
+  (payment) =>
+    counts(payment) ? BigInt(payment.value) : 0n
+
+const unsettledOf = valueWhere(isUnsettled)
+const debtOf = valueWhere(isDebt)
+/** Paid in advance: what a payer in debt is let do. */
+const regainedOf = valueWhere(({ state, isServedFirst }) => state === 'confirmed' && !isServedFirst)
+
 function sumsAfter(sums: PayerTotals, before: Payment | undefined, after: Payment): PayerTotals {
-  const share = (payment: Payment | undefined, counts: (payment: Payment) => boolean): bigint =>
-    payment !== undefined && counts(payment) ? BigInt(payment.value) : 0n
-  const moved = (counts: (payment: Payment) => boolean): bigint =>
-    share(after, counts) - share(before, counts)
-  const debt = BigInt(sums.debt) + moved(isDebt)
-  // Who has paid again is trusted again.
-  const isPaidNow = after.state === 'confirmed' && before?.state !== 'confirmed'
+  const moved = (share: Share): bigint => share(after) - (before === undefined ? 0n : share(before))
+  const regained = moved(regainedOf)
+  // Who has a debt is trusted again once it has paid as much in advance. Forgotten debts may be paid after all.
+  const debt = BigInt(sums.debt) + moved(debtOf) - (regained > 0n ? regained : 0n)
+  const wasOpen = before !== undefined && isOpen(before)
   return {
     ...sums,
-    unsettled: (BigInt(sums.unsettled) + moved(isUnsettled)).toString(),
-    debt: (isPaidNow || debt < 0n ? 0n : debt).toString(),
+    unsettled: (BigInt(sums.unsettled) + moved(unsettledOf)).toString(),
+    debt: (debt < 0n ? 0n : debt).toString(),
     claims: sums.claims + (before === undefined ? 1 : 0),
+    open: sums.open + Number(isOpen(after)) - Number(wasOpen),
   }
 }
 
-function change(rows: Rows<PayerTotals>, key: string, by: (before: PayerTotals) => PayerTotals): void {
-  rows.put(key, by(rows.get(key) ?? NOTHING))
+/** Changes the sums of a payer, and those of all payers by as much. */
+function change(rows: Rows<PaymentsRow>, payer: string, by: (before: PayerTotals) => PayerTotals): void {
+  const totals = rows as Rows<PayerTotals>
+  const before = totals.get(payerKey(payer)) ?? NOTHING
+  const after = by(before)
+  totals.put(payerKey(payer), after)
+  const all = totals.get(TOTALS_KEY) ?? NOTHING
+  const sum = (name: 'unsettled' | 'debt'): string =>
+    (BigInt(all[name]) + BigInt(after[name]) - BigInt(before[name])).toString()
+  totals.put(TOTALS_KEY, {
+    unsettled: sum('unsettled'),
+    debt: sum('debt'),
+    claims: all.claims + after.claims - before.claims,
+    open: all.open + after.open - before.open,
+    isBlocked: false,
+  })
 }

@@ -16,6 +16,7 @@ import { type EventDefinition, newEvent } from '../../contracts/event-definition
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import { accountStream } from '../../contracts/streams.ts'
+import { SubscriptionSlotFreed, SubscriptionSlotTaken } from '../../contracts/subscription-events.ts'
 import { accounts } from '../../projections/index.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { type AccountFact, type AccountState, evolve, initialState } from './account-state.ts'
@@ -62,6 +63,8 @@ const DEFINITIONS: Readonly<Record<AccountFact['type'], EventDefinition>> = {
   PlanStarted,
   PlanEnded,
   AccountErased,
+  SubscriptionSlotTaken,
+  SubscriptionSlotFreed,
 }
 
 interface Known {

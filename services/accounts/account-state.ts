@@ -12,6 +12,7 @@ import type {
 import type { EventOf } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Tier } from '../../contracts/plans.ts'
+import type { SubscriptionSlotFreed, SubscriptionSlotTaken } from '../../contracts/subscription-events.ts'
 
 type FactOf<Definition> = Pick<EventOf<Definition>, 'type' | 'data'>
 
@@ -26,6 +27,8 @@ export type AccountFact =
   | FactOf<typeof PlanStarted>
   | FactOf<typeof PlanEnded>
   | FactOf<typeof AccountErased>
+  | FactOf<typeof SubscriptionSlotTaken>
+  | FactOf<typeof SubscriptionSlotFreed>
 
 /** A key that applies. */
 export interface AccountKey {
@@ -41,6 +44,20 @@ export interface Plan {
   readonly tier: Exclude<Tier, 'free'>
   readonly from: number
   readonly to: number
+}
+
+/** A plan as it began, by the payment that bought it. */
+export interface BoughtPlan extends Plan {
+  readonly reference: string
+}
+
+/** Room that a subscription takes of what the plan allows. */
+export interface SubscriptionSlot {
+  readonly subscriptionId: string
+  /** Of the account when it was taken: what is left of one that was erased takes no room of the next. */
+  readonly generation: number
+  /** Unix milliseconds. */
+  readonly takenAt: number
 }
 
 /** A code that was sent and not used up. */
@@ -66,8 +83,10 @@ export interface AccountState {
   readonly keys: readonly AccountKey[]
   /** Those that may not have ended, oldest first. */
   readonly plans: readonly Plan[]
-  /** Payments that plans were begun for, oldest first: as many as can still be told again. */
-  readonly paidBy: readonly string[]
+  /** Plans that were bought, oldest first: as many as can still be told again. */
+  readonly bought: readonly BoughtPlan[]
+  /** Oldest first. They outlive an erasure, until their subscriptions are removed. */
+  readonly slots: readonly SubscriptionSlot[]
 }
 
 /** A payment is told again until its transfer is final, which is minutes; nobody buys so many plans meanwhile. */
@@ -82,7 +101,8 @@ export const initialState: AccountState = {
   codesExpireAt: [],
   keys: [],
   plans: [],
-  paidBy: [],
+  bought: [],
+  slots: [],
 }
 
 /**
@@ -115,14 +135,30 @@ export function evolve(state: AccountState, { type, data }: AccountFact, at: num
     case 'PlanStarted': {
       const { tier, from, to, reference } = data
       const plans = [...state.plans.filter((plan) => plan.to > at), { tier, from, to }]
-      const paidBy = reference === null ? state.paidBy : [...state.paidBy, reference].slice(-PAYMENTS_KEPT)
-      return { ...state, plans, paidBy }
+      if (reference === null) return { ...state, plans }
+      return {
+        ...state,
+        plans,
+        bought: [...state.bought, { reference, tier, from, to }].slice(-PAYMENTS_KEPT),
+      }
     }
     case 'PlanEnded':
       return { ...state, plans: state.plans.filter(({ tier }) => tier !== data.tier) }
-    default:
-      // Erased. What limits codes stays: erasing is no way around it.
-      return { ...initialState, generation: data.generation + 1, codesExpireAt: state.codesExpireAt }
+    case 'SubscriptionSlotTaken': {
+      const { subscriptionId } = data
+      const { generation } = state
+      return { ...state, slots: [...state.slots, { subscriptionId, generation, takenAt: at }] }
+    }
+    case 'SubscriptionSlotFreed':
+      return {
+        ...state,
+        slots: state.slots.filter(({ subscriptionId }) => subscriptionId !== data.subscriptionId),
+      }
+    default: {
+      // Erased. What limits codes stays: erasing is no way around it. So do slots: their subscriptions go next.
+      const { codesExpireAt, slots } = state
+      return { ...initialState, generation: data.generation + 1, codesExpireAt, slots }
+    }
   }
 }
 

@@ -153,6 +153,24 @@ describe('a plan', () => {
   })
 })
 
+test('a bought plan begins once for its payment, also where there is room for no other', async () => {
+  const { accountId, key } = await world.signIn(accounts, EMAIL)
+  const bought = { tier: 'starter', paymentId: '018f0000-0000-7000-8000-000000000001' } as const
+  const plan = await accounts.buyPlan(accountId, bought, ORIGIN)
+  expect(plan).toMatchObject({ tier: 'starter', from: NOON, to: NOON + 30 * DAY_MS })
+  expect(await accounts.buyPlan(accountId, bought, ORIGIN)).toEqual(plan)
+  expect(await accounts.identify(bearer(key))).toMatchObject({ tier: 'starter' })
+  const full = async (): Promise<void> => {
+    for (let n = 0; n < LIMITS.plansAhead; n++)
+      await accounts.startPlan(accountId, { tier: 'starter', source: 'operator' }, ORIGIN)
+  }
+  expect(await codeOf(full())).toBe('invalid_request')
+  expect(await codeOf(accounts.requirePlanRoom(accountId, 'starter'))).toBe('invalid_request')
+  await accounts.requirePlanRoom(accountId, 'pro')
+  const late = { ...bought, paymentId: '018f0000-0000-7000-8000-000000000002' }
+  expect((await accounts.buyPlan(accountId, late, ORIGIN)).from).toBe(NOON + LIMITS.plansAhead * 30 * DAY_MS)
+})
+
 test('neither keys, codes nor addresses are in the log or in what the operator is told', async () => {
   const secrets: string[] = [EMAIL, 'bob@example.com', Buffer.from(EMAIL).toString('base64url').slice(0, 16)]
   const { key, accountId } = await world.signIn(accounts, EMAIL)

@@ -8,6 +8,7 @@ import type { AccountIndex } from './account-index.ts'
 import { createAccountLog, type Origin } from './account-log.ts'
 import { type AccountParts, type IssuedKey, makeKey } from './account-parts.ts'
 import { type AccountKey, type Plan, planAt } from './account-state.ts'
+import { requireRoomFor } from './decide-account.ts'
 import { createErasures } from './erasures.ts'
 import { createIdentifier, entitlementOf, type Identity } from './identify.ts'
 import type { Mailer } from './mail/mailer.ts'
@@ -15,7 +16,7 @@ import { createOperatorAccounts, type OperatorAccounts } from './operator-accoun
 import type { Payer } from './quota/balance.ts'
 import { createPostOffice } from './sign-in/post-office.ts'
 import { createSignIn, type SignIn } from './sign-in/sign-in.ts'
-import { createSubjectKeys } from './subject-keys.ts'
+import { createSubjectKeys, SUBJECT_KEYS_PURPOSE } from './subject-keys.ts'
 
 export interface AccountsOptions {
   readonly store: EventStore
@@ -78,6 +79,18 @@ export interface Accounts extends SignIn, OperatorAccounts {
     },
     origin: Origin,
   ): Promise<void>
+  /** @throws ServiceError `account_unknown`, `invalid_request` where it has as many plans ahead as it may have */
+  requirePlanRoom(accountId: string, tier: Tier): Promise<void>
+  /**
+   * The plan that a payment bought, which begins with the first time that this is called for it.
+   *
+   * @throws ServiceError `account_unknown`
+   */
+  buyPlan(
+    accountId: string,
+    bought: { readonly tier: Exclude<Tier, 'free'>; readonly paymentId: string },
+    origin: Origin,
+  ): Promise<Plan>
   /**
    * Ends an account, revokes its keys and forgets what was personal. The same address can sign in again, to an
    * account of the same id without keys and plans; calls used in a window stay used.
@@ -102,7 +115,12 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const identifier = createIdentifier({ index, now, sleep, signal })
   const onChange = (accountId: string, position: Position): void => identifier.changed(accountId, position)
   const log = createAccountLog({ store, newId, sleep, signal, onChange })
-  const subjectKeys = createSubjectKeys({ store, wrappingKey: deriveSecret('subject keys'), random, newId })
+  const subjectKeys = createSubjectKeys({
+    store,
+    wrappingKey: deriveSecret(SUBJECT_KEYS_PURPOSE),
+    random,
+    newId,
+  })
   const erasures = createErasures({
     subjectKeys,
     index,
@@ -145,6 +163,21 @@ export function createAccounts(options: AccountsOptions): Accounts {
     async startPlan(accountId, { tier, source, reference = null }, origin) {
       await log.execute(accountId, origin, () => [{ kind: 'StartPlan', tier, source, reference, now: now() }])
       await identifier.settled()
+    },
+    async requirePlanRoom(accountId, tier) {
+      requireRoomFor(accountId, tier, await log.load(accountId), now())
+    },
+    async buyPlan(accountId, { tier, paymentId: reference }, origin) {
+      await log.execute(accountId, origin, () => [
+        { kind: 'StartPlan', tier, source: 'payment', reference, now: now() },
+      ])
+      await identifier.settled()
+      const { bought } = await log.load(accountId)
+      const plan = bought.find((one) => one.reference === reference)
+      if (plan !== undefined) return plan
+      throw new ServiceError('internal_error', {
+        message: `The plan that payment ${reference} bought for account ${accountId} is not in its log.`,
+      })
     },
     async erase(accountId, origin) {
       if (await isHalfErased(parts, accountId)) return finishErasing(accountId)

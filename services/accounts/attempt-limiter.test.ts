@@ -6,7 +6,14 @@ import { createAttemptLimiter } from './attempt-limiter.ts'
 import { codeOf } from './testing/accounts.fixture.ts'
 
 const idOf = createFactIds(Buffer.alloc(32, 5))
-const options = { idOf, name: 'sign-in', limit: 3, windowMs: 60_000, onTrouble: () => undefined }
+const options = {
+  idOf,
+  name: 'sign-in',
+  whose: 'from your address',
+  limit: 3,
+  windowMs: 60_000,
+  onTrouble: () => undefined,
+}
 
 test('takes so many tries of a subject in a window, and says when the next is taken', async () => {
   let now = 0

@@ -18,6 +18,8 @@ export interface AttemptLimiterOptions {
   readonly idOf: FactId
   /** What is tried; part of the counter's name. */
   readonly name: string
+  /** Who is told to wait, as in `from your address`. */
+  readonly whose: string
   readonly limit: number
   readonly windowMs: number
   /** Told when the count could not be kept. */
@@ -30,7 +32,7 @@ export interface AttemptLimiterOptions {
  */
 export const createAttemptLimiter = (options: AttemptLimiterOptions): AttemptLimiter => ({
   async take(subject) {
-    const { cache, idOf, name, limit, windowMs, onTrouble } = options
+    const { cache, idOf, name, whose, limit, windowMs, onTrouble } = options
     try {
       const { count, expiresInMs } = await cache.increment(`${name}:${idOf(name, subject)}`, {
         ttlMs: windowMs,
@@ -38,7 +40,7 @@ export const createAttemptLimiter = (options: AttemptLimiterOptions): AttemptLim
       if (count <= limit) return
       const seconds = Math.max(1, Math.ceil(expiresInMs / 1_000))
       throw new ServiceError('rate_limited', {
-        message: `${limit} tries were made from your address; the next is taken in ${seconds} s`,
+        message: `${limit} tries were made ${whose}; the next is taken in ${seconds} s`,
         details: { limit, retry_after_s: seconds },
       })
     } catch (error) {

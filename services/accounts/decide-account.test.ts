@@ -290,3 +290,55 @@ test('opening what is open does nothing', () => {
   expect(given(opened()).when({ kind: 'Open', sealedEmail: 'v1.other' })).toEqual(made())
   expect(given().when({ kind: 'Open', sealedEmail: 'v1.sealed' })).toEqual(made(opened()))
 })
+
+describe('room for subscriptions', () => {
+  const take = (n: number, change: object = {}): AccountCommand => ({
+    kind: 'TakeSlot',
+    subscriptionId: `subscription-${n}`,
+    generation: 0,
+    now: NOW,
+    ...change,
+  })
+  const taken = (n: number): AccountFact => ({
+    type: 'SubscriptionSlotTaken',
+    data: { accountId, subscriptionId: `subscription-${n}` },
+  })
+  const freed = (n: number): AccountFact => ({
+    type: 'SubscriptionSlotFreed',
+    data: { accountId, subscriptionId: `subscription-${n}` },
+  })
+  const free = (n: number): AccountCommand => ({ kind: 'FreeSlot', subscriptionId: `subscription-${n}` })
+  const five = times(LIMITS.subscriptionsOnFree, taken)
+
+  test('is taken up to what the plan allows at the moment', () => {
+    expect(given(opened()).when(take(9))).toEqual(made(taken(9)))
+    expect(given(opened(), ...five).when(take(9))).toEqual(refused('too_many_subscriptions'))
+    const paid = [opened(), planStarted('starter', NOW - 1)]
+    expect(given(...paid, ...five).when(take(9))).toEqual(made(taken(9)))
+    expect(given(...paid, ...five).when(take(9, { now: NOW + MONTH }))).toEqual(
+      refused('too_many_subscriptions'),
+    )
+    expect(given(...paid, ...times(LIMITS.subscriptionsOnPaid, taken)).when(take(99))).toEqual(
+      refused('too_many_subscriptions'),
+    )
+  })
+
+  test('is taken once, and free again once it is given back', () => {
+    expect(given(opened(), ...five).when(take(3))).toEqual(made())
+    expect(given(opened(), ...five, freed(3)).when(take(9))).toEqual(made(taken(9)))
+    expect(given(opened(), ...five).when(free(3))).toEqual(made(freed(3)))
+    expect(given(opened(), ...five).when(free(9))).toEqual(made())
+  })
+
+  test('is of an account that is open, and is the one that was meant', () => {
+    expect(given().when(take(1))).toEqual(refused('account_unknown'))
+    expect(given(opened(), erased).when(take(1))).toEqual(refused('account_unknown'))
+    expect(given(opened(), erased, opened(1)).when(take(1))).toEqual(refused('account_unknown'))
+  })
+
+  test('of an erased account is given back later, and takes none from the next', () => {
+    const reopened = [opened(), ...five, erased, opened(1)]
+    expect(given(...reopened).when(take(9, { generation: 1 }))).toEqual(made(taken(9)))
+    expect(given(opened(), ...five, erased).when(free(2))).toEqual(made(freed(2)))
+  })
+})

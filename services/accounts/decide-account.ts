@@ -2,7 +2,7 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PLAN_DAYS, type Tier } from '../../contracts/plans.ts'
 import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
-import type { AccountFact, AccountState } from './account-state.ts'
+import { type AccountFact, type AccountState, type Plan, planAt } from './account-state.ts'
 
 /** A key on its way to an account. */
 export interface NewKey {
@@ -42,6 +42,14 @@ export type AccountCommand =
       readonly now: number
     }
   | { readonly kind: 'Erase' }
+  | {
+      readonly kind: 'TakeSlot'
+      readonly subscriptionId: string
+      /** Of the account, as whoever takes it knows it. */
+      readonly generation: number
+      readonly now: number
+    }
+  | { readonly kind: 'FreeSlot'; readonly subscriptionId: string }
 
 export interface Decision {
   readonly facts: readonly AccountFact[]
@@ -50,9 +58,11 @@ export interface Decision {
 }
 
 /**
- * What happens to an account on a command. Opening what is open does nothing.
+ * What happens to an account on a command. Opening what is open does nothing, nor does taking a slot that is taken,
+ * nor freeing one that is free.
  *
- * @throws ServiceError `account_unknown`, `too_many_keys`, `not_found`, `invalid_request`; nothing happens then
+ * @throws ServiceError `account_unknown`, `too_many_keys`, `too_many_subscriptions`, `not_found`, `invalid_request`;
+ *   nothing happens then
  */
 export function decide(accountId: string, command: AccountCommand, state: AccountState): Decision {
   switch (command.kind) {
@@ -72,6 +82,10 @@ export function decide(accountId: string, command: AccountCommand, state: Accoun
     case 'StartPlan':
       requireOpen(accountId, state)
       return { facts: startPlan(accountId, command, state) }
+    case 'TakeSlot':
+      return { facts: takeSlot(accountId, command, state) }
+    case 'FreeSlot':
+      return { facts: freeSlot(accountId, command.subscriptionId, state) }
     default:
       requireOpen(accountId, state)
       return {
@@ -146,9 +160,9 @@ function revoked(accountId: string, keyId: string, reason: string, { keys }: Acc
 function startPlan(
   accountId: string,
   { tier, source, reference, now }: Extract<AccountCommand, { kind: 'StartPlan' }>,
-  { plans, paidBy }: AccountState,
+  { plans, bought }: AccountState,
 ): AccountFact[] {
-  if (reference !== null && paidBy.includes(reference)) return []
+  if (reference !== null && bought.some((plan) => plan.reference === reference)) return []
   const ahead = plans.filter(({ to }) => to > now)
   const replaced = [...new Set(ahead.map((plan) => plan.tier))].filter((other) => other !== tier)
   const endings = replaced.map(
@@ -163,14 +177,53 @@ function startPlan(
   )
   if (tier === 'free') return endings
   const same = ahead.filter((plan) => plan.tier === tier)
-  if (same.length >= LIMITS.plansAhead) {
-    throw new ServiceError('invalid_request', {
-      message: `tier: ${same.length} plans of ${tier} have not ended, which is as many as there may be`,
-    })
-  }
+  // What was paid for begins; who buys is asked for room before anything is taken.
+  if (source !== 'payment') requirePlanRoom(same)
   const from = Math.max(now, ...same.map(({ to }) => to))
   const to = from + PLAN_DAYS * DAY_MS
   return [...endings, { type: 'PlanStarted', data: { accountId, tier, from, to, source, reference } }]
+}
+
+function takeSlot(
+  accountId: string,
+  { subscriptionId, generation, now }: Extract<AccountCommand, { kind: 'TakeSlot' }>,
+  state: AccountState,
+): AccountFact[] {
+  requireOpen(accountId, state)
+  if (generation !== state.generation) throw new ServiceError('account_unknown')
+  const taken = state.slots.filter((slot) => slot.generation === generation)
+  if (taken.some((slot) => slot.subscriptionId === subscriptionId)) return []
+  const isPaid = planAt(state.plans, now) !== undefined
+  const limit = isPaid ? LIMITS.subscriptionsOnPaid : LIMITS.subscriptionsOnFree
+  if (taken.length < limit) return [{ type: 'SubscriptionSlotTaken', data: { accountId, subscriptionId } }]
+  throw new ServiceError('too_many_subscriptions', {
+    message: `The account has ${taken.length} subscriptions; its plan allows ${limit}.`,
+    details: { limit, subscriptions: taken.length },
+  })
+}
+
+/** Also of an account that was erased: that is when all of its subscriptions go. */
+const freeSlot = (accountId: string, subscriptionId: string, { slots }: AccountState): AccountFact[] =>
+  slots.some((slot) => slot.subscriptionId === subscriptionId)
+    ? [{ type: 'SubscriptionSlotFreed', data: { accountId, subscriptionId } }]
+    : []
+
+/** @param same plans of a tier that have not ended. @throws ServiceError `invalid_request` */
+function requirePlanRoom(same: readonly Plan[]): void {
+  if (same.length < LIMITS.plansAhead) return
+  throw new ServiceError('invalid_request', {
+    message: `tier: ${same.length} plans of ${same[0]?.tier} have not ended, which is as many as there may be`,
+  })
+}
+
+/**
+ * Whether an account can take a further plan of a tier.
+ *
+ * @throws ServiceError `account_unknown`, `invalid_request`
+ */
+export function requireRoomFor(accountId: string, tier: Tier, state: AccountState, now: number): void {
+  requireOpen(accountId, state)
+  requirePlanRoom(state.plans.filter((plan) => plan.tier === tier && plan.to > now))
 }
 
 function requireOpen(accountId: string, { isOpen }: AccountState): void {

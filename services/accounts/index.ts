@@ -1,7 +1,7 @@
 export { type AccountIndex, createAccountIndex } from './account-index.ts'
 export type { Origin } from './account-log.ts'
 export type { IssuedKey } from './account-parts.ts'
-export type { AccountKey, Plan } from './account-state.ts'
+export type { AccountKey, Plan, SubscriptionSlot } from './account-state.ts'
 export { type Accounts, type AccountsOptions, type AccountView, createAccounts } from './accounts.ts'
 export { type AttemptLimiter, type AttemptLimiterOptions, createAttemptLimiter } from './attempt-limiter.ts'
 export type { Identity } from './identify.ts'
@@ -21,3 +21,9 @@ export {
   usageReport,
 } from './quota/usage-report.ts'
 export type { DebitIndex } from './quota/used-keys.ts'
+export type { Subject } from './subject-keys.ts'
+export {
+  createSubscriberAccounts,
+  type SubscriberAccounts,
+  type SubscriberAccountsOptions,
+} from './subscriber-accounts.ts'

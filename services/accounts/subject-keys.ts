@@ -34,16 +34,37 @@ export interface SubjectKeys {
    * @throws ServiceError `account_unknown` where the subject was erased
    */
   unsealEmail(subject: Subject, sealed: string): Promise<string>
+  /**
+   * Seals another text of the subject; makes its key where there is none yet.
+   *
+   * @param purpose what the text is, `secret of 5f0c…`; it opens for the same purpose only
+   * @throws ServiceError `stream_erased` where the subject was erased
+   */
+  seal(subject: Subject, purpose: string, text: string, origin: Origin): Promise<string>
+  /**
+   * Inverse of {@link SubjectKeys.seal}, for several texts at once: the key is fetched once.
+   *
+   * @throws ServiceError `account_unknown` where the subject was erased
+   */
+  unseal(
+    subject: Subject,
+    texts: readonly { readonly purpose: string; readonly sealed: string }[],
+  ): Promise<readonly string[]>
   /** Whether the subject has a key, so that what is sealed can be opened. */
   has(subject: Subject): Promise<boolean>
   /** Forgets a subject, for good; doing it again does nothing. */
   erase(subject: Subject): Promise<void>
 }
 
+/** What the key that wraps the keys of all subjects is derived for. */
+export const SUBJECT_KEYS_PURPOSE = 'subject keys'
+
 const KEY_BYTES = 32
 const nameOf = ({ accountId, generation }: Subject): string => `${accountId}.${generation}`
 const keyContext = (subject: Subject): string => `key of ${nameOf(subject)}`
 const emailContext = (subject: Subject): string => `e-mail of ${nameOf(subject)}`
+/** Begins unlike the other two, whatever the purpose. */
+const textContext = (subject: Subject, purpose: string): string => `text of ${nameOf(subject)}: ${purpose}`
 
 /** Keys are not kept in memory, where they would outlive their erasure. */
 export function createSubjectKeys({ store, wrappingKey, random, newId }: SubjectKeysOptions): SubjectKeys {
@@ -82,15 +103,30 @@ export function createSubjectKeys({ store, wrappingKey, random, newId }: Subject
     })
   }
 
+  async function requireKey(subject: Subject): Promise<Uint8Array> {
+    const key = await find(subject)
+    if (key !== undefined) return key
+    throw new ServiceError('account_unknown', { message: 'The account was erased.' })
+  }
+
   return {
     async sealEmail(subject, email, origin) {
       const key = (await find(subject)) ?? (await create(subject, origin))
       return seal(Buffer.from(email), { key, context: emailContext(subject) }, random)
     },
     async unsealEmail(subject, sealed) {
-      const key = await find(subject)
-      if (key === undefined) throw new ServiceError('account_unknown', { message: 'The account was erased.' })
+      const key = await requireKey(subject)
       return Buffer.from(unseal(sealed, { key, context: emailContext(subject) })).toString('utf8')
+    },
+    async seal(subject, purpose, text, origin) {
+      const key = (await find(subject)) ?? (await create(subject, origin))
+      return seal(Buffer.from(text), { key, context: textContext(subject, purpose) }, random)
+    },
+    async unseal(subject, texts) {
+      const key = await requireKey(subject)
+      return texts.map(({ purpose, sealed }) =>
+        Buffer.from(unseal(sealed, { key, context: textContext(subject, purpose) })).toString('utf8'),
+      )
     },
     async has(subject) {
       let count = 0

@@ -18,14 +18,23 @@ import { useOpenApi } from './openapi/openapi-routes.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from './routes/accounts.ts'
+import { type ChatRoutesOptions, chatRoutes } from './routes/chat.ts'
+import { type DocsRoutesOptions, docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
 import { type MarketRoutesOptions, marketRoutes } from './routes/markets.ts'
 import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from './routes/operator-accounts.ts'
+import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from './routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
+import { operatorWebhookRoutes } from './routes/operator-webhooks.ts'
+import { type SearchRoutesOptions, searchRoutes } from './routes/search.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
 import { type UsageRoutesOptions, usageRoutes } from './routes/usage.ts'
 import { type VerdictRoutesOptions, verdictRoutes } from './routes/verdicts.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from './routes/verify.ts'
+import { type WebhookDeliveryRoutesOptions, webhookDeliveryRoutes } from './routes/webhook-deliveries.ts'
+import { webhookRoutes } from './routes/webhooks.ts'
+import { type PaidRoutesOptions, paidRoutes } from './routes/x402.ts'
+import { type PaymentRoutesOptions, paymentRoutes } from './routes/x402-payments.ts'
 import { useRateLimits } from './use-rate-limits.ts'
 
 export interface ServerOptions
@@ -39,6 +48,14 @@ export interface ServerOptions
   readonly mcp?: Omit<McpRoutesOptions, 'addressOf'> | undefined
   /** Sign-in, accounts and keys; not served where they are left out. */
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
+  /** Answers and plans that are paid for by themselves; not served where they are left out. */
+  readonly payments?:
+    | (Omit<PaidRoutesOptions, 'addressOf'> & PaymentRoutesOptions & OperatorPaymentRoutesOptions)
+    | undefined
+  /** Search, questions and pages of the documentation; not served where they are left out. */
+  readonly knowledge?: (SearchRoutesOptions & ChatRoutesOptions & DocsRoutesOptions) | undefined
+  /** Subscriptions to webhooks; not served where they are left out. */
+  readonly webhooks?: WebhookDeliveryRoutesOptions | undefined
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
   readonly readiness: () => Promise<Readiness>
@@ -119,6 +136,21 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   if (options.accounts !== undefined) {
     await app.register(accountRoutes, { ...options.accounts, addressOf })
     await app.register(operatorAccountRoutes, { ...options, ...options.accounts })
+  }
+  if (options.payments !== undefined) {
+    await app.register(paidRoutes, { ...options.payments, addressOf })
+    await app.register(paymentRoutes, options.payments)
+    await app.register(operatorPaymentRoutes, { ...options, ...options.payments })
+  }
+  if (options.knowledge !== undefined) {
+    await app.register(searchRoutes, options.knowledge)
+    await app.register(chatRoutes, options.knowledge)
+    await app.register(docsRoutes, options.knowledge)
+  }
+  if (options.webhooks !== undefined) {
+    await app.register(webhookRoutes, options.webhooks)
+    await app.register(webhookDeliveryRoutes, options.webhooks)
+    await app.register(operatorWebhookRoutes, { ...options, ...options.webhooks })
   }
   if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf })
   return app

@@ -14,6 +14,7 @@ export function accountOptions(
       cache: platform.cache,
       idOf: platform.idOf,
       name,
+      whose: 'from your address',
       limit,
       windowMs: HOUR_MS,
       onTrouble: (error) => log.warn({ err: error }, 'sign-ins are not counted by address'),

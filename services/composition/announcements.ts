@@ -2,6 +2,7 @@ import type { MarketKind } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Call } from '../../contracts/verdict.ts'
 import type { EngineRun } from '../engine/index.ts'
+import type { DemoChain } from '../payments/index.ts'
 import type { Settings } from '../platform/config/settings.ts'
 
 const MARKET_WORDS: Readonly<Record<MarketKind, string>> = {
@@ -14,6 +15,7 @@ const MARKET_WORDS: Readonly<Record<MarketKind, string>> = {
 const SERVED = [
   ['/', 'what is served'],
   ['/mcp', 'the tools, for agents and bots'],
+  ['/docs', 'the documentation'],
   ['/api/verdicts', 'recorded verdicts, one JSON object a line, shown once their window has closed'],
   ['/api/track-record', 'how good they have been'],
   ['/readyz', 'the state of everything'],
@@ -27,17 +29,28 @@ export function bannerLines(about: {
   readonly platform: readonly string[]
   /** What is monitored; undefined without the engine role. */
   readonly monitoring: string | undefined
+  /** A chain with play money, to try paid calls on. */
+  readonly demo: DemoChain | undefined
   readonly url: string | undefined
 }): string[] {
-  const { version, settings, platform, monitoring, url } = about
+  const { version, settings, platform, monitoring, demo, url } = about
   const market = MARKET_WORDS[settings.MARKET]
   const lines = [`signal-service ${version}: ${[market, ...platform].join(', ')}`]
   if (monitoring !== undefined) lines.push(`  monitoring ${monitoring}`)
   if (url !== undefined) {
     lines.push(...SERVED.map(([path, what]) => `  ${url}${path.padEnd(PATH_WIDTH)}${what}`))
   }
+  if (demo !== undefined) lines.push(...demoLines(demo))
+  if (settings.WEBHOOKS_ALLOW_PRIVATE)
+    lines.push('  webhooks may go to private addresses: for trials on this machine only')
   return [...lines, '']
 }
+
+const demoLines = ({ rpcUrl, demoPayer, demoPayerKey }: DemoChain): string[] => [
+  `  demo chain ${rpcUrl}: play money, worth nothing anywhere else. An account with 100 play USDC, to pay from:`,
+  `    address ${demoPayer}`,
+  `    key     ${demoPayerKey}`,
+]
 
 const grouped = (count: number): string => count.toLocaleString('en')
 

@@ -1,8 +1,10 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import type { Component } from '../api/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
+import type { SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { EngineRole } from './engine-role.ts'
 import type { Platform } from './open-platform.ts'
 
@@ -11,6 +13,10 @@ export async function componentsOf(parts: {
   readonly platform: Platform
   readonly projector: Projector | undefined
   readonly engine: EngineRole | undefined
+  readonly settler: SettlerHealth | undefined
+  readonly dispatcher: DispatcherHealth | undefined
+  /** What keeps digests from being recorded. */
+  readonly digestProblems: readonly string[]
   readonly feed: MarketFeed
   /** How much later than its due time a bar may come, in market time, before the market counts as stale. */
   readonly staleAfterMs: number
@@ -52,6 +58,10 @@ export async function componentsOf(parts: {
     })
   }
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
+  if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
+  if (parts.dispatcher !== undefined) {
+    components.push(dispatcherComponent(parts.dispatcher, parts.digestProblems))
+  }
   for (const venue of engine === undefined ? [] : parts.feed.venues()) {
     components.push(venueComponent(venue, engine?.rankingProblem(venue.exchange)))
   }
@@ -95,6 +105,40 @@ export function marketComponent(
     state: trouble !== undefined || isStale ? 'degraded' : 'ok',
     detail: `${feed.kind}: ${trouble ?? age}`,
     more: { data_age_ms: ageMs ?? null },
+  }
+}
+
+/** Answers that are paid for go on without it, up to the caps. */
+const settlerComponent = ({ ok, detail, open, oldestOpenMs, unknown }: SettlerHealth): Component => ({
+  name: 'settler',
+  isRequired: false,
+  state: ok ? 'ok' : 'degraded',
+  detail,
+  more: { open, unknown, oldest_unsettled_ms: oldestOpenMs },
+})
+
+/** Whether webhooks are sent. Endpoints that fail are their owners' to mend, and nothing is wrong here. */
+export function dispatcherComponent(
+  { shards, position, attemptsUnderWay, trouble }: DispatcherHealth,
+  digestProblems: readonly string[],
+): Component {
+  const sum = (of: (shard: DispatcherHealth['shards'][number]) => number): number =>
+    shards.reduce((total, shard) => total + of(shard), 0)
+  const problem = trouble ?? digestProblems[0]
+  const subscriptions = sum((shard) => shard.subscriptions)
+  return {
+    name: 'dispatcher',
+    isRequired: false,
+    state: problem === undefined ? 'ok' : 'degraded',
+    detail: problem ?? `${subscriptions} subscriptions, log looked at up to ${position}`,
+    more: {
+      subscriptions,
+      behind: sum((shard) => shard.behind),
+      degraded: sum((shard) => shard.degraded),
+      disabled: sum((shard) => shard.disabled),
+      open_retries: sum((shard) => shard.openRetries),
+      attempts_under_way: attemptsUnderWay,
+    },
   }
 }
 

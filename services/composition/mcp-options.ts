@@ -1,16 +1,24 @@
 import { conformancePack, type McpRoutesOptions, requestGuard } from '../api/index.ts'
+import type { KnowledgeDesk } from '../calls/index.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Callers } from './callers.ts'
 
 /** What the MCP edge stands on. */
 export function mcpOptions(
   settings: Settings,
-  { accounts, calls }: Pick<Callers, 'accounts' | 'calls'>,
+  {
+    accounts,
+    calls,
+    knowledge,
+  }: Pick<Callers, 'accounts' | 'calls'> & {
+    readonly knowledge: KnowledgeDesk
+  },
   deriveSecret: (purpose: string) => Uint8Array,
   sources: McpRoutesOptions['sources'],
 ): Omit<McpRoutesOptions, 'addressOf'> {
   return {
     calls,
+    knowledge,
     sources,
     async checkKey(authorization) {
       const { outcome } = await accounts.identify(authorization)

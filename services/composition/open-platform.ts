@@ -32,6 +32,8 @@ export interface Platform {
   /** A key of 32 bytes for a purpose; the same as long as the sealing key is. */
   readonly deriveSecret: (purpose: string) => Uint8Array
   readonly newId: () => string
+  /** Names this process, and no other one, also not an earlier one. */
+  readonly processId: string
   /** Where each part is, for people; without credentials. */
   readonly summary: readonly string[]
 }
@@ -68,6 +70,7 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
     directory,
     logId,
     newId,
+    processId: newId(),
     idOf: createFactIds(factSecret),
     deriveSecret: (purpose) => secretFor(settings, directory, purpose),
     summary: [

@@ -1,7 +1,9 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Outcome } from '../../contracts/outcome.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
+import type { PaymentTotals, SettlerHealth } from '../payments/index.ts'
 import type { ProjectionHealth } from '../platform/projector/projector.ts'
+import type { DispatcherHealth, DispatchMetrics } from '../webhooks/index.ts'
 
 /** What the service counts about itself, beside the process and the HTTP edge. */
 export interface ServiceMetrics {
@@ -9,6 +11,7 @@ export interface ServiceMetrics {
   verdictsRecorded(verdicts: readonly Verdict[]): void
   outcomesLabelled(outcomes: readonly Outcome[]): void
   appendTrouble(code: string): void
+  readonly webhooks: DispatchMetrics
 }
 
 /**
@@ -19,6 +22,10 @@ export function createServiceMetrics(sources: {
   readonly projections: () => readonly ProjectionHealth[]
   /** Age of the newest bar in market time, milliseconds; undefined before the first. */
   readonly dataAgeMs: () => number | undefined
+  /** Undefined where this process has no read model of them, or not that role. */
+  readonly payments: () => PaymentTotals | undefined
+  readonly settler: () => SettlerHealth | undefined
+  readonly dispatcher: () => DispatcherHealth | undefined
 }): ServiceMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -63,8 +70,10 @@ export function createServiceMetrics(sources: {
       if (age !== undefined) this.set({ market: sources.market }, age / 1_000)
     },
   })
+  gaugePayments(registers, sources)
   return {
     registry,
+    webhooks: countWebhooks(registers, sources.dispatcher),
     outcomesLabelled(outcomes) {
       for (const { exchange, timeframe, race } of outcomes) labelled.inc({ exchange, timeframe, race })
     },
@@ -72,5 +81,115 @@ export function createServiceMetrics(sources: {
       for (const { exchange, timeframe, call } of verdicts) recorded.inc({ exchange, timeframe, call })
     },
     appendTrouble: (code) => trouble.inc({ code }),
+  }
+}
+
+/** Money that is claimed and not there, and what brings it in. */
+function gaugePayments(
+  registers: Registry[],
+  { payments, settler }: Pick<Parameters<typeof createServiceMetrics>[0], 'payments' | 'settler'>,
+): void {
+  const labelNames = ['state'] as const
+  new Gauge({
+    name: 'payments_usdc',
+    help: 'USDC of answers that were served: unsettled, where the money is on its way; debt, where it never comes',
+    labelNames,
+    registers,
+    collect() {
+      const totals = payments()
+      if (totals === undefined) return
+      this.set({ state: 'unsettled' }, Number(totals.unsettled) / 1e6)
+      this.set({ state: 'debt' }, Number(totals.debt) / 1e6)
+    },
+  })
+  new Gauge({
+    name: 'payments_open',
+    help: 'Payments that are not at their end; unknown, where it cannot be told at the moment whether they are settled',
+    labelNames,
+    registers,
+    collect() {
+      const health = settler()
+      if (health === undefined) return
+      this.set({ state: 'open' }, health.open)
+      this.set({ state: 'unknown' }, health.unknown)
+    },
+  })
+  new Gauge({
+    name: 'payments_oldest_unsettled_seconds',
+    help: 'Age of the oldest payment that was served and is not settled',
+    labelNames: ['settler'] as const,
+    registers,
+    collect() {
+      const health = settler()
+      if (health !== undefined) this.set({ settler: 'here' }, health.oldestOpenMs / 1_000)
+    },
+  })
+  new Gauge({
+    name: 'settler_gas_ether',
+    help: 'What the wallet that settles has left for gas',
+    labelNames: ['settler'] as const,
+    registers,
+    collect() {
+      const balance = settler()?.gasBalance
+      if (balance !== undefined) this.set({ settler: 'here' }, Number(balance) / 1e18)
+    },
+  })
+}
+
+function countWebhooks(
+  registers: Registry[],
+  dispatcher: () => DispatcherHealth | undefined,
+): DispatchMetrics {
+  const attempts = new Counter({
+    name: 'webhook_attempts_total',
+    help: 'Attempts to deliver, by what came of them',
+    labelNames: ['result'] as const,
+    registers,
+  })
+  const latency = new Histogram({
+    name: 'webhook_delivery_seconds',
+    help: 'From the recording of a signal until a first attempt was accepted',
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
+    registers,
+  })
+  const endpoints = new Counter({
+    name: 'webhook_endpoint_changes_total',
+    help: 'Endpoints that became degraded, recovered or were disabled',
+    labelNames: ['change'] as const,
+    registers,
+  })
+  new Gauge({
+    name: 'webhook_subscriptions',
+    help: 'Subscriptions that this process sends for; behind, those that catch up',
+    labelNames: ['state'] as const,
+    registers,
+    collect() {
+      const shards = dispatcher()?.shards ?? []
+      const sum = (of: (shard: (typeof shards)[number]) => number): number =>
+        shards.reduce((total, shard) => total + of(shard), 0)
+      this.set(
+        { state: 'all' },
+        sum(({ subscriptions }) => subscriptions),
+      )
+      this.set(
+        { state: 'behind' },
+        sum(({ behind }) => behind),
+      )
+      this.set(
+        { state: 'degraded' },
+        sum(({ degraded }) => degraded),
+      )
+      this.set(
+        { state: 'disabled' },
+        sum(({ disabled }) => disabled),
+      )
+    },
+  })
+  return {
+    attempt({ result, firstAfterMs }) {
+      attempts.inc({ result })
+      if (firstAfterMs !== undefined) latency.observe(firstAfterMs / 1_000)
+    },
+    endpoint: (change) => endpoints.inc({ change }),
   }
 }

@@ -6,28 +6,22 @@ import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
 import { followVerdicts, replayVerdicts } from '../analyst/index.ts'
 import { createRateLimits, createServer, readinessOf } from '../api/index.ts'
 import { createRemoteDesk, type Desk, type EngineRun, serveDesk } from '../engine/index.ts'
-import type { MarketFeed } from '../market/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { createLog } from '../platform/log/log.ts'
-import type { Projector } from '../platform/projector/projector.ts'
 import { accountOptions } from './account-options.ts'
 import { bannerLines, summaryLines } from './announcements.ts'
-import { type Callers, openCallers } from './callers.ts'
 import { componentsOf } from './components.ts'
-import { type Console, createConsole } from './console.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
-import { createMarketNow } from './market-now.ts'
 import { createMarketsSource } from './markets-source.ts'
 import { mcpOptions } from './mcp-options.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
-import { openFeed } from './open-feed.ts'
-import { type OnClose, openPlatform, type Platform } from './open-platform.ts'
+import { openParts, type Parts } from './open-parts.ts'
+import type { OnClose } from './open-platform.ts'
+import { openServed, runServed, type Served } from './open-served.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
 import { readModelAnswers } from './read-models.ts'
 import { closeServer, listen } from './serve.ts'
-import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
-import { keepsReadModels, startProjections } from './start-projections.ts'
 import { openWatchList, staleAfterMs, type WatchList } from './watch-list.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -40,6 +34,8 @@ export interface RunningService {
   readonly url: string | undefined
   /** Settles when the market ends; rejects when the service cannot go on. */
   readonly marketEnd: Promise<EngineRun | undefined>
+  /** Rejects when something has ended that should go on for as long as the service; never settles otherwise. */
+  readonly failure: Promise<never>
   /** Stops accepting, finishes what is in flight, and closes everything. Safe to call twice. */
   stop(): Promise<void>
 }
@@ -64,24 +60,6 @@ export async function startService(settings: Settings, output: NodeJS.WriteStrea
   }
 }
 
-/** Standard error is the operator's; a log that is shipped elsewhere is not the place for codes. */
-const showOperator = (line: string): void => void process.stderr.write(`${line}\n`)
-
-/** What the parts of a process share, once opened. */
-interface Parts {
-  readonly settings: Settings
-  readonly log: Logger
-  readonly people: Console
-  readonly platform: Platform
-  readonly feed: MarketFeed
-  readonly projector: Projector | undefined
-  readonly metrics: ServiceMetrics
-  /** Filled in when the engine starts. */
-  readonly running: { engine?: EngineRole }
-  /** Verdicts recorded by this process. */
-  readonly counts: { recorded: number }
-}
-
 async function compose(
   settings: Settings,
   output: NodeJS.WriteStream,
@@ -95,68 +73,47 @@ async function compose(
   const address = { url: settings.PUBLIC_URL ?? '' }
   const engine = watchList && createEngine(parts, watchList, address, ending.signal)
   const desk = engine?.desk ?? createRemoteDesk(platform.bus)
-  const callers = openCallers(
-    { ...parts, desk, version, publicUrl: () => address.url, show: showOperator },
-    onClose,
-  )
-  const app = await createHttpServer(parts, { desk, callers, watchList, address })
+  const served = await openServed(parts, { desk, watchList, publicUrl: () => address.url, version }, onClose)
+  const app = await createHttpServer(parts, { desk, served, watchList, address })
   const owner: { socket?: OwnerSocket | undefined } = {}
+  let working: Promise<void> = Promise.resolve()
   // Before anything listens, so that what cannot start does not go on answering.
   onClose(async () => {
     ending.abort()
     // Together: neither waits for the other, and callers are turned away from the first moment.
-    await Promise.all([closeServer(app), owner.socket?.close(), engine?.ended()])
+    await Promise.all([closeServer(app), owner.socket?.close(), engine?.ended(), working.catch(reported)])
   })
   const url = settings.ROLES.includes('api') ? await listen(app, settings) : undefined
   address.url = url ?? address.url
   owner.socket = await openOwnerSocket(app, platform.directory, log)
-  people.banner(
-    bannerLines({ version, settings, platform: platform.summary, monitoring: watchList?.describe(), url }),
-  )
-  if (engine === undefined) return { url, marketEnd: Promise.resolve(undefined) }
+  working = runServed(served, ending.signal)
+  const failure = working.then(() => new Promise<never>(() => undefined))
+  // Whoever waits for it is told; nobody does while the service is still starting.
+  failure.catch(reported)
+  const monitoring = watchList?.describe()
+  const { demo } = served.payments
+  people.banner(bannerLines({ version, settings, platform: platform.summary, monitoring, demo, url }))
+  if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
   serveDesk(platform.bus, engine.desk, ending.signal)
-  return { url, marketEnd: followMarket(parts, engine, url, ending.signal) }
+  return { url, failure, marketEnd: followMarket(parts, engine, url, ending.signal) }
 }
 
-async function openParts(
-  settings: Settings,
-  output: NodeJS.WriteStream,
-  log: Logger,
-  onClose: OnClose,
-): Promise<Parts> {
-  const isPaced = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
-  const isOn = settings.CONSOLE === 'on'
-  const people = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
-  const platform = await openPlatform(settings, log, onClose)
-  const feed = await openFeed(settings, platform, log, onClose)
-  const projector = keepsReadModels(settings) ? startProjections(platform, log) : undefined
-  if (projector !== undefined) onClose(() => projector.close())
-  const running: Parts['running'] = {}
-  const metrics = createServiceMetrics({
-    market: settings.MARKET,
-    projections: () => projector?.health() ?? [],
-    dataAgeMs: () => {
-      const newest = running.engine?.lastBarClose()
-      return newest === undefined ? undefined : Math.max(0, feed.clock() - newest)
-    },
-  })
-  return { settings, log, people, platform, feed, projector, metrics, running, counts: { recorded: 0 } }
-}
+/** `RunningService.failure` tells of it. */
+const reported = (): void => undefined
 
 function createHttpServer(
   parts: Parts,
   behind: {
     readonly desk: Desk
-    readonly callers: Callers
+    readonly served: Served
     readonly watchList: WatchList | undefined
     readonly address: { readonly url: string }
   },
 ) {
-  const { desk, callers, watchList, address } = behind
+  const { desk, served, watchList, address } = behind
+  const { callers, payments, webhooks, knowledge } = served
   const { settings, log, platform, feed, projector, metrics, running } = parts
   const answers = readModelAnswers(platform.store, projector)
-  // A recorded market that is replayed elsewhere has no clock here; all of it lies in the past.
-  const isReplayedElsewhere = settings.MARKET === 'recorded' && !settings.ROLES.includes('engine')
   return createServer({
     log,
     version,
@@ -175,13 +132,16 @@ function createHttpServer(
       report: (fault) => log.warn({ err: fault }, 'rate limits'),
     }),
     markets: createMarketsSource({ feed, projector, running, watchList }),
-    marketNow: isReplayedElsewhere ? Date.now : createMarketNow(feed, projector),
+    marketNow: served.marketNow,
     readiness: async () =>
       readinessOf(
         await componentsOf({
           platform,
           projector,
           engine: running.engine,
+          settler: payments.settler?.health(),
+          dispatcher: webhooks.dispatcher?.health(),
+          digestProblems: webhooks.digestProblems(),
           feed,
           staleAfterMs: staleAfterMs(settings),
         }),
@@ -189,7 +149,10 @@ function createHttpServer(
     ...answers,
     usage: callers.usage,
     accounts: accountOptions({ platform, log }, callers),
-    mcp: mcpOptions(settings, callers, platform.deriveSecret, {
+    payments: payments.server,
+    webhooks: webhooks.server,
+    knowledge: knowledge.server,
+    mcp: mcpOptions(settings, { ...callers, knowledge: knowledge.desk }, platform.deriveSecret, {
       version,
       market: settings.MARKET,
       exchanges: () => watchList?.exchanges ?? [],

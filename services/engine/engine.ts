@@ -78,7 +78,7 @@ export interface Engine {
 }
 
 /** Confidence is capped until live outcomes show that more is earned. */
-const CONFIDENCE_CAP = 60
+export const CONFIDENCE_CAP = 60
 /** The trend measure at which the strength of a regime reads 100, in entry thresholds. */
 const FULL_STRENGTH_ENTRIES = 3
 

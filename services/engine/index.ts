@@ -10,6 +10,7 @@ export {
   type UniverseKeeperOptions,
 } from './desk/universe-keeper.ts'
 export {
+  CONFIDENCE_CAP,
   createEngine,
   type Engine,
   type EngineReading,

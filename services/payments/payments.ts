@@ -87,7 +87,8 @@ export interface Payments {
    */
   read(rawHeaders: readonly string[]): PresentedPayment | undefined
   /**
-   * Cheap checks first, then the signature; the chain only where it is asked to.
+   * Cheap checks first, then the signature. Not how much time is left: an authorization that was claimed in time has
+   * its answer also afterwards.
    *
    * @throws ServiceError `payment_refused` with `details.reason` from the vocabulary of x402
    */
@@ -95,9 +96,10 @@ export interface Payments {
   /** The claim of an authorization, whatever became of it. @throws ServiceError of the store */
   find(payment: VerifiedPayment): Promise<ClaimedPayment | undefined>
   /**
-   * Asks the chain, where one is configured, whether the payer can pay; to be called before anything is computed.
+   * Whether there is time left to settle it, and, where a chain is configured, whether the payer can pay; to be called
+   * for an authorization that has no claim, before anything is computed.
    *
-   * @throws ServiceError `payment_refused` (funds, nonce, code, blocked payer), `payments_unavailable`
+   * @throws ServiceError `payment_refused` (validity, funds, nonce, code, blocked payer), `payments_unavailable`
    */
   requirePayable(payment: VerifiedPayment): Promise<void>
   /**

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import type { ErrorCode } from '../../../contracts/errors.ts'
 import { serviceBlockSchema } from '../../../contracts/service-block.ts'
+import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
 import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Operations } from './operation.ts'
 
 const id = z.union([z.string(), z.int(), z.null()]).describe('Comes back with the answer')
 
 /** One shape per tool, by its name; every other method passes as well. */
-const toolCalls = Object.entries(TOOLS).map(([name, { request, description }]) =>
+const toolCalls = Object.entries({ ...TOOLS, ...KNOWLEDGE_TOOLS }).map(([name, { request, description }]) =>
   z
     .object({
       jsonrpc: z.literal('2.0'),
@@ -26,7 +27,18 @@ const otherMethods = z
   })
   .describe('Any other method of the protocol; without an `id` it is a notification')
 
-const toolResults = Object.entries(TOOLS).map(([name, { response, title }]) =>
+const ofMarkets = z.object({ _service: serviceBlockSchema })
+const results = [
+  ...Object.entries(TOOLS).map(([name, { response, title }]) => ({
+    words: `${title} (${name})`,
+    answer: z.intersection(response, ofMarkets),
+  })),
+  ...Object.entries(KNOWLEDGE_TOOLS).map(([name, { response, title }]) => ({
+    words: `${title} (${name})`,
+    answer: response,
+  })),
+]
+const toolResults = results.map(({ words, answer }) =>
   z
     .object({
       jsonrpc: z.literal('2.0'),
@@ -35,10 +47,10 @@ const toolResults = Object.entries(TOOLS).map(([name, { response, title }]) =>
         content: z
           .array(z.object({ type: z.literal('text'), text: z.string() }))
           .describe('The same JSON as text'),
-        structuredContent: z.intersection(response, z.object({ _service: serviceBlockSchema })),
+        structuredContent: answer,
       }),
     })
-    .describe(`${title} (${name})`),
+    .describe(words),
 )
 const refusals = z
   .object({
@@ -72,7 +84,7 @@ export const mcpOperations: Operations = {
     tag: 'tools',
     summary: 'Ask a tool, through the Model Context Protocol',
     description:
-      'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. A key is taken but not needed: without one, the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, whatever the verdict; refusals and errors cost nothing. A client looks at `error` first, then at `result.isError`.',
+      'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. A key is taken but not needed: without one, the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, whatever the verdict; refusals and errors cost nothing. The two tools about the service itself, `search_knowledge` and `chat_knowledge`, need a key and cost no calls. A client looks at `error` first, then at `result.isError`.',
     key: 'optional',
     errors: EDGE_ERRORS,
     headers: {

@@ -29,14 +29,20 @@ export interface OpenApiDocument extends JsonObject {
   readonly components: JsonObject
 }
 
-/** Routes that are the operator's, and those that are there to refuse a method in the words of a protocol. */
+/**
+ * Routes that are the operator's, and those that are there for other methods in the words of a protocol: to refuse
+ * them, to let a page ask, or to show an indexer the offer that `POST` makes without a payment.
+ */
 export const isHidden = ({
   method,
   url,
 }: {
   readonly method: string | string[]
   readonly url: string
-}): boolean => url.startsWith('/operator/') || (url === '/mcp' && method !== 'POST')
+}): boolean =>
+  url.startsWith('/operator/') ||
+  method === 'OPTIONS' ||
+  (method !== 'POST' && (url === '/mcp' || (url.startsWith('/x402/') && !url.startsWith('/x402/payments/'))))
 
 /** `/verify/{verdict_id}` as routes spell it: `/verify/:verdict_id`. */
 const routePath = (path: string): string => path.replaceAll(/\{([^}]+)\}/g, ':$1')

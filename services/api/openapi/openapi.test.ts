@@ -7,6 +7,8 @@ import { START } from '../../../contracts/position.ts'
 import { mcpOptions } from '../mcp/testing/mcp-edge.fixture.ts'
 import { createServer } from '../server.ts'
 import { jsonSchemaFaults } from '../testing/json-schema-faults.ts'
+import { fakeKnowledgeDesk } from '../testing/knowledge-desk.fixture.ts'
+import { NO_PAYMENTS } from '../testing/no-payments.ts'
 import { NO_READ_MODELS } from '../testing/no-read-models.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 import type { OpenApiDocument } from './openapi-document.ts'
@@ -24,6 +26,11 @@ beforeAll(async () => {
       ...NO_READ_MODELS,
       publicUrl: () => 'https://signals.example.com',
       mcp: mcpOptions(),
+      knowledge: {
+        desk: fakeKnowledgeDesk().desk,
+        knowledge: { pages: async () => [], page: async () => undefined },
+      },
+      payments: NO_PAYMENTS,
       operatorToken: 'x'.repeat(16),
     }),
   )
@@ -62,6 +69,9 @@ function registeredRoutes(): string[] {
   return found
 }
 
+/** What is the operator's, asks for permission, or is there for other methods than the one that is described. */
+const HIDDEN = / \/operator\/|^OPTIONS |^(?!POST).* (\/mcp|\/x402\/(?!payments\/).*)$/
+
 const nodesOf = (value: unknown): JsonObject[] => {
   if (Array.isArray(value)) return value.flatMap(nodesOf)
   if (typeof value !== 'object' || value === null) return []
@@ -84,7 +94,7 @@ describe('GET /openapi.json', () => {
       operations()
         .map(({ name }) => name)
         .toSorted(),
-    ).toEqual(registered.filter((name) => !/ \/operator\/|^(?!POST).* \/mcp$/.test(name)).toSorted())
+    ).toEqual(registered.filter((name) => !HIDDEN.test(name)).toSorted())
   })
 
   test('has words for every route and every parameter', () => {

@@ -7,6 +7,9 @@ export const TAGS = {
   verdicts: 'What was recorded, what became of it, and proof of both',
   markets: 'What can be asked for',
   account: 'Sign-in, keys and usage',
+  webhooks: 'Signals pushed to an address of yours, and what was sent to it',
+  knowledge: 'The documentation: pages, search, and answers to questions',
+  payments: 'Answers and plans that are paid for by themselves, with x402',
   service: 'The state and the description of the service',
 } as const
 

@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { verdictRowSchema } from '../../../contracts/verdict-row.ts'
 import { accountOperations } from './account-operations.ts'
+import { knowledgeOperations } from './knowledge-operations.ts'
 import { mcpOperations } from './mcp-operations.ts'
 import type { Operations } from './operation.ts'
+import { paymentOperations } from './payment-operations.ts'
+import { webhookOperations } from './webhook-operations.ts'
 
 const filters = {
   exchange: 'Exchange codes, separated by commas',
@@ -199,8 +202,11 @@ const marketOperations: Operations = {
 /** Every operation that is described. The order is that of the page. */
 export const OPERATIONS: Operations = {
   ...mcpOperations,
+  ...paymentOperations,
   ...marketOperations,
   ...verdictOperations,
   ...accountOperations,
+  ...webhookOperations,
+  ...knowledgeOperations,
   ...serviceOperations,
 }

@@ -53,6 +53,8 @@ const accounts: Accounts = {
   issueKey: record('issueKey', ISSUED),
   revokeKey: record('revokeKey', undefined),
   startPlan: record('startPlan', undefined),
+  requirePlanRoom: record('requirePlanRoom', undefined),
+  buyPlan: record('buyPlan', { tier: 'starter' as const, from: 0, to: 1 }),
   erase: record('erase', undefined),
   createKey: record('createKey', { ...ISSUED, tier: 'pro' as const }),
   accountOfKey: record('accountOfKey', ACCOUNT),

@@ -5,9 +5,11 @@ import type { Command } from './command.ts'
 import { doctorCommand } from './doctor.ts'
 import { exportCommand } from './export.ts'
 import { keyCommands } from './keys.ts'
+import { paymentCommands } from './payments.ts'
 import { replayCommand } from './replay.ts'
 import { trackRecordCommand } from './track-record.ts'
 import { verifyCommand } from './verify.ts'
+import { webhookCommands } from './webhooks.ts'
 
 /** Every command; its help and `docs/commands.md` are generated from it. */
 export const COMMANDS: readonly Command[] = [
@@ -20,4 +22,6 @@ export const COMMANDS: readonly Command[] = [
   doctorCommand,
   ...keyCommands,
   ...accountCommands,
+  ...webhookCommands,
+  ...paymentCommands,
 ]

@@ -28,6 +28,7 @@ export interface GasGuard {
 export interface GasGuardOptions {
   /** Wei for a unit of gas, at most. */
   readonly maxFeePerGas: bigint
+  /** Not told that all is well before anything was wrong. */
   readonly onChange: (state: GasState, balance: bigint) => void
 }
 
@@ -42,8 +43,9 @@ export function createGasGuard({ maxFeePerGas, onChange }: GasGuardOptions): Gas
   function change(next: GasState, facts: GasFacts): void {
     balance = facts.balance
     if (next === state) return
+    const isNews = state !== 'unknown' || next !== 'fine'
     state = next
-    onChange(state, facts.balance)
+    if (isNews) onChange(state, facts.balance)
   }
 
   function judge(facts: GasFacts, feePerGas: bigint, authorizations: number): GasState {

@@ -44,9 +44,10 @@ const instant = z
   .transform((text) => Date.parse(text))
   .optional()
 
-const url = (protocols: readonly string[]) =>
+const url = (protocols: readonly string[], characters = 2_048) =>
   z
     .string()
+    .max(characters)
     .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
       message: `must be a URL with ${protocols.join(' or ')}`,
     })
@@ -139,7 +140,8 @@ export const SETTINGS = define({
   },
   PUBLIC_URL: {
     flag: 'public-url',
-    schema: url(['http:', 'https:']),
+    // It is part of bodies that have a largest size.
+    schema: url(['http:', 'https:'], LIMITS.webhookBaseUrlCharacters),
     help: 'The address under which callers reach the service. Default: http://HOST:PORT.',
     example: 'https://signals.example.com',
   },

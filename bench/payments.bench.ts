@@ -1,0 +1,184 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import fastify, { type FastifyInstance } from 'fastify'
+import { recoverTypedDataAddress } from 'viem'
+import type { JsonObject } from '../contracts/json.ts'
+import { payments as paymentsProjection } from '../projections/index.ts'
+import { sampleAnswer } from '../services/api/mcp/testing/sample-answers.fixture.ts'
+import { createServer } from '../services/api/server.ts'
+import { NO_PAYMENTS } from '../services/api/testing/no-payments.ts'
+import { serverOptions } from '../services/api/testing/server-options.fixture.ts'
+import { createPaidCalls } from '../services/calls/index.ts'
+import { createPaymentIndex, createPayments, openRecovery } from '../services/payments/index.ts'
+import { sleep } from '../services/platform/async/sleep.ts'
+import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
+import { createRandomPool } from '../services/platform/ids/random-pool.ts'
+import { uuidV7 } from '../services/platform/ids/uuid.ts'
+import { startProjector } from '../services/platform/projector/projector.ts'
+import { openRowTables } from '../services/platform/projector/row-tables.ts'
+import { postLoad } from './support/http-load.ts'
+import { type Candidate, measure, print, report } from './support/measure.ts'
+import {
+  paymentHeader,
+  type SignedTransfer,
+  signTransfers,
+  TRANSFER_TYPES,
+  USDC_SIGNING_DOMAIN,
+  writeHeaders,
+} from './support/payment-requests.ts'
+import type { PostEachArguments } from './support/post-each.ts'
+
+/**
+ * What an offer and a paid answer cost: over HTTP, beside a bare POST of the same answer and beside the checking of a
+ * signature by viem alone. Every paid call has an authorization of its own, is checked, and is answered once its
+ * claim is durable; no node is asked, and nothing is settled.
+ *
+ * node bench/payments.bench.ts       BENCH_ROUNDS=3 BENCH_SECONDS=1 BENCH_CALLS=2000
+ *
+ * Budgets: an offer at least 0.7 of the bare POST; a paid call at least 0.15 of it, and 3 × viem.
+ */
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 1)
+const CALLS = Number(process.env.BENCH_CALLS ?? 2_000)
+const CONNECTIONS = 64
+const PAYERS = 200
+const VIEM_CHECKS = 200
+const PAY_TO = `0x${'22'.repeat(20)}` as const
+const PRICE = 20_000n
+const BODY = '{"coin":"BTC","timeframe":"1h"}'
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-payments-'))
+const store = await openEmbeddedStore({ directory, now: Date.now })
+const tables = openRowTables(join(directory, 'rows.sqlite'), 'bench')
+const projector = startProjector({ store, tables, projections: [paymentsProjection], sleep })
+await projector.caughtUp()
+const random = createRandomPool(randomBytes)
+const newId = (): string => uuidV7(Date.now(), random(10))
+const CAP = 10n ** 15n
+const payments = createPayments({
+  store,
+  index: createPaymentIndex(projector),
+  chain: undefined,
+  payTo: PAY_TO,
+  offersGateway: true,
+  taking: ['direct'],
+  caps: { payer: CAP, total: CAP },
+  recovery: await openRecovery({
+    report: (event, details) => print(`${event}: ${JSON.stringify(details)}`),
+  }),
+  newId,
+  now: Date.now,
+  sleep,
+  onClaimed: () => undefined,
+  report: (event, details) => print(`${event}: ${JSON.stringify(details)}`),
+})
+const { _service, ...answer }: JsonObject = sampleAnswer('get_trade_call')
+const address = { url: '' }
+const nobody = async (): Promise<never> => Promise.reject(new Error('not in this benchmark'))
+const paid = createPaidCalls({
+  calls: { call: nobody },
+  payments,
+  identify: async () => ({ outcome: 'ABSENT' }),
+  answer: async () => answer,
+  plans: { requireRoom: nobody, started: nobody },
+  market: 'simulated',
+  version: '0.0.0',
+  publicUrl: () => address.url,
+})
+const app = await createServer(
+  serverOptions({ newId, payments: { ...NO_PAYMENTS, paid, showPayment: (id) => payments.show(id) } }),
+)
+const url = await listen(app)
+address.url = url
+const offered = await fetch(`${url}/x402/get_trade_call`)
+const quote = (await offered.json()) as JsonObject
+const quoteHeader = offered.headers.get('payment-required') ?? ''
+const bare = fastify()
+bare.post('/offer', async (_, reply) => {
+  reply.header('payment-required', quoteHeader)
+  return quote
+})
+bare.post('/answer', async () => ({ ...answer, _service }))
+const bareUrl = await listen(bare)
+
+const BARE = 'bare Fastify POST of the same answer'
+const OFFER = 'offer, without a payment'
+
+const loaded = (name: string, target: string, isRefused: boolean): Candidate => ({
+  name,
+  async round() {
+    const options = {
+      url: target,
+      headers: JSON_TYPE,
+      body: BODY,
+      connections: CONNECTIONS,
+      seconds: SECONDS,
+    }
+    const { requests, milliseconds } = await postLoad({ ...options, isRefused })
+    return { units: requests, milliseconds }
+  },
+})
+const offers = [loaded(BARE, `${bareUrl}/offer`, false), loaded(OFFER, `${url}/x402/get_trade_call`, true)]
+report(`offers, ${CONNECTIONS} connections`, 'requests/s', await measure(offers, ROUNDS), BARE, {
+  [OFFER]: 0.7,
+})
+
+const run = promisify(execFile)
+const client = join(import.meta.dirname, 'support/post-each.ts')
+const headersFile = join(directory, 'headers')
+
+/** Posts so many requests from a process of its own. */
+async function postEach(target: string, headers: readonly string[]) {
+  writeHeaders(headersFile, headers)
+  const given: PostEachArguments = { url: target, body: BODY, headersFile, connections: CONNECTIONS }
+  const { stdout } = await run(process.execPath, [client, JSON.stringify(given)])
+  return JSON.parse(stdout) as { units: number; milliseconds: number }
+}
+
+/** One at a time: it is a processor's work, which the event loop waits for. */
+async function checkByViem(transfers: readonly SignedTransfer[]) {
+  const start = performance.now()
+  for (const { message, signature } of transfers) {
+    const signer = await recoverTypedDataAddress({
+      domain: USDC_SIGNING_DOMAIN,
+      types: TRANSFER_TYPES,
+      primaryType: 'TransferWithAuthorization',
+      message,
+      signature,
+    })
+    if (signer !== message.from) throw new Error('viem takes somebody else for the signer')
+  }
+  return { units: transfers.length, milliseconds: performance.now() - start }
+}
+
+const sign = (count: number): SignedTransfer[] =>
+  signTransfers(count, { payers: PAYERS, payTo: PAY_TO, value: PRICE })
+const PAID = 'paid call, claim durable'
+const VIEM = 'viem, checking signatures alone'
+const calls = await measure(
+  [
+    { name: BARE, round: () => postEach(`${bareUrl}/answer`, Array(CALLS * 4).fill('')) },
+    { name: PAID, round: () => postEach(`${url}/x402/get_trade_call`, sign(CALLS).map(paymentHeader)) },
+    { name: VIEM, round: () => checkByViem(sign(VIEM_CHECKS)) },
+  ],
+  ROUNDS,
+)
+report(`paid calls, ${CONNECTIONS} connections`, 'requests/s', calls, BARE, { [PAID]: 0.15 })
+report('the same, beside viem', 'requests/s', calls, VIEM, { [PAID]: 3 })
+
+await Promise.all([app.close(), bare.close()])
+await payments.close()
+await projector.close()
+await store.close()
+rmSync(directory, { recursive: true })
+
+async function listen(server: FastifyInstance): Promise<string> {
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  return `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`
+}

@@ -1,0 +1,41 @@
+import { Queue, Worker } from 'bullmq'
+import { Pool } from 'undici'
+
+/** Deliveries through BullMQ: a job for each, taken by one worker that POSTs it. Prints `{units, milliseconds}`. */
+const [redisUrl = '', target = '', deliveries = '0', inFlight = '64'] = process.argv.slice(2)
+const { hostname: host, port } = new URL(redisUrl)
+const connection = { host, port: Number(port) }
+const { origin, pathname: path } = new URL(target)
+const pool = new Pool(origin, { connections: Number(inFlight) })
+const body = 'x'.repeat(804)
+const name = `deliveries-${process.pid}`
+
+const queue = new Queue(name, { connection })
+let done = 0
+const all = Promise.withResolvers<void>()
+const worker = new Worker(
+  name,
+  async (job: { data: { body: string } }) => {
+    const response = await pool.request({ method: 'POST', path, body: job.data.body })
+    await response.body.dump()
+  },
+  { connection, concurrency: Number(inFlight), autorun: false },
+)
+worker.on('completed', () => {
+  done += 1
+  if (done === Number(deliveries)) all.resolve()
+})
+const start = performance.now()
+const running = worker.run()
+const options = { removeOnComplete: true, attempts: 10 }
+for (let n = 0; n < Number(deliveries); n += 500) {
+  await queue.addBulk(Array.from({ length: 500 }, () => ({ name: 'post', data: { body }, opts: options })))
+}
+await all.promise
+const milliseconds = performance.now() - start
+await worker.close()
+await running
+await queue.obliterate({ force: true })
+await queue.close()
+await pool.close()
+process.stdout.write(JSON.stringify({ units: Number(deliveries), milliseconds }))

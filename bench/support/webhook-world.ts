@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { VerdictRecorded } from '../../contracts/event-catalogue.ts'
+import { newEvent } from '../../contracts/event-definition.ts'
+import { START } from '../../contracts/position.ts'
+import { subscriptionStream, verdictStream } from '../../contracts/streams.ts'
+import { SubscriptionCreated } from '../../contracts/subscription-events.ts'
+import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import { sleep } from '../../services/platform/async/sleep.ts'
+import { createInProcessBus } from '../../services/platform/bus/in-process-bus.ts'
+import { openEmbeddedStore } from '../../services/platform/event-store/embedded/embedded-store.ts'
+import { createFactIds } from '../../services/platform/ids/fact-id.ts'
+import { createRandomPool } from '../../services/platform/ids/random-pool.ts'
+import { uuidV7 } from '../../services/platform/ids/uuid.ts'
+import { createSoleLeases } from '../../services/platform/lease/create-sole-leases.ts'
+import { openDeliveryLog } from '../../services/webhooks/deliveries/delivery-log.ts'
+import { createDispatcher } from '../../services/webhooks/dispatch/dispatcher.ts'
+import { relaySignals } from '../../services/webhooks/dispatch/signal-relay.ts'
+import { createLogDirectory } from '../../services/webhooks/dispatch/testing/log-directory.fixture.ts'
+import { createEgressGuard } from '../../services/webhooks/sending/egress-guard.ts'
+import { createGuardedSender } from '../../services/webhooks/sending/guarded-sender.ts'
+import { createSecret } from '../../services/webhooks/sending/secret.ts'
+import { createSign } from '../../services/webhooks/sending/sign.ts'
+
+const SHARDS = 16
+const report = (error: unknown): void => void process.stderr.write(`${String(error)}\n`)
+const random = createRandomPool(randomBytes)
+const newId = (): string => uuidV7(Date.now(), random(10))
+
+/** A store on the disk with subscriptions, and a dispatcher between it and their endpoints. */
+export async function openWebhookWorld(options: { readonly attemptMs?: number } = {}) {
+  const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-webhooks-'))
+  const store = await openEmbeddedStore({ directory, now: Date.now })
+  const bus = createInProcessBus({ now: Date.now, report })
+  const ending = new AbortController()
+  const dying = new AbortController()
+  const { signal } = ending
+  const revisions = new Map<string, number>()
+  let delivered = 0
+  let watcher: { readonly count: number; readonly resolve: () => void } | undefined
+  let working: Promise<unknown> = Promise.resolve()
+
+  return {
+    get delivered() {
+      return delivered
+    },
+    async subscribe(urls: readonly string[]): Promise<void> {
+      await Promise.all(
+        urls.map(async (sealedUrl) => {
+          const id = newId()
+          const data = {
+            subscriptionId: id,
+            accountId: id,
+            generation: 0,
+            startAfter: START,
+            sealedUrl,
+            sealedSecret: createSecret((bytes) => randomBytes(bytes)),
+            origin: 'http://127.0.0.1',
+            filter: {
+              events: ['trade_call' as const],
+              timeframes: null,
+              assets: null,
+              exchanges: null,
+              minConfidence: 0,
+              minStrength: 0,
+              onlyChanges: false,
+              digest: null,
+              freshness: { policy: 'all' as const, maxBars: 1 },
+            },
+          }
+          const event = newEvent(SubscriptionCreated, {
+            id: newId(),
+            data,
+            meta: { correlationId: id, actor: 'bench' },
+          })
+          await store.append(subscriptionStream(id), [event], { expected: 'no-stream' })
+        }),
+      )
+    },
+    /** Appends verdicts of one series, several in one append. */
+    async record(count: number, atOnce = 1): Promise<void> {
+      const series = { exchange: 'SIM', coin: 'BTC', timeframe: '1m' } as const
+      const stream = verdictStream(series)
+      for (let left = count; left > 0; left -= atOnce) {
+        const revision = revisions.get(stream) ?? -1
+        const events = Array.from({ length: Math.min(atOnce, left) }, (_, index) => {
+          const verdictId = newId()
+          const barClose = (revision + 1 + index) * 60_000
+          const data = aVerdict({ ...series, verdictId, call: 'BUY', barClose })
+          return newEvent(VerdictRecorded, {
+            id: verdictId,
+            data,
+            meta: { correlationId: verdictId, actor: 'bench' },
+          })
+        })
+        await store.append(stream, events, { expected: revision === -1 ? 'no-stream' : revision })
+        revisions.set(stream, revision + events.length)
+      }
+    },
+    start(): void {
+      const holder = newId()
+      const guard = createEgressGuard({ allowPrivate: true, ownHosts: [] })
+      const dispatcher = createDispatcher({
+        store,
+        bus,
+        shards: SHARDS,
+        holder,
+        newId,
+        sleep,
+        report,
+        leases: createSoleLeases({ store, group: 'dispatcher', shards: SHARDS, holder, newId, report }),
+        directory: createLogDirectory(store),
+        deliveries: openDeliveryLog({ store, newId, now: Date.now, sleep, signal: dying.signal }),
+        sender: createGuardedSender({ guard, now: Date.now, ...options }),
+        sign: createSign({ userAgent: 'bench' }),
+        idOf: createFactIds(randomBytes(32)),
+        baseUrl: () => 'https://signals.example.com',
+        notify: async () => undefined,
+        now: Date.now,
+        marketNow: Date.now,
+        random: Math.random,
+        catchUpPerSecond: Number.POSITIVE_INFINITY,
+        metrics: {
+          attempt({ result }) {
+            if (result === 'delivered') delivered += 1
+            if (watcher !== undefined && delivered >= watcher.count) watcher.resolve()
+          },
+        },
+      })
+      working = Promise.all([dispatcher.run(signal), relaySignals({ store, bus, signal, report })])
+    },
+    /** Resolves once so many deliveries were recorded in all. */
+    async until(count: number): Promise<void> {
+      if (delivered >= count) return
+      await new Promise<void>((resolve) => {
+        watcher = { count, resolve }
+      })
+      watcher = undefined
+    },
+    async close(): Promise<void> {
+      ending.abort()
+      await working
+      dying.abort()
+      await store.close()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+export type WebhookWorld = Awaited<ReturnType<typeof openWebhookWorld>>

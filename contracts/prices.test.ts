@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { microUsdcSchema } from './chain.ts'
+import { PRICES, type Product, priceOf } from './prices.ts'
+import { TOOLS } from './tools/tool-catalogue.ts'
+
+describe('priceOf', () => {
+  test.each([
+    ['1m', 50_000n],
+    ['3m', 40_000n],
+    ['5m', 30_000n],
+    ['15m', 20_000n],
+    ['1d', 20_000n],
+  ])('a trade call for %s costs %s', (timeframe, price) => {
+    expect(priceOf('get_trade_call', { coin: 'BTC', timeframe })).toBe(price)
+  })
+
+  test.each([
+    'get_market_regime',
+    'scan_trade_calls',
+    'scan_funding_arb',
+    'plans/starter',
+    'plans/pro',
+  ] as const)('%s costs the same for every timeframe', (product) => {
+    expect(priceOf(product, { timeframe: '1m' })).toBe(PRICES[product])
+  })
+
+  test.each([
+    undefined,
+    null,
+    '1m',
+    ['1m'],
+    {},
+    { timeframe: ['1m'] },
+    { timeframe: 1 },
+    { timeframe: '1M' },
+    { timeframe: '__proto__' },
+    { timeframe: 'constructor' },
+    { timeframe: 'toString' },
+    JSON.parse('{"__proto__":{"timeframe":"1m"}}') as unknown,
+  ])('what cannot be read (%j) costs the base price', (request) => {
+    expect(priceOf('get_trade_call', request)).toBe(20_000n)
+  })
+
+  test('is never less than the base price, nor more than the premium, whatever is asked', () => {
+    fc.assert(
+      fc.property(fc.anything(), (request) => {
+        const price = priceOf('get_trade_call', request)
+        expect(price >= PRICES.get_trade_call && price <= 50_000n).toBe(true)
+      }),
+    )
+  })
+})
+
+test('every tool has a price, and every price can be claimed', () => {
+  for (const tool of Object.keys(TOOLS)) expect(PRICES[tool as Product]).toBeGreaterThan(0n)
+  for (const price of Object.values(PRICES)) expect(microUsdcSchema.parse(String(price))).toBe(String(price))
+})

@@ -1,0 +1,218 @@
+import { z } from 'zod'
+import { DELIVERY_RESULTS } from './delivery-events.ts'
+import { exchangeSchema } from './exchanges.ts'
+import { NOTICE_KINDS } from './notice-events.ts'
+import { positionSchema } from './position.ts'
+import { CADENCES, SIGNAL_TYPES } from './subscription.ts'
+import { timeframeSchema } from './timeframes.ts'
+
+const instant = z.iso.datetime()
+const count = z.int().nonnegative()
+const sequence = z.int().positive()
+
+/** The fields of a filter as answers show them, every one of them. */
+const filterAnswerFields = {
+  events: z.array(z.enum(SIGNAL_TYPES)),
+  timeframes: z.array(timeframeSchema).nullable().describe('Null: all'),
+  assets: z.array(z.string()).nullable().describe('Null: all'),
+  exchanges: z.array(exchangeSchema).nullable().describe('Null: all'),
+  min_confidence: count,
+  min_strength: count,
+  only_changes: z.boolean(),
+  freshness: z.object({ policy: z.enum(['all', 'skip', 'mark']), max_bars: sequence }),
+  timeframe: timeframeSchema.nullable().describe('Of scan_digest; null without it'),
+  exchange: exchangeSchema.nullable(),
+  top_n: sequence.nullable(),
+  cadence: z.enum(CADENCES).nullable(),
+}
+
+const stateFields = {
+  state: z.enum(['active', 'paused', 'degraded', 'disabled']),
+  reason: z.string().nullable().describe('Why it is paused, degraded or disabled'),
+  state_since: instant,
+  created_at: instant,
+  cursor: z
+    .object({ position: positionSchema, sequence })
+    .describe('Signals behind `position` are numbered from `sequence` on'),
+  lag: z
+    .object({
+      signals: count,
+      is_more: z.boolean().describe('The log goes on behind the 300 events that were looked at for this'),
+    })
+    .describe('Signals that wait behind the cursor'),
+  last_attempt_at: instant.nullable(),
+  last_success_at: instant.nullable(),
+  failures_in_a_row: count.describe('Attempts since the newest success'),
+  retries_open: count.describe('Deliveries that wait for another try'),
+  next_attempt_at: instant.nullable().describe('When the first of them is due'),
+  counts: z.object({
+    delivered: count,
+    failed: count.describe('Attempts, not deliveries'),
+    exhausted: count.describe('Deliveries that were given up'),
+    skipped: count.describe('Deliveries that were too old to be sent'),
+  }),
+  replays: z
+    .array(
+      z.object({
+        replay_id: z.uuid(),
+        from_sequence: sequence,
+        to_sequence: sequence,
+        through: count.describe('It has sent through this number; 0 before the first'),
+        is_done: z.boolean(),
+        requested_at: instant,
+      }),
+    )
+    .describe('The latest, oldest first'),
+  notices: z
+    .array(z.object({ kind: z.enum(NOTICE_KINDS), at: instant, since: instant }))
+    .describe('What you were told of this endpoint at your others, newest first'),
+}
+
+/** A subscription as its owner sees it. */
+export const subscriptionAnswerSchema = z.object({
+  id: z.uuid(),
+  url: z.string(),
+  ...filterAnswerFields,
+  ...stateFields,
+  secrets_signing: sequence.describe(
+    'Secrets that sign each delivery: more than one while a rotation overlaps',
+  ),
+  warnings: z.array(z.string()).describe('What of the filter can never send anything'),
+})
+
+export type SubscriptionAnswer = z.infer<typeof subscriptionAnswerSchema>
+
+/** The answer of a creation. */
+export const createdSubscriptionAnswerSchema = subscriptionAnswerSchema.extend({
+  secret: z
+    .string()
+    .describe('Signs deliveries. It is not shown again, but to a repeat with the same Idempotency-Key'),
+})
+
+export const subscriptionsAnswerSchema = z.object({
+  webhooks: z.array(subscriptionAnswerSchema).describe('In the order of their creation'),
+  needs_review: count.describe('How many are disabled; `?status=disabled` lists them'),
+  next: z.string().nullable().describe('Give it as `after` for those behind; null at the end'),
+})
+
+/** A subscription as the operator sees it: without its address, which may hold secrets of its owner. */
+export const operatorSubscriptionSchema = z.object({
+  id: z.uuid(),
+  account_id: z.uuid(),
+  origin: z.string().describe('Where its address points, without path and query'),
+  ...filterAnswerFields,
+  ...stateFields,
+})
+
+export type OperatorSubscription = z.infer<typeof operatorSubscriptionSchema>
+
+export const operatorSubscriptionsSchema = z.object({
+  webhooks: z.array(operatorSubscriptionSchema),
+  next: z.uuid().nullable(),
+})
+
+export const rotatedSecretAnswerSchema = z.object({
+  secret: z.string().describe('Signs deliveries from now on. It is not shown again'),
+  overlap_until: instant.describe('Until when those before it sign beside it'),
+})
+
+export const testAnswerSchema = z.object({
+  delivery_id: z.uuid(),
+  event: z.enum(SIGNAL_TYPES),
+  accepted: z.boolean().describe('Whether the endpoint answered with a status from 200 to 299'),
+  outcome: z.enum(['answered', 'connect_failed', 'timed_out', 'broken_off', 'url_refused', 'aborted']),
+  status: z.int().nullable().describe('Null where there was no answer'),
+  latency_ms: z.number(),
+  detail: z.string().describe('The first bytes of the answer, or what went wrong'),
+})
+
+export const replayAnswerSchema = z.object({
+  replay_id: z.uuid(),
+  from_sequence: sequence,
+  to_sequence: sequence,
+})
+
+const attemptSchema = z.object({
+  delivery_id: z.uuid(),
+  sequence,
+  event_id: z.uuid(),
+  attempt: count.describe('From 1; attempts at a degraded endpoint do not count. 0 where nothing was sent'),
+  at: instant,
+  duration_ms: z.number(),
+  result: z.enum(DELIVERY_RESULTS),
+  status: z.int().nullable(),
+  reason: z.string().nullable(),
+  detail: z.string().nullable().describe('First bytes of the answer, or what went wrong'),
+  body_sha256: z.string().nullable(),
+  next_at: instant.nullable().describe('When it is tried again'),
+  replay_id: z.uuid().nullable(),
+})
+
+export type AttemptAnswer = z.infer<typeof attemptSchema>
+
+export const attemptsAnswerSchema = z.object({
+  attempts: z.array(attemptSchema).describe('Newest first'),
+  next: z
+    .string()
+    .nullable()
+    .describe('Give it as `after` to go on, also where there are fewer rows; null at the end'),
+})
+
+export const retriesAnswerSchema = z.object({
+  retries: z.array(
+    z.object({
+      delivery_id: z.uuid(),
+      sequence,
+      attempts: count,
+      status: z.int().nullable(),
+      reason: z.string().nullable(),
+      first_at: instant,
+      last_at: instant,
+      next_at: instant,
+    }),
+  ),
+})
+
+export const deliveryAnswerSchema = z.object({
+  delivery_id: z.uuid(),
+  sequence,
+  event: z.enum(SIGNAL_TYPES),
+  body: z.string().describe('The exact text that was sent'),
+  body_sha256: z.string(),
+  attempts: z.array(attemptSchema).describe('Oldest first'),
+  is_complete: z.boolean().describe('False where so much was recorded since that the newest may be missing'),
+})
+
+/** What was or will be sent, as bodies. */
+export const eventsAnswerSchema = z.object({
+  events: z.array(
+    z.object({
+      event: z.enum(SIGNAL_TYPES),
+      delivery_id: z.uuid(),
+      created_at: instant,
+      sequence,
+      data: z.record(z.string(), z.json()),
+    }),
+  ),
+  next: z
+    .string()
+    .nullable()
+    .describe('Give it as `after` to go on, also where there are fewer rows; null at the end of the log'),
+})
+
+export const dryRunAnswerSchema = z.object({
+  matched: z.object({ trade_call: count, regime_shift: count, scan_digest: count }),
+  rows: z
+    .array(
+      z.object({
+        event_id: z.uuid(),
+        position: positionSchema,
+        at: instant,
+        data: z.record(z.string(), z.json()),
+      }),
+    )
+    .describe('The first of them'),
+  scanned: count.describe('Events that were looked at'),
+  next: positionSchema.nullable().describe('Give it as `from` to go on; null where all was looked at'),
+  warnings: z.array(z.string()),
+})

@@ -1,0 +1,132 @@
+import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import type { Position } from '../../contracts/position.ts'
+import type { SubscriptionFilter, SubscriptionState } from '../../contracts/subscription.ts'
+
+/** A filter, and the position of the log behind which it applies. */
+export interface FilterPeriod extends JsonObject {
+  readonly after: Position
+  readonly filter: SubscriptionFilter
+}
+
+/** A signing secret; of all but the newest, until when it signs beside it. */
+export interface SealedSecret extends JsonObject {
+  readonly generation: number
+  readonly sealed: string
+  /** Unix milliseconds; null for the newest. */
+  readonly signsUntil: number | null
+}
+
+/** A window of the past that is to be sent again. */
+export interface RequestedReplay extends JsonObject {
+  readonly replayId: string
+  readonly fromSequence: number
+  readonly toSequence: number
+  /** Unix milliseconds. */
+  readonly requestedAt: number
+}
+
+/** A subscription as the events of its stream tell it. Times are Unix milliseconds. */
+export interface Subscription extends JsonObject {
+  readonly subscriptionId: string
+  readonly accountId: string
+  readonly state: SubscriptionState
+  /** Why it is paused, degraded or disabled. */
+  readonly reason: string | null
+  /** Since when it is in this state. */
+  readonly stateSince: number
+  readonly generation: number
+  readonly sealedUrl: string
+  /** Newest first. */
+  readonly secrets: readonly SealedSecret[]
+  readonly origin: string
+  /** Every filter it ever had, oldest first. */
+  readonly filters: readonly FilterPeriod[]
+  readonly startAfter: Position
+  /** Where the newest resume moved the cursor to; null where it never did. The revision tells resumes apart. */
+  readonly moved: { readonly revision: number; readonly after: Position } | null
+  /** Newest last; the latest ten. */
+  readonly replays: readonly RequestedReplay[]
+  readonly createdAt: number
+  readonly changedAt: number
+  readonly revision: number
+}
+
+/** States in which signals are sent; a degraded endpoint is only probed. */
+export const isSending = ({ state }: Subscription): boolean => state === 'active' || state === 'degraded'
+
+const REPLAYS_KEPT = 10
+
+/** The subscription after an event of its stream; what it was for events of others; undefined before its creation. */
+export function evolveSubscription(
+  before: Subscription | undefined,
+  event: ServiceEvent,
+): Subscription | undefined {
+  const at = Date.parse(event.at)
+  if (event.type === 'SubscriptionCreated') {
+    const { filter, sealedSecret, generation, startAfter, subscriptionId, accountId, sealedUrl, origin } =
+      event.data
+    return {
+      subscriptionId,
+      accountId,
+      generation,
+      sealedUrl,
+      origin,
+      startAfter,
+      state: 'active',
+      reason: null,
+      stateSince: at,
+      secrets: [{ generation, sealed: sealedSecret, signsUntil: null }],
+      filters: [{ after: startAfter, filter }],
+      moved: null,
+      replays: [],
+      createdAt: at,
+      changedAt: at,
+      revision: event.revision,
+    }
+  }
+  if (before === undefined || before.state === 'removed') return before
+  const change = changeBy(event, before, at)
+  if (change === undefined) return before
+  const stateSince = change.state === undefined || change.state === before.state ? before.stateSince : at
+  return { ...before, ...change, stateSince, changedAt: at, revision: event.revision }
+}
+
+function changeBy(event: ServiceEvent, before: Subscription, at: number): Partial<Subscription> | undefined {
+  switch (event.type) {
+    case 'SubscriptionChanged':
+      return { filters: [...before.filters, { after: event.position, filter: event.data.filter }] }
+    case 'SecretRotated': {
+      const { generation, sealedSecret, overlapUntil } = event.data
+      const older = before.secrets
+        .map((secret) => ({
+          ...secret,
+          signsUntil: Math.min(secret.signsUntil ?? overlapUntil, overlapUntil),
+        }))
+        .filter(({ signsUntil }) => signsUntil > at)
+      return { secrets: [{ generation, sealed: sealedSecret, signsUntil: null }, ...older] }
+    }
+    case 'SubscriptionPaused':
+      return { state: 'paused', reason: event.data.reason }
+    case 'SubscriptionDegraded':
+      return { state: 'degraded', reason: event.data.reason }
+    case 'SubscriptionRecovered':
+      return { state: 'active', reason: null }
+    case 'SubscriptionDisabled':
+      return { state: 'disabled', reason: event.data.reason }
+    case 'SubscriptionRemoved':
+      return { state: 'removed', reason: event.data.reason }
+    case 'SubscriptionResumed': {
+      const { after } = event.data
+      const moved = after === null ? before.moved : { revision: event.revision, after }
+      return { state: 'active', reason: null, moved }
+    }
+    case 'ReplayRequested': {
+      const { replayId, fromSequence, toSequence } = event.data
+      const asked = { replayId, fromSequence, toSequence, requestedAt: at }
+      return { replays: [...before.replays, asked].slice(-REPLAYS_KEPT) }
+    }
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,149 @@
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Position } from '../../contracts/position.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
+import type { AccountIndex } from './account-index.ts'
+import { createAccountLog, type Origin } from './account-log.ts'
+import type { SubscriptionSlot } from './account-state.ts'
+import { createSubjectKeys, SUBJECT_KEYS_PURPOSE, type Subject } from './subject-keys.ts'
+
+export interface SubscriberAccountsOptions {
+  readonly store: EventStore
+  /** Undefined where this process keeps no read models: then only erasures from now on are told of. */
+  readonly index: AccountIndex | undefined
+  readonly newId: () => string
+  /** Unpredictable bytes. */
+  readonly random: (bytes: number) => Uint8Array
+  /** A key of 32 bytes for a purpose, always the same. */
+  readonly deriveSecret: (purpose: string) => Uint8Array
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends all waiting. */
+  readonly signal: AbortSignal
+}
+
+/** What those who keep subscriptions for accounts need of accounts. Ids are UUIDs in lower case. */
+export interface SubscriberAccounts {
+  /**
+   * Seals a text so that erasing the account makes it unreadable, wherever copies of it are.
+   *
+   * @param purpose what the text is, `secret of 5f0c…`; it opens for the same purpose only
+   * @returns the text, and the generation of the account, which it takes to open it
+   * @throws ServiceError `account_unknown`; of the store
+   */
+  sealFor(
+    accountId: string,
+    purpose: string,
+    text: string,
+    origin: Origin,
+  ): Promise<{ readonly generation: number; readonly sealed: string }>
+  /**
+   * Opens what {@link SubscriberAccounts.sealFor} sealed, in the order given.
+   *
+   * @throws ServiceError `account_unknown` where the account was erased since
+   */
+  unsealFor(
+    subject: Subject,
+    texts: readonly { readonly purpose: string; readonly sealed: string }[],
+  ): Promise<readonly string[]>
+  /**
+   * Takes room for a subscription, within what the plan allows at this moment; taking it again does nothing.
+   *
+   * @param generation as `sealFor` told it
+   * @throws ServiceError `too_many_subscriptions`; `account_unknown` where the account was erased meanwhile
+   */
+  takeSlot(subject: Subject, subscriptionId: string, origin: Origin): Promise<void>
+  /** Gives the room back; of one that is free it does nothing. */
+  freeSlot(accountId: string, subscriptionId: string, origin: Origin): Promise<void>
+  /** The room that is taken now, other processes' included: by subscriptions, and what crashes left behind. */
+  slots(accountId: string): Promise<{
+    /** Of the account as it is. */
+    readonly current: readonly SubscriptionSlot[]
+    /** Of what the account was before it was erased: these subscriptions are to be removed. */
+    readonly former: readonly SubscriptionSlot[]
+  }>
+  /** Ids of accounts that were erased: those of the past once, then each as it happens. Ends with the signal. */
+  erasedAccounts(): AsyncIterable<string>
+}
+
+/**
+ * @example
+ * const subscribers = createSubscriberAccounts({ store, index, newId, random, deriveSecret, now, sleep, signal })
+ * const { generation, sealed } = await subscribers.sealFor(accountId, 'secret of …', secret, origin)
+ */
+export function createSubscriberAccounts(options: SubscriberAccountsOptions): SubscriberAccounts {
+  const { store, index, newId, random, deriveSecret, now, sleep, signal } = options
+  // The read model of accounts has nothing of slots, so nobody waits for it.
+  const log = createAccountLog({ store, newId, sleep, signal, onChange: () => undefined })
+  const wrappingKey = deriveSecret(SUBJECT_KEYS_PURPOSE)
+  const subjectKeys = createSubjectKeys({ store, wrappingKey, random, newId })
+
+  return {
+    async sealFor(accountId, purpose, text, origin) {
+      const { isOpen, generation } = await log.load(accountId)
+      if (!isOpen) throw new ServiceError('account_unknown')
+      try {
+        const sealed = await subjectKeys.seal({ accountId, generation }, purpose, text, origin)
+        return { generation, sealed }
+      } catch (error) {
+        // It was erased in this moment.
+        throw isServiceError(error, 'stream_erased') ? new ServiceError('account_unknown') : error
+      }
+    },
+    unsealFor: (subject, texts) => subjectKeys.unseal(subject, texts),
+    async takeSlot({ accountId, generation }, subscriptionId, origin) {
+      try {
+        const command = { kind: 'TakeSlot', subscriptionId, generation, now: now() } as const
+        await log.execute(accountId, origin, () => [command])
+      } catch (error) {
+        // The account was erased after the text was sealed: the key may have been made after its stream was to go.
+        if (isServiceError(error, 'account_unknown')) await subjectKeys.erase({ accountId, generation })
+        throw error
+      }
+    },
+    async freeSlot(accountId, subscriptionId, origin) {
+      await log.execute(accountId, origin, () => [{ kind: 'FreeSlot', subscriptionId }])
+    },
+    async slots(accountId) {
+      const { slots, generation } = await log.load(accountId)
+      return {
+        current: slots.filter((slot) => slot.generation === generation),
+        former: slots.filter((slot) => slot.generation !== generation),
+      }
+    },
+    async *erasedAccounts() {
+      // Followed from where the read model was before it was looked at, so that none falls in between.
+      const after = (index && (await whereItFollows(index, options))) ?? (await store.head())
+      if (index !== undefined) yield* erasedBefore(index, signal)
+      for await (const item of store.subscribe({ after, filter: { types: ['AccountErased'] }, signal })) {
+        if (item.kind === 'event') yield (item.event.data as { accountId: string }).accountId
+      }
+    },
+  }
+}
+
+const FOLLOW_MS = 250
+
+/** Where the read model stands, once it follows the log; undefined where the waiting was ended. */
+async function whereItFollows(
+  index: AccountIndex,
+  { sleep, signal }: Pick<SubscriberAccountsOptions, 'sleep' | 'signal'>,
+): Promise<Position | undefined> {
+  let position = index.position()
+  while (position === undefined && !signal.aborted) {
+    await sleep(FOLLOW_MS, signal)
+    position = index.position()
+  }
+  return position
+}
+
+async function* erasedBefore(index: AccountIndex, signal: AbortSignal): AsyncGenerator<string, void, void> {
+  let after: Subject | undefined
+  do {
+    if (signal.aborted) return
+    const page = index.erased({ after, limit: LIMITS.accountRows })
+    for (const { accountId } of page) yield accountId
+    after = page.length < LIMITS.accountRows ? undefined : page.at(-1)
+  } while (after !== undefined)
+}

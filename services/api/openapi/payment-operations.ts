@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import type { ErrorCode } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { serviceBlockSchema } from '../../../contracts/service-block.ts'
+import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import { PAID_PRODUCTS } from '../../calls/index.ts'
+import type { Operation, Operations } from './operation.ts'
+
+/** What a request that pays can be refused with; the first two with an offer. */
+const PAID_ERRORS = [
+  'payment_required',
+  'payment_refused',
+  'payment_malformed',
+  'payment_mismatch',
+  'payment_pending',
+  'payments_unavailable',
+  'invalid_content_type',
+  'invalid_request',
+  'key_unknown',
+  'key_unverifiable',
+  'store_unavailable',
+] as const satisfies readonly ErrorCode[]
+
+/** What tools refuse with; nothing is charged then. */
+const TOOL_ERRORS = [
+  'insufficient_history',
+  'unknown_exchange',
+  'unknown_coin',
+  'unknown_timeframe',
+  'stale_market_data',
+  'series_loading',
+  'engine_unavailable',
+  'venue_unavailable',
+] as const satisfies readonly ErrorCode[]
+
+const PAYMENT_HEADERS = {
+  'X-PAYMENT': 'The payment: base64 of JSON, version 1 or 2 of x402',
+  'PAYMENT-SIGNATURE': 'The same, as version 2 names it; one of both at most',
+}
+
+const OPERATION_IDS: Readonly<Record<ToolName, string>> = {
+  get_trade_call: 'payTradeCall',
+  get_market_regime: 'payMarketRegime',
+  scan_trade_calls: 'payTradeScan',
+  scan_funding_arb: 'payFundingScan',
+}
+
+const paidTool = (name: ToolName): Operation => ({
+  tag: 'payments',
+  key: 'optional',
+  id: OPERATION_IDS[name],
+  summary: `${TOOLS[name].title}, paid for by itself`,
+  description: `${TOOLS[name].description} Without a payment, and without a key that has calls left, the answer is an offer: status 402, for version 1 of x402 in the body, for version 2 in the header PAYMENT-REQUIRED. The same authorization with the same request has the same answer again. GET and HEAD answer the offer, too.`,
+  errors: [...PAID_ERRORS, ...TOOL_ERRORS],
+  headers: PAYMENT_HEADERS,
+  body: TOOLS[name].request,
+  bodyExample: PAID_PRODUCTS[name].example.request,
+  answers: {
+    200: {
+      description: TOOLS[name].title,
+      content: {
+        'application/json': z.intersection(TOOLS[name].response, z.object({ _service: serviceBlockSchema })),
+      },
+    },
+  },
+})
+
+const boughtPlanSchema = z.object({
+  plan: z.enum(['starter', 'pro']),
+  days: z.int().positive(),
+  account_id: z.uuid(),
+  from: z.iso.datetime(),
+  to: z.iso.datetime(),
+  _service: serviceBlockSchema,
+})
+
+const boughtPlan = (tier: 'starter' | 'pro', id: string): Operation => ({
+  tag: 'payments',
+  key: 'required',
+  id,
+  summary: `The ${tier} plan for 30 days, for the account of the key`,
+  description:
+    'The same handshake as for a tool. The plan begins once the payment is settled; until then the answer is `payment_pending`, and the same request asks again.',
+  errors: [...PAID_ERRORS, 'unauthorized', 'account_unknown'],
+  headers: PAYMENT_HEADERS,
+  body: z.object({}).describe('Nothing to say; may be left out'),
+  bodyExample: {} satisfies JsonObject,
+  answers: {
+    200: { description: 'The plan that was bought', content: { 'application/json': boughtPlanSchema } },
+  },
+})
+
+export const paymentOperations: Operations = {
+  'POST /x402/get_trade_call': paidTool('get_trade_call'),
+  'POST /x402/get_market_regime': paidTool('get_market_regime'),
+  'POST /x402/scan_trade_calls': paidTool('scan_trade_calls'),
+  'POST /x402/scan_funding_arb': paidTool('scan_funding_arb'),
+  'POST /x402/plans/starter': boughtPlan('starter', 'buyStarter'),
+  'POST /x402/plans/pro': boughtPlan('pro', 'buyPro'),
+  'GET /x402/payments/:id': {
+    tag: 'payments',
+    key: 'none',
+    id: 'payment',
+    summary: 'What became of a payment',
+    description: 'Open to whoever holds the id, which stands in the answer that was paid for.',
+    errors: ['invalid_request', 'payment_unknown', 'store_unavailable'],
+    parameters: { id: 'The id of the payment: `_service.payment.id`' },
+  },
+}

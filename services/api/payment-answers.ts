@@ -1,0 +1,39 @@
+import { formatUsdc } from '../../contracts/chain.ts'
+import { isoTime } from '../../contracts/iso-time.ts'
+import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
+import type { Payment } from '../../projections/index.ts'
+
+/** What who paid may want to do next, by the state of the payment. */
+const NEXT_STEPS: Readonly<Record<Payment['state'], string>> = {
+  owed: 'Nothing to do: it will be settled. Do not pay again for the same answer.',
+  settling: 'Nothing to do: it is being settled. Do not pay again for the same answer.',
+  broadcast: 'Nothing to do: its transaction is on the way. Do not pay again for the same answer.',
+  unknown:
+    'Nothing to do: what became of the transaction is being looked up. Do not pay again for the same answer.',
+  confirmed: 'Nothing to do: it is paid. Its block becomes final in a while.',
+  final: 'Nothing to do: it is paid, for good.',
+  uncollectable:
+    'See `reason`. Where the answer was given before it was paid, further payments of this payer are refused until the operator forgets the debt; where it was not, nothing was taken.',
+  refunded: 'Nothing to do: it was sent back.',
+}
+
+/** A payment as it is told to who holds its id. */
+export const toPaymentAnswer = (payment: Payment): PaymentAnswer => ({
+  id: payment.paymentId,
+  state: payment.state,
+  rail: payment.rail,
+  product: payment.product,
+  payer: payment.payer,
+  amount_usdc: usdc(payment.value),
+  refunded_usdc: usdc(payment.refunded),
+  is_served_first: payment.isServedFirst,
+  transaction: payment.transaction,
+  block: payment.blockNumber,
+  reason: payment.reason,
+  claimed_at: isoTime(payment.claimedAt),
+  changed_at: isoTime(payment.changedAt),
+  valid_until: isoTime(payment.validBefore * 1_000),
+  next_step: NEXT_STEPS[payment.state],
+})
+
+const usdc = (microUsdc: string): string => formatUsdc(BigInt(microUsdc))

@@ -1,0 +1,91 @@
+import type { FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { addressSchema, bytes32Schema, parseUsdc, USDC_TEXT } from '../../../contracts/chain.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import {
+  payerAnswerSchema,
+  paymentAnswerSchema,
+  paymentsAnswerSchema,
+} from '../../../contracts/payment-answers.ts'
+import { PAYMENT_STATES } from '../../../contracts/service-block.ts'
+import type { DeskOrigin, PaymentDesk } from '../../payments/index.ts'
+import { isOperator } from '../operator.ts'
+import { toPaymentAnswer } from '../payment-answers.ts'
+
+export interface OperatorPaymentRoutesOptions {
+  readonly paymentDesk: Pick<PaymentDesk, 'list' | 'show' | 'refund' | 'block' | 'unblock'>
+}
+
+const paymentId = z.uuid().toLowerCase()
+const idParams = z.strictObject({ id: paymentId })
+const payerParams = z.strictObject({ address: addressSchema })
+const reason = z.string().trim().min(1).max(200)
+
+const listSchema = z.strictObject({
+  state: z.enum(PAYMENT_STATES).optional(),
+  payer: addressSchema.optional(),
+  after: paymentId.optional(),
+  limit: z.coerce.number().int().min(1).max(LIMITS.paymentRows).default(LIMITS.paymentRows),
+})
+
+const refundSchema = z.strictObject({
+  transaction: bytes32Schema,
+  usdc: z
+    .string()
+    .regex(USDC_TEXT, 'must be an amount of USDC with at most six decimals, as text: "0.02"')
+    .transform(parseUsdc)
+    .refine((value) => value > 0n, 'must be more than nothing'),
+  reason,
+})
+
+/**
+ * Payments for the operator, under `/operator`: by the owner's socket or with the operator's token.
+ *
+ * @example curl --unix-socket data/simulated/owner.sock http://localhost/operator/payments?state=uncollectable
+ */
+export const operatorPaymentRoutes: FastifyPluginAsyncZod<
+  OperatorPaymentRoutesOptions & { readonly operatorToken: string | undefined }
+> = async (app, { paymentDesk: desk, operatorToken }) => {
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
+    reply.header('cache-control', 'no-store')
+  })
+  const originOf = ({ id }: FastifyRequest): DeskOrigin => ({ correlationId: id, actor: 'operator' })
+
+  const list = { querystring: listSchema, response: { 200: paymentsAnswerSchema } }
+  app.get('/operator/payments', { schema: list }, async ({ query }) => {
+    const rows = await desk.list(query)
+    const next = rows.length < query.limit ? null : (rows.at(-1)?.paymentId ?? null)
+    return { payments: rows.map(toPaymentAnswer), next }
+  })
+
+  const show = { params: idParams, response: { 200: paymentAnswerSchema } }
+  app.get('/operator/payments/:id', { schema: show }, async ({ params }) =>
+    toPaymentAnswer(await desk.show(params.id)),
+  )
+
+  const refund = { ...show, body: refundSchema }
+  app.post('/operator/payments/:id/refund', { schema: refund }, async (request) => {
+    const { transaction, usdc: value, reason: why } = request.body
+    const sent = { transaction, value, reason: why }
+    return toPaymentAnswer(await desk.refund(request.params.id, sent, originOf(request)))
+  })
+
+  const trust = {
+    params: payerParams,
+    body: z.strictObject({ reason }),
+    response: { 200: payerAnswerSchema },
+  }
+  app.post('/operator/payers/:address/block', { schema: trust }, async (request) => {
+    const { address: payer } = request.params
+    await desk.block(payer, request.body.reason, originOf(request))
+    return { payer, is_blocked: true }
+  })
+  app.post('/operator/payers/:address/unblock', { schema: trust }, async (request) => {
+    const { address: payer } = request.params
+    await desk.unblock(payer, request.body.reason, originOf(request))
+    return { payer, is_blocked: false }
+  })
+}

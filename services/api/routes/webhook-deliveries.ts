@@ -1,0 +1,163 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { DELIVERY_RESULTS } from '../../../contracts/delivery-events.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { DAY_MS } from '../../../contracts/timeframes.ts'
+import {
+  attemptsAnswerSchema,
+  deliveryAnswerSchema,
+  dryRunAnswerSchema,
+  eventsAnswerSchema,
+  retriesAnswerSchema,
+} from '../../../contracts/webhook-answers.ts'
+import { filterFields, filterWarnings, readFilter, type SignalReach } from '../../webhooks/index.ts'
+import { toAttempt, toRetry } from '../webhook-answers.ts'
+import { ownerOf, pointSchema, subscriptionParams, type WebhookRoutesOptions } from './webhooks.ts'
+
+export interface WebhookDeliveryRoutesOptions extends WebhookRoutesOptions {
+  readonly reach: () => SignalReach
+}
+
+const limit = z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(50).describe('Rows at most')
+const after = z.string().min(1).max(64)
+
+const attemptsQuery = z.strictObject({
+  after: after.optional().describe('Those behind these: the `next` of the answer before'),
+  limit,
+  result: z.enum(DELIVERY_RESULTS).optional().describe('Only attempts that ended so'),
+})
+
+const eventsQuery = z.strictObject({
+  after: after
+    .default('0')
+    .describe('Those behind this: the number of the last delivery you have, or the `next` of an answer'),
+  limit,
+})
+
+const deliveryParams = z.strictObject({
+  id: z.uuid().toLowerCase(),
+  delivery_id: z.uuid().toLowerCase(),
+})
+
+const dryRunSchema = z.strictObject({
+  ...filterFields,
+  from: pointSchema.optional().describe('A position or an ISO 8601 instant; a day ago without it'),
+  to: pointSchema.optional().describe('A position or an instant; now without it'),
+  limit: z.int().min(0).max(LIMITS.webhookRows).default(20).describe('Rows at most'),
+})
+
+/**
+ * What was sent, what was missed, and what would have been: `/api/webhooks/:id/deliveries`, `/retries`, `/events`,
+ * and `POST /api/webhooks/dry-run`.
+ *
+ * @example curl -H "Authorization: Bearer $API_KEY" '…/api/webhooks/<id>/events?after=41'
+ */
+export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesOptions> = async (
+  app,
+  options,
+) => {
+  const { subscriptions, queries, now, reach } = options
+  const inTurn = createLookGate()
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('cache-control', 'no-store')
+  })
+
+  const attempts = {
+    params: subscriptionParams,
+    querystring: attemptsQuery,
+    response: { 200: attemptsAnswerSchema },
+  }
+  app.get('/api/webhooks/:id/deliveries', { schema: attempts }, async (request) => {
+    const { accountId } = await ownerOf(options, request)
+    const { subscriptionId } = await subscriptions.find(accountId, request.params.id)
+    const { rows, next } = await inTurn(accountId, () => queries.attempts(subscriptionId, request.query))
+    return { attempts: rows.map(toAttempt), next }
+  })
+
+  const delivery = { params: deliveryParams, response: { 200: deliveryAnswerSchema } }
+  app.get('/api/webhooks/:id/deliveries/:delivery_id', { schema: delivery }, async (request) => {
+    const { accountId } = await ownerOf(options, request)
+    const { subscriptionId } = await subscriptions.find(accountId, request.params.id)
+    const shown = await inTurn(accountId, () => queries.show(subscriptionId, request.params.delivery_id))
+    return {
+      delivery_id: shown.deliveryId,
+      sequence: shown.sequence,
+      event: shown.signal.type,
+      body: shown.body.toString('utf8'),
+      body_sha256: shown.bodySha256,
+      attempts: shown.attempts.map(toAttempt),
+      is_complete: shown.isComplete,
+    }
+  })
+
+  const retries = { params: subscriptionParams, response: { 200: retriesAnswerSchema } }
+  app.get('/api/webhooks/:id/retries', { schema: retries }, async (request) => {
+    const { accountId } = await ownerOf(options, request)
+    const open = await queries.open(await subscriptions.find(accountId, request.params.id))
+    return { retries: open.map(toRetry) }
+  })
+
+  const events = {
+    params: subscriptionParams,
+    querystring: eventsQuery,
+    response: { 200: eventsAnswerSchema },
+  }
+  app.get('/api/webhooks/:id/events', { schema: events }, async (request) => {
+    const { accountId } = await ownerOf(options, request)
+    const subscription = await subscriptions.find(accountId, request.params.id)
+    const { rows, next } = await inTurn(accountId, () => queries.missed(subscription, request.query))
+    const bodies = rows.map(({ body }) => JSON.parse(body.toString('utf8')) as EventBody)
+    return { events: bodies, next }
+  })
+
+  const dryRun = { body: dryRunSchema, response: { 200: dryRunAnswerSchema } }
+  app.post('/api/webhooks/dry-run', { schema: dryRun }, async (request) => {
+    const { accountId } = await ownerOf(options, request)
+    const { from, to, limit: rows, ...fields } = request.body
+    const filter = readFilter(fields)
+    const behind = await subscriptions.positionOf('from', from ?? isoTime(now() - DAY_MS))
+    const upTo = to === undefined ? undefined : await subscriptions.positionOf('to', to)
+    const run = await inTurn(accountId, () => queries.dryRun(filter, { after: behind, upTo, limit: rows }))
+    return {
+      matched: run.matched,
+      rows: run.rows.map(({ eventId, position, at, data }) => ({
+        event_id: eventId,
+        position,
+        at: isoTime(at),
+        data: data as EventBody['data'],
+      })),
+      scanned: run.scanned,
+      next: run.next,
+      warnings: filterWarnings(filter, reach()),
+    }
+  })
+}
+
+type EventBody = z.infer<typeof eventsAnswerSchema>['events'][number] & JsonObject
+
+/**
+ * Looking through the log takes long: a process does it a few times at once, and once for an account, so that none
+ * of them keeps the others waiting.
+ */
+function createLookGate() {
+  const underWay = new Set<string>()
+  return async <Answer>(accountId: string, look: () => Promise<Answer>): Promise<Answer> => {
+    if (underWay.has(accountId) || underWay.size >= LIMITS.webhookLooksAtOnce) {
+      throw new ServiceError('rate_limited', {
+        message: underWay.has(accountId)
+          ? 'A request of your account is looking through the log already; send this one when it is answered.'
+          : `This process looks through the log for ${underWay.size} requests already; send this one again in a moment.`,
+        details: { retry_after_s: 1 },
+      })
+    }
+    underWay.add(accountId)
+    try {
+      return await look()
+    } finally {
+      underWay.delete(accountId)
+    }
+  }
+}

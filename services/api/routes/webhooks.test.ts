@@ -1,0 +1,256 @@
+import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { createEgressGuard, createGuardedSender, verifyWebhook } from '../../webhooks/index.ts'
+import type { OpenApiDocument } from '../openapi/openapi-document.ts'
+import { webhookOperations } from '../openapi/webhook-operations.ts'
+import {
+  aWebhookEdge,
+  NOBODYS,
+  ORIGIN,
+  TOKEN,
+  URL,
+  type WebhookEdge,
+} from '../testing/webhook-edge.fixture.ts'
+
+let edge: WebhookEdge
+beforeEach(async () => {
+  edge = await aWebhookEdge()
+})
+afterEach(() => edge.close())
+
+describe('a subscription over HTTP', () => {
+  test('lives from its creation to its deletion', async () => {
+    const created = await edge.create({ timeframes: ['1h'], assets: ['BTC', 'top:20'], min_confidence: 70 })
+    expect(created.status).toBe(201)
+    expect(created.headers).toMatchObject({
+      location: `/api/webhooks/${created.body.id}`,
+      'cache-control': 'no-store',
+    })
+    expect(created.body).toMatchObject({
+      url: URL,
+      events: ['trade_call'],
+      timeframes: ['1h'],
+      assets: ['BTC', 'top:20'],
+      exchanges: null,
+      min_confidence: 70,
+      only_changes: false,
+      freshness: { policy: 'all', max_bars: 1 },
+      cadence: null,
+      state: 'active',
+      reason: null,
+      lag: { signals: 0, is_more: false },
+      retries_open: 0,
+      secrets_signing: 1,
+      secret: expect.stringMatching(/^whsec_/),
+      warnings: [expect.stringMatching(/^min_confidence: 70 is more than the 60/)],
+    })
+    const path = `/api/webhooks/${created.body.id}`
+    const { secret: _secret, ...shown } = created.body as never as { secret: string }
+    expect((await edge.ask('GET', path)).body).toEqual(shown)
+    expect((await edge.ask('GET', '/api/webhooks')).body).toEqual({
+      webhooks: [shown],
+      needs_review: 0,
+      next: null,
+    })
+    const changed = await edge.ask('PATCH', path, { payload: { min_confidence: null, only_changes: true } })
+    expect([changed.status, changed.body]).toMatchObject([
+      200,
+      { min_confidence: 0, only_changes: true, warnings: [] },
+    ])
+    expect((await edge.ask('POST', `${path}/pause`)).body).toMatchObject({ state: 'paused' })
+    expect((await edge.ask('POST', `${path}/resume`)).body).toMatchObject({ state: 'active' })
+    expect(
+      (await edge.ask('POST', `${path}/resume`, { payload: { from: 'since', since: '1' } })).body,
+    ).toMatchObject({
+      cursor: created.body.cursor,
+    })
+    const rotated = await edge.ask('POST', `${path}/rotate-secret`, { payload: { overlap_hours: 0.5 } })
+    expect(rotated.body).toMatchObject({
+      secret: expect.stringMatching(/^whsec_/),
+      overlap_until: new Date(edge.now + 1_800_000).toISOString(),
+    })
+    expect((await edge.ask('GET', path)).body).toMatchObject({ secrets_signing: 2 })
+    const deleted = await edge.ask('DELETE', path)
+    expect([deleted.status, deleted.body]).toEqual([204, {}])
+    for (const method of ['DELETE', 'GET'] as const) {
+      expect([method, (await edge.ask(method, path)).body.code]).toEqual([method, 'subscription_unknown'])
+    }
+    expect((await edge.ask('GET', '/api/webhooks?status=all')).body).toMatchObject({ webhooks: [] })
+  })
+
+  test('is created once for one Idempotency-Key', async () => {
+    const [first, second] = [
+      await edge.create({}, { 'idempotency-key': 'k1' }),
+      await edge.create({}, { 'idempotency-key': 'k1' }),
+    ]
+    expect([second.status, second.body]).toEqual([201, first.body])
+    const other = await edge.create({ events: ['regime_shift'] }, { 'idempotency-key': 'k1' })
+    expect([other.status, other.body.code]).toEqual([409, 'idempotency_mismatch'])
+  })
+
+  test('is tested so often in a minute', async () => {
+    const path = `/api/webhooks/${await edge.createId()}/test`
+    expect((await edge.ask('POST', path)).body).toMatchObject({
+      accepted: true,
+      outcome: 'answered',
+      status: 204,
+      latency_ms: 7,
+      event: 'trade_call',
+    })
+    expect(edge.sent).toHaveLength(1)
+    edge.tests = LIMITS.webhookTestsPerMinute
+    const refused = await edge.ask('POST', path)
+    expect([refused.status, refused.headers['retry-after'], edge.sent.length]).toEqual([429, '1', 1])
+  })
+
+  test('shows what was sent and what is missing, of an empty past too', async () => {
+    const path = `/api/webhooks/${await edge.createId()}`
+    expect((await edge.ask('GET', `${path}/deliveries?result=failed&limit=5`)).body).toEqual({
+      attempts: [],
+      next: null,
+    })
+    expect((await edge.ask('GET', `${path}/retries`)).body).toEqual({ retries: [] })
+    expect((await edge.ask('GET', `${path}/events?after=0`)).body).toEqual({ events: [], next: null })
+    expect((await edge.ask('GET', `${path}/deliveries/${NOBODYS}`)).body.code).toBe('delivery_unknown')
+    expect(
+      (await edge.ask('POST', `${path}/replay`, { payload: { from_sequence: 1, to_sequence: 2 } })).status,
+    ).toBe(400)
+    const dryRun = await edge.ask('POST', '/api/webhooks/dry-run', {
+      payload: { events: ['trade_call'], timeframes: ['1d'] },
+    })
+    expect([dryRun.status, dryRun.body]).toEqual([
+      200,
+      {
+        matched: { trade_call: 0, regime_shift: 0, scan_digest: 0 },
+        rows: [],
+        scanned: expect.any(Number),
+        next: null,
+        warnings: [expect.stringMatching(/^timeframes: no call is made on 1d/)],
+      },
+    ])
+  })
+
+  test('ends with its account, and nobody can read what it was', async () => {
+    const id = await edge.createId()
+    const identity = await edge.accounts.identify(`Bearer ${edge.key}`)
+    await edge.accounts.erase(identity.outcome === 'OK' ? identity.accountId : '', ORIGIN)
+    await expect.poll(() => edge.text()).toContain('the account was erased')
+    expect((await edge.ask('GET', `/api/webhooks/${id}`)).status).toBe(401)
+    expect(edge.text()).not.toContain('wrappedKey')
+  })
+})
+
+describe('the operator', () => {
+  test('sees one without its address, stops it, and is nobody else', async () => {
+    const id = await edge.createId()
+    const as = { as: TOKEN }
+    const shown = await edge.ask('GET', `/operator/webhooks/${id}`, as)
+    expect(shown.body).toMatchObject({ id, origin: 'https://bot.example.com', state: 'active' })
+    expect(shown.body).not.toHaveProperty('url')
+    const stopped = await edge.ask('POST', `/operator/webhooks/${id}/disable`, {
+      ...as,
+      payload: { reason: 'complaints' },
+    })
+    expect(stopped.body).toMatchObject({ state: 'disabled', reason: 'disabled by the operator: complaints' })
+    expect((await edge.ask('GET', '/api/webhooks')).body).toMatchObject({ webhooks: [], needs_review: 1 })
+    expect((await edge.ask('GET', '/api/webhooks?status=disabled')).body).toMatchObject({
+      webhooks: [{ id }],
+    })
+    const refused = await edge.ask('POST', `/api/webhooks/${id}/pause`)
+    expect([refused.status, refused.body.code]).toEqual([409, 'subscription_state'])
+    expect((await edge.ask('POST', `/api/webhooks/${id}/resume`)).body).toMatchObject({ state: 'active' })
+    for (const stranger of ['', edge.key]) {
+      expect((await edge.ask('GET', '/operator/webhooks', { as: stranger })).status).toBe(401)
+    }
+    expect((await edge.ask('GET', `/operator/webhooks/${NOBODYS}`, as)).body.code).toBe(
+      'subscription_unknown',
+    )
+    await expect
+      .poll(async () => (await edge.ask('GET', '/operator/webhooks?limit=1', as)).body)
+      .toMatchObject({ webhooks: [{ id }], next: id })
+    expect((await edge.ask('GET', `/operator/webhooks?after=${id}`, as)).body).toEqual({
+      webhooks: [],
+      next: null,
+    })
+  })
+})
+
+describe('the description', () => {
+  test('has words for every route of webhooks, and routes for all of its words', async () => {
+    const { paths } = (await edge.app.inject('/openapi.json')).json<OpenApiDocument>()
+    const described = Object.entries(paths)
+      .filter(([path]) => path.startsWith('/api/webhooks'))
+      .flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, operation]) => ({
+          name: `${method.toUpperCase()} ${path.replaceAll(/\{([^}]+)\}/g, ':$1')}`,
+          operation,
+        })),
+      )
+    expect(described.map(({ name }) => name).toSorted()).toEqual(Object.keys(webhookOperations).toSorted())
+    for (const { name, operation } of described) {
+      expect(operation.summary, name).toBe(webhookOperations[name]?.summary)
+      const bare = operation.parameters.filter((one) => one.description === one.name)
+      expect(bare, name).toEqual([])
+      expect(operation.responses, name).toHaveProperty('401')
+    }
+  })
+
+  test('has examples of bodies that are taken', async () => {
+    const id = await edge.createId()
+    for (const [name, { bodyExample }] of Object.entries(webhookOperations)) {
+      if (bodyExample === undefined || name.endsWith('/replay')) continue
+      const [method = '', path = ''] = name.split(' ')
+      const { status, body } = await edge.ask(method as 'POST', path.replace(':id', id), {
+        payload: bodyExample as object,
+      })
+      expect([name, status, body.code]).toEqual([name, status < 300 ? status : 'below 300', undefined])
+    }
+  })
+})
+
+test('over real sockets, a receiver can verify the sample with the secret it was told', async () => {
+  await edge.close()
+  const received: { headers: IncomingHttpHeaders; body: Buffer }[] = []
+  const receiver = createHttpServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      received.push({ headers: request.headers, body: Buffer.concat(chunks) })
+      response.writeHead(200).end('thanks')
+    })
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
+  const guard = createEgressGuard({ allowPrivate: true, ownHosts: [] })
+  const sender = createGuardedSender({ guard, now: Date.now })
+  edge = await aWebhookEdge({ sender, allowPrivate: true })
+  edge.now = Date.now()
+  const address = await edge.app.listen({ port: 0, host: '127.0.0.1' })
+  const post = async (path: string, body?: object) => {
+    const headers = {
+      authorization: `Bearer ${edge.key}`,
+      ...(body && { 'content-type': 'application/json' }),
+    }
+    const given = body === undefined ? {} : { body: JSON.stringify(body) }
+    const answer = await fetch(`${address}${path}`, { method: 'POST', headers, ...given })
+    return (await answer.json()) as Record<string, string>
+  }
+  const { id, secret = '' } = await post('/api/webhooks', {
+    url,
+    events: ['scan_digest', 'trade_call'],
+    ...DIGEST,
+  })
+  const sample = await post(`/api/webhooks/${id}/test`)
+  expect(sample).toMatchObject({ accepted: true, status: 200, detail: 'thanks', event: 'scan_digest' })
+  const [{ headers, body } = expect.fail()] = received
+  const verified = verifyWebhook({ secret, headers, body, now: Date.now() })
+  expect(verified).toMatchObject({ ok: true, webhook: { test: true, delivery_id: sample.delivery_id } })
+  const wrong = `${secret.slice(0, -3)}AA=`
+  expect(verifyWebhook({ secret: wrong, headers, body, now: Date.now() }).ok).toBe(false)
+  await sender.close()
+  receiver.close()
+})
+
+const DIGEST = { timeframe: '1h', exchange: 'SIM', top_n: 5, cadence: '1h' }

@@ -1,0 +1,218 @@
+import type { FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import {
+  createdSubscriptionAnswerSchema,
+  replayAnswerSchema,
+  rotatedSecretAnswerSchema,
+  subscriptionAnswerSchema,
+  subscriptionsAnswerSchema,
+  testAnswerSchema,
+} from '../../../contracts/webhook-answers.ts'
+import type { Identity } from '../../accounts/index.ts'
+import { requireKey } from '../../calls/index.ts'
+import {
+  type DeliveryQueries,
+  filterChangeSchema,
+  filterFields,
+  LIST_STATUSES,
+  type Subscriptions,
+  type SubscriptionView,
+} from '../../webhooks/index.ts'
+import { toSubscriptionAnswer } from '../webhook-answers.ts'
+
+export interface WebhookRoutesOptions {
+  readonly subscriptions: Subscriptions
+  readonly queries: DeliveryQueries
+  /** Whose a request is. */
+  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+}
+
+export const subscriptionParams = z.strictObject({ id: z.uuid().toLowerCase() })
+
+/** A position of the log, an instant, or a word. */
+export const pointSchema = z.string().min(1).max(64)
+
+const createSchema = z.strictObject({
+  url: z
+    .string()
+    .min(1)
+    .max(LIMITS.webhookUrlCharacters)
+    .describe('Where deliveries are sent: a public HTTPS address on port 443 or 8443'),
+  ...filterFields,
+  start: pointSchema
+    .default('now')
+    .describe(
+      `Signals behind this: \`now\`, a position, or an ISO 8601 instant, at most ${LIMITS.webhookPastMs / (24 * HOUR_MS)} days back`,
+    ),
+})
+
+const listQuery = z.strictObject({
+  status: z
+    .enum(LIST_STATUSES)
+    .default('active')
+    .describe('`active`: those that are paused and degraded included; `disabled`; `all`'),
+  after: z
+    .string()
+    .max(64)
+    .regex(/^\d{15}\.[0-9a-f-]{36}$/, 'must be the `next` of an answer')
+    .optional()
+    .describe('Those behind these: the `next` of the answer before'),
+  limit: z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(50).describe('Rows at most'),
+})
+
+const resumeSchema = z
+  .strictObject({
+    from: z
+      .enum(['cursor', 'now', 'since'])
+      .default('cursor')
+      .describe('Go on where it stopped, leave out what lies between, or begin behind `since`'),
+    since: pointSchema.optional().describe('A position or an instant; with `from: "since"`'),
+  })
+  .refine(({ from, since }) => (from === 'since') === (since !== undefined), {
+    path: ['since'],
+    error: 'goes with `from: "since"`, and only with it',
+  })
+  .nullish()
+
+const rotateSchema = z
+  .strictObject({
+    overlap_hours: z
+      .number()
+      .min(0)
+      .max(LIMITS.secretOverlapMaxMs / HOUR_MS)
+      .default(LIMITS.secretOverlapMs / HOUR_MS)
+      .describe('How long the secrets before it sign beside it'),
+  })
+  .nullish()
+
+const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
+const replaySchema = z.union(
+  [
+    z.strictObject({ from_sequence: sequence, to_sequence: sequence }),
+    z.strictObject({ from: z.iso.datetime({ offset: true }), to: z.iso.datetime({ offset: true }) }),
+  ],
+  {
+    error:
+      'give from_sequence and to_sequence, numbers of deliveries from 1, or from and to, instants of ISO 8601',
+  },
+)
+
+/** Whose key came with a request, and on whose behalf what it does is done. */
+export async function ownerOf(
+  { identify }: Pick<WebhookRoutesOptions, 'identify'>,
+  { headers, id }: FastifyRequest,
+) {
+  const { accountId, keyId } = requireKey(await identify(headers.authorization))
+  return { accountId, origin: { correlationId: id, actor: `key ${keyId}` } }
+}
+
+/**
+ * Subscriptions to webhooks: `/api/webhooks` and what can be done with one of them. All of it takes a key.
+ *
+ * @example curl -H "Authorization: Bearer $API_KEY" -d '{"url":"https://…","events":["trade_call"]}' …/api/webhooks
+ */
+export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async (app, options) => {
+  const { subscriptions, now } = options
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('cache-control', 'no-store')
+  })
+  const callerOf = (request: FastifyRequest) => ownerOf(options, request)
+  const answerOf = (view: SubscriptionView) =>
+    toSubscriptionAnswer(view, subscriptions.warnings(view.subscription), now())
+
+  const create = { body: createSchema, response: { 201: createdSubscriptionAnswerSchema } }
+  app.post('/api/webhooks', { schema: create }, async (request, reply) => {
+    const { accountId, origin } = await callerOf(request)
+    // Node joins several of them with a comma and a space, which is no key.
+    const idempotencyKey = request.headers['idempotency-key'] as string | undefined
+    const created = await subscriptions.create(accountId, request.body, { idempotencyKey }, origin)
+    reply.header('location', `/api/webhooks/${created.subscription.subscriptionId}`)
+    return reply.code(201).send({ ...answerOf(created), secret: created.secret })
+  })
+
+  const list = { querystring: listQuery, response: { 200: subscriptionsAnswerSchema } }
+  app.get('/api/webhooks', { schema: list }, async (request) => {
+    const { accountId } = await callerOf(request)
+    const { rows, next, needsReview } = await subscriptions.list(accountId, request.query)
+    return { webhooks: rows.map(answerOf), needs_review: needsReview, next }
+  })
+
+  const one = { params: subscriptionParams, response: { 200: subscriptionAnswerSchema } }
+  app.get('/api/webhooks/:id', { schema: one }, async (request) => {
+    const { accountId } = await callerOf(request)
+    return answerOf(await subscriptions.show(accountId, request.params.id))
+  })
+
+  app.patch('/api/webhooks/:id', { schema: { ...one, body: filterChangeSchema } }, async (request) => {
+    const { accountId, origin } = await callerOf(request)
+    return answerOf(await subscriptions.change(accountId, request.params.id, request.body, origin))
+  })
+
+  app.delete('/api/webhooks/:id', { schema: { params: subscriptionParams } }, async (request, reply) => {
+    const { accountId, origin } = await callerOf(request)
+    await subscriptions.remove(accountId, request.params.id, origin)
+    return reply.code(204).send()
+  })
+
+  app.post('/api/webhooks/:id/pause', { schema: one }, async (request) => {
+    const { accountId, origin } = await callerOf(request)
+    return answerOf(await subscriptions.pause(accountId, request.params.id, origin))
+  })
+
+  app.post('/api/webhooks/:id/resume', { schema: { ...one, body: resumeSchema } }, async (request) => {
+    const { accountId, origin } = await callerOf(request)
+    const { from = 'cursor', since } = request.body ?? {}
+    return answerOf(await subscriptions.resume(accountId, request.params.id, { from, since }, origin))
+  })
+
+  const rotate = {
+    params: subscriptionParams,
+    body: rotateSchema,
+    response: { 200: rotatedSecretAnswerSchema },
+  }
+  app.post('/api/webhooks/:id/rotate-secret', { schema: rotate }, async (request) => {
+    const { accountId, origin } = await callerOf(request)
+    const { overlap_hours: hours = LIMITS.secretOverlapMs / HOUR_MS } = request.body ?? {}
+    const overlapMs = Math.round(hours * HOUR_MS)
+    const rotated = await subscriptions.rotateSecret(accountId, request.params.id, overlapMs, origin)
+    return { secret: rotated.secret, overlap_until: isoTime(rotated.overlapUntil) }
+  })
+
+  const test = { params: subscriptionParams, response: { 200: testAnswerSchema } }
+  app.post('/api/webhooks/:id/test', { schema: test }, async (request) => {
+    const { accountId } = await callerOf(request)
+    const sample = await subscriptions.test(accountId, request.params.id)
+    const { kind, status, durationMs, detail } = sample.outcome
+    return {
+      delivery_id: sample.deliveryId,
+      event: sample.event,
+      accepted: sample.isAccepted,
+      outcome: kind,
+      status: status ?? null,
+      latency_ms: durationMs,
+      detail,
+    }
+  })
+
+  const replay = { params: subscriptionParams, body: replaySchema, response: { 202: replayAnswerSchema } }
+  app.post('/api/webhooks/:id/replay', { schema: replay }, async (request, reply) => {
+    const { accountId, origin } = await callerOf(request)
+    const { body } = request
+    const window =
+      'from' in body
+        ? { from: Date.parse(body.from), to: Date.parse(body.to) }
+        : { fromSequence: body.from_sequence, toSequence: body.to_sequence }
+    const asked = await subscriptions.replay(accountId, request.params.id, window, origin)
+    return reply.code(202).send({
+      replay_id: asked.replayId,
+      from_sequence: asked.fromSequence,
+      to_sequence: asked.toSequence,
+    })
+  })
+}

@@ -1,0 +1,57 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { SentBody } from '../../calls/index.ts'
+
+/** RFC 9110 §8.3.1, for one type: parameters may follow, a second type may not. */
+const JSON_TYPE = /^application\/json[ \t]*(?:;[^,]*)?$/i
+
+/** Longest value that a refusal repeats. */
+const SHOWN_CHARACTERS = 100
+
+/**
+ * The body of a request to a paid route. It is read as JSON for the price whatever its headers say; whether they say
+ * what they must is told to who has paid.
+ *
+ * @param rawHeaders as Node has them: of two lines of one name it otherwise keeps the first and says nothing
+ */
+export function readPaidBody(rawHeaders: readonly string[], body: unknown): SentBody {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
+  let parsed: { readonly value: unknown } | { readonly fault: string } | undefined
+  const parse = (): NonNullable<typeof parsed> => (parsed ??= parseJson(bytes))
+  return {
+    isEmpty: bytes.length === 0,
+    get lenient() {
+      const read = parse()
+      return 'value' in read ? read.value : undefined
+    },
+    require() {
+      requireJsonType(rawHeaders)
+      const read = parse()
+      if ('value' in read) return read.value
+      throw new ServiceError('invalid_request', { message: `The body is not JSON: ${read.fault}` })
+    },
+  }
+}
+
+function parseJson(bytes: Buffer): { readonly value: unknown } | { readonly fault: string } {
+  if (bytes.length === 0) return { fault: 'it is empty' }
+  try {
+    return { value: JSON.parse(bytes.toString()) as unknown }
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** @throws ServiceError `invalid_content_type` */
+function requireJsonType(rawHeaders: readonly string[]): void {
+  const values = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'content-type',
+  )
+  const [value] = values
+  if (values.length === 1 && value !== undefined && JSON_TYPE.test(value.trim())) return
+  const shown = values.map((text) => JSON.stringify(text.slice(0, SHOWN_CHARACTERS)))
+  const found = values.length === 0 ? 'it was left out' : `it was ${shown.join(' and ')}`
+  throw new ServiceError('invalid_content_type', {
+    message: `Content-Type must be application/json, given once; ${found}. The payment was not used.`,
+    details: { given: values.map((text) => text.slice(0, SHOWN_CHARACTERS)) },
+  })
+}

@@ -1,0 +1,32 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { paymentAnswerSchema } from '../../../contracts/payment-answers.ts'
+import type { Payment } from '../../../projections/index.ts'
+import { toPaymentAnswer } from '../payment-answers.ts'
+import { answerPaidFailure, answerPreflight, PAID_CORS_HEADERS } from './x402.ts'
+
+export interface PaymentRoutesOptions {
+  /** @throws ServiceError `payment_unknown`, and those of the store */
+  readonly showPayment: (paymentId: string) => Promise<Payment>
+}
+
+const PATH = '/x402/payments/:id'
+
+/**
+ * `GET /x402/payments/:id`: what became of a payment. Open to whoever holds its id, which cannot be guessed and stands
+ * in the answer that was paid for; neither that answer nor the signature is told.
+ *
+ * @example curl http://127.0.0.1:8402/x402/payments/019abcde-7c00-7001-8000-00000000000a
+ */
+export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async (app, { showPayment }) => {
+  app.setErrorHandler(answerPaidFailure)
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.headers(PAID_CORS_HEADERS)
+  })
+  const schema = {
+    params: z.strictObject({ id: z.uuid().toLowerCase() }),
+    response: { 200: paymentAnswerSchema },
+  }
+  app.get(PATH, { schema }, async ({ params }) => toPaymentAnswer(await showPayment(params.id)))
+  answerPreflight(app, PATH)
+}

@@ -1,0 +1,172 @@
+import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import {
+  type PaidCalls,
+  type PaidOutcome,
+  type PaidRequest,
+  type PaidTier,
+  paidPath,
+} from '../../calls/index.ts'
+import { answerFailure, errorBody, toServiceError } from '../errors.ts'
+import { readPaidBody } from './x402-body.ts'
+
+export interface PaidRoutesOptions {
+  readonly paid: PaidCalls
+  /** Network address of the caller, behind trusted proxies only. */
+  readonly addressOf: (request: FastifyRequest) => string
+}
+
+const TIERS: readonly PaidTier[] = ['starter', 'pro']
+
+/** Whoever pays needs no cookie and no permission, so pages of any origin may. */
+export const PAID_CORS_HEADERS = {
+  'cache-control': 'no-store',
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers':
+    'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Request-Id, Retry-After, Idempotency-Replayed',
+} as const
+
+const PREFLIGHT_HEADERS = {
+  'access-control-allow-methods': 'GET, HEAD, POST',
+  'access-control-allow-headers':
+    'Authorization, Content-Type, Idempotency-Key, PAYMENT-SIGNATURE, X-PAYMENT, Access-Control-Expose-Headers, Traceparent',
+  'access-control-max-age': '600',
+} as const
+
+/**
+ * `POST /x402/<tool>` and `POST /x402/plans/<tier>`: paid for request by request, by x402 in its versions 1 and 2.
+ * `GET` and `HEAD` answer what `POST` answers without a payment: indexers look for offers that way.
+ *
+ * @example curl -si -X POST http://127.0.0.1:8402/x402/get_trade_call -d '{"coin":"BTC"}'
+ */
+export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid, addressOf }) => {
+  const untilGone = createWaits(app)
+  takeAnyBody(app)
+  app.setErrorHandler(answerPaidFailure)
+
+  const requestOf = (request: FastifyRequest, reply: FastifyReply): PaidRequest => {
+    const { headers, raw, body, id } = request
+    const { traceparent } = headers
+    return {
+      body: readPaidBody(raw.rawHeaders, body),
+      rawHeaders: raw.rawHeaders,
+      authorization: headers.authorization,
+      requestId: id,
+      signal: () => untilGone(reply),
+      ...(typeof traceparent === 'string' && isTrace(traceparent) && { traceparent }),
+    }
+  }
+  const idempotencyKeyOf = ({ headers }: FastifyRequest): string | undefined =>
+    headers['idempotency-key'] as string | undefined
+
+  for (const tool of Object.keys(TOOLS) as ToolName[]) {
+    serve(app, paidPath(tool), {
+      offer: () => paid.tools.offer(tool),
+      answer: (request, reply) =>
+        paid.tools.call({
+          ...requestOf(request, reply),
+          tool,
+          address: addressOf(request),
+          idempotencyKey: idempotencyKeyOf(request),
+        }),
+    })
+  }
+  for (const tier of TIERS) {
+    serve(app, paidPath(`plans/${tier}`), {
+      offer: () => paid.plans.offer(tier),
+      answer: (request, reply) => paid.plans.buy(tier, requestOf(request, reply)),
+    })
+  }
+}
+
+/**
+ * The type of a body is judged once its payment is: until then any is taken. A type that cannot be read would be
+ * refused before anybody is asked, so the framework is told another; what was sent stays in the raw headers.
+ */
+function takeAnyBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: LIMITS.requestBodyBytes }, (_, body, done) =>
+    done(null, body),
+  )
+  app.addHook('onRequest', async ({ headers }, reply) => {
+    headers['content-type'] = 'application/octet-stream'
+    reply.headers(PAID_CORS_HEADERS)
+  })
+}
+
+interface PaidHandlers {
+  readonly offer: () => PaidOutcome
+  readonly answer: (request: FastifyRequest, reply: FastifyReply) => Promise<PaidOutcome>
+}
+
+function serve(app: FastifyInstance, url: string, { offer, answer }: PaidHandlers): void {
+  app.post(url, async (request, reply) => send(await answer(request, reply), request, reply))
+  app.get(url, { schema: { hide: true } }, async (request, reply) => send(offer(), request, reply))
+  answerPreflight(app, url)
+}
+
+/** Lets a page of any origin ask (Fetch standard §3.2.2), of a path whose hooks set the other headers. */
+export function answerPreflight(app: FastifyInstance, url: string): void {
+  app.options(url, { schema: { hide: true } }, async (_, reply) =>
+    reply.code(204).headers(PREFLIGHT_HEADERS).send(),
+  )
+}
+
+const JSON_ANSWER = 'application/json; charset=utf-8'
+
+function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.type(JSON_ANSWER)
+  if (outcome.kind === 'offer') {
+    const { offer, refusal } = outcome
+    const more = JSON.stringify(errorBody(refusal, request.id)).slice(1)
+    reply.header('payment-required', offer.header)
+    return reply.code(402).send(`{${offer.members},${more}`)
+  }
+  const { body, isReplay, receipt } = outcome
+  if (receipt !== undefined) reply.header(receipt.name, receipt.value)
+  if (isReplay) reply.header('idempotency-replayed', 'true')
+  return reply.send(JSON.stringify(body))
+}
+
+/**
+ * As everywhere, and with `Retry-After` where a refusal knows when to ask again. A page is told of it, too, where the
+ * request was refused before the hooks here had their turn.
+ */
+export function answerPaidFailure(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  reply.headers(PAID_CORS_HEADERS)
+  const { details } = toServiceError(error)
+  const seconds = details?.retry_after_s
+  if (typeof seconds === 'number') reply.header('retry-after', Math.max(1, Math.ceil(seconds)))
+  return answerFailure(error, request, reply)
+}
+
+/**
+ * Signals for those who wait: aborted when the caller hangs up, or this process is told to end, so that a shutdown is
+ * not held up by a chain.
+ */
+function createWaits(app: FastifyInstance): (reply: FastifyReply) => AbortSignal {
+  const waits = new Set<AbortController>()
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+    for (const wait of waits) wait.abort()
+  })
+  return ({ raw }) => {
+    const wait = new AbortController()
+    if (isClosing || raw.destroyed) wait.abort()
+    waits.add(wait)
+    raw.once('close', () => {
+      waits.delete(wait)
+      if (!raw.writableFinished) wait.abort()
+    })
+    return wait.signal
+  }
+}
+
+/** W3C Trace Context §3.2, level 1. */
+const isTrace = (text: string): boolean => /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(text)

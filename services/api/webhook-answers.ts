@@ -1,0 +1,99 @@
+import type { DeliveryAttempt, OpenDelivery } from '../../contracts/delivery-events.ts'
+import { isoTime } from '../../contracts/iso-time.ts'
+import type {
+  AttemptAnswer,
+  OperatorSubscription,
+  SubscriptionAnswer,
+} from '../../contracts/webhook-answers.ts'
+import { currentFilter, type SubscriptionView, toFilterFields } from '../webhooks/index.ts'
+
+const timeOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
+
+const toState = ({ subscription, deliveries, lag, notices }: SubscriptionView) => {
+  const { state, reason, stateSince, createdAt, replays } = subscription
+  const { cursor, open, counts } = deliveries
+  const nextAt = [...open.values()].reduce(
+    (first, one) => Math.min(first, one.nextAt),
+    Number.POSITIVE_INFINITY,
+  )
+  return {
+    // Views are of those that are not removed.
+    state: state as OperatorSubscription['state'],
+    reason,
+    state_since: isoTime(stateSince),
+    created_at: isoTime(createdAt),
+    cursor: { position: cursor.after, sequence: cursor.sequence },
+    lag: { signals: lag.signals, is_more: lag.isMore },
+    last_attempt_at: timeOrNull(deliveries.lastAttemptAt),
+    last_success_at: timeOrNull(deliveries.lastSuccessAt),
+    failures_in_a_row: deliveries.failuresInARow,
+    retries_open: open.size,
+    next_attempt_at: open.size === 0 ? null : isoTime(nextAt),
+    counts,
+    replays: replays.map(({ replayId, fromSequence, toSequence, requestedAt }) => {
+      const through = deliveries.replays.get(replayId) ?? 0
+      return {
+        replay_id: replayId,
+        from_sequence: fromSequence,
+        to_sequence: toSequence,
+        through,
+        is_done: through >= toSequence,
+        requested_at: isoTime(requestedAt),
+      }
+    }),
+    notices: notices.map(({ kind, at, since }) => ({ kind, at: isoTime(at), since: isoTime(since) })),
+  }
+}
+
+/** @param now Unix milliseconds, for the secrets that sign */
+export const toSubscriptionAnswer = (
+  view: SubscriptionView,
+  warnings: readonly string[],
+  now: number,
+): SubscriptionAnswer => {
+  const { subscription } = view
+  const signing = subscription.secrets.filter(({ signsUntil }) => signsUntil === null || signsUntil > now)
+  return {
+    id: subscription.subscriptionId,
+    url: view.url ?? '',
+    ...toFilterFields(currentFilter(subscription)),
+    ...toState(view),
+    secrets_signing: signing.length,
+    warnings: [...warnings],
+  }
+}
+
+export const toOperatorSubscription = (view: SubscriptionView): OperatorSubscription => ({
+  id: view.subscription.subscriptionId,
+  account_id: view.subscription.accountId,
+  origin: view.subscription.origin,
+  ...toFilterFields(currentFilter(view.subscription)),
+  ...toState(view),
+})
+
+export const toAttempt = (attempt: DeliveryAttempt): AttemptAnswer => ({
+  delivery_id: attempt.deliveryId,
+  sequence: attempt.sequence,
+  event_id: attempt.eventId,
+  attempt: attempt.attempt,
+  at: isoTime(attempt.at),
+  duration_ms: attempt.durationMs,
+  result: attempt.result,
+  status: attempt.status,
+  reason: attempt.reason,
+  detail: attempt.detail,
+  body_sha256: attempt.bodySha256,
+  next_at: timeOrNull(attempt.nextAt),
+  replay_id: attempt.replayId,
+})
+
+export const toRetry = (open: OpenDelivery) => ({
+  delivery_id: open.deliveryId,
+  sequence: open.sequence,
+  attempts: open.attempt,
+  status: open.status,
+  reason: open.reason,
+  first_at: isoTime(open.firstAt),
+  last_at: isoTime(open.lastAt),
+  next_at: isoTime(open.nextAt),
+})

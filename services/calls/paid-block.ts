@@ -1,0 +1,19 @@
+import { formatUsdc } from '../../contracts/chain.ts'
+import type { PaymentBlock } from '../../contracts/service-block.ts'
+import type { Payment } from '../../projections/index.ts'
+
+/** Where it is told what became of a payment. */
+export const statusUrl = (publicUrl: string, paymentId: string): string =>
+  `${publicUrl}/x402/payments/${paymentId}`
+
+/** A payment as its answer tells it. */
+export const paymentBlock = (
+  { paymentId, state, value, transaction }: Payment,
+  publicUrl: string,
+): PaymentBlock => ({
+  id: paymentId,
+  state,
+  amount_usdc: formatUsdc(BigInt(value)),
+  transaction,
+  status_url: statusUrl(publicUrl, paymentId),
+})

@@ -1,0 +1,61 @@
+import type { ServiceError } from '../../contracts/errors.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import type { Tier } from '../../contracts/plans.ts'
+import type { Payments } from '../payments/index.ts'
+import type { OfferText } from './paid-offers.ts'
+
+export type PaidTier = Exclude<Tier, 'free'>
+
+/** The body of a request, which is looked at before it is known whether it may count. */
+export interface SentBody {
+  /** As far as it can be read, whatever its headers say: an offer is for this. Undefined where it cannot. */
+  readonly lenient: unknown
+  readonly isEmpty: boolean
+  /**
+   * What was sent, for an answer.
+   *
+   * @throws ServiceError `invalid_content_type`, `invalid_request` for what is no JSON
+   */
+  require(): unknown
+}
+
+/** A request to a paid route as the edge hands it over. */
+export interface PaidRequest {
+  readonly body: SentBody
+  /** Names and values in turn, as Node has them. */
+  readonly rawHeaders: readonly string[]
+  /** The `Authorization` header as it came; undefined where there was none. */
+  readonly authorization: string | undefined
+  readonly requestId: string
+  /** W3C trace context. */
+  readonly traceparent?: string
+  /** Aborted when nobody waits for the answer any more; asked for only where something has to be waited for. */
+  readonly signal: () => AbortSignal
+}
+
+export interface PaidCall extends PaidRequest {
+  readonly tool: string
+  /** Network address of the caller, behind trusted proxies only. */
+  readonly address: string
+  /** Means something to a call with a key only: a payment is used once whatever comes with it. */
+  readonly idempotencyKey: string | undefined
+}
+
+/** The answer 402. */
+export interface PaidOffer {
+  readonly kind: 'offer'
+  readonly offer: OfferText
+  /** Why it is not an answer: `payment_required` or `payment_refused`. */
+  readonly refusal: ServiceError
+}
+
+export interface PaidAnswer {
+  readonly kind: 'answer'
+  readonly body: JsonObject
+  /** True where the authorization, or the idempotency key, was answered before: this is that answer. */
+  readonly isReplay: boolean
+  /** Header with the receipt; undefined while no transaction is known, and on the key rail. */
+  readonly receipt: ReturnType<Payments['receipt']>
+}
+
+export type PaidOutcome = PaidOffer | PaidAnswer

@@ -1,0 +1,34 @@
+import type { Payments } from '../payments/index.ts'
+import { createPaidCallPath, type PaidCallPath, type PaidCallPathOptions } from './paid-call-path.ts'
+import { createPaidHandshake } from './paid-handshake.ts'
+import { createPaidOffers } from './paid-offers.ts'
+import { createPaidPlanPath, type PaidPlanPath, type PaidPlanPathOptions } from './paid-plan-path.ts'
+
+type Made = 'handshake' | 'offers' | 'payments'
+
+export interface PaidCallsOptions extends Omit<PaidCallPathOptions, Made>, Omit<PaidPlanPathOptions, Made> {
+  readonly payments: Payments
+}
+
+/** Everything that is paid for request by request. */
+export interface PaidCalls {
+  readonly tools: PaidCallPath
+  readonly plans: PaidPlanPath
+}
+
+/**
+ * The paths of paid tool calls and of plans. They share their offers, and the bound on payments that are under way.
+ *
+ * @example
+ * const paid = createPaidCalls({ calls, payments, identify, answer, plans, market, version, publicUrl })
+ * const outcome = await paid.tools.call({ tool: 'get_trade_call', body, rawHeaders, … })
+ */
+export function createPaidCalls(options: PaidCallsOptions): PaidCalls {
+  const { payments, publicUrl } = options
+  const parts = {
+    ...options,
+    offers: createPaidOffers({ payments, publicUrl }),
+    handshake: createPaidHandshake({ payments, publicUrl }),
+  }
+  return { tools: createPaidCallPath(parts), plans: createPaidPlanPath(parts) }
+}

@@ -1,0 +1,48 @@
+import type { Product } from '../../contracts/prices.ts'
+import type { Payments, Quote } from '../payments/index.ts'
+import { PAID_PRODUCTS, paidPath } from './paid-products.ts'
+
+/** An offer as it is sent. */
+export interface OfferText {
+  /** Members of the JSON body for version 1 of x402, between the braces: `"x402Version":1,…`. */
+  readonly members: string
+  /** Value of the header `PAYMENT-REQUIRED`, for version 2. */
+  readonly header: string
+}
+
+export interface PaidOffersOptions {
+  readonly payments: Pick<Payments, 'quote'>
+  /** The address under which callers reach the service. */
+  readonly publicUrl: () => string
+}
+
+/** Makes offers. @param error what the caller is told in the field `error`, in words of x402 or of the registry */
+export type PaidOffers = (product: Product, price: bigint, error: string) => OfferText
+
+/** More than there are products, prices and reasons; past it, what is remembered is made anew. */
+const OFFERS_KEPT = 256
+
+/**
+ * Offers, each made once: nothing in them changes from request to request, and making one costs more than everything
+ * else that an unpaid request causes.
+ *
+ * @example const { members, header } = createPaidOffers({ payments, publicUrl })('get_trade_call', 20_000n, 'payment_required')
+ */
+export function createPaidOffers({ payments, publicUrl }: PaidOffersOptions): PaidOffers {
+  const kept = new Map<string, OfferText>()
+  return (product, price, error) => {
+    const url = `${publicUrl()}${paidPath(product)}`
+    const name = `${price} ${error} ${url}`
+    const known = kept.get(name)
+    if (known !== undefined) return known
+    if (kept.size >= OFFERS_KEPT) kept.clear()
+    const made = textOf(payments.quote({ product, price, url, ...PAID_PRODUCTS[product] }, error))
+    kept.set(name, made)
+    return made
+  }
+}
+
+const textOf = ({ body, header }: Quote): OfferText => ({
+  members: JSON.stringify(body).slice(1, -1),
+  header,
+})

@@ -1,0 +1,58 @@
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { Payments, PresentedPayment } from '../payments/index.ts'
+import type { PaidOutcome, PaidRequest } from './paid-call.ts'
+import type { OfferText } from './paid-offers.ts'
+
+/** Of a request without a payment. One for all: an error costs more to make than an offer to send. */
+export const REQUIRED = new ServiceError('payment_required')
+
+/** The same where nobody can be paid. */
+const NOT_CONFIGURED = new ServiceError('payment_required', {
+  message: 'This is paid for per call, and payments are not configured here (X402_PAY_TO): use an API key.',
+})
+
+export interface PaidOrOfferedOptions {
+  readonly payments: Pick<Payments, 'read' | 'isOffering'>
+  /** What is offered to who is told `error`, in words of x402 or of the registry. */
+  readonly offer: (error: string) => OfferText
+  /** What who brings no payment is told. */
+  readonly unpaid: { readonly refusal: ServiceError; readonly error: string }
+  /** What refuses before anything is offered, so that nobody signs a payment in vain. */
+  readonly beforeOffer?: () => Promise<void>
+  /** @throws ServiceError `payment_refused` with `details.reason` */
+  readonly pay: (presented: PresentedPayment) => Promise<PaidOutcome>
+}
+
+/**
+ * An offer to who brings no payment, or one that cannot be accepted; otherwise what was paid for.
+ *
+ * @throws ServiceError `payment_malformed`, `payments_unavailable` where nothing is offered, and what `pay` throws
+ */
+export async function paidOrOffered(
+  { rawHeaders }: Pick<PaidRequest, 'rawHeaders'>,
+  { payments, offer, unpaid, beforeOffer, pay }: PaidOrOfferedOptions,
+): Promise<PaidOutcome> {
+  try {
+    const presented = payments.read(rawHeaders)
+    if (presented === undefined) {
+      await beforeOffer?.()
+      const refusal = payments.isOffering ? unpaid.refusal : NOT_CONFIGURED
+      return { kind: 'offer', offer: offer(unpaid.error), refusal }
+    }
+    if (!payments.isOffering) throw isNotOffering()
+    return await pay(presented)
+  } catch (error) {
+    if (!isServiceError(error, 'payment_refused')) throw error
+    return { kind: 'offer', offer: offer(reasonIn(error)), refusal: error }
+  }
+}
+
+/** In the vocabulary of x402, where the refusal has a word of it. */
+const reasonIn = ({ code, details }: ServiceError): string =>
+  typeof details?.reason === 'string' ? details.reason : code
+
+const isNotOffering = (): ServiceError =>
+  new ServiceError('payments_unavailable', {
+    message:
+      'Payments are not configured here (X402_PAY_TO), so this one cannot be for us; nothing was charged.',
+  })

@@ -1,0 +1,169 @@
+import { beforeEach, expect, test } from 'vitest'
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import { serviceBlockSchema } from '../../contracts/service-block.ts'
+import type { Identity } from '../accounts/index.ts'
+import type { PaidOutcome, PaidRequest, SentBody } from './paid-call.ts'
+import { createPaidCalls, type PaidCalls } from './paid-calls.ts'
+import { type FakePayments, fakePayments, paymentHeaders } from './testing/fake-payments.fixture.ts'
+
+const [ADA, BOB] = ['5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', '6f0c2d7e-91ab-8c34-a6d2-07e4b8139c55']
+const WINDOW = { id: '2026-11', from: 0, to: 1 }
+const keyOf = (accountId: string): Identity => ({
+  outcome: 'OK',
+  accountId,
+  keyId: 'k',
+  tier: 'free',
+  window: WINDOW,
+})
+const OF_KEYS: Readonly<Record<string, Identity>> = {
+  ada: keyOf(ADA),
+  bob: keyOf(BOB),
+  garbage: { outcome: 'MALFORMED' },
+  revoked: { outcome: 'UNKNOWN' },
+  later: { outcome: 'INDETERMINATE', reason: 'the index is behind' },
+}
+const PRICE = 9_990_000
+
+let payments: FakePayments
+let started: unknown[]
+let isFull: boolean
+let paid: PaidCalls
+
+beforeEach(() => {
+  payments = fakePayments()
+  payments.isSettled = true
+  started = []
+  isFull = false
+  paid = createPaidCalls({
+    calls: { call: () => Promise.reject(new Error('no tools here')) },
+    payments,
+    identify: async (authorization) => OF_KEYS[authorization ?? ''] ?? { outcome: 'ABSENT' },
+    answer: () => Promise.reject(new Error('no tools here')),
+    plans: {
+      async requireRoom() {
+        if (isFull) throw new ServiceError('invalid_request', { message: '12 plans have not ended' })
+      },
+      async started(bought) {
+        started.push(bought)
+        return { tier: bought.tier, from: Date.UTC(2026, 10, 21), to: Date.UTC(2026, 11, 21) }
+      },
+    },
+    market: 'simulated',
+    version: '1.2.3',
+    publicUrl: () => 'https://signals.example.com',
+  })
+})
+
+const bodyOf = (value: unknown): SentBody => ({ lenient: value, isEmpty: false, require: () => value })
+const EMPTY: SentBody = {
+  lenient: undefined,
+  isEmpty: true,
+  require() {
+    throw new ServiceError('invalid_content_type')
+  },
+}
+const buy = (change: Partial<PaidRequest> = {}): Promise<PaidOutcome> =>
+  paid.plans.buy('starter', {
+    body: EMPTY,
+    rawHeaders: paymentHeaders({ nonce: 1, value: PRICE }),
+    authorization: 'ada',
+    requestId: 'request-1',
+    signal: () => new AbortController().signal,
+    ...change,
+  })
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'no error',
+    (error: unknown) => (isServiceError(error) ? error.code : String(error)),
+  )
+
+test('a plan is settled first, begins for the account of the key, and says when', async () => {
+  const outcome = await buy()
+  if (outcome.kind === 'offer') expect.fail(outcome.refusal.message)
+  const { _service, ...plan } = outcome.body
+  expect(plan).toEqual({
+    plan: 'starter',
+    days: 30,
+    account_id: ADA,
+    from: '2026-11-21T00:00:00.000Z',
+    to: '2026-12-21T00:00:00.000Z',
+  })
+  expect(serviceBlockSchema.parse(_service)).toMatchObject({
+    tool: 'plans/starter',
+    auth: { outcome: 'OK', tier: 'starter' },
+    quota: null,
+    payment: { state: 'confirmed', amount_usdc: '9.99' },
+  })
+  expect(payments.claims).toMatchObject([{ product: 'plans/starter', accountId: ADA, mustSettleFirst: true }])
+  const { paymentId } = (await payments.show((started[0] as { paymentId: string }).paymentId)) ?? {}
+  expect(started).toEqual([{ accountId: ADA, tier: 'starter', paymentId, requestId: 'request-1' }])
+  expect(outcome.receipt).toBeDefined()
+})
+
+test.each([
+  [undefined, 'unauthorized'],
+  ['garbage', 'unauthorized'],
+  ['revoked', 'key_unknown'],
+  ['later', 'key_unverifiable'],
+])('the key %j is refused as %s, and no payment is looked at', async (authorization, code) => {
+  expect(await codeOf(buy({ authorization }))).toBe(code)
+  expect(payments.asked).toEqual([])
+})
+
+test('without a payment there is an offer', async () => {
+  const outcome = await buy({ rawHeaders: [] })
+  expect(outcome).toMatchObject({ kind: 'offer', refusal: { code: 'payment_required' } })
+  if (outcome.kind === 'offer') expect(outcome.offer.members).toContain('"maxAmountRequired":"9990000"')
+})
+
+test('indexers have an offer without a key', () => {
+  const outcome = paid.plans.offer('pro')
+  if (outcome.kind === 'answer') expect.fail('an answer')
+  expect(outcome.offer.members).toContain('"maxAmountRequired":"49000000"')
+})
+
+test('an account without room is told before it signs, and before anything is taken', async () => {
+  isFull = true
+  expect(await codeOf(buy({ rawHeaders: [] }))).toBe('invalid_request')
+  expect(await codeOf(buy())).toBe('invalid_request')
+  expect(payments.claims).toEqual([])
+})
+
+test('a plan that was paid for is answered again, also where room has run out since', async () => {
+  await buy()
+  isFull = true
+  expect(await buy()).toMatchObject({ kind: 'answer', isReplay: true, body: { plan: 'starter' } })
+  expect(payments.claims).toHaveLength(1)
+})
+
+test('a plan that is not settled yet has not begun', async () => {
+  payments.failures.set('servable', new ServiceError('payment_pending'))
+  expect(await codeOf(buy())).toBe('payment_pending')
+  expect(started).toEqual([])
+  payments.failures.clear()
+  expect(await buy()).toMatchObject({ kind: 'answer', isReplay: true })
+})
+
+test('nobody begins a plan with the payment of another account', async () => {
+  await buy()
+  expect(await codeOf(buy({ authorization: 'bob' }))).toBe('payment_mismatch')
+  expect(started).toHaveLength(1)
+})
+
+test('a body may be {}, and nothing else: what it says would not be done', async () => {
+  expect(await codeOf(buy({ body: bodyOf({ months: 12 }) }))).toBe('invalid_request')
+  expect(await codeOf(buy({ body: bodyOf([]) }))).toBe('invalid_request')
+  expect(payments.claims).toEqual([])
+  expect(await buy({ body: bodyOf({}) })).toMatchObject({ kind: 'answer' })
+})
+
+test('the price of one tier does not buy the other', async () => {
+  const request = { body: EMPTY, rawHeaders: paymentHeaders({ nonce: 1, value: PRICE }) }
+  const outcome = await paid.plans.buy('pro', {
+    ...request,
+    authorization: 'ada',
+    requestId: 'r',
+    signal: () => new AbortController().signal,
+  })
+  expect(outcome).toMatchObject({ kind: 'offer', refusal: { code: 'payment_refused' } })
+})

@@ -1,0 +1,77 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { OperatorSubscription } from '../../../contracts/webhook-answers.ts'
+import { aWebhookEdge, NOBODYS, type WebhookEdge } from '../../api/testing/webhook-edge.fixture.ts'
+import { type OwnerSocket, openOwnerSocket } from '../owner-socket.ts'
+import { runCommand } from './run-command.ts'
+
+let folder: string
+let edge: WebhookEdge
+let socket: OwnerSocket | undefined
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'webhooks-'))
+  mkdirSync(join(folder, 'simulated'))
+  edge = await aWebhookEdge()
+  socket = await openOwnerSocket(edge.app, join(folder, 'simulated'), { warn: () => undefined } as never)
+})
+afterEach(async () => {
+  await socket?.close()
+  await edge.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Runs a command of the command line against the folder of the service. */
+async function signal(...args: readonly string[]) {
+  const written = { out: '', err: '' }
+  const sink = (name: keyof typeof written): Writable =>
+    new Writable({
+      write(chunk, _encoding, done) {
+        written[name] += String(chunk)
+        done()
+      },
+    })
+  const code = await runCommand(['webhooks', ...args, '--data-dir', folder], {
+    stdout: sink('out'),
+    stderr: sink('err'),
+    environment: {},
+    signal: new AbortController().signal,
+    now: Date.now,
+  })
+  return { code, ...written }
+}
+
+test('the operator lists, shows and disables subscriptions, and never sees their addresses', async () => {
+  const ids = [await edge.createId(), await edge.createId()].toSorted()
+  const listed = async (): Promise<OperatorSubscription[]> => {
+    const { out } = await signal('list')
+    return out
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as OperatorSubscription)
+  }
+  await expect.poll(async () => (await listed()).map(({ id }) => id)).toEqual(ids)
+  const [id = ''] = ids
+  const shown = await signal('show', id)
+  expect(shown).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('sends to      https://bot.example.com\n'),
+  })
+  expect(shown.out).toMatch(/state {9}active since/)
+  const disabled = await signal('disable', id, '--reason', 'complaints', '--json')
+  expect(JSON.parse(disabled.out)).toMatchObject({
+    state: 'disabled',
+    reason: 'disabled by the operator: complaints',
+  })
+  for (const { out } of [shown, disabled, await signal('list')]) expect(out).not.toContain('/hook')
+})
+
+test('what is no subscription, or no id, is said to be none', async () => {
+  const unknown = await signal('show', NOBODYS)
+  expect(unknown.code).not.toBe(0)
+  expect(unknown.err).toContain('subscription_unknown')
+  expect((await signal('disable', 'mine')).err).toContain('no UUID')
+})

@@ -1,0 +1,62 @@
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import type { Accounts } from '../accounts/index.ts'
+import type { ServerOptions } from '../api/index.ts'
+import { createKnowledgeDesk, type KnowledgeDesk } from '../calls/index.ts'
+import {
+  type ChatIndex,
+  createChatIndex,
+  createChatLedger,
+  createOpenAiModel,
+  openKnowledge,
+} from '../knowledge/index.ts'
+import { sleep } from '../platform/async/sleep.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import type { Projector } from '../platform/projector/projector.ts'
+import type { OnClose, Platform } from './open-platform.ts'
+import { keepsNoReadModels } from './read-models.ts'
+
+const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
+
+export interface KnowledgeParts {
+  readonly settings: Settings
+  readonly platform: Platform
+  readonly projector: Projector | undefined
+  readonly accounts: Accounts
+  readonly publicUrl: () => string
+  readonly log: Logger
+}
+
+/** The documentation of this process, to be searched and asked, over HTTP and MCP. */
+export interface OpenedKnowledge {
+  readonly server: NonNullable<ServerOptions['knowledge']>
+  readonly desk: KnowledgeDesk
+}
+
+export async function openDocumentation(parts: KnowledgeParts, onClose: OnClose): Promise<OpenedKnowledge> {
+  const { settings, platform, projector, accounts, publicUrl, log } = parts
+  const { LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey } = settings
+  const ending = new AbortController()
+  const knowledge = await openKnowledge({
+    folder: DOCS,
+    publicUrl,
+    model:
+      baseUrl === undefined || model === undefined
+        ? undefined
+        : createOpenAiModel({ baseUrl, model, apiKey }),
+    now: Date.now,
+    report: (event, details) => log.warn(details, event),
+  })
+  onClose(async () => {
+    ending.abort()
+    knowledge.close()
+  })
+  const { store, idOf, newId } = platform
+  const index = projector === undefined ? NO_CHATS : createChatIndex(projector)
+  const { signal } = ending
+  const ledger = createChatLedger({ store, index, idOf, newId, now: Date.now, sleep, signal })
+  const desk = createKnowledgeDesk({ identify: accounts.identify, knowledge, ledger, now: Date.now })
+  return { server: { desk, knowledge }, desk }
+}
+
+const NO_CHATS: ChatIndex = { find: keepsNoReadModels, position: keepsNoReadModels }

@@ -1,0 +1,56 @@
+import type { Logger } from 'pino'
+import type { MarketFeed } from '../market/index.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import type { Projector } from '../platform/projector/projector.ts'
+import { type Console, createConsole } from './console.ts'
+import type { EngineRole } from './engine-role.ts'
+import { openFeed } from './open-feed.ts'
+import { type OnClose, openPlatform, type Platform } from './open-platform.ts'
+import type { OpenedPayments } from './payments.ts'
+import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
+import { keepsReadModels, startProjections } from './start-projections.ts'
+import type { OpenedWebhooks } from './webhooks.ts'
+
+/** What the parts of a process share, once opened. */
+export interface Parts {
+  readonly settings: Settings
+  readonly log: Logger
+  readonly people: Console
+  readonly platform: Platform
+  readonly feed: MarketFeed
+  readonly projector: Projector | undefined
+  readonly metrics: ServiceMetrics
+  /** Filled in as they are opened. */
+  readonly running: { engine?: EngineRole; payments?: OpenedPayments; webhooks?: OpenedWebhooks }
+  /** Verdicts recorded by this process. */
+  readonly counts: { recorded: number }
+}
+
+/** Opens the platform, the market and the read models of a process. */
+export async function openParts(
+  settings: Settings,
+  output: NodeJS.WriteStream,
+  log: Logger,
+  onClose: OnClose,
+): Promise<Parts> {
+  const isPaced = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
+  const isOn = settings.CONSOLE === 'on'
+  const people = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
+  const platform = await openPlatform(settings, log, onClose)
+  const feed = await openFeed(settings, platform, log, onClose)
+  const projector = keepsReadModels(settings) ? startProjections(platform, log) : undefined
+  if (projector !== undefined) onClose(() => projector.close())
+  const running: Parts['running'] = {}
+  const metrics = createServiceMetrics({
+    market: settings.MARKET,
+    projections: () => projector?.health() ?? [],
+    payments: () => running.payments?.totals(),
+    settler: () => running.payments?.settler?.health(),
+    dispatcher: () => running.webhooks?.dispatcher?.health(),
+    dataAgeMs: () => {
+      const newest = running.engine?.lastBarClose()
+      return newest === undefined ? undefined : Math.max(0, feed.clock() - newest)
+    },
+  })
+  return { settings, log, people, platform, feed, projector, metrics, running, counts: { recorded: 0 } }
+}

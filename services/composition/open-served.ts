@@ -1,0 +1,53 @@
+import type { Desk } from '../engine/index.ts'
+import { type Callers, openCallers } from './callers.ts'
+import { type OpenedKnowledge, openDocumentation } from './knowledge.ts'
+import { createMarketNow } from './market-now.ts'
+import type { Parts } from './open-parts.ts'
+import type { OnClose } from './open-platform.ts'
+import { type OpenedPayments, openPayments } from './payments.ts'
+import type { WatchList } from './watch-list.ts'
+import { type OpenedWebhooks, openWebhooks } from './webhooks.ts'
+
+/** Standard error is the operator's; a log that is shipped elsewhere is not the place for codes. */
+const showOperator = (line: string): void => void process.stderr.write(`${line}\n`)
+
+/** What callers are served by, over the parts that all of it shares. */
+export interface Served {
+  readonly callers: Callers
+  readonly payments: OpenedPayments
+  readonly webhooks: OpenedWebhooks
+  readonly knowledge: OpenedKnowledge
+  readonly marketNow: () => number
+}
+
+/** Opens what callers are served by. */
+export async function openServed(
+  parts: Parts,
+  about: {
+    readonly desk: Desk
+    readonly watchList: WatchList | undefined
+    readonly publicUrl: () => string
+    readonly version: string
+  },
+  onClose: OnClose,
+): Promise<Served> {
+  const { settings, feed, projector, running } = parts
+  const { watchList } = about
+  // A recorded market that is replayed elsewhere has no clock here; all of it lies in the past.
+  const isReplayedElsewhere = settings.MARKET === 'recorded' && !settings.ROLES.includes('engine')
+  const marketNow = isReplayedElsewhere ? Date.now : createMarketNow(feed, projector)
+  const callers = openCallers({ ...parts, ...about, show: showOperator }, onClose)
+  const common = { ...parts, ...about, ...callers, marketNow }
+  const knowledge = await openDocumentation(common, onClose)
+  running.payments = await openPayments(common, onClose)
+  running.webhooks = openWebhooks({ ...common, exchanges: () => watchList?.exchanges }, onClose)
+  return { callers, knowledge, marketNow, payments: running.payments, webhooks: running.webhooks }
+}
+
+/** Settles and sends, where this process does, until the signal. */
+export async function runServed(
+  { payments, webhooks }: Pick<Served, 'payments' | 'webhooks'>,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all([payments.run(signal), webhooks.run(signal)])
+}

@@ -1,0 +1,195 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { isServiceError } from '../../contracts/errors.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import type { Rail } from '../../contracts/payment-events.ts'
+import { type Payment, payments as paymentsProjection } from '../../projections/index.ts'
+import type { Accounts } from '../accounts/index.ts'
+import type { ServerOptions } from '../api/index.ts'
+import { type CallPath, createPaidCalls, type PaidTier } from '../calls/index.ts'
+import type { Desk } from '../engine/index.ts'
+import {
+  cdpAuthorize,
+  createChain,
+  createFacilitator,
+  createPaymentDesk,
+  createPaymentIndex,
+  createPayments,
+  createSettler,
+  createWallet,
+  type DemoChain,
+  type Facilitator,
+  openRecovery,
+  type PaymentTotals,
+  type Settler,
+  startDemoChain,
+} from '../payments/index.ts'
+import { sleep } from '../platform/async/sleep.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import type { Projector } from '../platform/projector/projector.ts'
+import type { OnClose, Platform } from './open-platform.ts'
+import { sharedLeases } from './shared-leases.ts'
+
+/** Of Circle, for the rail beside the chain; on a live market only. */
+const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
+
+export interface PaymentParts {
+  readonly settings: Settings
+  readonly platform: Platform
+  readonly projector: Projector | undefined
+  readonly accounts: Accounts
+  readonly calls: CallPath
+  readonly desk: Desk
+  readonly publicUrl: () => string
+  readonly version: string
+  readonly log: Logger
+}
+
+/** Payments of this process, and what settles them where it has that role. */
+export interface OpenedPayments {
+  readonly server: NonNullable<ServerOptions['payments']>
+  readonly settler: Settler | undefined
+  readonly demo: DemoChain | undefined
+  /** Undefined where this process keeps no read models. */
+  totals(): PaymentTotals | undefined
+  /** Begins to settle; resolves when it has ended. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** What the settings say of the chain; a demo chain brings its own. */
+interface Rails {
+  readonly payTo: string | undefined
+  readonly rpcUrl: string | undefined
+  readonly settlerKey: string | undefined
+  readonly gatewayUrl: string | undefined
+  readonly offersGateway: boolean
+}
+
+/** @throws ServiceError `config_invalid` for a demo chain that cannot be started, or a key that is none */
+export async function openPayments(parts: PaymentParts, onClose: OnClose): Promise<OpenedPayments> {
+  const { settings, platform, projector, accounts, log, publicUrl } = parts
+  const { store, newId } = platform
+  const report = (event: string, details: Readonly<Record<string, string | number>>): void =>
+    log.warn(details, event)
+  const demo = settings.DEMO_CHAIN
+    ? await startDemoChain({ directory: join(platform.directory, 'demo-chain'), report })
+    : undefined
+  if (demo !== undefined) onClose(() => demo.stop())
+  const rails = railsOf(settings, demo)
+  const facilitator = facilitatorOf(settings, publicUrl)
+  const gateway =
+    rails.gatewayUrl === undefined ? undefined : createFacilitator({ url: rails.gatewayUrl, publicUrl })
+  const { rpcUrl, settlerKey } = rails
+  const chain = rpcUrl === undefined ? undefined : createChain({ rpcUrl, now: Date.now })
+  const wallet =
+    rpcUrl === undefined || settlerKey === undefined
+      ? undefined
+      : createWallet({ rpcUrl, privateKey: settlerKey })
+  const direct = wallet !== undefined || facilitator !== undefined
+  const taking: Rail[] = [
+    ...(direct ? (['direct'] as const) : []),
+    ...(gateway ? (['gateway'] as const) : []),
+  ]
+  const index = projector && createPaymentIndex(projector)
+  const ending = new AbortController()
+  const payments = createPayments({
+    store,
+    index,
+    chain,
+    payTo: rails.payTo,
+    offersGateway: rails.offersGateway,
+    taking,
+    caps: { payer: settings.X402_PAYER_CAP, total: settings.X402_TOTAL_CAP },
+    recovery: await openRecovery({ report }),
+    newId,
+    now: Date.now,
+    sleep,
+    // The settler follows the log.
+    onClaimed: () => undefined,
+    report,
+  })
+  onClose(async () => {
+    ending.abort()
+    await payments.close()
+  })
+  const paymentDesk = createPaymentDesk({ store, index, newId, sleep, signal: ending.signal })
+  const isSettler = settings.ROLES.includes('settler') && projector !== undefined && taking.length > 0
+  const settler = isSettler
+    ? createSettler({
+        store,
+        chain,
+        wallet,
+        facilitator,
+        gateway,
+        newId,
+        sleep,
+        report,
+        reader: projector.reader(paymentsProjection),
+        leases: sharedLeases({ settings, platform, group: 'settler', shards: 1, log }),
+        onPaid: (payment) => startPaidPlan(accounts, payment, report),
+        now: Date.now,
+      })
+    : undefined
+  const paid = createPaidCalls({
+    calls: parts.calls,
+    payments,
+    identify: accounts.identify,
+    answer: async (tool, request) => (await parts.desk.answer(tool, request)) as JsonObject,
+    plans: {
+      requireRoom: (accountId, tier) => accounts.requirePlanRoom(accountId, tier),
+      started: ({ accountId, tier, paymentId, requestId }) =>
+        accounts.buyPlan(accountId, { tier, paymentId }, { correlationId: requestId, actor: 'calls' }),
+    },
+    market: settings.MARKET,
+    version: parts.version,
+    publicUrl,
+  })
+  return {
+    server: { paid, showPayment: (id) => payments.show(id), paymentDesk },
+    settler,
+    demo,
+    totals: () => paymentDesk.totals(),
+    async run(signal) {
+      if (settler === undefined || projector === undefined) return
+      await projector.caughtUp()
+      await settler.run(signal)
+    },
+  }
+}
+
+function railsOf(settings: Settings, demo: DemoChain | undefined): Rails {
+  const { X402_PAY_TO, X402_RPC_URL, X402_SETTLER_KEY, X402_GATEWAY_URL: gateway, MARKET } = settings
+  const payTo = demo?.payTo ?? X402_PAY_TO
+  const known = gateway ?? (MARKET === 'live' ? GATEWAY_URL : undefined)
+  return {
+    payTo,
+    rpcUrl: demo?.rpcUrl ?? X402_RPC_URL,
+    settlerKey: demo?.settlerKey ?? X402_SETTLER_KEY,
+    gatewayUrl: payTo === undefined || known === 'off' ? undefined : known,
+    offersGateway: gateway !== 'off',
+  }
+}
+
+function facilitatorOf(settings: Settings, publicUrl: () => string): Facilitator | undefined {
+  const { X402_FACILITATOR_URL: url, X402_FACILITATOR_TOKEN: token, X402_CDP_KEY: key } = settings
+  if (url === undefined) return undefined
+  const byToken = token === undefined ? undefined : () => `Bearer ${token}`
+  const authorize = key === undefined ? byToken : cdpAuthorize(key, Date.now)
+  return createFacilitator({ url, publicUrl, authorize })
+}
+
+/** Called again for the same payment it does nothing. Money for an account that is gone waits for the operator. */
+async function startPaidPlan(
+  accounts: Pick<Accounts, 'buyPlan'>,
+  { paymentId, product, accountId }: Payment,
+  report: (event: string, details: Readonly<Record<string, string>>) => void,
+): Promise<void> {
+  if (accountId === null) return
+  const tier = product.slice('plans/'.length) as PaidTier
+  try {
+    await accounts.buyPlan(accountId, { tier, paymentId }, { correlationId: paymentId, actor: 'settler' })
+  } catch (error) {
+    if (!isServiceError(error, 'account_unknown')) throw error
+    report('a plan was paid for and its account is gone: refund it', { paymentId, accountId })
+  }
+}

@@ -1,0 +1,29 @@
+import type { Logger } from 'pino'
+import { sleep } from '../platform/async/sleep.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import { createLeases } from '../platform/lease/create-leases.ts'
+import { createSoleLeases } from '../platform/lease/create-sole-leases.ts'
+import type { Leases } from '../platform/lease/leases.ts'
+import type { Platform } from './open-platform.ts'
+
+export interface LeaseParts {
+  readonly settings: Pick<Settings, 'EVENTSTORE_URL'>
+  readonly platform: Platform
+  /** Name of the work that is shared. */
+  readonly group: string
+  readonly shards: number
+  readonly log: Logger
+}
+
+/** Leases of this process: shared with others over a store that is shared, and all of them over one of its own. */
+export function openLeases({ settings, platform, group, shards, log }: LeaseParts): Leases {
+  const { store, newId, processId } = platform
+  const report = (error: unknown): void => log.warn({ err: error, group }, 'leases')
+  const parts = { store, group, shards, holder: processId, newId, report }
+  if (settings.EVENTSTORE_URL === undefined) return createSoleLeases(parts)
+  return createLeases({ ...parts, elapsed: () => performance.now(), sleep })
+}
+
+/** Undefined where no other process can have the store open, so that there is nothing to share. */
+export const sharedLeases = (parts: LeaseParts): Leases | undefined =>
+  parts.settings.EVENTSTORE_URL === undefined ? undefined : openLeases(parts)

@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto'
+import type { Logger } from 'pino'
+import { reasonOf } from '../../contracts/errors.ts'
+import type { Exchange } from '../../contracts/exchanges.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { TIMEFRAMES } from '../../contracts/timeframes.ts'
+import {
+  type Accounts,
+  createAccountIndex,
+  createAttemptLimiter,
+  createSubscriberAccounts,
+} from '../accounts/index.ts'
+import type { ServerOptions } from '../api/index.ts'
+import { CONFIDENCE_CAP, type Desk, loadModel } from '../engine/index.ts'
+import { sleep } from '../platform/async/sleep.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import type { Projector } from '../platform/projector/projector.ts'
+import {
+  createDeliveryQueries,
+  createDigestRecorder,
+  createDispatcher,
+  createEgressGuard,
+  createGuardedSender,
+  createSign,
+  createSubscriptionDirectory,
+  createSubscriptionIndex,
+  createSubscriptions,
+  type Dispatcher,
+  everySubscription,
+  openDeliveryLog,
+  relaySignals,
+  wantedDigests,
+} from '../webhooks/index.ts'
+import type { OnClose, Platform } from './open-platform.ts'
+import { keepsNoReadModels } from './read-models.ts'
+import type { ServiceMetrics } from './service-metrics.ts'
+import { openLeases } from './shared-leases.ts'
+
+/** Parts of the work on subscriptions that processes share; the same in all of them. */
+const SHARDS = 16
+const MINUTE_MS = 60_000
+
+export interface WebhookParts {
+  readonly settings: Settings
+  readonly platform: Platform
+  readonly projector: Projector | undefined
+  readonly accounts: Accounts
+  readonly desk: Desk
+  /** Market time, Unix milliseconds. */
+  readonly marketNow: () => number
+  /** What is monitored, for warnings about filters that let nothing through; undefined where that is not known. */
+  readonly exchanges: () => readonly Exchange[] | undefined
+  readonly publicUrl: () => string
+  readonly version: string
+  readonly metrics: ServiceMetrics
+  readonly log: Logger
+}
+
+/** Subscriptions of this process, and what sends to them where it has that role. */
+export interface OpenedWebhooks {
+  readonly server: NonNullable<ServerOptions['webhooks']>
+  /** Undefined without the dispatcher role. */
+  readonly dispatcher: Dispatcher | undefined
+  /** What keeps digests from being recorded at the moment, in words. */
+  digestProblems(): readonly string[]
+  /** Begins to send; resolves when what was under way has ended. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebhooks {
+  const { settings, platform, projector, log, publicUrl } = parts
+  const { store, bus, cache, idOf, newId } = platform
+  const ending = new AbortController()
+  const { signal } = ending
+  const report = (event: string, details: Readonly<Record<string, string>>): void => log.warn(details, event)
+  const guard = createEgressGuard({
+    allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
+    ownHosts: ownHosts(settings),
+  })
+  const sender = createGuardedSender({ guard, now: Date.now })
+  const sign = createSign({ userAgent: `signal-service/${parts.version}` })
+  const owners = createSubscriberAccounts({
+    store,
+    newId,
+    sleep,
+    signal,
+    index: projector && createAccountIndex(projector),
+    random: (bytes) => randomBytes(bytes),
+    deriveSecret: platform.deriveSecret,
+    now: Date.now,
+  })
+  const index = projector && createSubscriptionIndex(projector)
+  const deliveries = openDeliveryLog({ store, newId, now: Date.now, sleep, signal })
+  const queries = createDeliveryQueries({ store, idOf, baseUrl: publicUrl })
+  const tests = createAttemptLimiter({
+    cache,
+    idOf,
+    name: 'webhook-test',
+    whose: 'of this subscription',
+    limit: LIMITS.webhookTestsPerMinute,
+    windowMs: MINUTE_MS,
+    onTrouble: (error) => log.warn({ err: error }, 'tests of webhooks are not counted'),
+  })
+  const { timeframes } = loadModel()
+  const silentTimeframes = TIMEFRAMES.filter((timeframe) => !timeframes[timeframe].skill)
+  const reach = () => ({
+    highestConfidence: CONFIDENCE_CAP,
+    silentTimeframes,
+    exchanges: parts.exchanges(),
+  })
+  const worker = createWorker()
+  const subscriptions = createSubscriptions({
+    store,
+    owners,
+    index,
+    idOf,
+    newId,
+    sender,
+    sign,
+    deliveries,
+    sleep,
+    signal,
+    report,
+    reach,
+    random: (bytes) => randomBytes(bytes),
+    checkUrl: (url) => guard.checkReachable(url),
+    settle: (id) => worker.dispatcher.forget(id),
+    takeTest: (id) => tests.take(id),
+    baseUrl: publicUrl,
+    now: Date.now,
+  })
+  const isDispatcher = settings.ROLES.includes('dispatcher') && index !== undefined
+  onClose(async () => {
+    ending.abort()
+    await subscriptions.ended()
+    await sender.close()
+  })
+
+  /** The part that sends. Without the role it only asks those who have it. */
+  function createWorker() {
+    const directory = index && createSubscriptionDirectory({ index, owners, now: Date.now, sleep, signal })
+    const dispatcher = createDispatcher({
+      store,
+      bus,
+      deliveries,
+      sender,
+      sign,
+      idOf,
+      newId,
+      sleep,
+      shards: SHARDS,
+      leases: openLeases({ settings, platform, group: 'dispatcher', shards: SHARDS, log }),
+      holder: platform.processId,
+      directory: directory ?? NO_DIRECTORY,
+      baseUrl: publicUrl,
+      notify: (subscription, kind) => subscriptions.notify(subscription, kind),
+      now: Date.now,
+      marketNow: parts.marketNow,
+      random: Math.random,
+      report: (error) => log.warn({ err: error }, 'webhooks'),
+      metrics: parts.metrics.webhooks,
+    })
+    const digests = createDigestRecorder({
+      wanted: () => (index === undefined ? [] : wantedDigests(everySubscription(index))),
+      scan: (request) => parts.desk.answer('scan_trade_calls', request),
+      store,
+      idOf,
+      sleep,
+      clock: parts.marketNow,
+      onProblem: (scan, error) => log.warn({ ...scan, err: error }, 'a digest cannot be recorded'),
+    })
+    return { dispatcher, digests }
+  }
+
+  const { dispatcher, digests } = worker
+  return {
+    server: { subscriptions, queries, identify: parts.accounts.identify, now: Date.now, reach },
+    dispatcher: isDispatcher ? dispatcher : undefined,
+    digestProblems: () => digests.problems(),
+    async run(until) {
+      const work: Promise<void>[] = []
+      // Over NATS those who record tell those who send; within a process whoever sends has to tell itself.
+      if (settings.ROLES.includes('engine') || (settings.NATS_URL === undefined && isDispatcher)) {
+        const onTrouble = (error: unknown): void =>
+          log.warn({ reason: reasonOf(error) }, 'signals are not told of over the bus')
+        work.push(relaySignals({ store, bus, signal: until, report: onTrouble }))
+      }
+      if (isDispatcher) work.push(dispatcher.run(until), digests.run(until))
+      await Promise.all(work)
+    },
+  }
+}
+
+const NO_DIRECTORY = { all: keepsNoReadModels, target: () => undefined }
+
+/** The service itself is no place to send to. */
+function ownHosts({ HOST, PUBLIC_URL }: Settings): string[] {
+  return [HOST, ...(PUBLIC_URL === undefined ? [] : [new URL(PUBLIC_URL).hostname])]
+}

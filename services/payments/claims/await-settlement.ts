@@ -1,0 +1,72 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { UncollectableReason } from '../../../contracts/payment-events.ts'
+import { isServable, type Payment } from '../../../projections/index.ts'
+import { paymentRefused, type X402Reason } from '../refusal.ts'
+import type { PaymentChanges } from './payment-changes.ts'
+import type { PaymentLog } from './payment-log.ts'
+
+export interface AwaitSettlementOptions {
+  readonly log: PaymentLog
+  readonly changes: PaymentChanges
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+}
+
+/** How often the log is read although nobody has said that something changed. */
+const LOOK_EVERY_MS = 1_000
+
+/**
+ * The payment once its answer may leave: it is served first, or its money has come.
+ *
+ * @throws ServiceError `payment_pending` after LIMITS.settlementWaitMs, or where nobody waits any more;
+ *   `payment_refused` where the money never comes
+ */
+export async function awaitSettlement(
+  payment: Payment,
+  signal: AbortSignal,
+  { log, changes, now }: AwaitSettlementOptions,
+): Promise<Payment> {
+  const known = settled(payment)
+  if (known !== undefined) return known
+  const deadline = now() + LIMITS.settlementWaitMs
+  const listener = changes.listen(payment.stream)
+  try {
+    while (true) {
+      const newest = (await log.load(payment.stream))?.payment ?? payment
+      const done = settled(newest)
+      if (done !== undefined) return done
+      const leftMs = deadline - now()
+      if (leftMs <= 0 || signal.aborted) throw isPending(newest)
+      await listener.next(Math.min(leftMs, LOOK_EVERY_MS), signal)
+    }
+  } finally {
+    listener.end()
+  }
+}
+
+/** @throws ServiceError `payment_refused` */
+function settled(payment: Payment): Payment | undefined {
+  if (isServable(payment)) return payment
+  if (payment.state !== 'uncollectable') return undefined
+  const reason = payment.reason as UncollectableReason
+  throw paymentRefused(
+    REASONS[reason],
+    `The payment was not collected, and its answer is not given: ${reason}. Nothing was charged.`,
+  )
+}
+
+const REASONS: Readonly<Record<UncollectableReason, X402Reason>> = {
+  cancelled: 'invalid_transaction_state',
+  expired: 'invalid_exact_evm_payload_authorization_valid_before',
+  insufficient_funds: 'insufficient_funds',
+  blacklisted: 'invalid_transaction_state',
+  contract_account: 'invalid_exact_evm_payload_signature',
+  refused: 'unexpected_settle_error',
+}
+
+const isPending = ({ state }: Payment): ServiceError =>
+  new ServiceError('payment_pending', {
+    message: `The payment is ${state}: its money has not come within the time that a request waits for it.`,
+    details: { state },
+  })

@@ -1,0 +1,554 @@
+import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import { GATEWAY_ADDRESS, USDC_ADDRESS } from '../../contracts/chain.ts'
+import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
+import type { NewEvent } from '../../contracts/event.ts'
+import { EVENT_CATALOGUE, type EventType } from '../../contracts/event-catalogue.ts'
+import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
+import { PayerBlocked } from '../../contracts/payment-events.ts'
+import { payerStream } from '../../contracts/streams.ts'
+import type { Payment } from '../../projections/index.ts'
+import { sleep } from '../platform/async/sleep.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
+import {
+  createMemoryLog,
+  type MemoryLog,
+  openMemoryStore,
+} from '../platform/event-store/memory/memory-store.ts'
+import type { Chain, PayerFacts } from './chain/chain.ts'
+import { createPayments, type PaymentsOptions, type RunningPayments } from './create-payments.ts'
+import type { Claim, VerifiedPayment } from './payments.ts'
+import { openRecovery } from './recovery/open-recovery.ts'
+import { createIndexInMemory, type IndexInMemory } from './testing/index-in-memory.ts'
+import {
+  anAuthorization,
+  encoded,
+  NOW_S,
+  nonceNumber,
+  PAY_TO,
+  payerNumber,
+  paymentV2,
+  signAuthorization,
+  type TestPayer,
+} from './testing/sign-payment.ts'
+
+const recovery = await openRecovery({ report: () => expect.unreachable('the fast way is right here') })
+const [alice, bob] = [payerNumber(21), payerNumber(22)]
+const closing: RunningPayments[] = []
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((payments) => payments.close()))
+})
+
+interface World {
+  readonly payments: RunningPayments
+  readonly store: EventStore
+  readonly index: IndexInMemory
+  readonly woken: Payment[]
+}
+
+let ids = 0
+/** Rises with each id, as those of a clock do. */
+const newId = (): string => `0190a000-0000-7000-8000-${String(++ids).padStart(12, '0')}`
+
+/** One process; those over one log share what is in it. */
+function start(change: Partial<PaymentsOptions> = {}, log: MemoryLog = createMemoryLog()): World {
+  const store = change.store ?? openMemoryStore({ now: () => NOW_S * 1_000, log })
+  const index = createIndexInMemory(store)
+  const woken: Payment[] = []
+  const payments = createPayments({
+    store,
+    index,
+    chain: undefined,
+    payTo: PAY_TO,
+    offersGateway: true,
+    taking: ['direct', 'gateway'],
+    caps: { payer: 1_000_000n, total: 50_000_000n },
+    recovery,
+    newId,
+    now: () => NOW_S * 1_000,
+    sleep,
+    onClaimed: (payment) => void woken.push(payment),
+    report: (event) => expect.unreachable(event),
+    ...change,
+  })
+  closing.push(payments)
+  return { payments, store, index, woken }
+}
+
+async function verified(
+  { payments }: Pick<World, 'payments'>,
+  number: number,
+  change: Parameters<typeof anAuthorization>[1] = {},
+  payer: TestPayer = alice,
+): Promise<VerifiedPayment> {
+  const authorization = anAuthorization(payer, { nonce: nonceNumber(number), ...change })
+  const sent = paymentV2(authorization, await signAuthorization(payer, authorization))
+  const presented = payments.read(['PAYMENT-SIGNATURE', encoded(sent)])
+  if (presented === undefined) throw new Error('not read')
+  return payments.verify(presented, authorization.value)
+}
+
+const aClaim = (change: Partial<Claim> = {}): Claim => ({
+  product: 'get_trade_call',
+  requestHash: 'a'.repeat(64),
+  answer: '{"call":"BUY"}',
+  accountId: null,
+  mustSettleFirst: false,
+  requestId: 'req-1',
+  ...change,
+})
+
+async function eventsOf(store: EventStore) {
+  const events = []
+  for await (const event of store.readAll()) events.push(event)
+  return events
+}
+
+const week = { rail: 'gateway', validBefore: BigInt(NOW_S + 604_900) } as const
+
+/** Appends what the settler would, behind what is there. */
+async function settle(store: EventStore, { stream, paymentId }: Payment, type: EventType, more: object) {
+  let revision = -1
+  for await (const event of store.read(stream)) revision = event.revision
+  const definition: EventDefinition = EVENT_CATALOGUE[type]
+  const meta = { correlationId: 'test', actor: 'settler' }
+  const event = newEvent(definition, { id: newId(), data: { paymentId, ...more }, meta })
+  await store.append(stream, [event], { expected: revision })
+}
+const TRANSACTION = `0x${'7a'.repeat(32)}`
+const CONFIRMED = { transaction: TRANSACTION, blockNumber: 7, blockHash: TRANSACTION, by: 'own' }
+const confirm = (store: EventStore, payment: Payment) =>
+  settle(store, payment, 'SettlementConfirmed', CONFIRMED)
+const loseIt = (store: EventStore, payment: Payment, reason = 'cancelled') =>
+  settle(store, payment, 'PaymentUncollectable', { reason, detail: 'a test' })
+
+const refusal = async (work: Promise<unknown>) => {
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof ServiceError)) throw new Error(`not refused: ${String(error)}`)
+  return { code: error.code, ...error.details }
+}
+
+describe('a claim', () => {
+  test('is one event with everything that settling and answering again need, and wakes the settler', async () => {
+    const world = start()
+    const payment = await verified(world, 1)
+    const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`
+    const claimed = await world.payments.claim(payment, aClaim({ traceparent }))
+    expect(claimed).toMatchObject({ requestHash: 'a'.repeat(64), answer: '{"call":"BUY"}', isReplay: false })
+    const events = await eventsOf(world.store)
+    expect(events).toHaveLength(1)
+    expect(events[0]).toMatchObject({
+      type: 'PaymentClaimed',
+      stream: payment.stream,
+      revision: 0,
+      meta: { correlationId: 'req-1', actor: 'calls', traceparent },
+      data: {
+        paymentId: claimed.payment.paymentId,
+        rail: 'direct',
+        protocol: 2,
+        chainId: 8453,
+        contract: USDC_ADDRESS.toLowerCase(),
+        payer: alice.address.toLowerCase(),
+        payTo: PAY_TO,
+        value: '20000',
+        validAfter: '0',
+        validBefore: NOW_S + 300,
+        nonce: nonceNumber(1),
+        signature: payment.signature,
+        isServedFirst: true,
+      },
+    })
+    expect(world.woken).toEqual([claimed.payment])
+    expect(await world.payments.find(payment)).toEqual({ ...claimed, isReplay: true })
+  })
+
+  test('of an authorization that was used, by whichever process, is the one that was there', async () => {
+    const log = createMemoryLog()
+    const [one, other] = [start({}, log), start({}, log)]
+    const payment = await verified(one, 1)
+    const first = await one.payments.claim(payment, aClaim())
+    const second = await other.payments.claim(payment, aClaim({ requestHash: 'b'.repeat(64), answer: '{}' }))
+    expect(second).toEqual({ ...first, isReplay: true })
+    expect(await eventsOf(one.store)).toHaveLength(1)
+    expect(other.woken).toEqual([])
+  })
+
+  test('that many make at the same time is made once', async () => {
+    const log = createMemoryLog()
+    const worlds = Array.from({ length: 4 }, () => start({}, log))
+    const payment = await verified(worlds[0] as World, 1)
+    const claims = await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        (worlds[n % 4] as World).payments.claim(payment, aClaim({ answer: `{"n":${n}}` })),
+      ),
+    )
+    expect(claims.filter(({ isReplay }) => !isReplay)).toHaveLength(1)
+    expect(new Set(claims.map(({ answer }) => answer)).size).toBe(1)
+    expect(await eventsOf((worlds[0] as World).store)).toHaveLength(1)
+  })
+
+  test('of the same nonce on the other rail is another one', async () => {
+    const world = start()
+    const direct = await world.payments.claim(await verified(world, 1), aClaim())
+    const gateway = await world.payments.claim(await verified(world, 1, week), aClaim())
+    expect([direct.isReplay, gateway.isReplay]).toEqual([false, false])
+    expect(gateway.payment).toMatchObject({ rail: 'gateway', isServedFirst: false })
+    expect(gateway.payment.stream).toContain(GATEWAY_ADDRESS.toLowerCase())
+  })
+})
+
+/** A store whose appends fail as told, before or after they have happened. */
+function failing(inner: EventStore, faults: { readonly code: ErrorCode; readonly isDone: boolean }[]) {
+  const used: string[] = []
+  const append: EventStore['append'] = async (stream, events, options) => {
+    used.push(...events.map(({ id }: NewEvent) => id))
+    const fault = faults.shift()
+    if (fault?.isDone !== false) {
+      const result = await inner.append(stream, events, options)
+      if (fault === undefined) return result
+    }
+    throw new ServiceError(fault?.code ?? 'internal_error')
+  }
+  return { store: { ...inner, append } satisfies EventStore, used }
+}
+
+describe('a log that does not answer', () => {
+  const open = () => openMemoryStore({ now: () => NOW_S * 1_000 })
+  const now = { sleep: async () => undefined }
+
+  test.each([true, false])('is asked with the same id again; the append had happened: %s', async (isDone) => {
+    const { store, used } = failing(open(), [
+      { code: 'append_unknown', isDone },
+      { code: 'append_unknown', isDone: false },
+    ])
+    const world = start({ store, ...now })
+    const claimed = await world.payments.claim(await verified(world, 1), aClaim())
+    expect(claimed.isReplay).toBe(false)
+    expect(new Set(used).size).toBe(1)
+    expect(used).toHaveLength(3)
+    expect(await eventsOf(store)).toHaveLength(1)
+    expect(world.woken).toHaveLength(1)
+  })
+
+  test('for long is reported; the same payment then finds its claim, or makes it', async () => {
+    for (const isDone of [true, false]) {
+      const faults = Array.from({ length: 4 }, () => ({ code: 'append_unknown' as const, isDone }))
+      const { store } = failing(open(), faults)
+      const world = start({ store, ...now, caps: { payer: 20_000n, total: 20_000n } })
+      const payment = await verified(world, 1)
+      expect(await refusal(world.payments.claim(payment, aClaim()))).toEqual({ code: 'append_unknown' })
+      expect((await world.payments.find(payment)) !== undefined).toBe(isDone)
+      // What was not taken counts for nothing: there is room for exactly one.
+      const again = await world.payments.claim(payment, aClaim())
+      expect(again).toMatchObject({ isReplay: isDone, payment: { isServedFirst: true } })
+      expect(await eventsOf(store)).toHaveLength(1)
+    }
+  })
+
+  test('and is full charges nothing', async () => {
+    const { store } = failing(open(), [{ code: 'store_full', isDone: false }])
+    const world = start({ store, ...now })
+    const payment = await verified(world, 1)
+    expect(await refusal(world.payments.claim(payment, aClaim()))).toEqual({ code: 'store_full' })
+    expect(await world.payments.find(payment)).toBeUndefined()
+    expect(world.woken).toEqual([])
+  })
+})
+
+describe('who is served first', () => {
+  const isServedFirst = async (
+    world: World,
+    number: number,
+    change = {},
+    claim: Partial<Claim> = {},
+    payer = alice,
+  ) =>
+    (await world.payments.claim(await verified(world, number, change, payer), aClaim(claim))).payment
+      .isServedFirst
+
+  test('is decided with what is not in the read model yet', async () => {
+    const world = start({ caps: { payer: 50_000n, total: 50_000_000n } })
+    expect(await isServedFirst(world, 1)).toBe(true)
+    expect(await isServedFirst(world, 2)).toBe(true)
+    expect(await isServedFirst(world, 3)).toBe(false)
+    expect(await isServedFirst(world, 4, {}, {}, bob)).toBe(true)
+    await world.index.catchUp()
+    expect(await isServedFirst(world, 5)).toBe(false)
+    const settled = await world.payments.find(await verified(world, 1))
+    await confirm(world.store, settled?.payment as Payment)
+    expect(await isServedFirst(world, 6)).toBe(false)
+    await world.index.catchUp()
+    expect(await isServedFirst(world, 7)).toBe(true)
+  })
+
+  test('is decided with what others are claiming at the same moment', async () => {
+    const world = start({ caps: { payer: 50_000n, total: 50_000_000n } })
+    const payments = await Promise.all(Array.from({ length: 8 }, (_, n) => verified(world, n + 1)))
+    const claims = await Promise.all(payments.map((payment) => world.payments.claim(payment, aClaim())))
+    expect(claims.filter(({ payment }) => payment.isServedFirst)).toHaveLength(2)
+  })
+
+  test('is nobody who was served and did not pay, until as much was paid in advance', async () => {
+    const world = start()
+    const lost = await world.payments.claim(await verified(world, 1), aClaim())
+    await loseIt(world.store, lost.payment)
+    await world.index.catchUp()
+    const second = await world.payments.claim(await verified(world, 2), aClaim())
+    expect(second.payment.isServedFirst).toBe(false)
+    expect(await isServedFirst(world, 3, {}, {}, bob)).toBe(true)
+    await confirm(world.store, second.payment)
+    await world.index.catchUp()
+    expect(await isServedFirst(world, 4)).toBe(true)
+  })
+
+  test('is nobody at the gateway, and nobody where it must not be', async () => {
+    const world = start()
+    expect(await isServedFirst(world, 1, week)).toBe(false)
+    expect(await isServedFirst(world, 2, {}, { mustSettleFirst: true })).toBe(false)
+  })
+
+  test('is refused past the cap of all payers, and nothing is charged then', async () => {
+    const world = start({ caps: { payer: 1_000_000n, total: 30_000n } })
+    await world.payments.claim(await verified(world, 1), aClaim())
+    const payment = await verified(world, 2, {}, bob)
+    const refused = { code: 'payments_unavailable', retry_after_s: 5 }
+    expect(await refusal(world.payments.claim(payment, aClaim()))).toEqual(refused)
+    expect(await world.payments.find(payment)).toBeUndefined()
+    expect(await eventsOf(world.store)).toHaveLength(1)
+  })
+
+  test('cannot be told while the read model does not follow the log, or is not there', async () => {
+    const world = start()
+    world.index.isLive = false
+    const payment = await verified(world, 1)
+    const refused = { code: 'payments_unavailable', retry_after_s: 1 }
+    expect(await refusal(world.payments.claim(payment, aClaim()))).toEqual(refused)
+    expect(await refusal(world.payments.requirePayable(payment))).toEqual(refused)
+    const without = start({ index: undefined })
+    expect(await refusal(without.payments.claim(payment, aClaim()))).toEqual(refused)
+    expect(without.payments.isTaking('direct')).toBe(false)
+    expect(await eventsOf(without.store)).toEqual([])
+  })
+})
+
+describe('requirePayable', () => {
+  const facts: PayerFacts = { balance: 50_000n, isNonceUsed: false, hasCode: false }
+  const chainOf = (answer: PayerFacts | ServiceError) => {
+    const asked: string[] = []
+    const chain = {
+      async payerFacts({ payer, nonce }: { payer: string; nonce: string }) {
+        asked.push(`${payer} ${nonce}`)
+        if (answer instanceof ServiceError) throw answer
+        return answer
+      },
+    } as unknown as Chain
+    return { chain, asked }
+  }
+
+  test.each<[string, Partial<PayerFacts>, string]>([
+    ['a nonce that was used', { isNonceUsed: true }, 'invalid_transaction_state'],
+    ['an account with code', { hasCode: true }, 'invalid_exact_evm_payload_signature'],
+    ['too little money', { balance: 19_999n }, 'insufficient_funds'],
+  ])('refuses %s', async (_, change, reason) => {
+    const { chain, asked } = chainOf({ ...facts, ...change })
+    const world = start({ chain })
+    const payment = await verified(world, 1)
+    const refused = await refusal(world.payments.requirePayable(payment))
+    expect(refused).toEqual({ code: 'payment_refused', reason })
+    expect(asked).toEqual([`${alice.address.toLowerCase()} ${nonceNumber(1)}`])
+    expect(await world.payments.find(payment)).toBeUndefined()
+  })
+
+  test('refuses who has promised the money already', async () => {
+    const world = start({ chain: chainOf(facts).chain })
+    for (const number of [1, 2]) {
+      const payment = await verified(world, number)
+      await world.payments.requirePayable(payment)
+      await world.payments.claim(payment, aClaim())
+    }
+    const third = await verified(world, 3)
+    expect(await refusal(world.payments.requirePayable(third))).toMatchObject({
+      reason: 'insufficient_funds',
+    })
+  })
+
+  test('lets two in for the money of one, and serves one of them first', async () => {
+    const world = start({ chain: chainOf({ ...facts, balance: 30_000n }).chain })
+    const both = [await verified(world, 1), await verified(world, 2)]
+    await Promise.all(both.map((payment) => world.payments.requirePayable(payment)))
+    const claims = await Promise.all(both.map((payment) => world.payments.claim(payment, aClaim())))
+    expect(claims.map(({ payment }) => payment.isServedFirst)).toEqual([true, false])
+  })
+
+  test('passes on that the chain does not answer, and nothing is consumed', async () => {
+    const world = start({ chain: chainOf(new ServiceError('payments_unavailable')).chain })
+    const payment = await verified(world, 1)
+    expect(await refusal(world.payments.requirePayable(payment))).toEqual({ code: 'payments_unavailable' })
+    expect(await eventsOf(world.store)).toEqual([])
+  })
+
+  test('asks no chain for the gateway, which keeps balances of its own', async () => {
+    const { chain, asked } = chainOf({ balance: 0n, isNonceUsed: true, hasCode: true })
+    const world = start({ chain })
+    await world.payments.requirePayable(await verified(world, 1, week))
+    expect(asked).toEqual([])
+  })
+
+  test('refuses who is blocked, with a chain or without, and before asking it', async () => {
+    const { chain, asked } = chainOf(facts)
+    const world = start({ chain })
+    const payer = alice.address.toLowerCase()
+    const meta = { correlationId: 'test', actor: 'operator' }
+    const blocked = newEvent(PayerBlocked, {
+      id: newId(),
+      data: { payer, reason: 'a test' },
+      meta,
+    })
+    await world.store.append(payerStream(8453, payer), [blocked], { expected: 'no-stream' })
+    await world.index.catchUp()
+    const refused = { code: 'payment_refused', reason: 'invalid_transaction_state' }
+    expect(await refusal(world.payments.requirePayable(await verified(world, 1)))).toEqual(refused)
+    expect(await refusal(world.payments.requirePayable(await verified(world, 1, week)))).toEqual(refused)
+    await world.payments.requirePayable(await verified(world, 1, {}, bob))
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('servable', () => {
+  const never = new AbortController().signal
+  const settledFirst = async (world: World) =>
+    world.payments.claim(await verified(world, 1), aClaim({ mustSettleFirst: true }))
+
+  test('is at once what is served first, although nobody has settled it', async () => {
+    const world = start()
+    const claimed = await world.payments.claim(await verified(world, 1), aClaim())
+    expect(await world.payments.servable(claimed, never)).toBe(claimed.payment)
+  })
+
+  test('is what another process has settled meanwhile', async () => {
+    const log = createMemoryLog()
+    const [world, settler] = [start({}, log), start({}, log)]
+    const claimed = await settledFirst(world)
+    const waiting = world.payments.servable(claimed, never)
+    for (let turn = 0; turn < 5; turn++) await setImmediate()
+    await confirm(settler.store, claimed.payment)
+    expect(await waiting).toMatchObject({ state: 'confirmed', transaction: TRANSACTION })
+  })
+
+  test('is what was settled before anybody waited', async () => {
+    const world = start()
+    const claimed = await settledFirst(world)
+    await confirm(world.store, claimed.payment)
+    expect(await world.payments.servable(claimed, never)).toMatchObject({ state: 'confirmed' })
+  })
+
+  test.each([
+    ['cancelled', 'invalid_transaction_state'],
+    ['expired', 'invalid_exact_evm_payload_authorization_valid_before'],
+    ['insufficient_funds', 'insufficient_funds'],
+    ['refused', 'unexpected_settle_error'],
+  ])('is never what is uncollectable: %s', async (why, reason) => {
+    const world = start()
+    const claimed = await settledFirst(world)
+    const waiting = refusal(world.payments.servable(claimed, never))
+    await loseIt(world.store, claimed.payment, why)
+    expect(await waiting).toEqual({ code: 'payment_refused', reason })
+  })
+
+  test('is pending after the time that a request waits, and settled when asked again', async () => {
+    let clock = NOW_S * 1_000
+    const waits: number[] = []
+    const world = start({
+      now: () => clock,
+      sleep: async (milliseconds) => {
+        waits.push(milliseconds)
+        clock += milliseconds
+      },
+    })
+    const claimed = await settledFirst(world)
+    const pending = { code: 'payment_pending', state: 'owed' }
+    expect(await refusal(world.payments.servable(claimed, never))).toEqual(pending)
+    expect(waits.reduce((sum, each) => sum + each, 0)).toBe(20_000)
+    await confirm(world.store, claimed.payment)
+    expect(await world.payments.servable(claimed, never)).toMatchObject({ state: 'confirmed' })
+  })
+
+  test('is found settled although nobody tells of it: the log is read again and again', async () => {
+    const inner = openMemoryStore({ now: () => NOW_S * 1_000 })
+    const deaf: EventStore = {
+      ...inner,
+      subscribe: ({ signal }) => ({
+        [Symbol.asyncIterator]: () => ({
+          async next() {
+            if (!signal.aborted) await once(signal, 'abort')
+            return { done: true, value: undefined }
+          },
+        }),
+      }),
+    }
+    const looked: number[] = []
+    const world = start({
+      store: deaf,
+      async sleep(milliseconds) {
+        looked.push(milliseconds)
+        if (looked.length === 3) await confirm(deaf, claimed.payment)
+      },
+    })
+    const claimed = await settledFirst(world)
+    expect(await world.payments.servable(claimed, never)).toMatchObject({ state: 'confirmed' })
+    expect(looked).toEqual([1_000, 1_000, 1_000])
+  })
+
+  test('is told to all that wait for it', async () => {
+    const world = start()
+    const claimed = await settledFirst(world)
+    const waiting = Promise.all([1, 2, 3].map(() => world.payments.servable(claimed, never)))
+    await confirm(world.store, claimed.payment)
+    expect((await waiting).map(({ state }) => state)).toEqual(['confirmed', 'confirmed', 'confirmed'])
+  })
+
+  test('is pending for who does not wait any more, and when this process ends', async () => {
+    const world = start()
+    const claimed = await settledFirst(world)
+    const gone = new AbortController()
+    const waiting = refusal(world.payments.servable(claimed, gone.signal))
+    gone.abort()
+    expect((await waiting).code).toBe('payment_pending')
+    const other = refusal(world.payments.servable(claimed, never))
+    await world.payments.close()
+    expect((await other).code).toBe('payment_pending')
+  })
+})
+
+describe('show', () => {
+  test('knows a payment before the read model does, and after', async () => {
+    const world = start()
+    const { payment } = await world.payments.claim(await verified(world, 1), aClaim())
+    expect(await world.payments.show(payment.paymentId)).toEqual(payment)
+    await world.index.catchUp()
+    await world.payments.claim(await verified(world, 2), aClaim())
+    expect(await world.payments.show(payment.paymentId)).toEqual(payment)
+  })
+
+  test.each(['0190a000-0000-7000-8000-0000000000ff', '', '%', '../payer'])('refuses %j', async (id) => {
+    const world = start()
+    await world.index.catchUp()
+    expect(await refusal(world.payments.show(id))).toEqual({ code: 'payment_unknown' })
+  })
+})
+
+test('without a recipient nothing is offered, taken or verified', async () => {
+  const { payments } = start({ payTo: undefined })
+  const presented = await verified(start(), 1)
+  expect([payments.isOffering, payments.isTaking('direct')]).toEqual([false, false])
+  expect(await refusal(payments.verify(presented, 20_000n))).toEqual({ code: 'payments_unavailable' })
+})
+
+test('a rail is taken where somebody settles it', () => {
+  const { payments } = start({ taking: ['direct'] })
+  expect([payments.isTaking('direct'), payments.isTaking('gateway')]).toEqual([true, false])
+})

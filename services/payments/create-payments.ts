@@ -1,0 +1,237 @@
+import { CHAIN_ID, formatUsdc, USDC_ADDRESS } from '../../contracts/chain.ts'
+import { ServiceError } from '../../contracts/errors.ts'
+import type { NewEvent } from '../../contracts/event.ts'
+import { newEvent } from '../../contracts/event-definition.ts'
+import { PaymentClaimed, type Rail } from '../../contracts/payment-events.ts'
+import { isServable, type Payment } from '../../projections/index.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
+import type { Chain } from './chain/chain.ts'
+import { awaitSettlement } from './claims/await-settlement.ts'
+import { decideClaim } from './claims/decide-claim.ts'
+import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
+import { createPaymentChanges } from './claims/payment-changes.ts'
+import { after, createPaymentLog, type LoadedPayment, type PaymentLog } from './claims/payment-log.ts'
+import type { PaymentIndex } from './payment-index.ts'
+import type { Claim, ClaimedPayment, Payments, VerifiedPayment } from './payments.ts'
+import { makeQuote } from './quote/quote.ts'
+import { readPayment } from './reading/read-payment.ts'
+import { receiptOf } from './receipt.ts'
+import type { RecoverSigner } from './recovery/recover-signer.ts'
+import { paymentRefused } from './refusal.ts'
+import { contractOf } from './verification/signing-domains.ts'
+import { verifyPayment } from './verification/verify-payment.ts'
+
+export interface PaymentsOptions {
+  readonly store: EventStore
+  /** Undefined where this process keeps no read models: payments are quoted then, and not taken. */
+  readonly index: PaymentIndex | undefined
+  /** Undefined where no node is configured: payers are believed then, up to their cap. */
+  readonly chain: Chain | undefined
+  /** X402_PAY_TO: whom payments are for. Undefined where nothing is offered. */
+  readonly payTo: string | undefined
+  /** Whether the payment gateway is offered as a second rail. */
+  readonly offersGateway: boolean
+  /** The rails that somebody settles. */
+  readonly taking: readonly Rail[]
+  /** X402_PAYER_CAP and X402_TOTAL_CAP, millionths of a USDC. */
+  readonly caps: { readonly payer: bigint; readonly total: bigint }
+  readonly recovery: RecoverSigner
+  /** Ids that begin with their time: payments are listed by them. */
+  readonly newId: () => string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Told of each new claim when it is durable, to wake the settler. It must not throw. */
+  readonly onClaimed: (payment: Payment) => void
+  readonly report: (event: string, details: Readonly<Record<string, string>>) => void
+}
+
+export interface RunningPayments extends Payments {
+  /** Ends what goes on by itself; who waits for a settlement is told that it is pending. */
+  close(): Promise<void>
+}
+
+/** What the parts of this room share. */
+interface PaymentParts extends PaymentsOptions {
+  readonly log: PaymentLog
+  readonly exposure: ExposureLedger
+  /** What payers had when they were asked for, for the claim that follows. */
+  readonly balances: WeakMap<VerifiedPayment, bigint>
+}
+
+/** How soon a payment may be taken again, past the cap of all payers: settling takes seconds. */
+const CAP_RETRY_AFTER_S = 5
+
+/**
+ * Payments over the log. From now on it follows settlements of other processes, until it is closed.
+ *
+ * @example const payments = createPayments({ store, index: createPaymentIndex(projector), recovery, … })
+ */
+export function createPayments(options: PaymentsOptions): RunningPayments {
+  const { store, index, payTo, offersGateway, taking, recovery, sleep, now, report } = options
+  const ending = new AbortController()
+  const { signal } = ending
+  const log = createPaymentLog({ store, sleep, signal })
+  const exposure = createExposureLedger(index)
+  const changes = createPaymentChanges({ store, sleep, signal, report })
+  const parts: PaymentParts = { ...options, log, exposure, balances: new WeakMap() }
+  const ours = payTo?.toLowerCase()
+
+  return {
+    isOffering: ours !== undefined,
+    isTaking: (rail) => ours !== undefined && index !== undefined && taking.includes(rail),
+    quote: (offered, error) => makeQuote({ payTo: ours, offersGateway }, offered, error),
+    read: readPayment,
+    async verify(presented, price) {
+      if (ours === undefined) throw isNotOffering()
+      return verifyPayment(presented, price, { payTo: ours, recovery, now })
+    },
+    async find({ stream }) {
+      const loaded = await log.load(stream)
+      return loaded && claimedOf(loaded, true)
+    },
+    requirePayable: (payment) => requirePayable(parts, payment),
+    claim: (payment, claim) => claimPayment(parts, payment, claim),
+    async servable({ payment }, waiting) {
+      if (isServable(payment)) return payment
+      return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, changes, now })
+    },
+    receipt: receiptOf,
+    async show(paymentId) {
+      const payment = index?.payment(paymentId) ?? exposure.recent(paymentId)
+      if (payment !== undefined) return payment
+      throw new ServiceError('payment_unknown', { message: `There is no payment ${paymentId}.` })
+    },
+    async close() {
+      ending.abort()
+      await changes.ended
+    },
+  }
+}
+
+const claimedOf = ({ payment, claim }: LoadedPayment, isReplay: boolean): ClaimedPayment => ({
+  payment,
+  requestHash: claim.requestHash,
+  answer: claim.answer,
+  isReplay,
+})
+
+/**
+ * Whether a payment can become money, as far as it can be told beforehand. The gateway keeps balances and nonces of
+ * its own, so the chain knows nothing of its payments.
+ */
+async function requirePayable(parts: PaymentParts, payment: VerifiedPayment): Promise<void> {
+  const { chain, exposure, balances } = parts
+  const { rail, payer, nonce, value } = payment
+  const before = exposure.of(payer)
+  if (before.isBlocked) {
+    throw paymentRefused('invalid_transaction_state', `The operator takes no payments of ${payer}.`)
+  }
+  if (rail === 'direct' && before.total > parts.caps.total) throw isPastCap(parts)
+  if (chain === undefined || rail === 'gateway') return
+  const { balance, isNonceUsed, hasCode } = await chain.payerFacts({ payer, nonce })
+  if (isNonceUsed) {
+    throw paymentRefused(
+      'invalid_transaction_state',
+      `The authorization ${nonce} was used or cancelled on the chain already.`,
+    )
+  }
+  if (hasCode) {
+    throw paymentRefused(
+      'invalid_exact_evm_payload_signature',
+      `${payer} is an account with code, whose signatures only its code can check; such accounts are not taken yet.`,
+    )
+  }
+  const owed = exposure.of(payer).payer + value
+  if (balance < owed) {
+    throw paymentRefused(
+      'insufficient_funds',
+      `${payer} has ${formatUsdc(balance)} USDC, and would owe ${formatUsdc(owed)} with this payment.`,
+    )
+  }
+  balances.set(payment, balance)
+}
+
+async function claimPayment(
+  parts: PaymentParts,
+  payment: VerifiedPayment,
+  claim: Claim,
+): Promise<ClaimedPayment> {
+  const { log, exposure, caps, balances, now, onClaimed } = parts
+  const { rail, value, payer, stream } = payment
+  const { mustSettleFirst } = claim
+  const terms = { rail, value, mustSettleFirst, balance: balances.get(payment) }
+  const decision = decideClaim(exposure.of(payer), terms, caps)
+  if (decision.kind === 'refuse') throw isPastCap(parts)
+  const { isServedFirst } = decision
+  const event = claimEvent(parts, payment, claim, isServedFirst)
+  // Counted before it is appended, and without waiting in between: the next one decides with it.
+  const reservation = exposure.reserve(payer, isServedFirst ? value : 0n)
+  let isLanded = false
+  try {
+    const appended = await log.append(stream, event, 'no-stream')
+    if (appended === undefined) return await claimOfAnother(log, stream)
+    const { position } = appended
+    const at = new Date(now()).toISOString()
+    const loaded = after(undefined, { ...event, stream, revision: 0, position, at })
+    reservation.landed(loaded.payment, position)
+    isLanded = true
+    onClaimed(loaded.payment)
+    return claimedOf(loaded, false)
+  } finally {
+    if (!isLanded) reservation.release()
+  }
+}
+
+/** Somebody else was quicker with the same authorization: theirs is the claim. */
+async function claimOfAnother(log: PaymentLog, stream: string): Promise<ClaimedPayment> {
+  const loaded = await log.load(stream)
+  if (loaded !== undefined) return claimedOf(loaded, true)
+  throw new ServiceError('store_unavailable', {
+    message: `The log has ${stream} and does not read it; nothing was charged for this request.`,
+  })
+}
+
+function claimEvent(
+  { newId }: PaymentParts,
+  payment: VerifiedPayment,
+  claim: Claim,
+  isServedFirst: boolean,
+): NewEvent {
+  const { rail, protocol, payer, payTo, value, validAfter, validBefore, nonce, signature } = payment
+  const { product, requestHash, answer, accountId, requestId, traceparent } = claim
+  const data = {
+    paymentId: newId(),
+    rail,
+    protocol,
+    chainId: CHAIN_ID,
+    contract: contractOf(rail),
+    asset: USDC_ADDRESS,
+    payer,
+    payTo,
+    value: value.toString(),
+    validAfter: validAfter.toString(),
+    // The longest validity that is taken fits a number many times over.
+    validBefore: Number(validBefore),
+    nonce,
+    signature,
+    product,
+    requestHash,
+    answer,
+    accountId,
+    isServedFirst,
+  }
+  const meta = { correlationId: requestId, actor: 'calls', ...(traceparent && { traceparent }) }
+  return newEvent(PaymentClaimed, { id: newId(), data, meta })
+}
+
+const isPastCap = ({ caps }: PaymentParts): ServiceError =>
+  new ServiceError('payments_unavailable', {
+    message: `Payers have claimed ${formatUsdc(caps.total)} USDC that is not settled yet, the most there may be (X402_TOTAL_CAP); nothing was charged.`,
+    details: { retry_after_s: CAP_RETRY_AFTER_S },
+  })
+
+const isNotOffering = (): ServiceError =>
+  new ServiceError('payments_unavailable', {
+    message: 'Payments are not configured here (X402_PAY_TO), so none can be for us; nothing was charged.',
+  })

@@ -1,0 +1,46 @@
+import { formatUsdc } from '../../../contracts/chain.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Payment } from '../../../projections/index.ts'
+
+/** Money that was sent back. */
+export interface SentRefund {
+  /** Hash of the transaction, in lower case. */
+  readonly transaction: string
+  /** Millionths of a USDC. */
+  readonly value: bigint
+}
+
+/**
+ * Whether a refund is to be recorded. Only what is final can be given back: until then a reorganisation of the chain
+ * may take back the payment, and the refund would be a gift.
+ *
+ * @param earlier what was recorded of the payment before
+ * @returns `known` where this transaction was recorded already
+ * @throws ServiceError `refund_refused`
+ */
+export function decideRefund(
+  payment: Payment,
+  earlier: readonly { readonly transaction: string; readonly value: string }[],
+  refund: SentRefund,
+): 'record' | 'known' {
+  const same = earlier.find(({ transaction }) => transaction === refund.transaction)
+  if (same !== undefined) {
+    if (BigInt(same.value) === refund.value) return 'known'
+    throw refused(
+      `Transaction ${refund.transaction} was recorded as a refund of ${formatUsdc(BigInt(same.value))} USDC, not of ${formatUsdc(refund.value)}.`,
+    )
+  }
+  if (refund.value <= 0n) throw refused('Nothing cannot be sent back.')
+  const left = BigInt(payment.value) - BigInt(payment.refunded)
+  if (payment.state !== 'final' && payment.state !== 'refunded') {
+    throw refused(`The payment is ${payment.state}; only one that is final can be given back.`)
+  }
+  if (refund.value > left) {
+    throw refused(
+      `${formatUsdc(refund.value)} USDC is more than is left of the payment: ${formatUsdc(left)} of ${formatUsdc(BigInt(payment.value))}.`,
+    )
+  }
+  return 'record'
+}
+
+const refused = (message: string): ServiceError => new ServiceError('refund_refused', { message })

@@ -1,0 +1,45 @@
+import type { Position } from '../../contracts/position.ts'
+import {
+  PAYMENT_PREFIX,
+  type PayerTotals,
+  type Payment,
+  type PaymentsRow,
+  payerKey,
+  paymentRowKey,
+  payments,
+  TOTALS_KEY,
+} from '../../projections/index.ts'
+import type { Projector } from '../platform/projector/projector.ts'
+
+/** The read model of payments. */
+export interface PaymentIndex {
+  /** Up to where it holds the log; undefined while it does not follow it. */
+  position(): Position | undefined
+  /** @param payer an address in lower case */
+  payer(payer: string): PayerTotals | undefined
+  /** Of all payers together. */
+  total(): PayerTotals | undefined
+  payment(paymentId: string): Payment | undefined
+  /** Newest claims first. @param page `after`: behind this payment */
+  newest(page: { readonly after?: string | undefined; readonly limit: number }): Payment[]
+}
+
+/** @param projector one that runs the projection of payments */
+export function createPaymentIndex(projector: Pick<Projector, 'reader'>): PaymentIndex {
+  const reader = projector.reader<PaymentsRow>(payments)
+  const totals = (key: string): PayerTotals | undefined => reader.get(key) as PayerTotals | undefined
+  return {
+    position() {
+      const { state, position } = reader.health()
+      return state === 'live' ? position : undefined
+    },
+    payer: (payer) => totals(payerKey(payer)),
+    total: () => totals(TOTALS_KEY),
+    payment: (paymentId) => reader.get(paymentRowKey(paymentId)) as Payment | undefined,
+    newest({ after, limit }) {
+      const from = after === undefined ? {} : { after: paymentRowKey(after) }
+      const rows = reader.range({ prefix: PAYMENT_PREFIX, ...from, direction: 'backwards', limit })
+      return rows.map(({ row }) => row as Payment)
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import { getAddress } from 'viem'
+import {
+  GATEWAY_ADDRESS,
+  GATEWAY_DOMAIN,
+  NETWORK,
+  NETWORK_V1,
+  USDC_ADDRESS,
+  USDC_DOMAIN,
+} from '../../../contracts/chain.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Offered, Quote } from '../payments.ts'
+
+export interface QuoteTerms {
+  /** Whom payments are for; undefined where none are taken. */
+  readonly payTo: string | undefined
+  /** Whether the payment gateway is offered as a second rail. */
+  readonly offersGateway: boolean
+}
+
+const MIME_TYPE = 'application/json'
+
+/** What who asks is told where nothing can be offered; an offer without a recipient would be worse. */
+export const NOT_CONFIGURED = 'payments_not_configured: no recipient is set (X402_PAY_TO); use an API key'
+
+/**
+ * The offer of a product, for both versions of x402 at a time: clients of version 2 read the header first, those of
+ * version 1 the body alone. The rail of the chain stands first, because clients take the first that they can pay.
+ *
+ * @param error in words of x402 or of the registry, for the field of that name
+ * @example const { body, header } = makeQuote({ payTo, offersGateway: true }, offered, 'payment_required')
+ */
+export function makeQuote({ payTo, offersGateway }: QuoteTerms, offered: Offered, error: string): Quote {
+  const recipient = payTo === undefined ? undefined : getAddress(payTo)
+  const said = recipient === undefined ? NOT_CONFIGURED : error
+  const { url, description } = offered
+  const accepts = recipient === undefined ? [] : offersV2(recipient, offersGateway, offered.price)
+  const required = {
+    x402Version: 2,
+    error: said,
+    resource: { url, description, mimeType: MIME_TYPE },
+    accepts,
+    ...(accepts.length > 0 && { extensions: { bazaar: discoveryOf(offered.example) } }),
+  }
+  return {
+    body: {
+      x402Version: 1,
+      error: said,
+      accepts: recipient === undefined ? [] : [offerV1(recipient, offered)],
+    },
+    header: Buffer.from(JSON.stringify(required)).toString('base64'),
+  }
+}
+
+/** Members that clients of version 1 insist on, and none that they stumble over: `outputSchema: null` is one. */
+const offerV1 = (payTo: string, { price, url, description }: Offered): JsonObject => ({
+  scheme: 'exact',
+  network: NETWORK_V1,
+  maxAmountRequired: price.toString(),
+  resource: url,
+  description,
+  mimeType: MIME_TYPE,
+  payTo,
+  maxTimeoutSeconds: LIMITS.paymentValidityS,
+  asset: USDC_ADDRESS,
+  extra: { ...USDC_DOMAIN },
+})
+
+function offersV2(payTo: string, offersGateway: boolean, price: bigint): JsonObject[] {
+  const common = { scheme: 'exact', network: NETWORK, amount: price.toString(), asset: USDC_ADDRESS, payTo }
+  const direct = { ...common, maxTimeoutSeconds: LIMITS.paymentValidityS, extra: { ...USDC_DOMAIN } }
+  const gateway = {
+    ...common,
+    maxTimeoutSeconds: LIMITS.gatewayValidityS,
+    extra: { ...GATEWAY_DOMAIN, verifyingContract: GATEWAY_ADDRESS },
+  }
+  return offersGateway ? [direct, gateway] : [direct]
+}
+
+/**
+ * What indexers read: an example of a request and of its answer, and what shape the example has. Clients send it back
+ * inside a header, so the shape says no more than it must; the full one is in OpenAPI.
+ */
+function discoveryOf({ request, answer }: Offered['example']): JsonObject {
+  const object = { type: 'object' }
+  const input = {
+    type: 'object',
+    properties: {
+      type: { const: 'http' },
+      method: { const: 'POST' },
+      bodyType: { const: 'json' },
+      body: object,
+    },
+    required: ['type', 'method', 'bodyType', 'body'],
+  }
+  const output = { type: 'object', properties: { type: { const: 'json' }, example: object } }
+  return {
+    info: {
+      input: { type: 'http', method: 'POST', bodyType: 'json', body: request },
+      output: { type: 'json', example: answer },
+    },
+    schema: {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      ...object,
+      properties: { input, output },
+      required: ['input'],
+    },
+  }
+}

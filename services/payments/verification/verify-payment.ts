@@ -1,0 +1,101 @@
+import { CHAIN_ID, formatUsdc, NETWORK, NETWORK_V1, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Rail } from '../../../contracts/payment-events.ts'
+import { paymentStream } from '../../../contracts/streams.ts'
+import type { PresentedPayment, VerifiedPayment } from '../payments.ts'
+import type { RecoverSigner } from '../recovery/recover-signer.ts'
+import { paymentRefused, shown } from '../refusal.ts'
+import { signatureFault } from './signature-fault.ts'
+import { contractOf } from './signing-domains.ts'
+
+export interface VerifyPaymentOptions {
+  /** Whom payments are for, in lower case. */
+  readonly payTo: string
+  readonly recovery: RecoverSigner
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+}
+
+/** How long an authorization must and may be valid from now on, in seconds. */
+const VALIDITY: Readonly<Record<Rail, { readonly least: number; readonly most: number }>> = {
+  direct: { least: LIMITS.paymentValidityLeastS, most: LIMITS.paymentValidityMostS },
+  gateway: { least: LIMITS.gatewayValidityLeastS, most: LIMITS.gatewayValidityMostS },
+}
+
+/**
+ * Whether a payment was signed by its payer, for us, over exactly the price that is asked. Comparisons come first and
+ * the form of the signature next, so that only what could be true costs a recovery, a tenth of a millisecond.
+ *
+ * The token compares times strictly (ts > validAfter, ts < validBefore), and so is it done here.
+ *
+ * @param price millionths of a USDC
+ * @throws ServiceError `payment_refused` with `details.reason` in the words of x402
+ */
+export async function verifyPayment(
+  presented: PresentedPayment,
+  price: bigint,
+  { payTo, recovery, now }: VerifyPaymentOptions,
+): Promise<VerifiedPayment> {
+  requireOurs(presented, payTo)
+  requirePrice(presented, price)
+  requireValidity(presented, Math.floor(now() / 1_000))
+  const fault = signatureFault(presented.signature)
+  if (fault !== undefined) throw invalidSignature(`The signature cannot be used: ${fault}.`)
+  const signer = await recovery.recover(presented, presented.signature)
+  if (signer !== presented.payer) {
+    throw invalidSignature(
+      `The authorization is from ${presented.payer}, and was signed by ${signer ?? 'nobody'} or over something else.`,
+    )
+  }
+  return { ...presented, stream: streamOf(presented) }
+}
+
+const streamOf = ({ rail, payer, nonce }: PresentedPayment): string =>
+  paymentStream({ chainId: CHAIN_ID, contract: contractOf(rail), payer, nonce })
+
+function requireOurs({ protocol, network, asset, payTo }: PresentedPayment, ours: string): void {
+  const expected = protocol === 1 ? NETWORK_V1 : NETWORK
+  if (network !== expected) {
+    throw paymentRefused('invalid_network', `The network is ${shown(network)}; it must be "${expected}".`)
+  }
+  if (asset !== undefined && asset.toLowerCase() !== USDC_ADDRESS.toLowerCase()) {
+    throw paymentRefused(
+      'invalid_payment_requirements',
+      `The asset is ${shown(asset)}; it must be USDC, ${USDC_ADDRESS}.`,
+    )
+  }
+  if (payTo !== ours) {
+    throw paymentRefused(
+      'invalid_exact_evm_payload_recipient_mismatch',
+      `The authorization is to ${payTo}; it must be to ${ours}.`,
+    )
+  }
+}
+
+function requirePrice({ protocol, value }: PresentedPayment, price: bigint): void {
+  if (value === price) return
+  throw paymentRefused(
+    protocol === 1
+      ? 'invalid_exact_evm_payload_authorization_value'
+      : 'invalid_exact_evm_payload_authorization_value_mismatch',
+    `The authorization is over ${formatUsdc(value)} USDC; this request costs exactly ${formatUsdc(price)}.`,
+  )
+}
+
+function requireValidity({ rail, validAfter, validBefore }: PresentedPayment, nowS: number): void {
+  if (validAfter >= BigInt(nowS)) {
+    throw paymentRefused(
+      'invalid_exact_evm_payload_authorization_valid_after',
+      `The authorization is valid after ${validAfter}; it is ${nowS} now.`,
+    )
+  }
+  const { least, most } = VALIDITY[rail]
+  const leftS = validBefore - BigInt(nowS)
+  if (leftS >= BigInt(least) && leftS <= BigInt(most)) return
+  throw paymentRefused(
+    'invalid_exact_evm_payload_authorization_valid_before',
+    `The authorization is valid for ${leftS} seconds from now; it must be for ${least} to ${most}.`,
+  )
+}
+
+const invalidSignature = (message: string) => paymentRefused('invalid_exact_evm_payload_signature', message)

@@ -1,0 +1,54 @@
+import type { LeaseHolder } from '../../../contracts/lease-events.ts'
+import type { Lease } from './leases.ts'
+
+/** What one process asks for when it says that it is there. */
+export interface LeaseClaim {
+  readonly holder: string
+  /** How many shards the work has. */
+  readonly shards: number
+  readonly ttlMs: number | null
+  /** Revision that the event of this claim will have. */
+  readonly revision: number
+  /** Others whose time is over. */
+  readonly silent: ReadonlySet<string>
+  /** Own shards on which the work has stopped, so that others may have them. */
+  readonly stopped: ReadonlySet<number>
+}
+
+export interface LeaseDecision {
+  /** Everybody's part from now on. */
+  readonly table: readonly LeaseHolder[]
+  /** Shards that nobody had and the claimant has now. */
+  readonly gained: readonly Lease[]
+  /** Own shards beyond a fair share: the work on them is to be stopped, and then they are given back. */
+  readonly surplus: readonly number[]
+}
+
+/**
+ * What a process has after it said that it is there: what it had, less what it gives back, and of the shards that
+ * nobody has as many as make up its fair share. Shards of the silent are nobody's.
+ */
+export function decideLease(before: readonly LeaseHolder[], claim: LeaseClaim): LeaseDecision {
+  const others = before.filter(({ holder }) => holder !== claim.holder && !claim.silent.has(holder))
+  const own = before.find(({ holder }) => holder === claim.holder)?.shards ?? []
+  const kept = own.filter(({ shard }) => shard < claim.shards && !claim.stopped.has(shard))
+  const fairShare = Math.ceil(claim.shards / (others.length + 1))
+
+  const taken = new Set([...others.flatMap(({ shards }) => shards), ...kept].map(({ shard }) => shard))
+  const free = Array.from({ length: claim.shards }, (_, shard) => shard).filter((shard) => !taken.has(shard))
+  const gained = free
+    .slice(0, Math.max(0, fairShare - kept.length))
+    .map((shard) => ({ shard, token: claim.revision }))
+
+  const part: LeaseHolder = {
+    holder: claim.holder,
+    renewedBy: claim.revision,
+    ttlMs: claim.ttlMs,
+    shards: [...kept, ...gained].toSorted((a, b) => a.shard - b.shard),
+  }
+  return { table: [...others, part], gained, surplus: kept.slice(fairShare).map(({ shard }) => shard) }
+}
+
+/** The table after a process gave back all it had. */
+export const withoutHolder = (before: readonly LeaseHolder[], holder: string): readonly LeaseHolder[] =>
+  before.filter((part) => part.holder !== holder)

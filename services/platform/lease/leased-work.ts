@@ -1,0 +1,75 @@
+import type { Lease, Leases } from './leases.ts'
+
+type Handlers = Parameters<Leases['run']>[0]
+
+interface Part {
+  readonly lease: Lease
+  state: 'held' | 'stopping' | 'stopped'
+}
+
+/** What this process does on its shards: begun and ended for each in turn, and never two at once for one shard. */
+export interface LeasedWork {
+  start(lease: Lease): void
+  stop(shard: number): void
+  stopAll(): void
+  /** Ends the work on every shard that is not among these, by shard and token. */
+  keepOnly(shards: ReadonlyMap<number, number>): void
+  /** Shards on which the work has ended, and which were not started again. */
+  stopped(): ReadonlySet<number>
+  /** Those that were given back. */
+  forget(shards: ReadonlySet<number>): void
+  held(): readonly Lease[]
+  /** Resolves when all that was asked to end has ended. */
+  settled(): Promise<void>
+}
+
+export function createLeasedWork(handlers: Handlers, report: (error: unknown) => void): LeasedWork {
+  const parts = new Map<number, Part>()
+  const turns = new Map<number, Promise<void>>()
+
+  /** One call at a time for a shard. */
+  function inTurn(shard: number, call: () => Promise<void>): void {
+    turns.set(shard, (turns.get(shard) ?? Promise.resolve()).then(call))
+  }
+
+  function stop(shard: number): void {
+    const part = parts.get(shard)
+    if (part?.state !== 'held') return
+    part.state = 'stopping'
+    inTurn(shard, async () => {
+      await handlers.lost(part.lease).catch(report)
+      part.state = 'stopped'
+    })
+  }
+
+  return {
+    start(lease) {
+      parts.set(lease.shard, { lease, state: 'held' })
+      inTurn(lease.shard, async () => {
+        try {
+          await handlers.gained(lease)
+        } catch (error) {
+          // Work that could not begin is given up, so that another process, or this one later, tries it anew.
+          report(error)
+          stop(lease.shard)
+        }
+      })
+    },
+    stop,
+    stopAll() {
+      for (const shard of parts.keys()) stop(shard)
+    },
+    keepOnly(shards) {
+      for (const [shard, { lease }] of parts) if (shards.get(shard) !== lease.token) stop(shard)
+    },
+    stopped: () => new Set([...parts].filter(([, { state }]) => state === 'stopped').map(([shard]) => shard)),
+    forget(shards) {
+      for (const shard of shards) if (parts.get(shard)?.state === 'stopped') parts.delete(shard)
+    },
+    held: () => [...parts.values()].filter(({ state }) => state === 'held').map(({ lease }) => lease),
+    async settled() {
+      // A turn may add another one: work that would not begin is stopped.
+      while ([...parts.values()].some(({ state }) => state === 'stopping')) await Promise.all(turns.values())
+    },
+  }
+}

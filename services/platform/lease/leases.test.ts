@@ -1,0 +1,163 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { createMemoryLog, openMemoryStore } from '../event-store/memory/memory-store.ts'
+import { createSoleLeases } from './create-sole-leases.ts'
+import { SimulatedHolders } from './testing/simulated-holders.fixture.ts'
+
+fc.configureGlobal({ seed: 8402 })
+
+const SHARDS = 6
+const fail = (error: unknown): void => expect.fail(String(error))
+
+/** What a simulated run does to one process at a time. */
+const faults = fc.array(
+  fc.record({
+    afterMs: fc.integer({ min: 100, max: 20_000 }),
+    process: fc.nat(3),
+    what: fc.constantFrom('join', 'kill', 'freeze', 'thaw', 'leave', 'away', 'back', 'lose'),
+  }),
+  { maxLength: 25 },
+)
+
+describe('leases', () => {
+  test('are shared fairly by those who are there, and taken over from one that is killed', async () => {
+    const world = new SimulatedHolders({ shards: SHARDS })
+    await world.join(0)
+    await world.pass(1_000)
+    expect(world.shardsOf(0)).toHaveLength(SHARDS)
+    await world.join(1)
+    await world.pass(10_000)
+    expect([world.shardsOf(0).length, world.shardsOf(1).length]).toEqual([3, 3])
+    await world.kill(0)
+    await world.pass(16_000)
+    expect(world.shardsOf(1)).toHaveLength(SHARDS)
+    expect(world.violations).toEqual([])
+    await world.end()
+  })
+
+  test('are given back at once by one that leaves', async () => {
+    const world = new SimulatedHolders({ shards: SHARDS })
+    await world.join(0)
+    await world.join(1)
+    await world.pass(15_000)
+    await world.leave(0)
+    await world.pass(3_500)
+    expect(world.shardsOf(1)).toHaveLength(SHARDS)
+    await world.end()
+  })
+
+  test('of a frozen process pass to another, and it finds itself fenced when it comes back', async () => {
+    const world = new SimulatedHolders({ shards: SHARDS })
+    await world.join(0)
+    await world.pass(1_000)
+    const before = world.tokensOf(0)
+    await world.join(1)
+    world.freeze(0)
+    await world.pass(40_000)
+    expect(world.shardsOf(1)).toHaveLength(SHARDS)
+    await world.thaw(0)
+    expect(world.shardsOf(0)).toEqual([])
+    for (const [shard, token] of world.tokensOf(1)) expect(token).toBeGreaterThan(before.get(shard) ?? 0)
+    await world.pass(15_000)
+    expect([world.shardsOf(0).length, world.shardsOf(1).length]).toEqual([3, 3])
+    expect(world.violations).toEqual([])
+    await world.end()
+  })
+
+  test('end by themselves while the log is away, and are had again when it is back', async () => {
+    const world = new SimulatedHolders({ shards: SHARDS })
+    await world.join(0)
+    await world.pass(1_000)
+    world.storeAway(0)
+    await world.pass(11_000)
+    expect(world.shardsOf(0)).toEqual([])
+    expect(world.errors.length).toBeGreaterThan(0)
+    world.storeBack(0)
+    await world.pass(4_000)
+    expect(world.shardsOf(0)).toHaveLength(SHARDS)
+    expect(world.violations).toEqual([])
+    await world.end()
+  })
+
+  test('of which the work cannot begin are tried again', async () => {
+    const world = new SimulatedHolders({ shards: SHARDS })
+    world.refuseNext(4)
+    await world.join(0)
+    await world.pass(10_000)
+    expect(world.shardsOf(0)).toHaveLength(SHARDS)
+    expect(world.errors.map(String)).toContain('Error: cannot begin')
+    await world.end()
+  })
+
+  test('are never held twice, whoever dies, freezes, leaves or loses its log, with clocks apart', async () => {
+    await fc.assert(
+      fc.asyncProperty(faults, fc.array(fc.integer({ min: -2_000, max: 2_000 })), async (steps, drifts) => {
+        const world = new SimulatedHolders({ shards: SHARDS, drifts })
+        await world.join(0)
+        for (const { afterMs, process, what } of steps) {
+          await world.pass(afterMs)
+          await world.apply(process, what)
+        }
+        // Whatever happened, those that are left have everything in the end.
+        await world.apply(0, 'join')
+        for (const process of [0, 1, 2, 3]) await world.recover(process)
+        await world.pass(60_000)
+        expect(world.violations).toEqual([])
+        expect(world.allShards().toSorted((a, b) => a - b)).toEqual(
+          Array.from({ length: SHARDS }, (_, shard) => shard),
+        )
+        await world.end()
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
+
+describe('sole leases', () => {
+  const log = createMemoryLog()
+  let ids = 0
+  const newId = (): string => `019abcde-7c00-7001-8000-${String(++ids).padStart(12, '0')}`
+
+  async function run(holder: string): Promise<{ tokens: number[]; ended: number }> {
+    const store = openMemoryStore({ now: () => 0, log })
+    const ending = new AbortController()
+    const tokens: number[] = []
+    let ended = 0
+    const leases = createSoleLeases({ store, group: 'sole', shards: 3, holder, newId, report: fail })
+    const all = Promise.withResolvers<void>()
+    const running = leases.run(
+      {
+        gained: async ({ token }) => {
+          if (tokens.push(token) === 3) all.resolve()
+        },
+        lost: async () => {
+          ended += 1
+        },
+      },
+      ending.signal,
+    )
+    await all.promise
+    expect(leases.held().map(({ shard }) => shard)).toEqual([0, 1, 2])
+    ending.abort()
+    await running
+    expect(leases.held()).toEqual([])
+    return { tokens, ended }
+  }
+
+  test('have everything at once, and higher tokens with each start', async () => {
+    expect(await run('first')).toEqual({ tokens: [0, 0, 0], ended: 3 })
+    expect(await run('second')).toEqual({ tokens: [1, 1, 1], ended: 3 })
+  })
+
+  test('fail where the store does', async () => {
+    const store = openMemoryStore({ now: () => 0 })
+    const append = () => Promise.reject(new ServiceError('store_unavailable'))
+    const options = { group: 'sole', shards: 3, holder: 'h', newId, report: fail }
+    const leases = createSoleLeases({ ...options, store: { ...store, append } })
+    const none = { gained: async () => expect.fail('gained'), lost: async () => undefined }
+    await expect(leases.run(none, new AbortController().signal)).rejects.toMatchObject({
+      code: 'store_unavailable',
+    })
+  })
+})

@@ -1,0 +1,171 @@
+import { isServiceError } from '../../../contracts/errors.ts'
+import { createAttemptRecorder } from './attempt-recorder.ts'
+import type { CatchUp } from './catch-up.ts'
+import type { DueQueue } from './due-queue.ts'
+import type { DueEntry, EndpointCare } from './endpoint-care.ts'
+import { type Lane, type LaneItem, mayBegin, takeNext } from './lane.ts'
+import { retryAt } from './retry-schedule.ts'
+import { type AttemptContext, type AttemptEnd, runAttempt } from './run-attempt.ts'
+import { createSendTurns } from './send-turns.ts'
+
+export interface AttemptDeskOptions extends Omit<AttemptContext, 'recorder'> {
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly care: EndpointCare
+  readonly catchUp: CatchUp
+  readonly due: DueQueue<DueEntry>
+  readonly report: (error: unknown) => void
+  /** Another process has taken the endpoint over. */
+  readonly onLost: (lane: Lane) => void
+}
+
+/** Begins attempts whenever there is something to send and room for it, and sees each to its end. */
+export interface AttemptDesk {
+  /** Attempts that are being sent, and those that are being sent or recorded. */
+  readonly sending: number
+  readonly underWay: number
+  /** Something may be there to send for an endpoint. */
+  readonly offer: (lane: Lane) => void
+  /** Resolves when nothing is under way for these any more. */
+  settled(lanes: Iterable<Lane>): Promise<void>
+}
+
+/** Attempts that wait to be recorded, beyond which nothing is begun: the log is too slow, or away. */
+const MOST_UNDER_WAY = 1_024
+/** How soon an endpoint is looked at again when something of ours failed, or its target cannot be had. */
+const AGAIN_MS = 5_000
+/** An endpoint that is behind is read for when it has fewer than this left. */
+const FEW_LEFT = 64
+
+export function createAttemptDesk(options: AttemptDeskOptions): AttemptDesk {
+  const { care, catchUp, due, now, random, report, onLost } = options
+  const turns = createSendTurns()
+  const context: AttemptContext = { ...options, recorder: createAttemptRecorder(options.sleep) }
+  const busy = new Map<Lane, Set<Promise<void>>>()
+  let underWay = 0
+
+  function offer(lane: Lane): void {
+    turns.offer(lane)
+    pump()
+  }
+
+  function pump(): void {
+    while (underWay < MOST_UNDER_WAY) {
+      const lane = turns.take()
+      if (lane === undefined) return
+      const item = takeNext(lane)
+      if (item === undefined) turns.done(lane)
+      else begin(lane, item)
+      turns.offer(lane)
+    }
+  }
+
+  function begin(lane: Lane, item: LaneItem): void {
+    underWay += 1
+    if (item.kind !== 'replay') lane.underWay.add(sequenceOf(item))
+    const attempt = attend(lane, item)
+    const attempts = busy.get(lane) ?? new Set()
+    busy.set(lane, attempts.add(attempt))
+    const leave = (): void => {
+      attempts.delete(attempt)
+      if (attempts.size === 0 && busy.get(lane) === attempts) busy.delete(lane)
+    }
+    attempt.then(leave, report)
+  }
+
+  /** Never rejects: what goes wrong is told, and the endpoint goes on. */
+  async function attend(lane: Lane, item: LaneItem): Promise<void> {
+    await see(lane, item).catch(report)
+    underWay -= 1
+    readOn(lane)
+    offer(lane)
+  }
+
+  /** An endpoint that has caught up with what was read for it is read for again. */
+  function readOn(lane: Lane): void {
+    if (lane.mode !== 'behind' || lane.isReading || lane.queue.length >= FEW_LEFT || !mayBegin(lane)) return
+    if (lane.health.state === 'active') catchUp.read(lane).catch(report)
+  }
+
+  /** Sees one attempt to its end, whatever that is. */
+  async function see(lane: Lane, item: LaneItem): Promise<void> {
+    let isSent = false
+    const onSent = (): void => {
+      if (isSent) return
+      isSent = true
+      turns.done(lane)
+      turns.offer(lane)
+      pump()
+    }
+    try {
+      const end = await runAttempt(context, lane, item, onSent)
+      lane.underWay.delete(sequenceOf(item))
+      await follow(lane, item, end)
+    } catch (error) {
+      lane.underWay.delete(sequenceOf(item))
+      if (isServiceError(error, 'lease_lost')) onLost(lane)
+      else {
+        putOff(lane, item)
+        throw error
+      }
+    } finally {
+      onSent()
+    }
+  }
+
+  /** What was not recorded is not done: it comes again in a while, from the log. */
+  function putOff(lane: Lane, item: LaneItem): void {
+    catchUp.fallBehind(lane)
+    const again = now() + AGAIN_MS
+    lane.pausedUntil = again
+    if (item.kind === 'retry') due.add(again, { kind: 'retry', lane, sequence: item.sequence })
+    if (item.kind === 'replay') due.add(again, { kind: 'replay', lane, replay: item })
+    if (lane.health.state === 'active') due.add(again, { kind: 'read', lane })
+    else if (lane.probeAt === undefined) care.scheduleProbe(lane, again)
+  }
+
+  async function follow(lane: Lane, item: LaneItem, end: AttemptEnd): Promise<void> {
+    if (end.kind === 'not_begun') {
+      if (mayBegin(lane)) putOff(lane, item)
+      return
+    }
+    if (end.kind === 'needless' || end.decision === undefined) return
+    const { change, nextAt, result } = end.decision
+    if (item.kind === 'replay') followReplay(lane, item, result)
+    else if (nextAt !== null) {
+      // While an endpoint is degraded its retries wait for it to recover.
+      if (lane.health.state === 'degraded') lane.due.add(sequenceOf(item))
+      else due.add(nextAt, { kind: 'retry', lane, sequence: sequenceOf(item) })
+    }
+    if (change !== undefined) await care.act(lane, change)
+    else if (lane.health.state === 'degraded' && lane.underWay.size === 0) care.scheduleProbe(lane)
+  }
+
+  function followReplay(
+    lane: Lane,
+    { item, tries }: Extract<LaneItem, { kind: 'replay' }>,
+    result: string,
+  ): void {
+    if (result !== 'failed') return
+    const failed = { attempts: tries + 1, at: now(), retryAfterMs: undefined, random: random() }
+    const at = retryAt(failed)
+    if (at !== undefined) due.add(at, { kind: 'replay', lane, replay: { item, tries: tries + 1 } })
+  }
+
+  return {
+    get sending() {
+      return turns.underWay
+    },
+    get underWay() {
+      return underWay
+    },
+    offer,
+    async settled(lanes) {
+      for (const lane of lanes) await Promise.all(busy.get(lane) ?? new Set<Promise<void>>())
+    },
+  }
+}
+
+const sequenceOf = (item: LaneItem): number => {
+  if (item.kind === 'first') return item.matched.sequence
+  return item.kind === 'retry' ? item.sequence : item.item.sequence
+}

@@ -1,0 +1,143 @@
+import type { DeliveryResult } from '../../../contracts/delivery-events.ts'
+import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { SendOutcome } from '../sending/sender.ts'
+import { GONE_AGAIN_MS, probeAt, retryAt } from './retry-schedule.ts'
+
+/** What is known of an endpoint when an attempt has ended, that attempt not counted. Times are Unix milliseconds. */
+export interface EndpointHealth {
+  readonly state: 'active' | 'degraded'
+  /** Since when it has been degraded without a break; undefined while it is active. */
+  readonly degradedAt: number | undefined
+  /** Since when it has said that it is gone; undefined where it did not. */
+  readonly goneAt: number | undefined
+  readonly failuresInARow: number
+  /** Of those at the end: refused connections, timeouts, addresses that nothing is sent to. */
+  readonly unreachableInARow: number
+  /** Of the failures in a row; undefined without one. */
+  readonly firstFailureAt: number | undefined
+}
+
+export interface EndedAttempt {
+  readonly outcome: SendOutcome
+  /** Counted ones before this. */
+  readonly attemptsBefore: number
+  /** Made while the endpoint was degraded: it does not count. */
+  readonly isProbe: boolean
+  readonly at: number
+  readonly random: number
+}
+
+/** What an attempt means for its delivery, and for its endpoint. */
+export interface AttemptDecision {
+  readonly result: Exclude<DeliveryResult, 'skipped'>
+  /** Counted attempts, this one included where it counts. */
+  readonly attempts: number
+  readonly reason: string | null
+  readonly nextAt: number | null
+  readonly health: EndpointHealth
+  /** What is to be said of the endpoint in its log; undefined where nothing is new. */
+  readonly change:
+    | { readonly kind: 'recovered' }
+    | { readonly kind: 'degraded' | 'disabled'; readonly reason: string }
+    | undefined
+}
+
+/** Failures in a row with which an endpoint is degraded: any, and of those that did not reach it. */
+export const FAILURES_TO_DEGRADE = 5
+export const UNREACHABLE_TO_DEGRADE = 3
+/** An endpoint is disabled after so long without a success, if it was tried so often, over so long. */
+const DISABLE_AFTER_MS = 5 * DAY_MS
+const DISABLE_ATTEMPTS = 20
+const DISABLE_SPAN_MS = 12 * HOUR_MS
+
+export const GONE_REASON = 'answered 410 Gone'
+const GONE_STATUS = 410
+
+const isSuccess = ({ status }: SendOutcome): boolean => status !== undefined && status >= 200 && status < 300
+
+/** A word for the log. */
+const reasonFor = ({ kind, status }: SendOutcome): string =>
+  kind === 'answered' ? (status === GONE_STATUS ? 'gone' : 'status') : kind
+
+const inWords = ({ kind, status }: SendOutcome): string =>
+  kind === 'answered' ? `answered ${status}` : kind.replaceAll('_', ' ')
+
+/**
+ * What follows from how an attempt ended. Only 2xx is success. Failures of a degraded endpoint use up no attempts,
+ * since they say nothing about the delivery.
+ */
+export function decideAttempt(before: EndpointHealth, ended: EndedAttempt): AttemptDecision {
+  const { outcome, attemptsBefore, isProbe, at } = ended
+  const attempts = isProbe ? attemptsBefore : attemptsBefore + 1
+  if (isSuccess(outcome)) {
+    const change = before.state === 'degraded' ? ({ kind: 'recovered' } as const) : undefined
+    return { result: 'delivered', attempts, reason: null, nextAt: null, health: HEALTHY, change }
+  }
+  const failed = afterFailure(before, outcome, at)
+  const change = changeAfter(before, failed, ended)
+  const health = change?.kind === 'degraded' ? degraded(failed, at, change.reason) : failed
+  const nextAt = nextTry(health, { ...ended, attempts })
+  const result = nextAt === undefined ? 'exhausted' : 'failed'
+  return { result, attempts, reason: reasonFor(outcome), nextAt: nextAt ?? null, health, change }
+}
+
+export const HEALTHY: EndpointHealth = {
+  state: 'active',
+  degradedAt: undefined,
+  goneAt: undefined,
+  failuresInARow: 0,
+  unreachableInARow: 0,
+  firstFailureAt: undefined,
+}
+
+function afterFailure(before: EndpointHealth, { kind }: SendOutcome, at: number): EndpointHealth {
+  const hasReached = kind === 'answered' || kind === 'broken_off'
+  return {
+    ...before,
+    failuresInARow: before.failuresInARow + 1,
+    unreachableInARow: hasReached ? 0 : before.unreachableInARow + 1,
+    firstFailureAt: before.firstFailureAt ?? at,
+  }
+}
+
+const degraded = (health: EndpointHealth, at: number, reason: string): EndpointHealth => ({
+  ...health,
+  state: 'degraded',
+  degradedAt: health.degradedAt ?? at,
+  goneAt: reason === GONE_REASON ? (health.goneAt ?? at) : health.goneAt,
+})
+
+function changeAfter(
+  before: EndpointHealth,
+  failed: EndpointHealth,
+  { outcome, at }: EndedAttempt,
+): AttemptDecision['change'] {
+  if (outcome.status === GONE_STATUS) {
+    if (before.goneAt === undefined) return { kind: 'degraded', reason: GONE_REASON }
+    const isLater = at - before.goneAt >= GONE_AGAIN_MS
+    return isLater ? { kind: 'disabled', reason: `${GONE_REASON}, and again an hour later` } : undefined
+  }
+  if (before.state === 'active') {
+    const { failuresInARow, unreachableInARow } = failed
+    const isBroken = failuresInARow >= FAILURES_TO_DEGRADE || unreachableInARow >= UNREACHABLE_TO_DEGRADE
+    if (!isBroken) return undefined
+    return { kind: 'degraded', reason: `${failuresInARow} failures in a row, the last: ${inWords(outcome)}` }
+  }
+  const isHopeless =
+    at - (failed.degradedAt ?? at) >= DISABLE_AFTER_MS &&
+    failed.failuresInARow >= DISABLE_ATTEMPTS &&
+    at - (failed.firstFailureAt ?? at) >= DISABLE_SPAN_MS
+  if (!isHopeless) return undefined
+  return { kind: 'disabled', reason: `5 days without a success, the last attempt: ${inWords(outcome)}` }
+}
+
+function nextTry(
+  health: EndpointHealth,
+  ended: EndedAttempt & { readonly attempts: number },
+): number | undefined {
+  const { isProbe, attempts, at, random, outcome } = ended
+  const asked = { attempts, at, retryAfterMs: outcome.retryAfterMs, random }
+  if (!isProbe) return retryAt(asked)
+  const { degradedAt = at, goneAt } = health
+  return probeAt({ degradedAt, lastProbeAt: at, isGone: goneAt !== undefined, random })
+}

@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { answered, DispatchWorld, unreachable } from './testing/dispatch-world.fixture.ts'
+import { expectWhole, upTo } from './testing/expect-whole.fixture.ts'
+
+const MINUTE_MS = 60_000
+/** A bus that tells of nothing. */
+const noMessages = {
+  established: Promise.resolve(),
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true as const, value: undefined }) }),
+}
+const HOUR_MS = 3_600_000
+
+let world: DispatchWorld
+beforeEach(() => {
+  world = new DispatchWorld()
+})
+afterEach(() => world.stopAll())
+
+describe('a failure', () => {
+  test('is tried again by the schedule, ten times in all, and is then given up', async () => {
+    // Others keep the endpoint from being taken for broken.
+    world.endpoint('picky', ({ sequence }) => answered(sequence === 1 ? 500 : 200))
+    await world.subscribe('picky')
+    await world.start()
+    await world.verdicts(1)
+    for (const wait of [0, 5_000, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS]) {
+      await world.time.pass(wait + 2_000, Math.max(1_000, wait / 20))
+      await world.verdicts(1)
+      await world.time.pass(2_000)
+    }
+    for (const wait of [6, 12, 24]) {
+      await world.time.pass(wait * HOUR_MS + 10_000, 0.5 * HOUR_MS)
+      await world.verdicts(1)
+      await world.time.pass(2_000)
+    }
+    const tries = world.postsTo('picky').filter(({ sequence }) => sequence === 1)
+    expect(tries.map(({ attempt }) => attempt)).toEqual(upTo(10))
+    const state = await world.deliveries('picky')
+    expect(state).toMatchObject({ cursor: { sequence: 12 }, counts: { exhausted: 1, failed: 10 } })
+    expect(state.open.size).toBe(0)
+    expectWhole(world.postsTo('picky'), 11)
+  })
+
+  test('is tried again when the endpoint asked for it, also after a restart', async () => {
+    world.endpoint('busy', ({ attempt }) => (attempt === 1 ? answered(429, 600_000) : answered(200)))
+    await world.subscribe('busy')
+    const first = await world.start()
+    await world.verdicts(1)
+    await world.time.settle()
+    await world.time.pass(5 * MINUTE_MS, 10_000)
+    expect(world.posts).toHaveLength(1)
+    await first.stop()
+    await world.start()
+    await world.time.pass(4 * MINUTE_MS, 10_000)
+    expect(world.posts).toHaveLength(1)
+    await world.time.pass(MINUTE_MS, 10_000)
+    expect(world.posts.map(({ attempt }) => attempt)).toEqual([1, 2])
+    expectWhole(world.posts, 1)
+  })
+
+  test('of a dead endpoint degrades it after three, and then it is only probed, without using up attempts', async () => {
+    let isDead = true
+    world.endpoint('dead', () => (isDead ? unreachable : answered(200)))
+    await world.subscribe('dead')
+    await world.start()
+    await world.verdicts(20)
+    await world.time.settle()
+    await world.time.pass(2 * HOUR_MS, 5_000)
+    expect(await world.told('dead')).toEqual(['SubscriptionCreated', 'SubscriptionDegraded'])
+    const probes = world.posts.slice(3).map(({ at }) => at)
+    // 30 s, then doubling up to 15 min: about a dozen in two hours.
+    expect(probes.length).toBeGreaterThan(8)
+    expect(probes.length).toBeLessThan(16)
+    expect(new Set(world.posts.slice(3).map(({ sequence }) => sequence))).toEqual(new Set([1]))
+    expect((await world.deliveries('dead')).open.get(1)?.attempt).toBeLessThanOrEqual(3)
+    isDead = false
+    await world.time.pass(20 * MINUTE_MS, 5_000)
+    expect(await world.told('dead')).toContain('SubscriptionRecovered')
+    expectWhole(world.posts, 20)
+    expect((await world.deliveries('dead')).cursor.sequence).toBe(21)
+  })
+
+  test('for days tells the owner, and disables the endpoint in the end; resuming loses nothing', async () => {
+    let isDead = true
+    world.endpoint('gone', () => (isDead ? answered(503) : answered(200)))
+    const subscriptionId = await world.subscribe('gone')
+    let running = await world.start()
+    await world.verdicts(6)
+    await world.time.pass(30 * HOUR_MS, 5 * MINUTE_MS)
+    await running.stop()
+    running = await world.start()
+    await world.time.pass(100 * HOUR_MS, 10 * MINUTE_MS)
+    expect((await world.told('gone')).at(-1)).toBe('SubscriptionDisabled')
+    expect(world.notices).toEqual(
+      ['degraded_1h', 'degraded_24h', 'degraded_72h', 'disabled'].map((kind) => `${kind} ${subscriptionId}`),
+    )
+    const before = world.posts.length
+    await world.verdicts(2)
+    await world.time.pass(HOUR_MS, MINUTE_MS)
+    expect(world.posts).toHaveLength(before)
+    isDead = false
+    await world.say('gone', 'SubscriptionResumed', { from: 'cursor', after: null })
+    await world.time.pass(MINUTE_MS)
+    expectWhole(world.posts, 8)
+  })
+
+  test('with 410 stops the sending at once; an hour later it is asked once more, and then disabled', async () => {
+    world.endpoint('left', () => answered(410))
+    await world.subscribe('left')
+    await world.start()
+    await world.verdicts(3)
+    await world.time.settle()
+    await world.time.pass(59 * MINUTE_MS, MINUTE_MS)
+    expect(world.posts).toHaveLength(1)
+    expect(await world.told('left')).toEqual(['SubscriptionCreated', 'SubscriptionDegraded'])
+    await world.time.pass(3 * MINUTE_MS, 30_000)
+    expect(world.posts).toHaveLength(2)
+    expect((await world.told('left')).at(-1)).toBe('SubscriptionDisabled')
+  })
+})
+
+describe('a clock', () => {
+  test('that is set back and forth loses and repeats nothing', async () => {
+    world.endpoint('all', ({ attempt, sequence }) =>
+      answered(attempt === 1 && sequence % 3 === 0 ? 503 : 200),
+    )
+    await world.subscribe('all')
+    await world.start()
+    for (const step of [0, -2 * HOUR_MS, 5 * HOUR_MS, -HOUR_MS, 26 * HOUR_MS, -20 * HOUR_MS]) {
+      world.time.step(step)
+      await world.verdicts(3)
+      await world.time.pass(3_000)
+    }
+    world.time.step(30 * HOUR_MS)
+    await world.time.pass(10_000)
+    expectWhole(world.posts, 18)
+    // Each third was tried twice, and nothing else.
+    expect(world.posts).toHaveLength(24)
+  })
+})
+
+describe('several processes', () => {
+  test('share the endpoints; what one leaves another takes over, and nobody sends what was recorded', async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `e${index}`)
+    for (const name of names) await world.subscribe(name)
+    const one = await world.start({ shares: true })
+    const two = await world.start({ relays: false, shares: true })
+    await world.time.pass(10_000)
+    const shares = [one, two].map(({ dispatcher }) => dispatcher.health().shards.length)
+    expect(shares).toEqual([2, 2])
+    await world.verdicts(5)
+    await world.time.pass(2_000)
+    await one.stop()
+    await world.verdicts(5)
+    await world.time.pass(20_000)
+    for (const name of names) expect(world.sequences(name)).toEqual(upTo(10))
+  })
+
+  test('fence one that was frozen: what it sent is sent again by the other, and nothing of it is recorded', async () => {
+    const frozen = Promise.withResolvers<void>()
+    let isFrozen = false
+    const thaw = async (): Promise<void> => (isFrozen ? frozen.promise : undefined)
+    const sleep: typeof world.time.sleep = async (milliseconds, signal) => {
+      await world.time.sleep(milliseconds, signal)
+      await thaw()
+    }
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      await world.subscribe(name)
+      world.endpoint(name, async () => {
+        await thaw()
+        return answered(200)
+      })
+    }
+    const store = {
+      ...world.store,
+      append: async (...append: Parameters<typeof world.store.append>) => {
+        await thaw()
+        return world.store.append(...append)
+      },
+    }
+    const bus = { ...world.bus, consume: () => noMessages }
+    await world.start({ relays: false, shares: true, sleep, store, bus })
+    await world.time.pass(3_000)
+    isFrozen = true
+    await world.verdicts(3)
+    await world.time.pass(2_000)
+    const answers = ['a', 'b', 'c', 'd', 'e', 'f']
+    for (const name of answers) world.endpoint(name, () => answered(200))
+    await world.start({ shares: true })
+    await world.time.pass(30_000)
+    for (const name of answers) expect(new Set(world.sequences(name))).toEqual(new Set([1, 2, 3]))
+    isFrozen = false
+    frozen.resolve()
+    await world.time.pass(30_000)
+    await world.verdicts(2)
+    await world.time.pass(5_000)
+    for (const name of answers) {
+      expectWhole(world.postsTo(name), 5)
+      expect((await world.deliveries(name)).cursor.sequence).toBe(6)
+    }
+  })
+
+  test('obey a removal that another process was told of, before its answer leaves', async () => {
+    const ids = await Promise.all(['a', 'b', 'c', 'd'].map((name) => world.subscribe(name)))
+    const one = await world.start({ shares: true })
+    await world.start({ relays: false, shares: true })
+    await world.time.pass(10_000)
+    await world.verdicts(1)
+    await world.time.pass(1_000)
+    for (const name of ['a', 'b', 'c', 'd'])
+      await world.say(name, 'SubscriptionRemoved', { reason: 'deleted' })
+    for (const id of ids) expect(await one.dispatcher.forget(id)).toBe(true)
+    const begun = world.posts.length
+    await world.verdicts(5)
+    await world.time.pass(10_000)
+    expect(world.posts).toHaveLength(begun)
+  })
+})

@@ -1,0 +1,109 @@
+import type { NoticeKind } from '../../../contracts/notice-events.ts'
+import type { Position } from '../../../contracts/position.ts'
+import type { Bus } from '../../platform/bus/bus.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { FactId } from '../../platform/ids/fact-id.ts'
+import type { Leases } from '../../platform/lease/leases.ts'
+import type { DeliveryLog } from '../deliveries/delivery-log.ts'
+import type { Sender } from '../sending/sender.ts'
+import type { Sign } from '../sending/sign.ts'
+import type { Subscription } from '../subscriptions/subscription-state.ts'
+
+/** Where deliveries of a subscription go, and what signs them. */
+export interface DeliveryTarget {
+  readonly url: string
+  /** Newest first; all that sign now. */
+  readonly secrets: readonly string[]
+}
+
+/** What the dispatcher asks of the keeper of subscriptions. */
+export interface SubscriptionDirectory {
+  /**
+   * All that are not removed, and the position of the log up to which that was looked at; what changed behind it
+   * the dispatcher sees by itself.
+   */
+  all(): Promise<{ readonly position: Position; readonly subscriptions: Iterable<Subscription> }>
+  /** Undefined where it cannot be opened any more: its account was erased. Asked before each attempt. */
+  target(subscription: Subscription): DeliveryTarget | undefined | Promise<DeliveryTarget | undefined>
+}
+
+/** What happened, for whoever counts it. */
+export interface DispatchMetrics {
+  /** An attempt ended; `firstAfterMs` since the signal was recorded, for first attempts that were delivered. */
+  attempt?(ended: {
+    readonly result: 'delivered' | 'failed' | 'exhausted' | 'skipped'
+    readonly reason: string | null
+    readonly durationMs: number
+    readonly firstAfterMs: number | undefined
+  }): void
+  endpoint?(change: 'degraded' | 'recovered' | 'disabled'): void
+}
+
+export interface DispatcherOptions {
+  readonly store: EventStore
+  readonly bus: Bus
+  /** Over as many shards as `shards` says. */
+  readonly leases: Leases
+  readonly shards: number
+  /** This process, and no other one; as in the leases. */
+  readonly holder: string
+  readonly directory: SubscriptionDirectory
+  readonly deliveries: DeliveryLog
+  readonly sender: Sender
+  readonly sign: Sign
+  readonly idOf: FactId
+  readonly newId: () => string
+  /** Where this service is reached, without a slash at its end. */
+  readonly baseUrl: () => string
+  /** Tells the owner of an endpoint at other endpoints of theirs; repeated until it resolves, and after a crash. */
+  readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  /** Market time, which signals are dated in; Unix milliseconds. */
+  readonly marketNow: () => number
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Told of what went wrong and is tried again. */
+  readonly report: (error: unknown) => void
+  readonly metrics?: DispatchMetrics
+  /** Signals a second that are read for an endpoint that catches up. */
+  readonly catchUpPerSecond?: number
+  /** How often the log is looked at for what the bus lost. */
+  readonly healMs?: number
+}
+
+export interface ShardHealth {
+  readonly shard: number
+  readonly subscriptions: number
+  /** Of those, how many read for themselves what lies behind. */
+  readonly behind: number
+  readonly degraded: number
+  readonly disabled: number
+  /** Deliveries that wait for another try. */
+  readonly openRetries: number
+  /** Signals in memory that wait to be sent. */
+  readonly queued: number
+}
+
+export interface DispatcherHealth {
+  readonly shards: readonly ShardHealth[]
+  /** Up to where the log was looked at. */
+  readonly position: Position
+  readonly attemptsUnderWay: number
+  /** What keeps the log from being looked at; undefined where nothing does. */
+  readonly trouble: string | undefined
+}
+
+/** Sends what subscribers asked for, and keeps at it. */
+export interface Dispatcher {
+  /** Works until the signal, then ends what is under way and records what came of it. Called once. */
+  run(signal: AbortSignal): Promise<void>
+  /**
+   * Makes whoever sends for a subscription look at its stream now. When it resolves true, nothing is begun any more
+   * that the stream does not allow: after SubscriptionRemoved, no POST. False where the process that has it did not
+   * answer in time; it looks at the log once a second, and when it cannot, it loses its lease.
+   */
+  forget(subscriptionId: string): Promise<boolean>
+  health(): DispatcherHealth
+}

@@ -1,0 +1,229 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { SendOutcome } from '../sending/sender.ts'
+import { anId } from '../signals/testing/signal-log.fixture.ts'
+import { answered, DispatchWorld } from './testing/dispatch-world.fixture.ts'
+import { expectWhole, upTo } from './testing/expect-whole.fixture.ts'
+
+const HOUR_MS = 3_600_000
+
+let world: DispatchWorld
+beforeEach(() => {
+  world = new DispatchWorld()
+})
+afterEach(() => world.stopAll())
+
+describe('a signal', () => {
+  test('is sent to whoever asked for it, once, with its number', async () => {
+    await world.subscribe('all')
+    await world.subscribe('eth', { filter: { assets: ['ETH'] } })
+    await world.start()
+    await world.verdicts(2)
+    await world.verdicts(1, { call: 'HOLD' })
+    await world.verdicts(1, { coin: 'ETH' })
+    await world.time.settle()
+    expect(world.sequences('all')).toEqual([1, 2, 3])
+    expect(world.sequences('eth')).toEqual([1])
+    expect(await world.deliveries('all')).toMatchObject({ cursor: { sequence: 4 }, counts: { delivered: 3 } })
+  })
+
+  test('that the bus did not tell of is found in the log within a second', async () => {
+    await world.subscribe('all')
+    await world.start({ relays: false })
+    await world.verdicts(1)
+    await world.time.settle()
+    expect(world.posts).toEqual([])
+    await world.time.pass(1_000)
+    expect(world.sequences('all')).toEqual([1])
+  })
+
+  test('of the past goes to who subscribed from there, and to who subscribed while nobody dispatched', async () => {
+    await world.verdicts(3)
+    await world.subscribe('past', { startAfter: 'start' })
+    await world.subscribe('now')
+    await world.verdicts(2)
+    await world.start()
+    await world.time.pass(2_000)
+    expect(world.sequences('past')).toEqual([1, 2, 3, 4, 5])
+    expect(world.sequences('now')).toEqual([1, 2])
+    await world.subscribe('late', { startAfter: 'start' })
+    await world.time.pass(2_000)
+    await world.verdicts(1)
+    await world.time.pass(1_000)
+    expect(world.sequences('late')).toEqual(upTo(6))
+    expect(world.sequences('past')).toEqual(upTo(6))
+  })
+
+  test('is not sent again after a restart, and what came meanwhile is', async () => {
+    await world.subscribe('all')
+    const first = await world.start()
+    await world.verdicts(3)
+    await world.time.settle()
+    await first.stop()
+    await world.verdicts(2)
+    await world.start()
+    await world.time.pass(1_000)
+    expect(world.sequences('all')).toEqual(upTo(5))
+  })
+
+  test('older than its owner cares for is skipped under its number, or marked', async () => {
+    await world.subscribe('skips', { filter: { freshness: { policy: 'skip', maxBars: 1 } } })
+    await world.subscribe('marks', { filter: { freshness: { policy: 'mark', maxBars: 1 } } })
+    // Bars close an hour apart from noon on: by three o'clock the first two are too old.
+    await world.verdicts(4)
+    world.time.step(3 * HOUR_MS)
+    await world.start()
+    await world.time.pass(2_000)
+    expect(world.sequences('skips').toSorted((a, b) => a - b)).toEqual([3, 4])
+    const stale = world.postsTo('marks').filter(({ headers }) => headers['X-Service-Stale'] === '1')
+    expect(stale.map(({ sequence }) => sequence).toSorted((a, b) => a - b)).toEqual([1, 2])
+    expect(world.sequences('marks')).toHaveLength(4)
+    expect(await world.deliveries('skips')).toMatchObject({
+      cursor: { sequence: 5 },
+      counts: { skipped: 2, delivered: 2 },
+    })
+  })
+})
+
+describe('an owner', () => {
+  test('who pauses gets nothing until it is resumed, and then everything', async () => {
+    await world.subscribe('all')
+    await world.start()
+    await world.verdicts(2)
+    await world.time.settle()
+    await world.say('all', 'SubscriptionPaused', { reason: 'maintenance' })
+    await world.time.settle()
+    await world.verdicts(3)
+    await world.time.pass(5_000)
+    expect(world.sequences('all')).toEqual([1, 2])
+    await world.say('all', 'SubscriptionResumed', { from: 'cursor', after: null })
+    await world.time.pass(5_000)
+    expect(world.sequences('all')).toEqual(upTo(5))
+  })
+
+  test('who resumes from now on leaves out what lies between, and the numbers go on', async () => {
+    await world.subscribe('all')
+    await world.start()
+    await world.verdicts(2)
+    await world.time.settle()
+    await world.say('all', 'SubscriptionPaused', { reason: 'maintenance' })
+    await world.verdicts(3)
+    const head = await world.store.head()
+    await world.say('all', 'SubscriptionResumed', { from: 'now', after: head })
+    await world.verdicts(1, { coin: 'ETH' })
+    await world.time.pass(5_000)
+    expect(world.sequences('all')).toEqual([1, 2, 3])
+    expect(world.postsTo('all').at(-1)?.body.data.coin).toBe('ETH')
+  })
+
+  test('who removes gets no POST that begins after it was forgotten', async () => {
+    const held = Promise.withResolvers<SendOutcome>()
+    world.endpoint('all', () => held.promise)
+    const id = await world.subscribe('all')
+    const { dispatcher } = await world.start()
+    await world.verdicts(10)
+    await world.time.settle()
+    const begun = world.posts.length
+    await world.say('all', 'SubscriptionRemoved', { reason: 'deleted' })
+    expect(await dispatcher.forget(id)).toBe(true)
+    held.resolve(answered(200))
+    await world.time.pass(10_000)
+    expect(world.posts).toHaveLength(begun)
+    expect(dispatcher.health().shards.map(({ subscriptions }) => subscriptions)).toEqual([0, 0, 0, 0])
+  })
+
+  test('who asks for a replay gets the same deliveries again, and the cursor stays', async () => {
+    await world.subscribe('all')
+    const first = await world.start()
+    await world.verdicts(6)
+    await world.time.settle()
+    await world.say('all', 'ReplayRequested', { replayId: anId('replay'), fromSequence: 2, toSequence: 4 })
+    await world.time.pass(2_000)
+    const again = world.postsTo('all').filter(({ headers }) => headers['X-Service-Replay'] === '1')
+    expect(again.map(({ sequence }) => sequence)).toEqual([2, 3, 4])
+    expectWhole(world.posts, 6)
+    const state = await world.deliveries('all')
+    expect(state.cursor.sequence).toBe(7)
+    expect(state.replays.get(anId('replay'))).toBe(4)
+    // It is over, and stays so.
+    await first.stop()
+    await world.start()
+    await world.time.pass(5_000)
+    expect(world.posts).toHaveLength(9)
+  })
+
+  test('who changes the filter has it from there on', async () => {
+    await world.subscribe('all')
+    await world.start()
+    await world.verdicts(1)
+    await world.say('all', 'SubscriptionChanged', {
+      filter: { ...(await filterOf('all')), assets: ['ETH'] },
+    })
+    await world.verdicts(2)
+    await world.verdicts(1, { coin: 'ETH' })
+    await world.time.pass(2_000)
+    expect(world.postsTo('all').map(({ body }) => body.data.coin)).toEqual(['BTC', 'ETH'])
+  })
+
+  async function filterOf(name: string): Promise<object> {
+    for await (const { data } of world.store.read(`subscription-${anId(name)}`)) return data.filter as object
+    return {}
+  }
+})
+
+describe('an endpoint that is slow', () => {
+  test('falls behind without holding up others, and catches up from the log in order', async () => {
+    const gate = Promise.withResolvers<void>()
+    world.endpoint('slow', async () => {
+      await gate.promise
+      return answered(200)
+    })
+    await world.subscribe('slow')
+    await world.subscribe('quick')
+    const { dispatcher } = await world.start()
+    const many = LIMITS.webhookQueue * 2
+    await world.verdicts(many)
+    await world.time.pass(3_000)
+    expect(world.postsTo('quick')).toHaveLength(many)
+    expect(world.postsTo('slow').length).toBeLessThanOrEqual(LIMITS.webhookAttemptsPerEndpoint)
+    expect(Math.max(...dispatcher.health().shards.map(({ queued }) => queued))).toBe(LIMITS.webhookQueue)
+    gate.resolve()
+    await world.time.pass(5_000)
+    expect(world.sequences('slow')).toEqual(upTo(many))
+    await world.verdicts(1)
+    await world.time.settle()
+    expect(world.sequences('slow')).toHaveLength(many + 1)
+    expect(dispatcher.health().shards.every(({ behind }) => behind === 0)).toBe(true)
+  })
+
+  test('whose log takes nothing is not sent the same again and again', async () => {
+    let isAway = false
+    const store = {
+      ...world.store,
+      append: (...append: Parameters<typeof world.store.append>) => {
+        const isDelivery = append[0].startsWith('delivery-')
+        return isAway && isDelivery
+          ? Promise.reject(new ServiceError('store_unavailable'))
+          : world.store.append(...append)
+      },
+    }
+    const { openDeliveryLog } = await import('../deliveries/delivery-log.ts')
+    const { now, sleep } = world.time
+    const signal = new AbortController().signal
+    const deliveries = openDeliveryLog({ store, newId: world.newId, now, sleep, signal })
+    await world.subscribe('all')
+    await world.start({ deliveries })
+    await world.verdicts(1)
+    await world.time.settle()
+    isAway = true
+    await world.verdicts(500)
+    await world.time.pass(30_000)
+    const posts = world.posts.length
+    expect(posts).toBeLessThan(100)
+    expect(new Set(world.sequences('all')).size).toBe(posts)
+    isAway = false
+    await world.time.pass(10_000)
+    expect(world.sequences('all').toSorted((a, b) => a - b)).toEqual(upTo(501))
+  })
+})

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { START } from '../../../contracts/position.ts'
+import { createDispatchEngine, type DispatchEngine } from './dispatch-engine.ts'
+import type { Dispatcher, DispatcherOptions } from './dispatcher-options.ts'
+import { askToForget, serveForgetting } from './forget-across.ts'
+import { shardOf } from './lane-book.ts'
+import { RELAYED_SUBJECTS } from './signal-relay.ts'
+
+/** How often the log is looked at for what the bus did not tell of. */
+const HEAL_MS = 1_000
+/** How soon a process that cannot begin tries again. */
+const BEGIN_AGAIN_MS = 1_000
+
+/**
+ * Sends the signals of the log to those who subscribed them, at least once each, with the same id and the same bytes
+ * every time. The bus only wakes it: the log says what is to be sent, and the delivery logs what was.
+ *
+ * @example
+ * const dispatcher = createDispatcher({ store, bus, leases, shards: 16, directory, deliveries, sender, sign, … })
+ * const running = dispatcher.run(signal)
+ */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { store, bus, leases, shards, now, sleep, report, healMs = HEAL_MS } = options
+  let engine: DispatchEngine | undefined
+
+  async function begin(signal: AbortSignal): Promise<DispatchEngine | undefined> {
+    while (!signal.aborted) {
+      try {
+        return createDispatchEngine(options, { after: await store.head(), signal })
+      } catch (error) {
+        report(error)
+        await sleep(BEGIN_AGAIN_MS, signal)
+      }
+    }
+    return undefined
+  }
+
+  /** Each message wakes; what it says is in the log. */
+  async function followBus(working: DispatchEngine, signal: AbortSignal): Promise<void> {
+    const consumption = bus.consume({
+      name: consumerName(options.holder),
+      subjects: [RELAYED_SUBJECTS],
+      signal,
+    })
+    for await (const message of consumption) {
+      message.ack()
+      await working.look()
+    }
+  }
+
+  async function followClock(working: DispatchEngine, signal: AbortSignal): Promise<void> {
+    for (let lookedAt = Number.NEGATIVE_INFINITY; !signal.aborted; ) {
+      working.doDue()
+      if (Math.abs(now() - lookedAt) >= healMs) {
+        lookedAt = now()
+        await working.look()
+        await working.writeDown().catch(report)
+      }
+      const dueInMs = (working.nextDueAt ?? Number.POSITIVE_INFINITY) - now()
+      await sleep(Math.max(1, Math.min(healMs, dueInMs)), signal)
+    }
+  }
+
+  return {
+    async run(signal) {
+      engine = await begin(signal)
+      if (engine === undefined) return
+      const working = engine
+      const serving = new Map<number, AbortController>()
+      const work = {
+        gained: async (lease: Parameters<DispatchEngine['gained']>[0]) => {
+          const until = new AbortController()
+          serving.set(lease.shard, until)
+          serveForgetting(bus, lease.shard, working.refresh, AbortSignal.any([until.signal, signal]))
+          await working.gained(lease)
+        },
+        lost: async (lease: Parameters<DispatchEngine['lost']>[0]) => {
+          serving.get(lease.shard)?.abort()
+          await working.lost(lease)
+        },
+      }
+      await Promise.all([
+        leases.run(work, signal),
+        followBus(working, signal).catch(report),
+        followClock(working, signal),
+      ])
+      await working.settled()
+    },
+    async forget(subscriptionId) {
+      if (engine?.holdsShardOf(subscriptionId) === true) {
+        await engine.refresh(subscriptionId)
+        return true
+      }
+      return askToForget(bus, shardOf(subscriptionId, shards), subscriptionId)
+    },
+    health: () =>
+      engine?.health() ?? { shards: [], position: START, attemptsUnderWay: 0, trouble: 'not begun' },
+  }
+}
+
+/** Each process has a name of its own, since all are woken by each message. */
+const consumerName = (holder: string): string =>
+  `dispatcher-${createHash('sha256').update(holder).digest('hex').slice(0, 20)}`

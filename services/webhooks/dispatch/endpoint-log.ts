@@ -1,0 +1,133 @@
+import { isServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
+import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { subscriptionStream } from '../../../contracts/streams.ts'
+import {
+  SubscriptionDegraded,
+  SubscriptionDisabled,
+  SubscriptionRecovered,
+} from '../../../contracts/subscription-events.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { evolveSubscription, type Subscription } from '../subscriptions/subscription-state.ts'
+import { GONE_REASON } from './decide-attempt.ts'
+
+/** What the dispatcher has to say of an endpoint. */
+export type EndpointFact =
+  | { readonly kind: 'recovered' }
+  | { readonly kind: 'degraded' | 'disabled'; readonly reason: string }
+
+/** How long an endpoint has been failing. Times are Unix milliseconds. */
+export interface EndpointStanding {
+  readonly degradedAt: number | undefined
+  readonly goneAt: number | undefined
+}
+
+/** The streams of subscriptions, where the dispatcher tells what became of an endpoint. */
+export interface EndpointLog {
+  /** The subscription after everything that its stream has now. */
+  newest(subscription: Subscription): Promise<Subscription>
+  standing(subscription: Subscription): Promise<EndpointStanding>
+  /**
+   * Says something behind the newest event, if it is still so: what the owner did meanwhile goes before.
+   *
+   * @returns the subscription as its stream has it now, whether that was appended or not
+   * @throws ServiceError of the store, once the signal is aborted
+   */
+  say(subscription: Subscription, fact: EndpointFact): Promise<Subscription>
+}
+
+export interface EndpointLogOptions {
+  readonly store: EventStore
+  readonly newId: () => string
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends waiting for a log that takes nothing. */
+  readonly signal: AbortSignal
+}
+
+const RETRY_MS = 250
+
+export function createEndpointLog({ store, newId, sleep, signal }: EndpointLogOptions): EndpointLog {
+  async function newest(subscription: Subscription): Promise<Subscription> {
+    let now = subscription
+    const from = subscription.revision + 1
+    for await (const recorded of store.read(subscriptionStream(subscription.subscriptionId), { from })) {
+      now = evolveSubscription(now, decodeEvent(recorded)) ?? now
+      // Not every event changes it; the next append must name the newest revision all the same.
+      if (now.revision < recorded.revision) now = { ...now, revision: recorded.revision }
+    }
+    return now
+  }
+
+  /** Repeats the very same append while it is not known to have happened. False where another event has its place. */
+  async function append(event: NewEvent, subscription: Subscription): Promise<boolean> {
+    for (;;) {
+      try {
+        const { subscriptionId, revision } = subscription
+        await store.append(subscriptionStream(subscriptionId), [event], { expected: revision })
+        return true
+      } catch (error) {
+        if (isServiceError(error, 'revision_conflict')) return false
+        if (!isServiceError(error) || !PASSING.has(error.code) || signal.aborted) throw error
+        await sleep(RETRY_MS, signal)
+      }
+    }
+  }
+
+  return {
+    newest,
+    async standing(subscription) {
+      const before: ServiceEvent[] = []
+      const stream = subscriptionStream(subscription.subscriptionId)
+      for await (const recorded of store.read(stream, { direction: 'backwards' })) {
+        const event = decodeEvent(recorded)
+        if (BEGINNINGS.has(event.type)) break
+        before.push(event)
+      }
+      return before.toReversed().reduce(evolveStanding, FRESH)
+    },
+    async say(subscription, fact) {
+      for (let now = subscription; ; now = await newest(now)) {
+        if (!isStillSo(now, fact)) return now
+        if (await append(eventOf(now, fact, newId()), now)) return newest(now)
+      }
+    },
+  }
+}
+
+const PASSING: ReadonlySet<string> = new Set(['append_unknown', 'store_unavailable', 'store_full'])
+
+/** Events with which an endpoint begins anew. */
+const BEGINNINGS: ReadonlySet<string> = new Set([
+  'SubscriptionCreated',
+  'SubscriptionResumed',
+  'SubscriptionRecovered',
+])
+
+const FRESH: EndpointStanding = { degradedAt: undefined, goneAt: undefined }
+
+function evolveStanding(before: EndpointStanding, event: ServiceEvent): EndpointStanding {
+  if (event.type !== 'SubscriptionDegraded') return before
+  const at = Date.parse(event.at)
+  const goneAt = event.data.reason === GONE_REASON ? (before.goneAt ?? at) : before.goneAt
+  return { ...before, degradedAt: before.degradedAt ?? at, goneAt }
+}
+
+/** Whether there is anything to say: a subscription that its owner stopped has no standing. */
+function isStillSo({ state, reason }: Subscription, fact: EndpointFact): boolean {
+  if (fact.kind === 'recovered') return state === 'degraded'
+  if (fact.kind === 'disabled') return state === 'active' || state === 'degraded'
+  return state === 'active' || (state === 'degraded' && reason !== fact.reason)
+}
+
+function eventOf({ subscriptionId }: Subscription, fact: EndpointFact, id: string): NewEvent {
+  const meta = { correlationId: `subscription ${subscriptionId}`, actor: 'dispatcher' }
+  if (fact.kind === 'recovered')
+    return newEvent(SubscriptionRecovered, { id, data: { subscriptionId }, meta })
+  const definition = fact.kind === 'degraded' ? SubscriptionDegraded : SubscriptionDisabled
+  return newEvent<string, { subscriptionId: string; reason: string }>(definition, {
+    id,
+    data: { subscriptionId, reason: fact.reason },
+    meta,
+  })
+}

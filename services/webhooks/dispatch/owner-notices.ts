@@ -1,0 +1,81 @@
+import { isServiceError } from '../../../contracts/errors.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { type NoticeKind, OwnerNotified } from '../../../contracts/notice-events.ts'
+import { noticeStream } from '../../../contracts/streams.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { Subscription } from '../subscriptions/subscription-state.ts'
+
+/** How long an endpoint has been degraded when its owner is told. */
+const DEGRADED_NOTICES: readonly (readonly [NoticeKind, number])[] = [
+  ['degraded_1h', HOUR_MS],
+  ['degraded_24h', 24 * HOUR_MS],
+  ['degraded_72h', 72 * HOUR_MS],
+]
+
+/** The latest few say everything: each time of trouble has four at most. */
+const NOTICES_READ = 16
+
+/** Why the owner of a subscription may have to be told something. */
+export interface Trouble {
+  readonly state: 'degraded' | 'disabled'
+  /** Since when, Unix milliseconds. */
+  readonly since: number
+}
+
+/** The next thing to tell, and when. */
+export interface NoticeDue {
+  readonly kind: NoticeKind
+  readonly at: number
+}
+
+export interface OwnerNotices {
+  /** What is to be told next; undefined where everything was. */
+  next(subscription: Subscription, trouble: Trouble): Promise<NoticeDue | undefined>
+  /** Tells it, and then writes down that it was told: who dies in between tells it again. */
+  tell(subscription: Subscription, trouble: Trouble, kind: NoticeKind): Promise<void>
+}
+
+export interface OwnerNoticesOptions {
+  readonly store: EventStore
+  readonly newId: () => string
+  readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
+}
+
+export function createOwnerNotices({ store, newId, notify }: OwnerNoticesOptions): OwnerNotices {
+  async function told(subscriptionId: string, since: number) {
+    const kinds = new Set<NoticeKind>()
+    let revision: number | 'no-stream' = 'no-stream'
+    const reading = { direction: 'backwards', limit: NOTICES_READ } as const
+    for await (const recorded of store.read(noticeStream(subscriptionId), reading)) {
+      const event = decodeEvent(recorded)
+      if (revision === 'no-stream') revision = event.revision
+      if (event.type === 'OwnerNotified' && event.data.since === since) kinds.add(event.data.kind)
+    }
+    return { kinds, revision }
+  }
+
+  return {
+    async next({ subscriptionId }, { state, since }) {
+      const { kinds } = await told(subscriptionId, since)
+      if (state === 'disabled') return kinds.has('disabled') ? undefined : { kind: 'disabled', at: since }
+      const [kind, afterMs] = DEGRADED_NOTICES.find(([one]) => !kinds.has(one)) ?? []
+      return kind === undefined || afterMs === undefined ? undefined : { kind, at: since + afterMs }
+    },
+    async tell(subscription, { since }, kind) {
+      const { subscriptionId } = subscription
+      const { kinds, revision } = await told(subscriptionId, since)
+      if (kinds.has(kind)) return
+      await notify(subscription, kind)
+      const meta = { correlationId: `subscription ${subscriptionId}`, actor: 'dispatcher' }
+      const event = newEvent(OwnerNotified, { id: newId(), data: { subscriptionId, kind, since }, meta })
+      try {
+        await store.append(noticeStream(subscriptionId), [event], { expected: revision })
+      } catch (error) {
+        // Another process was quicker to tell the same.
+        if (!isServiceError(error, 'revision_conflict')) throw error
+      }
+    },
+  }
+}

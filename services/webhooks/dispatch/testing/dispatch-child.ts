@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { writeSync } from 'node:fs'
+import { VerdictRecorded } from '../../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../../contracts/event-definition.ts'
+import { START } from '../../../../contracts/position.ts'
+import { subscriptionStream, verdictStream } from '../../../../contracts/streams.ts'
+import { SubscriptionCreated } from '../../../../contracts/subscription-events.ts'
+import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
+import { sleep } from '../../../platform/async/sleep.ts'
+import { createInProcessBus } from '../../../platform/bus/in-process-bus.ts'
+import { openEmbeddedStore } from '../../../platform/event-store/embedded/embedded-store.ts'
+import type { EventStore } from '../../../platform/event-store/event-store.ts'
+import { createFactIds } from '../../../platform/ids/fact-id.ts'
+import { uuidV7 } from '../../../platform/ids/uuid.ts'
+import { createSoleLeases } from '../../../platform/lease/create-sole-leases.ts'
+import { openDeliveryLog } from '../../deliveries/delivery-log.ts'
+import { createEgressGuard } from '../../sending/egress-guard.ts'
+import { createGuardedSender } from '../../sending/guarded-sender.ts'
+import { createSecret } from '../../sending/secret.ts'
+import { createSign } from '../../sending/sign.ts'
+import { aFilter, anId } from '../../signals/testing/signal-log.fixture.ts'
+import { createDispatcher } from '../dispatcher.ts'
+import { relaySignals } from '../signal-relay.ts'
+import { createLogDirectory } from './log-directory.fixture.ts'
+
+/**
+ * A process that a test kills: it records verdicts as an engine does, as many as it is told to, and sends them to
+ * endpoints of the test meanwhile.
+ */
+const [directory = '', receiver = '', names = '', verdicts = '0'] = process.argv.slice(2)
+const SHARDS = 4
+const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
+
+const report = (error: unknown): void => void writeSync(2, `${String(error)}\n`)
+const newId = (): string => uuidV7(Date.now(), randomBytes(10))
+const store = await openEmbeddedStore({ directory, now: Date.now })
+const { signal } = new AbortController()
+
+for (const name of names.split(',')) await subscribe(store, name)
+const bus = createInProcessBus({ now: Date.now, report })
+const holder = newId()
+const guard = createEgressGuard({ allowPrivate: true, ownHosts: [] })
+const dispatcher = createDispatcher({
+  store,
+  bus,
+  shards: SHARDS,
+  holder,
+  newId,
+  sleep,
+  report,
+  leases: createSoleLeases({ store, group: 'dispatcher', shards: SHARDS, holder, newId, report }),
+  directory: createLogDirectory(store),
+  deliveries: openDeliveryLog({ store, newId, now: Date.now, sleep, signal }),
+  sender: createGuardedSender({ guard, now: Date.now, attemptMs: 400 }),
+  sign: createSign({ userAgent: 'child' }),
+  idOf: createFactIds(Buffer.from('the same in every run')),
+  baseUrl: () => 'https://signals.example.com',
+  notify: async () => undefined,
+  now: Date.now,
+  marketNow: Date.now,
+  random: Math.random,
+})
+const working = Promise.all([dispatcher.run(signal), relaySignals({ store, bus, signal, report })])
+writeSync(1, 'ready\n')
+await recordVerdicts(Number(verdicts))
+await working
+
+async function subscribe(log: EventStore, name: string): Promise<void> {
+  const subscriptionId = anId(name)
+  const data = {
+    subscriptionId,
+    accountId: anId('account'),
+    generation: 0,
+    filter: aFilter(),
+    startAfter: START,
+    sealedUrl: `${receiver}/${name}`,
+    sealedSecret: createSecret((bytes) => new Uint8Array(bytes).fill(7)),
+    origin: receiver,
+  }
+  const meta = { correlationId: name, actor: 'child' }
+  // The same id and revision every time: a process that was killed before has done it already.
+  const event = newEvent(SubscriptionCreated, { id: anId(`created ${name}`), data, meta })
+  await log.append(subscriptionStream(subscriptionId), [event], { expected: 'no-stream' })
+}
+
+async function recordVerdicts(count: number): Promise<void> {
+  const stream = verdictStream(SERIES)
+  let revision = -1
+  for await (const event of store.read(stream, { direction: 'backwards', limit: 1 }))
+    revision = event.revision
+  for (let n = 0; n < count; n++) {
+    const verdictId = newId()
+    const data = aVerdict({ ...SERIES, verdictId, call: 'BUY', barClose: (revision + 1) * 3_600_000 })
+    const meta = { correlationId: verdictId, actor: 'child' }
+    await store.append(stream, [newEvent(VerdictRecorded, { id: verdictId, data, meta })], {
+      expected: revision === -1 ? 'no-stream' : revision,
+    })
+    revision += 1
+    if (n % 20 === 0) await sleep(5, signal)
+  }
+}

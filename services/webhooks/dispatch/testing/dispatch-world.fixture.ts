@@ -1,0 +1,244 @@
+import { createHash } from 'node:crypto'
+import { EVENT_CATALOGUE, type EventType, VerdictRecorded } from '../../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../../contracts/event-definition.ts'
+import type { NoticeKind } from '../../../../contracts/notice-events.ts'
+import type { Position } from '../../../../contracts/position.ts'
+import { subscriptionStream, verdictStream } from '../../../../contracts/streams.ts'
+import type { SubscriptionFilter } from '../../../../contracts/subscription.ts'
+import type { SubscriptionRecovered } from '../../../../contracts/subscription-events.ts'
+import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
+import type { Bus } from '../../../platform/bus/bus.ts'
+import { createInProcessBus } from '../../../platform/bus/in-process-bus.ts'
+import type { EventStore } from '../../../platform/event-store/event-store.ts'
+import { createMemoryLog, openMemoryStore } from '../../../platform/event-store/memory/memory-store.ts'
+import { createFactIds } from '../../../platform/ids/fact-id.ts'
+import { createLeases } from '../../../platform/lease/create-leases.ts'
+import { createSoleLeases } from '../../../platform/lease/create-sole-leases.ts'
+import { openDeliveryLog } from '../../deliveries/delivery-log.ts'
+import type { Deliveries } from '../../deliveries/delivery-state.ts'
+import { readDeliveries } from '../../deliveries/read-deliveries.ts'
+import { createSecret } from '../../sending/secret.ts'
+import type { SendOutcome } from '../../sending/sender.ts'
+import { createSign } from '../../sending/sign.ts'
+import { aFilter, anId, NOON } from '../../signals/testing/signal-log.fixture.ts'
+import { createDispatcher } from '../dispatcher.ts'
+import type { Dispatcher, DispatcherOptions } from '../dispatcher-options.ts'
+import { relaySignals } from '../signal-relay.ts'
+import { createFakeTime, type FakeTime } from './fake-time.fixture.ts'
+import { createLogDirectory } from './log-directory.fixture.ts'
+
+export const SHARDS = 4
+export const ACCOUNT = anId('account')
+const SECRET = createSecret((bytes) => new Uint8Array(bytes).fill(7))
+
+/** One POST that an endpoint saw. */
+export interface Post {
+  readonly at: number
+  readonly url: string
+  readonly deliveryId: string
+  readonly sequence: number
+  readonly attempt: number
+  readonly sha256: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: { readonly event: string; readonly data: Readonly<Record<string, unknown>> }
+}
+
+export type Endpoint = (post: Post, signal: AbortSignal | undefined) => SendOutcome | Promise<SendOutcome>
+
+export const answered = (status: number, retryAfterMs?: number): SendOutcome => ({
+  kind: 'answered',
+  status,
+  retryAfterMs,
+  durationMs: 1,
+  detail: status < 300 ? '' : 'no',
+})
+export const unreachable: SendOutcome = {
+  kind: 'connect_failed',
+  status: undefined,
+  retryAfterMs: undefined,
+  durationMs: 1,
+  detail: 'connection refused',
+}
+
+/** A dispatcher of the world, as one process runs it. */
+export interface RunningDispatcher {
+  readonly dispatcher: Dispatcher
+  stop(): Promise<void>
+}
+
+/** A log, endpoints that are functions, and dispatchers between them, on a clock that stands until it is told to go. */
+export class DispatchWorld {
+  readonly time: FakeTime = createFakeTime(NOON)
+  readonly posts: Post[] = []
+  readonly errors: unknown[] = []
+  readonly notices: string[] = []
+  readonly log = createMemoryLog()
+  readonly store: EventStore = openMemoryStore({ now: this.time.now, log: this.log })
+  readonly bus: Bus = createInProcessBus({ now: this.time.now, report: (fault) => this.errors.push(fault) })
+  readonly idOf = createFactIds(Buffer.from('secret'))
+  readonly #endpoints = new Map<string, Endpoint>()
+  readonly #revisions = new Map<string, number>()
+  readonly #running = new Set<RunningDispatcher>()
+  #ids = 0
+
+  readonly newId = (): string => anId(`new ${++this.#ids}`)
+
+  endpoint(url: string, answer: Endpoint): void {
+    this.#endpoints.set(url, answer)
+  }
+
+  /** Subscribes an address to everything from now on; its URL is its name. */
+  async subscribe(
+    name: string,
+    change: { filter?: Partial<SubscriptionFilter>; startAfter?: Position } = {},
+  ): Promise<string> {
+    const subscriptionId = anId(name)
+    const startAfter = change.startAfter ?? (await this.store.head())
+    await this.say(name, 'SubscriptionCreated', {
+      accountId: ACCOUNT,
+      generation: 0,
+      sealedUrl: `https://${name}.example.com/`,
+      sealedSecret: SECRET,
+      origin: `https://${name}.example.com`,
+      filter: aFilter(change.filter),
+      startAfter,
+    })
+    return subscriptionId
+  }
+
+  /** Appends what the owner of a subscription did to its stream. */
+  async say(
+    name: string,
+    type: Extract<EventType, `Subscription${string}` | 'ReplayRequested' | 'SecretRotated'>,
+    data: Readonly<Record<string, unknown>> = {},
+  ): Promise<void> {
+    const id = this.newId()
+    const stream = subscriptionStream(anId(name))
+    const meta = { correlationId: id, actor: 'owner' }
+    const definition = EVENT_CATALOGUE[type] as typeof SubscriptionRecovered
+    const given = { subscriptionId: anId(name), ...data }
+    await this.store.append(stream, [newEvent(definition, { id, data: given, meta })], { expected: 'any' })
+  }
+
+  /** Appends verdicts of one series, one for each call. */
+  async verdicts(
+    count: number,
+    change: { coin?: string; call?: 'BUY' | 'SELL' | 'HOLD' } = {},
+  ): Promise<void> {
+    const coin = change.coin ?? 'BTC'
+    const stream = verdictStream({ exchange: 'SIM', coin, timeframe: '1h' })
+    for (let n = 0; n < count; n++) {
+      const revision = (this.#revisions.get(stream) ?? -1) + 1
+      this.#revisions.set(stream, revision)
+      const verdictId = this.newId()
+      const barClose = NOON + revision * 3_600_000
+      const data = aVerdict({ verdictId, coin, barClose, call: change.call ?? 'BUY' })
+      const event = newEvent(VerdictRecorded, {
+        id: verdictId,
+        data,
+        meta: { correlationId: verdictId, actor: 'engine' },
+      })
+      await this.store.append(stream, [event], { expected: revision === 0 ? 'no-stream' : revision - 1 })
+    }
+  }
+
+  /** Starts a process that dispatches: alone, or one of several that share the shards. */
+  async start(
+    change: Partial<DispatcherOptions> & { relays?: boolean; shares?: boolean } = {},
+  ): Promise<RunningDispatcher> {
+    const { relays = true, shares = false, ...options } = change
+    const holder = `process-${this.newId()}`
+    const ending = new AbortController()
+    const dying = new AbortController()
+    const { now } = this.time
+    const sleep = options.sleep ?? this.time.sleep
+    const report = (error: unknown): void => void this.errors.push(error)
+    const { newId, idOf } = this
+    const store = options.store ?? this.store
+    const bus = options.bus ?? this.bus
+    const group = { store, holder, newId, report, group: 'dispatcher', shards: SHARDS }
+    const leases = shares ? createLeases({ ...group, sleep, elapsed: now }) : createSoleLeases(group)
+    const dispatcher = createDispatcher({
+      store,
+      bus,
+      leases,
+      shards: SHARDS,
+      holder,
+      newId,
+      idOf,
+      now,
+      sleep,
+      report,
+      directory: createLogDirectory(store),
+      deliveries: openDeliveryLog({ store, newId, now, sleep, signal: dying.signal }),
+      sender: { send: (request, signal) => this.#answer(request, signal), close: async () => undefined },
+      sign: createSign({ userAgent: 'test' }),
+      baseUrl: () => 'https://signals.example.com',
+      notify: async ({ subscriptionId }, kind: NoticeKind) =>
+        void this.notices.push(`${kind} ${subscriptionId}`),
+      marketNow: now,
+      random: () => 0.5,
+      ...options,
+    })
+    const relaying = relays ? relaySignals({ store, bus, signal: ending.signal, report }) : Promise.resolve()
+    const run = dispatcher.run(ending.signal)
+    const running = {
+      dispatcher,
+      stop: async () => {
+        this.#running.delete(running)
+        ending.abort()
+        for (let turn = 0; turn < 8; turn++) await this.time.pass(1_000)
+        await Promise.all([run, relaying])
+        dying.abort()
+      },
+    }
+    this.#running.add(running)
+    await this.time.settle()
+    return running
+  }
+
+  /** Ends all processes. @throws what one of them reported, since nothing is to be reported unless a test says so. */
+  async stopAll(): Promise<void> {
+    for (const running of this.#running) await running.stop()
+    if (this.errors.length > 0) throw new AggregateError(this.errors, 'reported')
+  }
+
+  postsTo(name: string): Post[] {
+    return this.posts.filter(({ url }) => url === `https://${name}.example.com/`)
+  }
+
+  /** Sequences that an endpoint saw, in their order of arrival. */
+  sequences(name: string): number[] {
+    return this.postsTo(name).map(({ sequence }) => sequence)
+  }
+
+  async deliveries(name: string): Promise<Deliveries> {
+    return readDeliveries(this.store, { subscriptionId: anId(name), startAfter: 'start' })
+  }
+
+  /** Types of the events of a subscription's stream. */
+  async told(name: string): Promise<string[]> {
+    const types: string[] = []
+    for await (const { type } of this.store.read(subscriptionStream(anId(name)))) types.push(type)
+    return types
+  }
+
+  async #answer(
+    { url, headers, body }: { url: string; headers: Readonly<Record<string, string>>; body: Uint8Array },
+    signal: AbortSignal | undefined,
+  ): Promise<SendOutcome> {
+    const post: Post = {
+      at: this.time.now(),
+      url,
+      deliveryId: headers['X-Service-Delivery'] ?? '',
+      sequence: Number(headers['X-Service-Sequence']),
+      attempt: Number(headers['X-Service-Attempt']),
+      sha256: createHash('sha256').update(body).digest('hex'),
+      headers,
+      body: JSON.parse(Buffer.from(body).toString()) as Post['body'],
+    }
+    this.posts.push(post)
+    const name = new URL(url).hostname.replace('.example.com', '')
+    return (this.#endpoints.get(name) ?? (() => answered(200)))(post, signal)
+  }
+}

@@ -1,0 +1,60 @@
+import { setImmediate } from 'node:timers/promises'
+
+/** A clock that stands until it is told to go on, and sleepers that wake by it. */
+export interface FakeTime {
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Lets time pass in steps, with everything that is due in each. */
+  pass(milliseconds: number, stepMs?: number): Promise<void>
+  /** Lets everything happen that is due now. */
+  settle(): Promise<void>
+  /** Sets the clock without anybody sleeping through it. */
+  step(milliseconds: number): void
+}
+
+/** Turns of the event loop in which everything that is ready has had its say. */
+const TURNS = 30
+
+export function createFakeTime(start: number): FakeTime {
+  const sleepers = new Set<{ readonly until: number; readonly wake: () => void }>()
+  let now = start
+  /** Of sleepers: a clock that is set does not change how long anybody sleeps. */
+  let slept = 0
+
+  async function settle(): Promise<void> {
+    for (let turn = 0; turn < TURNS; turn++) {
+      for (const sleeper of sleepers) if (sleeper.until <= slept) sleeper.wake()
+      await setImmediate()
+    }
+  }
+
+  return {
+    now: () => now,
+    sleep(milliseconds, signal) {
+      if (milliseconds <= 0 || signal.aborted) return Promise.resolve()
+      return new Promise((resolve) => {
+        const sleeper = {
+          until: slept + milliseconds,
+          wake: () => {
+            sleepers.delete(sleeper)
+            signal.removeEventListener('abort', sleeper.wake)
+            resolve()
+          },
+        }
+        sleepers.add(sleeper)
+        signal.addEventListener('abort', sleeper.wake)
+      })
+    },
+    settle,
+    async pass(milliseconds, stepMs = 1_000) {
+      for (let left = milliseconds; left > 0; left -= stepMs) {
+        now += Math.min(stepMs, left)
+        slept += Math.min(stepMs, left)
+        await settle()
+      }
+    },
+    step(milliseconds) {
+      now += milliseconds
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
+import type { EventStore } from '../../../platform/event-store/event-store.ts'
+import { evolveSubscription, type Subscription } from '../../subscriptions/subscription-state.ts'
+import type { DeliveryTarget, SubscriptionDirectory } from '../dispatcher-options.ts'
+import { SUBSCRIPTION_EVENTS } from '../signal-relay.ts'
+
+/** Subscriptions as the log tells them, whose addresses and secrets were never sealed. */
+export function createLogDirectory(store: EventStore): SubscriptionDirectory {
+  return {
+    async all() {
+      const position = await store.head()
+      const found = new Map<string, Subscription>()
+      for await (const recorded of store.readAll({
+        upTo: position,
+        filter: { types: SUBSCRIPTION_EVENTS },
+      })) {
+        const event = decodeEvent(recorded)
+        if (!('subscriptionId' in event.data)) continue
+        const after = evolveSubscription(found.get(event.data.subscriptionId), event)
+        if (after !== undefined) found.set(event.data.subscriptionId, after)
+      }
+      return { position, subscriptions: [...found.values()].filter(({ state }) => state !== 'removed') }
+    },
+    target: ({ sealedUrl, secrets }): DeliveryTarget => ({
+      url: sealedUrl,
+      secrets: secrets.map(({ sealed }) => sealed),
+    }),
+  }
+}

@@ -1,0 +1,139 @@
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { canonicalJson, type Json } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { createSecret } from '../sending/secret.ts'
+import { type FilterRequest, readFilter } from './filter-request.ts'
+import { resolveStart } from './find-position.ts'
+import type { Origin } from './owner-accounts.ts'
+import { type SubscriptionView, viewOf } from './read-subscription.ts'
+import type { SubscriptionParts } from './subscription-parts.ts'
+import { openSubscription, sealSecret, sealUrl } from './subscription-secrets.ts'
+import { tidySlots } from './tidy-slots.ts'
+
+export interface CreateRequest extends FilterRequest {
+  readonly url: string
+  /** `now`, a position of the log, or an instant of ISO 8601. */
+  readonly start: string
+}
+
+/** A subscription and its secret. */
+export interface CreatedSubscription extends SubscriptionView {
+  readonly secret: string
+}
+
+const VISIBLE_ASCII = new RegExp(`^[!-~]{1,${LIMITS.idempotencyKeyCharacters}}$`)
+
+/**
+ * Creates a subscription: its slot in the account's stream first, which decides whether there is room, then itself.
+ *
+ * With an Idempotency-Key its id follows from the key and the id of its first event from the request, so that a
+ * repeat finds what the first made, and answers it, with the secret: whoever lost the answer could do nothing
+ * without it, and whoever holds the API key could have a new one at any time.
+ *
+ * @throws ServiceError `invalid_request`, `url_refused`, `too_many_subscriptions`, `idempotency_mismatch`,
+ *   `account_unknown`; of the store
+ */
+export async function createSubscription(
+  parts: SubscriptionParts,
+  accountId: string,
+  request: CreateRequest,
+  idempotencyKey: string | undefined,
+  origin: Origin,
+): Promise<CreatedSubscription> {
+  const { log, newId } = parts
+  const filter = readFilter(request)
+  const ids = idempotencyKey === undefined ? undefined : idsOf(parts, accountId, request, idempotencyKey)
+  const before = ids && (await repeated(parts, ids))
+  if (before !== undefined) return before
+  const { subscriptionId, eventId } = ids ?? { subscriptionId: newId(), eventId: newId() }
+  const { origin: urlOrigin } = await parts.checkUrl(request.url)
+  const startAfter = await resolveStart(parts.store, 'start', request.start, parts.now())
+  const secret = createSecret(parts.random)
+  const url = await sealUrl(parts.owners, subscriptionId, accountId, request.url, origin)
+  const sealed = await sealSecret(parts.owners, subscriptionId, accountId, secret, origin)
+  if (url.generation !== sealed.generation) throw new ServiceError('account_unknown')
+  const { generation } = sealed
+  await takeSlot(parts, { accountId, generation }, subscriptionId, origin)
+  const data = {
+    subscriptionId,
+    accountId,
+    generation,
+    filter,
+    startAfter,
+    origin: urlOrigin,
+    sealedUrl: url.sealed,
+    sealedSecret: sealed.sealed,
+  }
+  if (!(await log.begin(subscriptionId, origin, { type: 'SubscriptionCreated', data }, eventId))) {
+    const other = ids && (await repeated(parts, ids))
+    if (other !== undefined) return other
+    // Its slot was taken for one that a crash had left behind.
+    throw new ServiceError('store_unavailable', {
+      message: 'Creating the subscription took too long, and nothing was created; send the request again.',
+    })
+  }
+  const subscription = await log.load(subscriptionId)
+  if (subscription !== undefined) return { ...(await viewOf(parts, subscription)), secret }
+  throw new ServiceError('internal_error', {
+    message: `subscription ${subscriptionId} was created and is not there`,
+  })
+}
+
+/** Slots that crashes left behind are looked for when there is no room: before, nobody misses them. */
+async function takeSlot(
+  parts: SubscriptionParts,
+  owner: { readonly accountId: string; readonly generation: number },
+  subscriptionId: string,
+  origin: Origin,
+): Promise<void> {
+  try {
+    await parts.owners.takeSlot(owner, subscriptionId, origin)
+  } catch (error) {
+    if (!isServiceError(error, 'too_many_subscriptions')) throw error
+    if ((await tidySlots(parts, owner.accountId, origin)) === 0) throw error
+    await parts.owners.takeSlot(owner, subscriptionId, origin)
+  }
+}
+
+interface RequestIds {
+  readonly subscriptionId: string
+  readonly eventId: string
+}
+
+function idsOf(
+  { idOf }: Pick<SubscriptionParts, 'idOf'>,
+  accountId: string,
+  request: CreateRequest,
+  key: string,
+): RequestIds {
+  if (!VISIBLE_ASCII.test(key)) {
+    throw new ServiceError('invalid_request', {
+      message: `Idempotency-Key: must be 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII characters, given once; it has ${key.length}`,
+    })
+  }
+  const subscriptionId = idOf('subscription', accountId, key)
+  // What is left out is not part of JSON.
+  const asked = canonicalJson(JSON.parse(JSON.stringify(request)) as Json)
+  return { subscriptionId, eventId: idOf('subscription created', subscriptionId, asked) }
+}
+
+/** What an earlier request with the same Idempotency-Key made; undefined where there was none. */
+async function repeated(
+  parts: SubscriptionParts,
+  { subscriptionId, eventId }: RequestIds,
+): Promise<CreatedSubscription | undefined> {
+  const begun = await parts.log.begins(subscriptionId)
+  if (begun === undefined) return undefined
+  const subscription = await parts.log.load(subscriptionId)
+  if (subscription === undefined || subscription.state === 'removed') {
+    throw new ServiceError('idempotency_mismatch', {
+      message: `This Idempotency-Key was used for subscription ${subscriptionId}, which is removed; use a new key for a new one.`,
+      details: { subscription_id: subscriptionId },
+    })
+  }
+  if (begun.firstEventId !== eventId) {
+    throw new ServiceError('idempotency_mismatch', { details: { subscription_id: subscriptionId } })
+  }
+  const { secrets } = await openSubscription(parts.owners, subscription)
+  return { ...(await viewOf(parts, subscription)), secret: secrets[0]?.secret ?? '' }
+}

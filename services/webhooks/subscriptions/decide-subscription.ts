@@ -1,0 +1,165 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { EventOf } from '../../../contracts/event-definition.ts'
+import { canonicalJson } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Position } from '../../../contracts/position.ts'
+import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
+import type {
+  ReplayRequested,
+  SecretRotated,
+  SubscriptionChanged,
+  SubscriptionCreated,
+  SubscriptionDisabled,
+  SubscriptionPaused,
+  SubscriptionRemoved,
+  SubscriptionResumed,
+} from '../../../contracts/subscription-events.ts'
+import type { Subscription } from './subscription-state.ts'
+
+type FactOf<Definition> = Pick<EventOf<Definition>, 'type' | 'data'>
+
+/** What owners and the operator bring about. What endpoints bring about is recorded by who sends to them. */
+export type SubscriptionFact =
+  | FactOf<typeof SubscriptionCreated>
+  | FactOf<typeof SubscriptionChanged>
+  | FactOf<typeof SecretRotated>
+  | FactOf<typeof SubscriptionPaused>
+  | FactOf<typeof SubscriptionResumed>
+  | FactOf<typeof SubscriptionDisabled>
+  | FactOf<typeof SubscriptionRemoved>
+  | FactOf<typeof ReplayRequested>
+
+/** What can be asked of a subscription. Times are Unix milliseconds. */
+export type SubscriptionCommand =
+  | { readonly kind: 'Change'; readonly change: (filter: SubscriptionFilter) => SubscriptionFilter }
+  | { readonly kind: 'Pause'; readonly reason: string }
+  | { readonly kind: 'Resume'; readonly from: 'cursor' | 'now' | 'since'; readonly after: Position | null }
+  | {
+      readonly kind: 'RotateSecret'
+      readonly generation: number
+      readonly sealedSecret: string
+      readonly overlapUntil: number
+      readonly now: number
+    }
+  | {
+      readonly kind: 'RequestReplay'
+      readonly replayId: string
+      readonly fromSequence: number
+      readonly toSequence: number
+      /** The highest number given out. */
+      readonly newest: number
+      readonly isDone: (replayId: string, toSequence: number) => boolean
+    }
+  | { readonly kind: 'Disable'; readonly reason: string }
+  | { readonly kind: 'Remove'; readonly reason: string }
+
+/**
+ * What happens to a subscription on a command. Asking for what is so already makes nothing happen.
+ *
+ * @throws ServiceError `subscription_unknown` once it is removed; `subscription_state`, `invalid_request`
+ */
+export function decideSubscription(
+  { subscriptionId }: Pick<Subscription, 'subscriptionId'>,
+  command: SubscriptionCommand,
+  state: Subscription | undefined,
+): SubscriptionFact[] {
+  if (state === undefined || state.state === 'removed') throw unknownSubscription(subscriptionId)
+  switch (command.kind) {
+    case 'Change':
+      return change(command, state)
+    case 'Pause':
+      if (state.state === 'disabled') {
+        throw inState(state, 'it sends nothing, and waits to be resumed or deleted')
+      }
+      if (state.state === 'paused') return []
+      return [{ type: 'SubscriptionPaused', data: { subscriptionId, reason: command.reason } }]
+    case 'Resume': {
+      const { from, after } = command
+      if (state.state === 'active' && from === 'cursor') return []
+      return [{ type: 'SubscriptionResumed', data: { subscriptionId, from, after } }]
+    }
+    case 'RotateSecret':
+      return rotateSecret(command, state)
+    case 'RequestReplay':
+      return requestReplay(command, state)
+    case 'Disable':
+      if (state.state === 'disabled') return []
+      return [{ type: 'SubscriptionDisabled', data: { subscriptionId, reason: command.reason } }]
+    default:
+      return [{ type: 'SubscriptionRemoved', data: { subscriptionId, reason: command.reason } }]
+  }
+}
+
+export const unknownSubscription = (subscriptionId: string): ServiceError =>
+  new ServiceError('subscription_unknown', { message: `You have no subscription ${subscriptionId}.` })
+
+/** The filter that applies now. */
+export const currentFilter = ({ subscriptionId, filters }: Subscription): SubscriptionFilter => {
+  const newest = filters.at(-1)
+  if (newest !== undefined) return newest.filter
+  throw new ServiceError('internal_error', { message: `subscription ${subscriptionId} has no filter` })
+}
+
+function change(
+  { change: make }: Extract<SubscriptionCommand, { kind: 'Change' }>,
+  state: Subscription,
+): SubscriptionFact[] {
+  const { subscriptionId, filters } = state
+  const before = currentFilter(state)
+  const filter = make(before)
+  if (canonicalJson(filter) === canonicalJson(before)) return []
+  if (filters.length >= LIMITS.subscriptionFilters) {
+    throw inState(state, `it has had ${filters.length} filters, as many as there may be; create another one`)
+  }
+  return [{ type: 'SubscriptionChanged', data: { subscriptionId, filter } }]
+}
+
+function rotateSecret(
+  command: Extract<SubscriptionCommand, { kind: 'RotateSecret' }>,
+  state: Subscription,
+): SubscriptionFact[] {
+  const { generation, sealedSecret, overlapUntil, now } = command
+  // An overlap may also be cut short, so it is counted how many would sign after this rotation.
+  const signing = state.secrets.filter(
+    ({ signsUntil }) => Math.min(signsUntil ?? overlapUntil, overlapUntil) > now,
+  ).length
+  if (signing >= LIMITS.webhookSecretsSigning) {
+    throw inState(
+      state,
+      `${signing} secrets sign already, as many as there may be; wait for an overlap to end, or give overlap_hours: 0`,
+    )
+  }
+  const { subscriptionId } = state
+  return [{ type: 'SecretRotated', data: { subscriptionId, generation, sealedSecret, overlapUntil } }]
+}
+
+function requestReplay(
+  command: Extract<SubscriptionCommand, { kind: 'RequestReplay' }>,
+  state: Subscription,
+): SubscriptionFact[] {
+  const { replayId, fromSequence, toSequence, newest, isDone } = command
+  if (fromSequence > toSequence || toSequence > newest) {
+    throw new ServiceError('invalid_request', {
+      message: `from_sequence, to_sequence: ${fromSequence} to ${toSequence} is no window of what was sent; the newest number is ${newest}`,
+      details: { newest_sequence: newest },
+    })
+  }
+  const count = toSequence - fromSequence + 1
+  if (count > LIMITS.webhookReplayDeliveries) {
+    throw new ServiceError('invalid_request', {
+      message: `from_sequence, to_sequence: the window has ${count} deliveries; at most ${LIMITS.webhookReplayDeliveries} are sent again at a time`,
+    })
+  }
+  const underWay = state.replays.filter((replay) => !isDone(replay.replayId, replay.toSequence)).length
+  if (underWay >= LIMITS.webhookReplaysKept) {
+    throw inState(state, `${underWay} replays are under way, as many as there may be; wait for one to end`)
+  }
+  const { subscriptionId } = state
+  return [{ type: 'ReplayRequested', data: { subscriptionId, replayId, fromSequence, toSequence } }]
+}
+
+const inState = ({ subscriptionId, state, reason }: Subscription, what: string): ServiceError =>
+  new ServiceError('subscription_state', {
+    message: `Subscription ${subscriptionId} is ${state}: ${what}.`,
+    details: { state, reason },
+  })

@@ -1,0 +1,63 @@
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
+
+/** What this service can send at all. */
+export interface SignalReach {
+  /** No signal is surer than this. */
+  readonly highestConfidence: number
+  /** Timeframes on which no call is ever made, because none was shown to have skill. */
+  readonly silentTimeframes: readonly Timeframe[]
+  /** Exchanges that are monitored; undefined where that is not known. */
+  readonly exchanges: readonly Exchange[] | undefined
+}
+
+/**
+ * What of a filter can never send anything, or has no effect, in words. Such a filter is taken all the same: what is
+ * sent may change.
+ *
+ * @example filterWarnings(filter, reach) // ['min_confidence: 75 is more than the 60 that …']
+ */
+export function filterWarnings(filter: SubscriptionFilter, reach: SignalReach): string[] {
+  const asksFor = (...types: readonly string[]): boolean => filter.events.some((type) => types.includes(type))
+  const warnings: string[] = []
+  if (asksFor('trade_call', 'regime_shift')) {
+    if (filter.minConfidence > reach.highestConfidence) {
+      warnings.push(
+        `min_confidence: ${filter.minConfidence} is more than the ${reach.highestConfidence} that any signal has, so no trade_call or regime_shift is sent`,
+      )
+    }
+    warnings.push(...unmonitored('exchanges', filter.exchanges ?? [], reach))
+  } else if (hasSeriesFilter(filter)) {
+    warnings.push(
+      'timeframes, assets, exchanges, min_confidence: these are of trade_call and regime_shift, which are not among the events',
+    )
+  }
+  if (asksFor('trade_call')) warnings.push(...silent('timeframes', filter.timeframes ?? [], reach))
+  else if (filter.minStrength > 0 || filter.onlyChanges) {
+    warnings.push('min_strength, only_changes: these are of trade_call, which is not among the events')
+  }
+  if (filter.digest !== null) {
+    warnings.push(...silent('timeframe', [filter.digest.timeframe], reach))
+    warnings.push(...unmonitored('exchange', [filter.digest.exchange], reach))
+  }
+  return warnings
+}
+
+const hasSeriesFilter = ({ timeframes, assets, exchanges, minConfidence }: SubscriptionFilter): boolean =>
+  timeframes !== null || assets !== null || exchanges !== null || minConfidence > 0
+
+const silent = (field: string, asked: readonly Timeframe[], { silentTimeframes }: SignalReach): string[] =>
+  asked
+    .filter((timeframe) => silentTimeframes.includes(timeframe))
+    .map(
+      (timeframe) =>
+        `${field}: no call is made on ${timeframe}, where none was shown to have skill: every verdict is HOLD`,
+    )
+
+const unmonitored = (field: string, asked: readonly Exchange[], { exchanges }: SignalReach): string[] =>
+  exchanges === undefined
+    ? []
+    : asked
+        .filter((exchange) => !exchanges.includes(exchange))
+        .map((exchange) => `${field}: ${exchange} is not monitored here`)

@@ -1,0 +1,78 @@
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { NoticeKind } from '../../../contracts/notice-events.ts'
+import type { FactId } from '../../platform/ids/fact-id.ts'
+import type { Sender } from '../sending/sender.ts'
+import type { Sign } from '../sending/sign.ts'
+import type { OwnerAccounts } from './owner-accounts.ts'
+import { isAccepted } from './send-sample.ts'
+import type { SubscriptionLog } from './subscription-log.ts'
+import { openSubscription, signingAt } from './subscription-secrets.ts'
+import type { Subscription } from './subscription-state.ts'
+
+export interface NotifyOwnerOptions {
+  readonly log: Pick<SubscriptionLog, 'load'>
+  readonly owners: OwnerAccounts
+  readonly sender: Pick<Sender, 'send'>
+  readonly sign: Sign
+  readonly idOf: FactId
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly signal: AbortSignal
+  /** Told of an endpoint that took no notice. */
+  readonly report: (event: string, details: Readonly<Record<string, string>>) => void
+}
+
+const PAUSE_MS = 1_000
+
+/**
+ * Tells the owner of an endpoint at every other active endpoint of the account that this one fails. Each is tried a
+ * few times; one that takes nothing is reported and left, since what is told stands in `GET /api/webhooks/:id` too.
+ * Told twice, a notice has the same id.
+ *
+ * @throws ServiceError of the store, before anything was sent to the endpoint at hand: it is told again then
+ */
+export function createNotifyOwner(
+  options: NotifyOwnerOptions,
+): (subscription: Subscription, kind: NoticeKind) => Promise<void> {
+  const { log, owners, sender, sign, idOf, now, sleep, signal, report } = options
+
+  async function tell(other: Subscription, about: Subscription, kind: NoticeKind): Promise<void> {
+    const { subscriptionId, stateSince, state, reason, origin } = about
+    const opened = await openSubscription(owners, other)
+    const since = new Date(stateSince).toISOString()
+    const deliveryId = idOf('notice', other.subscriptionId, subscriptionId, kind, String(stateSince))
+    const body = Buffer.from(
+      JSON.stringify({
+        event: 'notice',
+        delivery_id: deliveryId,
+        created_at: since,
+        data: { type: 'notice', kind, subscription_id: subscriptionId, origin, state, reason, since },
+      }),
+    )
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      const at = now()
+      const headers = sign(signingAt(opened, at), { event: 'notice', deliveryId, body, at, attempt })
+      const outcome = await sender.send({ url: opened.url, headers, body }, signal)
+      if (isAccepted(outcome)) return
+      if (attempt >= LIMITS.webhookNoticeTries) {
+        return report('a notice was not taken', {
+          subscription: other.subscriptionId,
+          about: subscriptionId,
+          kind,
+          outcome: `${outcome.kind} ${outcome.status ?? ''}`.trim(),
+        })
+      }
+      await sleep(PAUSE_MS * attempt, signal)
+    }
+  }
+
+  return async (subscription, kind) => {
+    const { current } = await owners.slots(subscription.accountId)
+    for (const { subscriptionId } of current) {
+      if (subscriptionId === subscription.subscriptionId) continue
+      const other = await log.load(subscriptionId)
+      if (other?.state === 'active') await tell(other, subscription, kind)
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Position } from '../../../contracts/position.ts'
+import {
+  SUBSCRIPTION_PREFIX,
+  type SubscriptionsRow,
+  subscriptions as subscriptionsProjection,
+} from '../../../projections/index.ts'
+import type { Projector } from '../../platform/projector/projector.ts'
+import type { SubscriptionDirectory } from '../dispatch/dispatcher-options.ts'
+import type { OwnerAccounts } from './owner-accounts.ts'
+import { type OpenedSubscription, openSubscription, signingAt } from './subscription-secrets.ts'
+import type { Subscription } from './subscription-state.ts'
+
+/** All subscriptions that are not removed, as the read model has them. */
+export interface SubscriptionIndex {
+  /** Up to where it holds the log; undefined while it does not follow it. */
+  position(): Position | undefined
+  /** In the order of their ids, from behind one. */
+  page(query: { readonly after?: string | undefined; readonly limit: number }): Subscription[]
+}
+
+/** @param projector one that runs the projection `subscriptions` */
+export function createSubscriptionIndex(projector: Pick<Projector, 'reader'>): SubscriptionIndex {
+  const reader = projector.reader<SubscriptionsRow>(subscriptionsProjection)
+  return {
+    position() {
+      const { state, position } = reader.health()
+      return state === 'live' ? position : undefined
+    },
+    page({ after, limit }) {
+      const from = after === undefined ? {} : { after: `${SUBSCRIPTION_PREFIX}${after}` }
+      return reader
+        .range({ prefix: SUBSCRIPTION_PREFIX, ...from, limit })
+        .flatMap(({ row }) => (row.kind === 'subscription' ? [row.subscription] : []))
+    },
+  }
+}
+
+/** Every subscription of the index, page by page: what a digest is wanted for, say. */
+export function* everySubscription(index: SubscriptionIndex): Generator<Subscription, void, void> {
+  let after: string | undefined
+  do {
+    const page = index.page({ after, limit: LIMITS.rowsPerPage })
+    yield* page
+    after = page.length < LIMITS.rowsPerPage ? undefined : page.at(-1)?.subscriptionId
+  } while (after !== undefined)
+}
+
+export interface SubscriptionDirectoryOptions {
+  readonly index: SubscriptionIndex
+  readonly owners: Pick<OwnerAccounts, 'unsealFor'>
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends waiting for a read model that does not follow the log yet. */
+  readonly signal: AbortSignal
+}
+
+interface Remembered {
+  readonly revision: number
+  readonly opened: OpenedSubscription
+  /** Unix milliseconds. */
+  readonly until: number
+}
+
+const FOLLOW_MS = 50
+
+/**
+ * What the dispatcher asks of subscriptions. Addresses and secrets are unsealed for a moment only, since nobody may
+ * read them once their account is erased; each change of a subscription makes it look again.
+ *
+ * @example const directory = createSubscriptionDirectory({ index, owners, now: Date.now, sleep, signal })
+ */
+export function createSubscriptionDirectory(options: SubscriptionDirectoryOptions): SubscriptionDirectory {
+  const { index, owners, now, sleep, signal } = options
+  const memory = new Map<string, Remembered>()
+
+  function remember(subscriptionId: string, entry: Remembered): void {
+    memory.delete(subscriptionId)
+    memory.set(subscriptionId, entry)
+    const [oldest] = memory.keys()
+    if (memory.size > LIMITS.webhookTargetsKept && oldest !== undefined) memory.delete(oldest)
+  }
+
+  async function open(subscription: Subscription): Promise<OpenedSubscription | undefined> {
+    const { subscriptionId, revision } = subscription
+    try {
+      const opened = await openSubscription(owners as OwnerAccounts, subscription)
+      remember(subscriptionId, { revision, opened, until: now() + LIMITS.webhookTargetMs })
+      return opened
+    } catch (error) {
+      memory.delete(subscriptionId)
+      if (isServiceError(error, 'account_unknown')) return undefined
+      throw error
+    }
+  }
+
+  const targetOf = (opened: OpenedSubscription) => ({ url: opened.url, secrets: signingAt(opened, now()) })
+
+  return {
+    async all() {
+      let position = index.position()
+      while (position === undefined && !signal.aborted) {
+        await sleep(FOLLOW_MS, signal)
+        position = index.position()
+      }
+      if (position === undefined) throw new ServiceError('shutting_down')
+      // The position is of before the rows: what came in between is seen twice, which does nothing.
+      return { position, subscriptions: [...everySubscription(index)] }
+    },
+    target(subscription) {
+      const known = memory.get(subscription.subscriptionId)
+      if (known !== undefined && known.revision === subscription.revision && now() < known.until) {
+        return targetOf(known.opened)
+      }
+      return open(subscription).then((opened) => opened && targetOf(opened))
+    },
+  }
+}

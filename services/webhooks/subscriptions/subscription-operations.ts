@@ -1,0 +1,118 @@
+import type { NoticeKind } from '../../../contracts/notice-events.ts'
+import type { Position } from '../../../contracts/position.ts'
+import type { CreatedSubscription, CreateRequest } from './create-subscription.ts'
+import type { FilterChange } from './filter-request.ts'
+import type { ReplayWindow } from './find-window.ts'
+import type { Origin } from './owner-accounts.ts'
+import type { SubscriptionView } from './read-subscription.ts'
+import type { SampleOutcome } from './send-sample.ts'
+import type { Subscription } from './subscription-state.ts'
+
+export const LIST_STATUSES = ['active', 'disabled', 'all'] as const
+export type ListStatus = (typeof LIST_STATUSES)[number]
+
+export interface ListQuery {
+  /** `active`: those that are paused and degraded included. */
+  readonly status: ListStatus
+  /** `next` of the page before. */
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+export interface SubscriptionList {
+  /** In the order of their creation. */
+  readonly rows: readonly SubscriptionView[]
+  readonly next: string | null
+  /** How many are disabled, of all that the account has. */
+  readonly needsReview: number
+}
+
+/** A secret, the one time that it is told. */
+export interface RotatedSecret {
+  readonly secret: string
+  /** Until when the secrets before it sign beside it, Unix milliseconds. */
+  readonly overlapUntil: number
+}
+
+export interface ResumeRequest {
+  readonly from: 'cursor' | 'now' | 'since'
+  /** A position or an instant; for `since`. */
+  readonly since?: string | undefined
+}
+
+/**
+ * Subscriptions to webhooks, for their owners and the operator. Ids are UUIDs in lower case. Whatever changes
+ * something resolves once it is durable, and can be asked for again. All throw ServiceError `subscription_unknown`
+ * for what is removed or is not of the account, and what the store throws.
+ */
+export interface Subscriptions {
+  create(
+    accountId: string,
+    request: CreateRequest,
+    options: { readonly idempotencyKey: string | undefined },
+    origin: Origin,
+  ): Promise<CreatedSubscription>
+  list(accountId: string, query: ListQuery): Promise<SubscriptionList>
+  show(accountId: string, subscriptionId: string): Promise<SubscriptionView>
+  /** The subscription itself, for questions about its deliveries. */
+  find(accountId: string, subscriptionId: string): Promise<Subscription>
+  /** @throws ServiceError `invalid_request`, `subscription_state` */
+  change(
+    accountId: string,
+    subscriptionId: string,
+    change: FilterChange,
+    origin: Origin,
+  ): Promise<SubscriptionView>
+  /** @throws ServiceError `subscription_state` for one that is disabled */
+  pause(accountId: string, subscriptionId: string, origin: Origin): Promise<SubscriptionView>
+  /** @throws ServiceError `invalid_request` for a `since` that is none */
+  resume(
+    accountId: string,
+    subscriptionId: string,
+    request: ResumeRequest,
+    origin: Origin,
+  ): Promise<SubscriptionView>
+  /**
+   * When it resolves, no POST is begun any more.
+   *
+   * @throws ServiceError `store_unavailable` where it is removed, and the process that sends has not said so yet
+   */
+  remove(accountId: string, subscriptionId: string, origin: Origin): Promise<void>
+  /** @throws ServiceError `subscription_state` where too many secrets sign */
+  rotateSecret(
+    accountId: string,
+    subscriptionId: string,
+    overlapMs: number,
+    origin: Origin,
+  ): Promise<RotatedSecret>
+  /** Sends a sample now, in whatever state the subscription is. @throws ServiceError `rate_limited` */
+  test(accountId: string, subscriptionId: string): Promise<SampleOutcome>
+  /** @throws ServiceError `invalid_request`, `subscription_state` */
+  replay(
+    accountId: string,
+    subscriptionId: string,
+    window: ReplayWindow,
+    origin: Origin,
+  ): Promise<{ readonly replayId: string; readonly fromSequence: number; readonly toSequence: number }>
+  /**
+   * The position that is meant by `now`, a position or an instant.
+   *
+   * @param field named in refusals
+   * @throws ServiceError `invalid_request`
+   */
+  positionOf(field: string, text: string): Promise<Position>
+  /** What of its filter can never send anything, in words. */
+  warnings(subscription: Subscription): readonly string[]
+  /** Tells the owner of a subscription about it, at their other endpoints. */
+  notify(subscription: Subscription, kind: NoticeKind): Promise<void>
+  /** All accounts', in the order of ids, without addresses. @throws ServiceError `store_unavailable` */
+  listAll(query: {
+    readonly after?: string | undefined
+    readonly limit: number
+  }): Promise<readonly SubscriptionView[]>
+  showAny(subscriptionId: string): Promise<SubscriptionView>
+  /** Stops one until its owner resumes it. */
+  disable(subscriptionId: string, reason: string, origin: Origin): Promise<SubscriptionView>
+  /** Resolves once what goes on in the background has ended, after the signal. */
+  ended(): Promise<void>
+}

@@ -1,0 +1,55 @@
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { FactId } from '../../platform/ids/fact-id.ts'
+import type { Deliveries } from '../deliveries/delivery-state.ts'
+import type { Sender } from '../sending/sender.ts'
+import type { Sign } from '../sending/sign.ts'
+import type { SignalReach } from './filter-warnings.ts'
+import type { OwnerAccounts } from './owner-accounts.ts'
+import type { SubscriptionIndex } from './subscription-directory.ts'
+import type { SubscriptionLog } from './subscription-log.ts'
+import type { Subscription } from './subscription-state.ts'
+
+export interface SubscriptionsOptions {
+  readonly store: EventStore
+  readonly owners: OwnerAccounts
+  /** Undefined where this process keeps no read models: the operator sees no list then. */
+  readonly index: SubscriptionIndex | undefined
+  readonly idOf: FactId
+  readonly newId: () => string
+  /** Unpredictable bytes. */
+  readonly random: (bytes: number) => Uint8Array
+  /**
+   * Checks an address when it is given.
+   *
+   * @throws ServiceError `url_refused`
+   */
+  readonly checkUrl: (url: string) => Promise<{ readonly origin: string }>
+  readonly sender: Pick<Sender, 'send'>
+  readonly sign: Sign
+  /** What was sent so far. */
+  readonly deliveries: {
+    load(subscription: Pick<Subscription, 'subscriptionId' | 'startAfter' | 'moved'>): Promise<Deliveries>
+  }
+  /**
+   * Makes whoever sends for a subscription look at its stream. When it resolves true, nothing is begun any more that
+   * the stream does not allow; false where the process that sends did not answer in time.
+   */
+  readonly settle: (subscriptionId: string) => Promise<boolean>
+  /** Counts a test delivery. @throws ServiceError `rate_limited` */
+  readonly takeTest: (subscriptionId: string) => Promise<void>
+  readonly reach: () => SignalReach
+  /** Where this service is reached, without a slash at its end. */
+  readonly baseUrl: () => string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends all waiting, and the work in the background. */
+  readonly signal: AbortSignal
+  /** Told what the operator should know; without addresses and secrets. */
+  readonly report: (event: string, details: Readonly<Record<string, string>>) => void
+}
+
+/** What the operations on subscriptions are made of. */
+export interface SubscriptionParts extends SubscriptionsOptions {
+  readonly log: SubscriptionLog
+}

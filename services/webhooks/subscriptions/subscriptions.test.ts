@@ -1,0 +1,498 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DeliveriesAttempted } from '../../../contracts/delivery-events.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { OwnerNotified } from '../../../contracts/notice-events.ts'
+import { deliveryStream, noticeStream, subscriptionStream } from '../../../contracts/streams.ts'
+import { SubscriptionDegraded } from '../../../contracts/subscription-events.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { verifyWebhook } from '../receiving/verify-webhook.ts'
+import { createSign } from '../sending/sign.ts'
+import { currentFilter } from './decide-subscription.ts'
+import { createSubscriptionDirectory } from './subscription-directory.ts'
+import type { Subscriptions } from './subscription-operations.ts'
+import {
+  ADA,
+  aHouse,
+  aRequest,
+  BOB,
+  codeOf,
+  type House,
+  NOON,
+  ORIGIN,
+  URL,
+} from './testing/subscriptions.fixture.ts'
+
+const UUID = '019abcde-7c00-7001-8000-0000000000e1'
+
+let house: House
+let subscriptions: Subscriptions
+beforeEach(() => {
+  house = aHouse()
+  subscriptions = house.start().subscriptions
+})
+afterEach(() => house.closeAll())
+
+const create = (
+  change: Parameters<typeof aRequest>[0] = {},
+  key?: string,
+  by = subscriptions,
+  accountId = ADA,
+) => by.create(accountId, aRequest(change), { idempotencyKey: key }, ORIGIN)
+const createId = async (...given: Parameters<typeof create>): Promise<string> =>
+  (await create(...given)).subscription.subscriptionId
+const list = async (status: 'active' | 'disabled' | 'all' = 'all', by = subscriptions) =>
+  (await by.list(ADA, { status, limit: 100 })).rows.map(({ subscription }) => subscription.subscriptionId)
+const degrade = async (subscriptionId: string): Promise<void> => {
+  const { revision } = await subscriptions.find(ADA, subscriptionId)
+  const data = { subscriptionId, reason: 'failing' }
+  const event = newEvent(SubscriptionDegraded, { id: crypto.randomUUID(), data, meta: ORIGIN })
+  await house.store().append(subscriptionStream(subscriptionId), [event], { expected: revision })
+}
+
+describe('creating', () => {
+  test('answers the subscription with a secret that signs, and keeps neither secret nor address readable', async () => {
+    await house.recordCalls(3)
+    const { subscription, url, secret, deliveries } = await create({ assets: ['top:5'] })
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    expect(url).toBe(URL)
+    expect(subscription).toMatchObject({ accountId: ADA, state: 'active', origin: 'https://bot.example.com' })
+    expect(currentFilter(subscription).assets).toEqual(['top:5'])
+    expect(deliveries.cursor).toEqual({ after: '3', sequence: 1 })
+    for (const hidden of [secret, 's3cret']) expect(house.text()).not.toContain(hidden)
+  })
+
+  test('may begin in the past, and tells what lies ahead of its cursor', async () => {
+    const [first] = await house.recordCalls(3)
+    house.now += HOUR_MS
+    await house.recordCalls(4)
+    const started = async (start: string) => {
+      const { subscription, lag } = await create({ start })
+      return [subscription.startAfter, lag.signals]
+    }
+    expect(await started('now')).toEqual(['7', 0])
+    expect(await started(first ?? '')).toEqual([first, 6])
+    const [position, lag] = await started(new Date(NOON + 1).toISOString())
+    expect([position, lag]).toEqual(['3', 4])
+  })
+
+  test('is refused for an address that nothing is sent to, before anything is recorded', async () => {
+    expect(await codeOf(create({ url: 'http://10.0.0.1/' }))).toBe('url_refused')
+    expect(await codeOf(create({ events: ['scan_digest'] }))).toBe('invalid_request')
+    expect(await codeOf(create({ start: '99' }))).toBe('invalid_request')
+    expect(house.text()).toBe('[]')
+  })
+
+  test('ends at the limit, however many processes create at once; deleting makes room', async () => {
+    const other = house.start().subscriptions
+    const outcomes = await Promise.all(
+      Array.from({ length: 9 }, (_, n) => codeOf(create({}, undefined, n % 2 ? other : subscriptions))),
+    )
+    expect(outcomes.toSorted()).toEqual([
+      ...Array.from({ length: 5 }, () => 'none'),
+      ...Array.from({ length: 4 }, () => 'too_many_subscriptions'),
+    ])
+    const ids = await list()
+    expect(ids).toHaveLength(5)
+    await subscriptions.remove(ADA, ids[2] ?? '', ORIGIN)
+    expect(await codeOf(create())).toBe('none')
+    expect(await codeOf(create())).toBe('too_many_subscriptions')
+  })
+
+  test('that crashed behind its slot leaves room once that is old, and a slow one cannot come back', async () => {
+    house.owners.limit = 1
+    const release = Promise.withResolvers<void>()
+    const store = house.store()
+    const append: EventStore['append'] = async (stream, events, options) => {
+      if (events[0]?.type === 'SubscriptionCreated') await release.promise
+      return store.append(stream, events, options)
+    }
+    const slow = create({}, undefined, house.start({ store: { ...store, append } }).subscriptions)
+    const slowCode = codeOf(slow)
+    await expect.poll(async () => (await house.owners.slots(ADA)).current.length).toBe(1)
+    expect(await codeOf(create())).toBe('too_many_subscriptions')
+    house.now += LIMITS.subscriptionSlotIdleMs
+    const id = await createId()
+    release.resolve()
+    expect(await slowCode).toBe('store_unavailable')
+    expect(await list()).toEqual([id])
+    expect((await house.owners.slots(ADA)).current).toHaveLength(1)
+  })
+
+  test('lost to an answer that did not come happens once', async () => {
+    const store = house.store()
+    let isFirst = true
+    const append: EventStore['append'] = async (stream, events, options) => {
+      const result = await store.append(stream, events, options)
+      if (!isFirst) return result
+      isFirst = false
+      throw new ServiceError('append_unknown')
+    }
+    const shaky = house.start({ store: { ...store, append } }).subscriptions
+    const id = await createId({}, undefined, shaky)
+    expect(await list()).toEqual([id])
+  })
+})
+
+describe('an Idempotency-Key', () => {
+  test('makes one subscription of equal requests, at once and one after another, with the same secret', async () => {
+    const other = house.start().subscriptions
+    const made = await Promise.all([create({}, 'k'), create({}, 'k', other), create({}, 'k')])
+    const again = await create({}, 'k', house.start().subscriptions)
+    const secrets = [...made, again].map(({ secret, subscription }) => [subscription.subscriptionId, secret])
+    expect(new Set(secrets.map(String)).size).toBe(1)
+    expect(await list()).toHaveLength(1)
+  })
+
+  test('with another request, or of one that is removed, is refused', async () => {
+    const id = await createId({}, 'k')
+    expect(await codeOf(create({ events: ['regime_shift'] }, 'k'))).toBe('idempotency_mismatch')
+    await subscriptions.remove(ADA, id, ORIGIN)
+    expect(await codeOf(create({}, 'k'))).toBe('idempotency_mismatch')
+    expect(await codeOf(create({}, 'with space'))).toBe('invalid_request')
+  })
+
+  test('is its own for each account, and names the newest secret', async () => {
+    const id = await createId({}, 'k')
+    expect(await createId({}, 'k', subscriptions, BOB)).not.toBe(id)
+    const { secret } = await subscriptions.rotateSecret(ADA, id, 0, ORIGIN)
+    expect((await create({}, 'k')).secret).toBe(secret)
+  })
+})
+
+describe('others', () => {
+  test('cannot see, change or delete what is not theirs: to them it does not exist', async () => {
+    const id = await createId()
+    const attempts = [
+      subscriptions.show(BOB, id),
+      subscriptions.find(BOB, id),
+      subscriptions.change(BOB, id, {}, ORIGIN),
+      subscriptions.pause(BOB, id, ORIGIN),
+      subscriptions.resume(BOB, id, { from: 'now' }, ORIGIN),
+      subscriptions.rotateSecret(BOB, id, 0, ORIGIN),
+      subscriptions.test(BOB, id),
+      subscriptions.replay(BOB, id, { fromSequence: 1, toSequence: 1 }, ORIGIN),
+      subscriptions.remove(BOB, id, ORIGIN),
+    ]
+    expect(await Promise.all(attempts.map(codeOf))).toEqual(attempts.map(() => 'subscription_unknown'))
+    expect((await subscriptions.list(BOB, { status: 'all', limit: 10 })).rows).toEqual([])
+    expect((await subscriptions.find(ADA, id)).revision).toBe(0)
+  })
+})
+
+describe('the list', () => {
+  test('shows the active ones, paused and degraded included, and counts those that wait for review', async () => {
+    const [active, paused, degraded, disabled] = [
+      await createId(),
+      await createId(),
+      await createId(),
+      await createId(),
+    ]
+    await subscriptions.pause(ADA, paused, ORIGIN)
+    await degrade(degraded)
+    await subscriptions.disable(disabled, 'complaints', ORIGIN)
+    expect((await list('active')).toSorted()).toEqual([active, paused, degraded].toSorted())
+    expect(await list('disabled')).toEqual([disabled])
+    const { needsReview, rows } = await subscriptions.list(ADA, { status: 'all', limit: 100 })
+    expect([needsReview, rows.length]).toEqual([1, 4])
+  })
+
+  test('comes in pages that lose and repeat nothing, also where one is deleted in between', async () => {
+    const ids: string[] = []
+    for (let n = 0; n < 5; n++) {
+      house.now += 1_000
+      ids.push(await createId())
+    }
+    const seen: string[] = []
+    let after: string | undefined
+    do {
+      const page = await subscriptions.list(ADA, { status: 'all', limit: 2, after })
+      seen.push(...page.rows.map(({ subscription }) => subscription.subscriptionId))
+      // The last one of the page is what the next begins behind.
+      if (seen.length === 2) await subscriptions.remove(ADA, ids[1] ?? '', ORIGIN)
+      after = page.next ?? undefined
+    } while (after !== undefined)
+    expect(seen).toEqual(ids)
+  })
+})
+
+describe('changing', () => {
+  test('two at once in two processes keeps both changes', async () => {
+    const id = await createId()
+    const other = house.start().subscriptions
+    await Promise.all([
+      subscriptions.change(ADA, id, { min_strength: 80 }, ORIGIN),
+      other.change(ADA, id, { only_changes: true }, ORIGIN),
+    ])
+    expect(currentFilter(await subscriptions.find(ADA, id))).toMatchObject({
+      minStrength: 80,
+      onlyChanges: true,
+    })
+  })
+
+  test('resuming goes back to where the subscription started, and no further', async () => {
+    const [first] = await house.recordCalls(3)
+    const { subscription } = await create()
+    await house.recordCalls(2)
+    const { subscriptionId, startAfter } = subscription
+    const resumed = await subscriptions.resume(ADA, subscriptionId, { from: 'since', since: first }, ORIGIN)
+    expect([resumed.deliveries.cursor.after, resumed.lag.signals]).toEqual([startAfter, 2])
+  })
+
+  test('pausing waits for who sends; resuming moves the cursor where that is asked for', async () => {
+    const id = await createId()
+    const [, second] = await house.recordCalls(3)
+    expect((await subscriptions.pause(ADA, id, ORIGIN)).subscription.state).toBe('paused')
+    expect(house.settled).toEqual([id])
+    const resumed = await subscriptions.resume(ADA, id, { from: 'since', since: second }, ORIGIN)
+    expect(resumed.subscription).toMatchObject({ state: 'active', reason: null })
+    expect([resumed.deliveries.cursor.after, resumed.lag]).toEqual([second, { signals: 1, isMore: false }])
+    expect((await subscriptions.resume(ADA, id, { from: 'now' }, ORIGIN)).lag.signals).toBe(0)
+    expect(await codeOf(subscriptions.resume(ADA, id, { from: 'since', since: '999' }, ORIGIN))).toBe(
+      'invalid_request',
+    )
+  })
+})
+
+describe('deleting', () => {
+  test('resolves once nothing is sent any more, and is unknown from then on', async () => {
+    const id = await createId()
+    await subscriptions.remove(ADA, id, ORIGIN)
+    expect(house.settled).toEqual([id])
+    expect((await house.owners.slots(ADA)).current).toEqual([])
+    expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('subscription_unknown')
+    expect(await codeOf(subscriptions.show(ADA, id))).toBe('subscription_unknown')
+    expect(await list()).toEqual([])
+  })
+
+  test('says so where who sends did not confirm, and asks again when it is repeated', async () => {
+    const id = await createId()
+    house.isSettled = false
+    expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('store_unavailable')
+    expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('store_unavailable')
+    house.isSettled = true
+    expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('subscription_unknown')
+    expect(await list()).toEqual([])
+  })
+
+  test('that crashed before its slot was given back is finished by who looks next', async () => {
+    const id = await createId()
+    const owners = { ...house.owners, freeSlot: () => Promise.reject(new Error('killed')) }
+    await expect(house.start({ owners }).subscriptions.remove(ADA, id, ORIGIN)).rejects.toThrow('killed')
+    expect((await house.owners.slots(ADA)).current).toHaveLength(1)
+    expect(await list()).toEqual([])
+    expect((await house.owners.slots(ADA)).current).toEqual([])
+  })
+})
+
+describe('an erased account', () => {
+  test('loses its subscriptions, those a crash left behind too, and the next account of its id has none', async () => {
+    const [first, second] = [await createId(), await createId()]
+    await house.owners.takeSlot({ accountId: ADA, generation: 0 }, UUID, ORIGIN)
+    house.owners.erase(ADA)
+    await expect.poll(async () => (await house.owners.slots(ADA)).former).toEqual([])
+    expect(house.settled).toEqual(expect.arrayContaining([first, second, UUID]))
+    house.owners.open(ADA)
+    expect(await list()).toEqual([])
+    for (const id of [first, second])
+      expect(await codeOf(subscriptions.show(ADA, id))).toBe('subscription_unknown')
+  })
+
+  test('is waited for while the store is away', async () => {
+    const id = await createId()
+    await house.closeAll()
+    let isAway = true
+    const store = house.store()
+    const append: EventStore['append'] = (...given) =>
+      isAway ? Promise.reject(new ServiceError('store_unavailable')) : store.append(...given)
+    const room = house.start({ store: { ...store, append } })
+    house.owners.erase(ADA)
+    await expect.poll(() => house.reports.join()).toContain('has to wait')
+    isAway = false
+    await expect.poll(async () => (await house.owners.slots(ADA)).former).toEqual([])
+    expect(await codeOf(room.subscriptions.showAny(id))).toBe('subscription_unknown')
+  })
+})
+
+describe('what is sent from here', () => {
+  test('a sample is signed, says that it is one, and changes nothing', async () => {
+    const { subscription, secret } = await create({ events: ['regime_shift', 'trade_call'] })
+    house.answer = () => ({ status: 503, detail: 'no' })
+    const sample = await subscriptions.test(ADA, subscription.subscriptionId)
+    expect(sample).toMatchObject({
+      isAccepted: false,
+      event: 'regime_shift',
+      outcome: { status: 503, detail: 'no' },
+    })
+    const [{ url, headers, body } = expect.fail()] = house.sent
+    expect(url).toBe(URL)
+    expect(verifyWebhook({ secret, headers, body, now: house.now })).toMatchObject({ ok: true })
+    expect(JSON.parse(Buffer.from(body).toString())).toMatchObject({
+      event: 'regime_shift',
+      delivery_id: sample.deliveryId,
+      test: true,
+      data: { type: 'regime_shift', prior_regime: 'RANGING' },
+    })
+    expect((await subscriptions.show(ADA, subscription.subscriptionId)).deliveries.lastAttemptAt).toBeNull()
+  })
+
+  test('after a rotation both secrets sign, until the overlap ends', async () => {
+    const { subscription, secret: old } = await create()
+    const id = subscription.subscriptionId
+    const { secret, overlapUntil } = await subscriptions.rotateSecret(ADA, id, HOUR_MS, ORIGIN)
+    expect(overlapUntil).toBe(NOON + HOUR_MS)
+    const signsNow = async () => {
+      const { deliveryId } = await subscriptions.test(ADA, id)
+      const { headers, body } = house.sent.at(-1) ?? expect.fail()
+      expect(verifyWebhook({ secret, headers, body, now: house.now }).ok).toBe(true)
+      const sign = createSign({ userAgent: 'test' })
+      const about = { event: 'trade_call', deliveryId, body, at: house.now, attempt: 1 }
+      const signatures = headers['webhook-signature']?.split(' ')
+      return [secret, old].map((one) => signatures?.includes(sign([one], about)['webhook-signature'] ?? ''))
+    }
+    expect(await signsNow()).toEqual([true, true])
+    house.now += HOUR_MS
+    expect(await signsNow()).toEqual([true, false])
+  })
+
+  test('a notice goes to the other active endpoints, tries again, and has the same id each time', async () => {
+    const failing = await createId({ url: 'https://failing.example.com/' })
+    await createId({ url: 'https://one.example.com/' })
+    const paused = await createId({ url: 'https://paused.example.com/' })
+    await createId({ url: 'https://two.example.com/' })
+    await subscriptions.pause(ADA, paused, ORIGIN)
+    await degrade(failing)
+    house.answer = ({ url }) => (url.includes('two') ? { kind: 'timed_out', status: undefined } : {})
+    const about = await subscriptions.find(ADA, failing)
+    await subscriptions.notify(about, 'degraded_1h')
+    const hosts = house.sent.map(({ url }) => new globalThis.URL(url).hostname.split('.')[0])
+    expect(hosts).toEqual(['one', 'two', 'two', 'two'])
+    expect(house.reports.join()).toContain('a notice was not taken')
+    const [first] = house.sent
+    expect(JSON.parse(Buffer.from(first?.body ?? '').toString())).toMatchObject({
+      event: 'notice',
+      data: { kind: 'degraded_1h', subscription_id: failing, state: 'degraded', reason: 'failing' },
+    })
+    const ids = () => new Set(house.sent.map(({ headers }) => headers['webhook-id']))
+    expect(ids().size).toBe(2)
+    await subscriptions.notify(about, 'degraded_1h')
+    expect(ids().size).toBe(2)
+  })
+})
+
+/** Attempts as the dispatcher records them, one a minute. */
+async function recordAttempts(subscriptionId: string, count: number): Promise<void> {
+  for (let sequence = 1; sequence <= count; sequence++) {
+    const at = NOON + sequence * 60_000
+    house.now = at
+    const attempt = {
+      deliveryId: UUID,
+      sequence,
+      eventId: UUID,
+      position: String(sequence),
+      stream: 's',
+      revision: 0,
+      topN: null,
+      attempt: 1,
+      status: 200,
+      reason: null,
+      at,
+      durationMs: 1,
+      result: 'delivered' as const,
+      detail: null,
+      bodySha256: 'a'.repeat(64),
+      nextAt: null,
+      replayId: null,
+    }
+    const cursor = { after: String(sequence), sequence: sequence + 1 }
+    const about = { subscriptionId, token: 1, template: 1, baseUrl: 'https://s.example.com', replays: [] }
+    const data = { ...about, cursor, attempts: [attempt] }
+    const event = newEvent(DeliveriesAttempted, { id: crypto.randomUUID(), data, meta: ORIGIN })
+    await house.store().append(deliveryStream(subscriptionId), [event], { expected: 'any' })
+  }
+}
+
+describe('a replay', () => {
+  test('is asked for by numbers or by instants, of what was numbered', async () => {
+    const id = await createId()
+    await recordAttempts(id, 6)
+    const ask = (window: Parameters<Subscriptions['replay']>[2]) =>
+      subscriptions.replay(ADA, id, window, ORIGIN)
+    expect(await ask({ fromSequence: 2, toSequence: 6 })).toMatchObject({ fromSequence: 2, toSequence: 6 })
+    expect(await ask({ from: NOON + 150_000, to: NOON + 300_000 })).toMatchObject({
+      fromSequence: 3,
+      toSequence: 5,
+    })
+    expect(await codeOf(ask({ fromSequence: 2, toSequence: 7 }))).toBe('invalid_request')
+    expect(await codeOf(ask({ from: NOON + 900_000, to: NOON + 999_000 }))).toBe('invalid_request')
+    expect(await codeOf(ask({ from: NOON, to: NOON + 1 }))).toBe('invalid_request')
+    const { subscription, deliveries } = await subscriptions.show(ADA, id)
+    expect(subscription.replays.map(({ fromSequence, toSequence }) => [fromSequence, toSequence])).toEqual([
+      [2, 6],
+      [3, 5],
+    ])
+    expect(deliveries.counts.delivered).toBe(6)
+  })
+})
+
+test('what the owner was told stands in the subscription', async () => {
+  const id = await createId()
+  const data = { subscriptionId: id, kind: 'degraded_1h' as const, since: NOON - 5 }
+  const event = newEvent(OwnerNotified, { id: crypto.randomUUID(), data, meta: ORIGIN })
+  await house.store().append(noticeStream(id), [event], { expected: 'no-stream' })
+  expect((await subscriptions.show(ADA, id)).notices).toEqual([
+    { kind: 'degraded_1h', at: NOON, since: NOON - 5 },
+  ])
+})
+
+test('the operator sees all accounts’, without their addresses, and can stop one', async () => {
+  const room = house.start()
+  const [ada, bob] = [await createId(), await createId({}, undefined, subscriptions, BOB)]
+  await expect.poll(() => room.index.page({ limit: 10 }).length).toBe(2)
+  const all = await room.subscriptions.listAll({ limit: 10 })
+  expect(all.map(({ subscription }) => subscription.subscriptionId).toSorted()).toEqual([ada, bob].toSorted())
+  expect(JSON.stringify(all)).not.toContain('s3cret')
+  const { subscription } = await room.subscriptions.disable(bob, 'complaints', ORIGIN)
+  expect(subscription).toMatchObject({ state: 'disabled', reason: 'complaints' })
+  expect(house.settled).toContain(bob)
+  const without = house.start({ index: undefined }).subscriptions
+  expect(await codeOf(without.listAll({ limit: 10 }))).toBe('store_unavailable')
+})
+
+describe('the directory', () => {
+  const open = (index = house.start().index) =>
+    createSubscriptionDirectory({
+      index,
+      owners: house.owners,
+      now: () => house.now,
+      sleep: async () => undefined,
+      signal: new AbortController().signal,
+    })
+
+  test('has all that are not removed, and the position up to which that is so', async () => {
+    const [kept, gone] = [await createId(), await createId()]
+    await subscriptions.remove(ADA, gone, ORIGIN)
+    const room = house.start()
+    await room.caughtUp()
+    const { position, subscriptions: all } = await open(room.index).all()
+    expect(position).toBe('3')
+    expect([...all].map(({ subscriptionId }) => subscriptionId)).toEqual([kept])
+  })
+
+  test('opens address and secrets, anew after each change, and nothing once the account is erased', async () => {
+    const directory = open()
+    const { subscription, secret } = await create()
+    expect(await directory.target(subscription)).toEqual({ url: URL, secrets: [secret] })
+    // From memory, at once.
+    expect(directory.target(subscription)).toEqual({ url: URL, secrets: [secret] })
+    const id = subscription.subscriptionId
+    const next = await subscriptions.rotateSecret(ADA, id, HOUR_MS, ORIGIN)
+    const rotated = await subscriptions.find(ADA, id)
+    expect(await directory.target(rotated)).toEqual({ url: URL, secrets: [next.secret, secret] })
+    house.owners.erase(ADA)
+    house.now += LIMITS.webhookTargetMs
+    expect(await directory.target(rotated)).toBeUndefined()
+  })
+})

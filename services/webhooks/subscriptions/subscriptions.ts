@@ -1,0 +1,137 @@
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { changing, executeFor } from './change-subscription.ts'
+import { createSubscription } from './create-subscription.ts'
+import { currentFilter, decideSubscription, unknownSubscription } from './decide-subscription.ts'
+import { filterWarnings } from './filter-warnings.ts'
+import { resolveStart } from './find-position.ts'
+import { findWindow } from './find-window.ts'
+import { createNotifyOwner } from './notify-owner.ts'
+import { findOwn, sealedViewOf, viewOf } from './read-subscription.ts'
+import { sendSample } from './send-sample.ts'
+import { createSubscriptionLog } from './subscription-log.ts'
+import type { Subscriptions } from './subscription-operations.ts'
+import type { SubscriptionParts, SubscriptionsOptions } from './subscription-parts.ts'
+import { openSubscription, signingAt } from './subscription-secrets.ts'
+import type { Subscription } from './subscription-state.ts'
+import { removeOrphans, tidySlot } from './tidy-slots.ts'
+
+/**
+ * Subscriptions over the log. From now on those of erased accounts are removed, until the signal.
+ *
+ * @example const subscriptions = createSubscriptions({ store, owners, sender, sign, deliveries, settle, … })
+ */
+export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
+  const parts: SubscriptionParts = { ...options, log: createSubscriptionLog(options) }
+  const running = removeOrphans(parts).catch((error: unknown) =>
+    options.report('removing subscriptions of erased accounts has stopped', { reason: reasonOf(error) }),
+  )
+  return {
+    create: (accountId, request, { idempotencyKey }, origin) =>
+      createSubscription(parts, accountId, request, idempotencyKey, origin),
+    ...reading(parts),
+    ...changing(parts),
+    ...sending(parts),
+    ...operating(parts),
+    positionOf: (field, text) => resolveStart(options.store, field, text, options.now()),
+    warnings: (subscription) => filterWarnings(currentFilter(subscription), options.reach()),
+    notify: createNotifyOwner(parts),
+    ended: () => running,
+  }
+}
+
+/** Where a subscription stands among those of its account, by its creation; it stands also for one that is gone. */
+const placeOf = ({ createdAt, subscriptionId }: Subscription): string =>
+  `${String(createdAt).padStart(15, '0')}.${subscriptionId}`
+
+const READS_AT_ONCE = 4
+const TIDYING = { correlationId: 'list', actor: 'subscriptions' }
+
+function reading(parts: SubscriptionParts): Pick<Subscriptions, 'list' | 'show' | 'find'> {
+  const { log, owners } = parts
+  return {
+    async list(accountId, { status, after, limit }) {
+      const { current } = await owners.slots(accountId)
+      const all: Subscription[] = []
+      for (const slot of current) {
+        const subscription = await log.load(slot.subscriptionId)
+        if (subscription !== undefined && subscription.state !== 'removed') all.push(subscription)
+        else await tidySlot(parts, accountId, slot, TIDYING)
+      }
+      const wanted = all
+        .filter(({ state }) => status === 'all' || (state === 'disabled') === (status === 'disabled'))
+        .toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+        .filter((subscription) => after === undefined || placeOf(subscription) > after)
+      const page = wanted.slice(0, limit)
+      const last = page.at(-1)
+      return {
+        rows: await mapInTurns(page, READS_AT_ONCE, (subscription) => viewOf(parts, subscription)),
+        next: last !== undefined && page.length < wanted.length ? placeOf(last) : null,
+        needsReview: all.filter(({ state }) => state === 'disabled').length,
+      }
+    },
+    show: async (accountId, subscriptionId) => viewOf(parts, await findOwn(parts, accountId, subscriptionId)),
+    find: (accountId, subscriptionId) => findOwn(parts, accountId, subscriptionId),
+  }
+}
+
+function sending(parts: SubscriptionParts): Pick<Subscriptions, 'test' | 'replay'> {
+  const { store, owners, deliveries, takeTest, now, newId } = parts
+  return {
+    async test(accountId, id) {
+      const subscription = await findOwn(parts, accountId, id)
+      await takeTest(id)
+      const opened = await openSubscription(owners, subscription)
+      const target = { url: opened.url, secrets: signingAt(opened, now()) }
+      const [event = 'trade_call'] = currentFilter(subscription).events
+      return sendSample(parts, target, event)
+    },
+    async replay(accountId, id, window, origin) {
+      await findOwn(parts, accountId, id)
+      const numbers = await findWindow(store, id, window)
+      const replayId = newId()
+      await executeFor(parts, accountId, id, origin, async (state) => {
+        const { cursor, finishedAbove, open, replays } = await deliveries.load(state)
+        const given = [cursor.sequence - 1, ...finishedAbove.keys(), ...open.keys()]
+        return {
+          kind: 'RequestReplay',
+          replayId,
+          ...numbers,
+          newest: given.reduce((newest, one) => Math.max(newest, one), 0),
+          isDone: (one, toSequence) => (replays.get(one) ?? 0) >= toSequence,
+        }
+      })
+      return { replayId, ...numbers }
+    },
+  }
+}
+
+function operating(parts: SubscriptionParts): Pick<Subscriptions, 'listAll' | 'showAny' | 'disable'> {
+  const { log, index, settle } = parts
+  const findAny = async (id: string): Promise<Subscription> => {
+    const subscription = await log.load(id)
+    if (subscription !== undefined && subscription.state !== 'removed') return subscription
+    throw new ServiceError('subscription_unknown', { message: `There is no subscription ${id}.` })
+  }
+  return {
+    async listAll({ after, limit }) {
+      if (index?.position() === undefined) {
+        throw new ServiceError('store_unavailable', {
+          message: 'The read model of subscriptions does not follow the log at the moment.',
+        })
+      }
+      const page = index.page({ after, limit: Math.min(limit, LIMITS.webhookRows) })
+      return mapInTurns(page, READS_AT_ONCE, (subscription) => sealedViewOf(parts, subscription))
+    },
+    showAny: async (id) => sealedViewOf(parts, await findAny(id)),
+    async disable(id, reason, origin) {
+      const { after } = await log.execute(id, origin, (state) =>
+        decideSubscription({ subscriptionId: id }, { kind: 'Disable', reason }, state),
+      )
+      await settle(id)
+      if (after === undefined) throw unknownSubscription(id)
+      return sealedViewOf(parts, after)
+    },
+  }
+}

@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto'
+import { ServiceError } from '../../../../contracts/errors.ts'
+import { VerdictRecorded } from '../../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../../contracts/event-definition.ts'
+import { verdictStream } from '../../../../contracts/streams.ts'
+import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
+import { subscriptions as subscriptionsProjection } from '../../../../projections/index.ts'
+import { sleep } from '../../../platform/async/sleep.ts'
+import type { EventStore } from '../../../platform/event-store/event-store.ts'
+import { createMemoryLog, openMemoryStore } from '../../../platform/event-store/memory/memory-store.ts'
+import { createFactIds } from '../../../platform/ids/fact-id.ts'
+import { uuidV7 } from '../../../platform/ids/uuid.ts'
+import { startProjector } from '../../../platform/projector/projector.ts'
+import { openRowTables } from '../../../platform/projector/row-tables.ts'
+import { openDeliveryLog } from '../../deliveries/delivery-log.ts'
+import type { SendOutcome, WebhookRequest } from '../../sending/sender.ts'
+import { createSign } from '../../sending/sign.ts'
+import type { CreateRequest } from '../create-subscription.ts'
+import { createSubscriptionIndex, type SubscriptionIndex } from '../subscription-directory.ts'
+import type { Subscriptions } from '../subscription-operations.ts'
+import type { SubscriptionsOptions } from '../subscription-parts.ts'
+import { createSubscriptions } from '../subscriptions.ts'
+import { type FakeOwners, fakeOwners } from './fake-owners.fixture.ts'
+
+export const NOON = Date.UTC(2026, 10, 21, 12)
+export const ORIGIN = { correlationId: 'request', actor: 'key of a test' }
+export const ADA = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
+export const BOB = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c56'
+export const URL = 'https://bot.example.com/hook?token=s3cret'
+
+export const aRequest = (change: Partial<CreateRequest> = {}): CreateRequest => ({
+  url: URL,
+  events: ['trade_call'],
+  start: 'now',
+  ...change,
+})
+
+/** A process of the service, as far as subscriptions go. */
+export interface Room {
+  readonly subscriptions: Subscriptions
+  readonly index: SubscriptionIndex
+  readonly caughtUp: () => Promise<void>
+  close(): Promise<void>
+}
+
+/** Accounts and a log that several processes share. */
+export interface House {
+  now: number
+  readonly owners: FakeOwners
+  readonly sent: WebhookRequest[]
+  readonly settled: string[]
+  readonly reports: string[]
+  /** How endpoints answer; 200 at once without it. */
+  answer: (request: WebhookRequest) => Partial<SendOutcome>
+  /** Whether the process that sends says that it has stopped. */
+  isSettled: boolean
+  store(): EventStore
+  start(change?: Partial<SubscriptionsOptions>): Room
+  /** Appends calls, as the engine does. @returns their positions */
+  recordCalls(count: number): Promise<string[]>
+  /** Everything in the log, as text. */
+  text(): string
+  closeAll(): Promise<void>
+}
+
+const idOf = createFactIds(Buffer.alloc(32, 3))
+const shortSleep: SubscriptionsOptions['sleep'] = (ms, signal) => sleep(Math.min(ms, 2), signal)
+
+export function aHouse(): House {
+  const log = createMemoryLog()
+  const rooms: Room[] = []
+  let bars = 0
+  const house: House = {
+    now: NOON,
+    owners: fakeOwners(() => house.now),
+    sent: [],
+    settled: [],
+    reports: [],
+    answer: () => ({}),
+    isSettled: true,
+    store: () => openMemoryStore({ now: () => house.now, log }),
+    start(change = {}) {
+      const room = startRoom(house, change)
+      rooms.push(room)
+      return room
+    },
+    async recordCalls(count) {
+      const positions: string[] = []
+      for (let n = 0; n < count; n++) {
+        bars += 1
+        const data = aVerdict({ call: 'BUY', barClose: bars * 3_600_000, verdictId: idOf(`bar ${bars}`) })
+        const event = newEvent(VerdictRecorded, { id: data.verdictId, data, meta: ORIGIN })
+        positions.push(
+          (await house.store().append(verdictStream(data), [event], { expected: 'any' })).position,
+        )
+      }
+      return positions
+    },
+    text: () => JSON.stringify(log.rows.map((row) => [row.stream, row.data, row.meta])),
+    async closeAll() {
+      await Promise.all(rooms.splice(0).map((room) => room.close()))
+    },
+  }
+  house.owners.open(ADA)
+  house.owners.open(BOB)
+  return house
+}
+
+function startRoom(house: House, change: Partial<SubscriptionsOptions>): Room {
+  const store = change.store ?? house.store()
+  const ending = new AbortController()
+  const { signal } = ending
+  const now = (): number => house.now
+  const newId = (): string => uuidV7(house.now, randomBytes(10))
+  const projector = startProjector({
+    store,
+    tables: openRowTables(':memory:', 'log'),
+    projections: [subscriptionsProjection],
+    sleep: shortSleep,
+  })
+  const index = createSubscriptionIndex(projector)
+  const subscriptions = createSubscriptions({
+    store,
+    index,
+    idOf,
+    newId,
+    now,
+    signal,
+    random: randomBytes,
+    sleep: shortSleep,
+    owners: house.owners,
+    async checkUrl(url) {
+      if (url.startsWith('https://')) return { origin: new globalThis.URL(url).origin }
+      throw new ServiceError('url_refused', { message: 'The address must begin with https:// and a host.' })
+    },
+    sender: {
+      async send(request) {
+        house.sent.push(request)
+        return { ...ANSWERED, ...house.answer(request) }
+      },
+    },
+    sign: createSign({ userAgent: 'test' }),
+    deliveries: openDeliveryLog({ store, newId, now, sleep: shortSleep, signal }),
+    async settle(subscriptionId) {
+      house.settled.push(subscriptionId)
+      return house.isSettled
+    },
+    takeTest: async () => undefined,
+    reach: () => ({ highestConfidence: 60, silentTimeframes: ['1d'], exchanges: undefined }),
+    baseUrl: () => 'https://signals.example.com',
+    report: (event, details) => void house.reports.push(`${event} ${JSON.stringify(details)}`),
+    ...change,
+  })
+  return {
+    subscriptions,
+    index,
+    caughtUp: () => projector.caughtUp(),
+    async close() {
+      ending.abort()
+      await projector.close()
+    },
+  }
+}
+
+const ANSWERED: SendOutcome = {
+  kind: 'answered',
+  status: 200,
+  retryAfterMs: undefined,
+  durationMs: 3,
+  detail: 'ok',
+}
+
+/** The code of the error that a promise rejects with; `none` where it resolves. */
+export const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'none',
+    (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error)),
+  )

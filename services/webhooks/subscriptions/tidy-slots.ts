@@ -1,0 +1,91 @@
+import { isServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Origin, OwnerSlot } from './owner-accounts.ts'
+import type { SubscriptionParts } from './subscription-parts.ts'
+
+type Parts = Pick<SubscriptionParts, 'log' | 'owners' | 'now' | 'newId'>
+
+/**
+ * Gives back a slot whose subscription is removed, or never came to be: a crash between the two leaves such a slot.
+ * Of one that never came to be the stream is closed first, so that a creation that is only slow cannot end in a
+ * subscription without a slot.
+ *
+ * @returns whether the slot is free now
+ */
+export async function tidySlot(
+  { log, owners, now, newId }: Parts,
+  accountId: string,
+  { subscriptionId, takenAt }: OwnerSlot,
+  origin: Origin,
+): Promise<boolean> {
+  const subscription = await log.load(subscriptionId)
+  if (subscription !== undefined && subscription.state !== 'removed') return false
+  if (subscription === undefined) {
+    if (now() - takenAt < LIMITS.subscriptionSlotIdleMs) return false
+    const reason = 'it was never created'
+    await log.begin(
+      subscriptionId,
+      origin,
+      { type: 'SubscriptionRemoved', data: { subscriptionId, reason } },
+      newId(),
+    )
+    // Somebody may have been quicker, and created it after all.
+    if ((await log.load(subscriptionId)) !== undefined) return false
+  }
+  await owners.freeSlot(accountId, subscriptionId, origin)
+  return true
+}
+
+/** Tidies all slots of an account. @returns how many are free now */
+export async function tidySlots(parts: Parts, accountId: string, origin: Origin): Promise<number> {
+  const { current } = await parts.owners.slots(accountId)
+  let freed = 0
+  for (const slot of current) if (await tidySlot(parts, accountId, slot, origin)) freed += 1
+  return freed
+}
+
+const ERASED = 'the account was erased'
+const RETRY_MS = 1_000
+
+/**
+ * Removes the subscriptions of accounts that were erased, those of the past first: what was begun and not finished
+ * is finished at the next start, since the slots stand until their subscriptions are gone. Ends with the signal.
+ */
+export async function removeOrphans(
+  parts: Parts & Pick<SubscriptionParts, 'settle' | 'sleep' | 'signal' | 'report'>,
+): Promise<void> {
+  const { owners, sleep, signal, report } = parts
+  for await (const accountId of owners.erasedAccounts()) {
+    while (!signal.aborted) {
+      try {
+        await removeFormer(parts, accountId)
+        break
+      } catch (error) {
+        if (!isServiceError(error) || !PASSING.has(error.code)) throw error
+        report('removing subscriptions of an erased account has to wait', { reason: error.message })
+        await sleep(RETRY_MS, signal)
+      }
+    }
+    if (signal.aborted) return
+  }
+}
+
+const PASSING: ReadonlySet<string> = new Set(['append_unknown', 'store_unavailable', 'store_full'])
+
+async function removeFormer(
+  { log, owners, newId, settle }: Parts & Pick<SubscriptionParts, 'settle'>,
+  accountId: string,
+): Promise<void> {
+  const origin = { correlationId: `erasure of ${accountId}`, actor: 'subscriptions' }
+  const { former } = await owners.slots(accountId)
+  for (const { subscriptionId } of former) {
+    const removed = { type: 'SubscriptionRemoved', data: { subscriptionId, reason: ERASED } } as const
+    await log.begin(subscriptionId, origin, removed, newId())
+    await log.execute(subscriptionId, origin, (state) =>
+      state === undefined || state.state === 'removed' ? [] : [removed],
+    )
+    // Its secrets cannot be opened any more either way, so nobody has to wait for who does not answer.
+    await settle(subscriptionId)
+    await owners.freeSlot(accountId, subscriptionId, origin)
+  }
+}
