@@ -137,12 +137,16 @@ describe('npm start', () => {
       'bus',
       'cache',
       'projection accounts',
+      'projection chats',
       'projection debits',
       'projection latest_verdicts',
+      'projection payments',
       'projection regime_shifts',
+      'projection subscriptions',
       'projection track_record',
       'projection verdict_index',
       'market',
+      'dispatcher',
     ])
     service.child.kill('SIGTERM')
     service.child.kill('SIGTERM')

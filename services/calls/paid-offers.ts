@@ -29,15 +29,26 @@ const OFFERS_KEPT = 256
  * @example const { members, header } = createPaidOffers({ payments, publicUrl })('get_trade_call', 20_000n, 'payment_required')
  */
 export function createPaidOffers({ payments, publicUrl }: PaidOffersOptions): PaidOffers {
-  const kept = new Map<string, OfferText>()
+  let keptFor = ''
+  let count = 0
+  /** By product, error and price: making one name of them would cost more than looking three times. */
+  const kept = new Map<Product, Map<string, Map<bigint, OfferText>>>()
   return (product, price, error) => {
-    const url = `${publicUrl()}${paidPath(product)}`
-    const name = `${price} ${error} ${url}`
-    const known = kept.get(name)
+    const service = publicUrl()
+    if (service !== keptFor || count >= OFFERS_KEPT) {
+      kept.clear()
+      count = 0
+      keptFor = service
+    }
+    const known = kept.get(product)?.get(error)?.get(price)
     if (known !== undefined) return known
-    if (kept.size >= OFFERS_KEPT) kept.clear()
+    const ofProduct = kept.get(product) ?? new Map<string, Map<bigint, OfferText>>()
+    const ofError = ofProduct.get(error) ?? new Map<bigint, OfferText>()
+    kept.set(product, ofProduct.set(error, ofError))
+    const url = `${service}${paidPath(product)}`
     const made = textOf(payments.quote({ product, price, url, ...PAID_PRODUCTS[product] }, error))
-    kept.set(name, made)
+    ofError.set(price, made)
+    count += 1
     return made
   }
 }

@@ -15,24 +15,19 @@ const SHOWN_CHARACTERS = 100
  */
 export function readPaidBody(rawHeaders: readonly string[], body: unknown): SentBody {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
-  let parsed: { readonly value: unknown } | { readonly fault: string } | undefined
-  const parse = (): NonNullable<typeof parsed> => (parsed ??= parseJson(bytes))
+  const read = parseJson(bytes)
   return {
     isEmpty: bytes.length === 0,
-    get lenient() {
-      const read = parse()
-      return 'value' in read ? read.value : undefined
-    },
+    lenient: read.value,
     require() {
       requireJsonType(rawHeaders)
-      const read = parse()
-      if ('value' in read) return read.value
+      if (read.fault === undefined) return read.value
       throw new ServiceError('invalid_request', { message: `The body is not JSON: ${read.fault}` })
     },
   }
 }
 
-function parseJson(bytes: Buffer): { readonly value: unknown } | { readonly fault: string } {
+function parseJson(bytes: Buffer): { readonly value?: unknown; readonly fault?: string } {
   if (bytes.length === 0) return { fault: 'it is empty' }
   try {
     return { value: JSON.parse(bytes.toString()) as unknown }

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import {
@@ -89,9 +90,10 @@ function takeAnyBody(app: FastifyInstance): void {
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: LIMITS.requestBodyBytes }, (_, body, done) =>
     done(null, body),
   )
-  app.addHook('onRequest', async ({ headers }, reply) => {
+  app.addHook('onRequest', ({ headers }, reply, done) => {
     headers['content-type'] = 'application/octet-stream'
     reply.headers(PAID_CORS_HEADERS)
+    done()
   })
 }
 
@@ -113,15 +115,28 @@ export function answerPreflight(app: FastifyInstance, url: string): void {
   )
 }
 
+/** Most offers are told with one refusal, which is the same for all. */
+const refusalMembers = new WeakMap<ServiceError, string>()
+
+/** The members of a refusal's body but for the id of the request. */
+function membersOf(refusal: ServiceError): string {
+  const known = refusalMembers.get(refusal)
+  if (known !== undefined) return known
+  const { request_id: _id, ...body } = errorBody(refusal, '')
+  const members = JSON.stringify(body).slice(1, -1)
+  refusalMembers.set(refusal, members)
+  return members
+}
+
 const JSON_ANSWER = 'application/json; charset=utf-8'
 
 function send(outcome: PaidOutcome, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.type(JSON_ANSWER)
   if (outcome.kind === 'offer') {
     const { offer, refusal } = outcome
-    const more = JSON.stringify(errorBody(refusal, request.id)).slice(1)
     reply.header('payment-required', offer.header)
-    return reply.code(402).send(`{${offer.members},${more}`)
+    const id = JSON.stringify(request.id)
+    return reply.code(402).send(`{${offer.members},${membersOf(refusal)},"request_id":${id}}`)
   }
   const { body, isReplay, receipt } = outcome
   if (receipt !== undefined) reply.header(receipt.name, receipt.value)

@@ -15,6 +15,7 @@ import {
   type IssuedKey,
 } from '../../accounts/index.ts'
 import { sleep } from '../../platform/async/sleep.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createMemoryLog, openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
 import { uuidV7 } from '../../platform/ids/uuid.ts'
@@ -75,17 +76,19 @@ export interface WebhookEdgeOptions {
   /** What sends; it only remembers without it. */
   readonly sender?: Sender
   readonly allowPrivate?: boolean
+  /** The log; one in memory without it. */
+  readonly store?: EventStore
+  /** When it is, Unix milliseconds. */
+  readonly now?: number
 }
 
-export async function aWebhookEdge({
-  sender,
-  allowPrivate = false,
-}: WebhookEdgeOptions = {}): Promise<WebhookEdge> {
+export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<WebhookEdge> {
+  const { sender, allowPrivate = false } = options
   const log = createMemoryLog()
   const ending = new AbortController()
   const now = (): number => edge.now
   const parts = {
-    store: openMemoryStore({ now, log }),
+    store: options.store ?? openMemoryStore({ now, log }),
     random: randomBytes,
     sleep,
     signal: ending.signal,
@@ -96,7 +99,7 @@ export async function aWebhookEdge({
     report: () => undefined,
   }
   const sent: WebhookRequest[] = []
-  const state = { now: NOON, tests: 0 }
+  const state = { now: options.now ?? NOON, tests: 0 }
   const edge = Object.assign(state, { sent }) as WebhookEdge & typeof state
   const projector = startProjector({
     store: parts.store,

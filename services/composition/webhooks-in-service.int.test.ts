@@ -1,0 +1,116 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readSettings } from '../platform/config/read-settings.ts'
+import { verifyWebhook } from '../webhooks/index.ts'
+import { runCommand } from './commands/run-command.ts'
+import { type RunningService, startService } from './start-service.ts'
+
+interface Received {
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+let folder: string
+let service: RunningService
+let receiver: Server
+let key: string
+const received: Received[] = []
+let onReceived = (): void => undefined
+
+/** A lively market, on which regimes change every few seconds. */
+const start = (): Promise<RunningService> =>
+  startService(
+    readSettings(
+      ['--port', '0', '--data-dir', folder, '--console', 'off', '--speed', '300', '--webhooks-allow-private'],
+      { LOG_LEVEL: 'error', TIMEFRAMES: '1m,1h' },
+    ),
+    process.stdout,
+  )
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'webhooks-'))
+  receiver = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      received.push({ headers: request.headers, body: Buffer.concat(chunks) })
+      response.end()
+      onReceived()
+    })
+  })
+  receiver.listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  service = await start()
+  const lines: string[] = []
+  const stdout = { write: (text: string) => lines.push(text) } as unknown as NodeJS.WritableStream
+  const context = { environment: {}, signal: new AbortController().signal, now: Date.now, stderr: stdout }
+  await runCommand(['keys', 'create', '--tier', 'starter', '--data-dir', folder], { ...context, stdout })
+  key = /sk_live_\w+/.exec(lines.join(''))?.[0] ?? ''
+})
+afterAll(async () => {
+  await service.stop()
+  receiver.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function call(method: string, path: string, body?: object) {
+  const answer = await fetch(`${service.url}/api/webhooks${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  return { status: answer.status, body: JSON.parse(text === '' ? '{}' : text) as Record<string, unknown> }
+}
+
+const numbers = (): number[] => received.map(({ headers }) => Number(headers['x-service-sequence']))
+const numbersThere = (): number => new Set(numbers()).size
+
+/** Resolves when so many different deliveries have come. */
+async function until(count: number): Promise<void> {
+  while (numbersThere() < count) {
+    await new Promise<void>((resolve) => {
+      onReceived = resolve
+    })
+  }
+}
+
+test('a subscription is served over a restart, without a hole and under the same secret, until it is deleted', async () => {
+  const { port } = receiver.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}/hook`
+  const created = await call('POST', '', { url, events: ['trade_call', 'regime_shift'] })
+  expect(created).toMatchObject({ status: 201, body: { state: 'active' } })
+  const { id, secret } = created.body as { id: string; secret: string }
+  await until(3)
+
+  await service.stop()
+  const before = numbersThere()
+  service = await start()
+  await until(before + 3)
+
+  expect(await call('DELETE', `/${id}`)).toMatchObject({ status: 204 })
+  const after = received.length
+  const sorted = [...new Set(numbers())].toSorted((a, b) => a - b)
+  expect(sorted).toEqual(sorted.map((_, place) => place + 1))
+  const library = new Webhook(secret)
+  for (const { headers, body } of received) {
+    const names = ['webhook-id', 'webhook-timestamp', 'webhook-signature']
+    const own = Object.fromEntries(names.map((name) => [name, String(headers[name])]))
+    expect(library.verify(body.toString('utf8'), own)).toMatchObject({ event: headers['x-service-event'] })
+    expect(verifyWebhook({ secret, headers, body, now: Date.now() })).toMatchObject({ ok: true })
+  }
+  expect(await call('GET', `/${id}`)).toMatchObject({ status: 404, body: { code: 'subscription_unknown' } })
+  expect(await call('GET', '')).toMatchObject({ body: { webhooks: [] } })
+  expect(received.length).toBe(after)
+})
+
+test('another account sees nothing of it, and who has no key nothing at all', async () => {
+  const { status } = await fetch(`${service.url}/api/webhooks`)
+  expect(status).toBe(401)
+})
