@@ -259,6 +259,22 @@ describe('a log that does not answer', () => {
   })
 })
 
+test('an authorization that was claimed in time has its answer also afterwards; one that was not is refused then', async () => {
+  let time = NOW_S * 1_000
+  const world = start({ now: () => time })
+  const payment = await verified(world, 1)
+  const other = await verified(world, 2)
+  await world.payments.requirePayable(payment)
+  const { answer } = await world.payments.claim(payment, aClaim())
+  time += 10 * 60_000
+  const again = await verified(world, 1)
+  expect(await world.payments.find(again)).toMatchObject({ answer, isReplay: true })
+  expect(await refusal(world.payments.requirePayable(other))).toEqual({
+    code: 'payment_refused',
+    reason: 'invalid_exact_evm_payload_authorization_valid_before',
+  })
+})
+
 describe('who is served first', () => {
   const isServedFirst = async (
     world: World,

@@ -19,7 +19,7 @@ import { receiptOf } from './receipt.ts'
 import type { RecoverSigner } from './recovery/recover-signer.ts'
 import { paymentRefused } from './refusal.ts'
 import { contractOf } from './verification/signing-domains.ts'
-import { verifyPayment } from './verification/verify-payment.ts'
+import { requireValidity, verifyPayment } from './verification/verify-payment.ts'
 
 export interface PaymentsOptions {
   readonly store: EventStore
@@ -84,7 +84,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     read: readPayment,
     async verify(presented, price) {
       if (ours === undefined) throw isNotOffering()
-      return verifyPayment(presented, price, { payTo: ours, recovery, now })
+      return verifyPayment(presented, price, { payTo: ours, recovery })
     },
     async find({ stream }) {
       const loaded = await log.load(stream)
@@ -121,8 +121,9 @@ const claimedOf = ({ payment, claim }: LoadedPayment, isReplay: boolean): Claime
  * its own, so the chain knows nothing of its payments.
  */
 async function requirePayable(parts: PaymentParts, payment: VerifiedPayment): Promise<void> {
-  const { chain, exposure, balances } = parts
+  const { chain, exposure, balances, now } = parts
   const { rail, payer, nonce, value } = payment
+  requireValidity(payment, now())
   const before = exposure.of(payer)
   if (before.isBlocked) {
     throw paymentRefused('invalid_transaction_state', `The operator takes no payments of ${payer}.`)

@@ -116,7 +116,7 @@ function sellingFetch(price = 20_000n) {
       }
       return Response.json(body, { status: 402, headers: { 'PAYMENT-REQUIRED': quote.header } })
     }
-    const verified = await verifyPayment(presented, price, { payTo: PAY_TO, recovery, now: Date.now })
+    const verified = await verifyPayment(presented, price, { payTo: PAY_TO, recovery })
     sold.push({ verified, bytes: Math.max(...rawHeaders.map((text) => text.length)) })
     return Response.json({ call: 'BUY' })
   }

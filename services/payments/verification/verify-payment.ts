@@ -12,8 +12,6 @@ export interface VerifyPaymentOptions {
   /** Whom payments are for, in lower case. */
   readonly payTo: string
   readonly recovery: RecoverSigner
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 /** How long an authorization must and may be valid from now on, in seconds. */
@@ -26,19 +24,16 @@ const VALIDITY: Readonly<Record<Rail, { readonly least: number; readonly most: n
  * Whether a payment was signed by its payer, for us, over exactly the price that is asked. Comparisons come first and
  * the form of the signature next, so that only what could be true costs a recovery, a tenth of a millisecond.
  *
- * The token compares times strictly (ts > validAfter, ts < validBefore), and so is it done here.
- *
  * @param price millionths of a USDC
  * @throws ServiceError `payment_refused` with `details.reason` in the words of x402
  */
 export async function verifyPayment(
   presented: PresentedPayment,
   price: bigint,
-  { payTo, recovery, now }: VerifyPaymentOptions,
+  { payTo, recovery }: VerifyPaymentOptions,
 ): Promise<VerifiedPayment> {
   requireOurs(presented, payTo)
   requirePrice(presented, price)
-  requireValidity(presented, Math.floor(now() / 1_000))
   const fault = signatureFault(presented.signature)
   if (fault !== undefined) throw invalidSignature(`The signature cannot be used: ${fault}.`)
   const signer = await recovery.recover(presented, presented.signature)
@@ -82,7 +77,15 @@ function requirePrice({ protocol, value }: PresentedPayment, price: bigint): voi
   )
 }
 
-function requireValidity({ rail, validAfter, validBefore }: PresentedPayment, nowS: number): void {
+/**
+ * Whether there is time to settle an authorization. The token compares times strictly (ts > validAfter,
+ * ts < validBefore), and so is it done here.
+ *
+ * @param now Unix milliseconds
+ * @throws ServiceError `payment_refused` with `details.reason` in the words of x402
+ */
+export function requireValidity({ rail, validAfter, validBefore }: PresentedPayment, now: number): void {
+  const nowS = Math.floor(now / 1_000)
   if (validAfter >= BigInt(nowS)) {
     throw paymentRefused(
       'invalid_exact_evm_payload_authorization_valid_after',

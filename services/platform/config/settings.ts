@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { addressSchema } from '../../../contracts/chain.ts'
+import { addressSchema, parseUsdc, USDC_TEXT } from '../../../contracts/chain.ts'
 import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
 import { EXCHANGES, type Exchange, isExchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -86,14 +86,7 @@ const requestsPerSecond = (fallback: number) =>
 
 /** An amount of USDC, as people write it, in millionths. */
 const usdc = (fallback: string) =>
-  z
-    .string()
-    .regex(/^\d{1,9}(\.\d{1,6})?$/, { error: 'must be an amount of USDC' })
-    .prefault(fallback)
-    .transform((text) => {
-      const [whole = '', fraction = ''] = text.split('.')
-      return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0'))
-    })
+  z.string().regex(USDC_TEXT, { error: 'must be an amount of USDC' }).prefault(fallback).transform(parseUsdc)
 
 const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
 

@@ -15,19 +15,21 @@ export const uuidV7 = (timeMs: number, random: Uint8Array): string =>
 export const uuidV8 = (bytes: Uint8Array): string => formatUuid(hex(bytes.subarray(0, 16)), '8')
 
 /**
- * A version 8 UUID that begins with a time as version 7 does, and goes on with bytes of the caller's making.
+ * A version 8 UUID that begins with a time as version 7 does, and goes on with bits of the caller's making.
  *
- * @param bytes at least 10 bytes.
+ * @param digits at least 20 hexadecimal digits.
  */
-export const timedUuidV8 = (timeMs: number, bytes: Uint8Array): string =>
-  formatUuid(`${timeDigits(timeMs)}${hex(bytes.subarray(0, 10))}`, '8')
+export const timedUuidV8 = (timeMs: number, digits: string): string =>
+  formatUuid(timeDigits(timeMs) + digits.slice(0, 20), '8')
 
 const timeDigits = (timeMs: number): string => Math.trunc(timeMs).toString(16).padStart(12, '0')
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
+/** The fourth group begins with two bits that say how to read the rest (RFC 9562 §4.1). */
+const VARIANTS = '89ab'
+
 function formatUuid(digits: string, version: '7' | '8'): string {
-  const variant = ((Number.parseInt(digits[16] ?? '0', 16) & 0x3) | 0x8).toString(16)
-  const d = digits.slice(0, 12) + version + digits.slice(13, 16) + variant + digits.slice(17, 32)
-  return `${d.slice(0, 8)}-${d.slice(8, 12)}-${d.slice(12, 16)}-${d.slice(16, 20)}-${d.slice(20)}`
+  const variant = VARIANTS[Number.parseInt(digits[16] ?? '0', 16) & 0x3]
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${version}${digits.slice(13, 16)}-${variant}${digits.slice(17, 20)}-${digits.slice(20, 32)}`
 }

@@ -2,7 +2,7 @@ import { reasonOf } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, type Position } from '../../../contracts/position.ts'
+import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 import { batchesOf } from '../async/batches.ts'
 import type { EventStore } from '../event-store/event-store.ts'
@@ -97,7 +97,9 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
   const own = () => tables.states(name).find((state) => state.version === version)
   const former = () =>
     tables.states(name).find((state) => state.role === 'active' && state.version !== version)
-  const health = (): ProjectionHealth => ({ name, version, position: own()?.position ?? 'start', ...status })
+  /** Where this version stands, as it was last committed: it is asked for with every call that is counted. */
+  let reached: Position = START
+  const health = (): ProjectionHealth => ({ name, version, position: reached, ...status })
   const problem = (state: ProjectionHealth['state'], detail: string): void => {
     status = { ...status, state, detail }
     options.onProblem?.(health())
@@ -107,12 +109,12 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
   function take(events: readonly RecordedEvent[], upTo: Position): boolean {
     const table = tables.table(name, version)
     const { changes, poison } = foldBatch(projection, (key) => table.get(key), events)
-    if (poison === undefined) {
-      table.commit(changes, upTo)
-      return true
+    const soundUpTo = poison === undefined ? upTo : events[poison.folded - 1]?.position
+    if (soundUpTo !== undefined) {
+      table.commit(changes, soundUpTo)
+      reached = soundUpTo
     }
-    const lastSound = events[poison.folded - 1]?.position
-    if (lastSound !== undefined) table.commit(changes, lastSound)
+    if (poison === undefined) return true
     problem('stopped', `cannot fold the event at position ${poison.position}: ${poison.reason}`)
     return false
   }
@@ -160,6 +162,7 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
     discardBeyond(await store.head())
     if (own() === undefined) tables.create(name, version, former() === undefined ? 'active' : 'building')
     refreshInService()
+    reached = own()?.position ?? START
     if (!(await replaceFormer())) return
     if (!(await catchUp(await store.head()))) return
     const { detail: _resolved, ...rest } = status
