@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { JsonObject } from '../../contracts/json.ts'
+import { isToolName } from '../../contracts/tools/tool-catalogue.ts'
 import { debits } from '../../projections/index.ts'
 import {
   type Accounts,
@@ -16,7 +17,7 @@ import {
   type UsageSource,
 } from '../accounts/index.ts'
 import { addressBlock } from '../api/index.ts'
-import { answerUsage, type CallPath, createCallPath } from '../calls/index.ts'
+import { answerUsage, type CallPath, createCallPath, paidPath } from '../calls/index.ts'
 import type { Desk } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
@@ -74,6 +75,7 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     now: Date.now,
     sleep,
     signal: ending.signal,
+    payPerCall: paidAddress(parts),
   })
   const calls = createCallPath({
     // The edge has counted every request before it came here.
@@ -93,6 +95,12 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     now: Date.now,
   })
   return { accounts, ledger, calls, usage: usageOf }
+}
+
+/** Where who has no calls left can pay for one; nowhere while nothing is offered. */
+function paidAddress({ settings, publicUrl }: CallersParts): (tool: string) => string | undefined {
+  const isOffering = settings.X402_PAY_TO !== undefined || settings.DEMO_CHAIN
+  return (tool) => (isOffering && isToolName(tool) ? `${publicUrl()}${paidPath(tool)}` : undefined)
 }
 
 function openMailer({ settings, show }: CallersParts): Mailer {

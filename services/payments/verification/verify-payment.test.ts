@@ -214,7 +214,8 @@ describe('the time that is left', () => {
     ['the most', { validBefore: BigInt(NOW_S + 86_400) }],
     ['a beginning one second ago', { validAfter: BigInt(NOW_S - 1) }],
   ])('may be %s', async (_, change) => {
-    requireValidity(await verify(await presentedBy(anAuthorization(payer, change))), now)
+    const verified = await verify(await presentedBy(anAuthorization(payer, change)))
+    expect(() => requireValidity(verified, now)).not.toThrow()
   })
 
   test.each<[string, Partial<Authorization>, string]>([

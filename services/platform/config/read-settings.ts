@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { requireFittingPayments } from './payment-settings.ts'
-import { ROLES, SETTINGS, type SettingDefinition, type SettingName, type Settings } from './settings.ts'
+import type { SettingDefinition } from './setting-definition.ts'
+import { ROLES, SETTINGS, type SettingName, type Settings } from './settings.ts'
 
 const NAMES = Object.keys(SETTINGS) as SettingName[]
 

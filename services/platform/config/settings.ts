@@ -1,122 +1,29 @@
 import { z } from 'zod'
-import { addressSchema, parseUsdc, USDC_TEXT } from '../../../contracts/chain.ts'
 import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
-import { EXCHANGES, type Exchange, isExchange } from '../../../contracts/exchanges.ts'
+import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { coinSchema } from '../../../contracts/series.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { PAYMENT_SETTINGS } from './payment-setting-definitions.ts'
+import { defineSettings } from './setting-definition.ts'
+import {
+  decimal,
+  instant,
+  listOf,
+  listOrAll,
+  onOrOff,
+  requestsPerSecond,
+  trustProxy,
+  url,
+  venueUrls,
+} from './setting-schemas.ts'
 
 export const ROLES = ['api', 'engine', 'projector', 'dispatcher', 'settler'] as const
 export type Role = (typeof ROLES)[number]
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
-/** How one setting is given, read and explained. `docs/settings.md` is generated from this. */
-export interface SettingDefinition<Schema extends z.ZodType = z.ZodType> {
-  readonly flag: string
-  readonly schema: Schema
-  /** What it does, and its default, for people. */
-  readonly help: string
-  /** Never shown. */
-  readonly isSecret?: boolean
-  /** True or false; as a flag it needs no value. */
-  readonly isSwitch?: boolean
-  /** What to write instead of a value that was refused. */
-  readonly example: string
-}
-
-const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
-  z
-    .string()
-    .transform((text) => text.split(',').map((part) => part.trim()))
-    .pipe(z.array(item).min(1).max(500))
-
-/** Digits as people write them: no blanks, signs or exponents. */
-const decimal = (pattern: RegExp) =>
-  z.string().regex(pattern, { error: 'must be a number' }).transform(Number)
-
-/** A list, or `all`, which leaves it to the market. */
-const listOrAll = <Item extends z.ZodType<unknown, string>>(item: Item) =>
-  z.union([z.literal('all').transform(() => undefined), listOf(item)]).optional()
-
-const instant = z
-  .union([z.iso.date(), z.iso.datetime({ offset: true })])
-  .transform((text) => Date.parse(text))
-  .optional()
-
-const url = (protocols: readonly string[], characters = 2_048) =>
-  z
-    .string()
-    .max(characters)
-    .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
-      message: `must be a URL with ${protocols.join(' or ')}`,
-    })
-    .optional()
-
-const venueUrls = z
-  .string()
-  .transform((text, context) => {
-    const urls: Partial<Record<Exchange, string>> = {}
-    for (const part of text.split(',')) {
-      const [, exchange = '', address = ''] = /^\s*([A-Z]+)=(\S+)\s*$/.exec(part) ?? []
-      if (!isExchange(exchange) || !/^https?:/.test(address) || !URL.canParse(address)) {
-        context.addIssue('must be EXCHANGE=URL, separated by commas')
-        return z.NEVER
-      }
-      const { username, password, search, hash } = new URL(address)
-      if (`${username}${password}${search}${hash}` !== '') {
-        context.addIssue(
-          `must hold no user, no password, no ? and no #: see ${exchange}. A key may stand in the path`,
-        )
-        return z.NEVER
-      }
-      urls[exchange] = address
-    }
-    return urls
-  })
-  .optional()
-
-const requestsPerSecond = (fallback: number) =>
-  z
-    .union([
-      z.literal('off').transform(() => undefined),
-      decimal(/^\d{1,7}$/).pipe(z.number().min(1).max(LIMITS.ratePerSecond)),
-    ])
-    .prefault(`${fallback}`)
-
-/** An amount of USDC, as people write it, in millionths. */
-const usdc = (fallback: string) =>
-  z.string().regex(USDC_TEXT, { error: 'must be an amount of USDC' }).prefault(fallback).transform(parseUsdc)
-
-const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
-
-/** Which proxies are believed: so many hops, or those in these networks; undefined for none. */
-const trustProxy = z
-  .string()
-  .transform((text, context) => {
-    if (text === 'off') return undefined
-    const hops = /^\d{1,2}$/.test(text) ? Number(text) : undefined
-    if (hops !== undefined && hops >= 1 && hops <= LIMITS.proxyHops) return { hops }
-    const networks = text.split(',').map((part) => part.trim())
-    if (networks.length <= LIMITS.proxyNetworks && networks.every((one) => network.safeParse(one).success)) {
-      return { networks }
-    }
-    context.addIssue(`must be off, 1 to ${LIMITS.proxyHops} hops, or networks separated by commas`)
-    return z.NEVER
-  })
-  .optional()
-
-/** @returns off unless it is given */
-const onOrOff = () =>
-  z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((text) => text === 'true')
-
-const define = <const Definitions extends Record<string, SettingDefinition>>(definitions: Definitions) =>
-  definitions
-
-export const SETTINGS = define({
+export const SETTINGS = defineSettings({
   HOST: {
     flag: 'host',
     schema: z.string().min(1).default('127.0.0.1'),
@@ -309,77 +216,7 @@ export const SETTINGS = define({
     isSecret: true,
     example: 'the output of: openssl rand -hex 32',
   },
-  X402_PAY_TO: {
-    flag: 'x402-pay-to',
-    schema: addressSchema.optional(),
-    help: 'Address on Base that USDC is paid to. Default: none, calls cannot be paid for one by one.',
-    example: '0x2222222222222222222222222222222222222222',
-  },
-  X402_RPC_URL: {
-    flag: 'x402-rpc-url',
-    schema: url(['http:', 'https:']),
-    help: 'Node of the Base chain that payers are checked by and payments are settled through. Default: none; then X402_FACILITATOR_URL settles, or payments are not taken.',
-    isSecret: true,
-    example: 'https://base.example.com/v1/key',
-  },
-  X402_SETTLER_KEY: {
-    flag: 'x402-settler-key',
-    schema: z
-      .string()
-      .refine((text) => /^0x[0-9a-f]{64}$/i.test(text), { message: 'must be 0x and 64 hexadecimal digits' })
-      .optional(),
-    help: 'Private key of the wallet that sends settlements and pays their gas; needs X402_RPC_URL. It can spend nothing of the payers, and receives nothing. Default: none.',
-    isSecret: true,
-    example: 'the output of: echo 0x$(openssl rand -hex 32)',
-  },
-  X402_FACILITATOR_URL: {
-    flag: 'x402-facilitator-url',
-    schema: url(['http:', 'https:']),
-    help: 'Facilitator that settles instead of a wallet of our own (/verify, /settle, /supported). Default: none.',
-    example: 'https://api.cdp.coinbase.com/platform/v2/x402',
-  },
-  X402_FACILITATOR_TOKEN: {
-    flag: 'x402-facilitator-token',
-    schema: z.string().min(1).max(4_096).optional(),
-    help: 'Bearer token for the facilitator. Default: none.',
-    isSecret: true,
-    example: 'the token that your facilitator gave you',
-  },
-  X402_CDP_KEY: {
-    flag: 'x402-cdp-key',
-    schema: z
-      .string()
-      .refine((text) => /^[^:\s]{1,256}:\S{1,4096}$/.test(text), { message: 'must be id:secret' })
-      .optional(),
-    help: "Key of Coinbase's Developer Platform, as id:secret; a token for each request to the facilitator is made of it. Default: none.",
-    isSecret: true,
-    example: '0f5c…:MC4CAQAwBQYDK2VwBCIEIE…',
-  },
-  X402_GATEWAY_URL: {
-    flag: 'x402-gateway-url',
-    schema: z.union([z.literal('off'), url(['http:', 'https:']).unwrap()]).optional(),
-    help: 'Facilitator of the payment gateway that is offered as a second rail, or off. Default: https://gateway-api.circle.com/v1/x402 on a live market; otherwise the rail is offered and not taken.',
-    example: 'off',
-  },
-  X402_PAYER_CAP: {
-    flag: 'x402-payer-cap',
-    schema: usdc('1'),
-    help: 'USDC that one payer may have claimed and not settled; beyond it answers wait for the settlement. Default: 1.',
-    example: '0.5',
-  },
-  X402_TOTAL_CAP: {
-    flag: 'x402-total-cap',
-    schema: usdc('50'),
-    help: 'USDC that all payers together may have claimed and not settled; beyond it payments are not taken. Default: 50.',
-    example: '20',
-  },
-  DEMO_CHAIN: {
-    flag: 'demo-chain',
-    schema: onOrOff(),
-    isSwitch: true,
-    help: 'Starts a chain of its own on this machine, with play money, so that a paid call can be tried; not with a live market. As a flag it needs no value. Default: false.',
-    example: 'true',
-  },
+  ...PAYMENT_SETTINGS,
   WEBHOOKS_ALLOW_PRIVATE: {
     flag: 'webhooks-allow-private',
     schema: onOrOff(),

@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { parseUsdc, USDC_TEXT } from '../../../contracts/chain.ts'
+import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+
+export const listOf = <Item extends z.ZodType<unknown, string>>(item: Item) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(z.array(item).min(1).max(500))
+
+/** Digits as people write them: no blanks, signs or exponents. */
+export const decimal = (pattern: RegExp) =>
+  z.string().regex(pattern, { error: 'must be a number' }).transform(Number)
+
+/** A list, or `all`, which leaves it to the market. */
+export const listOrAll = <Item extends z.ZodType<unknown, string>>(item: Item) =>
+  z.union([z.literal('all').transform(() => undefined), listOf(item)]).optional()
+
+export const instant = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })])
+  .transform((text) => Date.parse(text))
+  .optional()
+
+export const url = (protocols: readonly string[], characters = 2_048) =>
+  z
+    .string()
+    .max(characters)
+    .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+      message: `must be a URL with ${protocols.join(' or ')}`,
+    })
+    .optional()
+
+export const venueUrls = z
+  .string()
+  .transform((text, context) => {
+    const urls: Partial<Record<Exchange, string>> = {}
+    for (const part of text.split(',')) {
+      const [, exchange = '', address = ''] = /^\s*([A-Z]+)=(\S+)\s*$/.exec(part) ?? []
+      if (!isExchange(exchange) || !/^https?:/.test(address) || !URL.canParse(address)) {
+        context.addIssue('must be EXCHANGE=URL, separated by commas')
+        return z.NEVER
+      }
+      const { username, password, search, hash } = new URL(address)
+      if (`${username}${password}${search}${hash}` !== '') {
+        context.addIssue(
+          `must hold no user, no password, no ? and no #: see ${exchange}. A key may stand in the path`,
+        )
+        return z.NEVER
+      }
+      urls[exchange] = address
+    }
+    return urls
+  })
+  .optional()
+
+export const requestsPerSecond = (fallback: number) =>
+  z
+    .union([
+      z.literal('off').transform(() => undefined),
+      decimal(/^\d{1,7}$/).pipe(z.number().min(1).max(LIMITS.ratePerSecond)),
+    ])
+    .prefault(`${fallback}`)
+
+/** An amount of USDC, as people write it, in millionths. */
+export const usdc = (fallback: string) =>
+  z.string().regex(USDC_TEXT, { error: 'must be an amount of USDC' }).prefault(fallback).transform(parseUsdc)
+
+const network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
+
+/** Which proxies are believed: so many hops, or those in these networks; undefined for none. */
+export const trustProxy = z
+  .string()
+  .transform((text, context) => {
+    if (text === 'off') return undefined
+    const hops = /^\d{1,2}$/.test(text) ? Number(text) : undefined
+    if (hops !== undefined && hops >= 1 && hops <= LIMITS.proxyHops) return { hops }
+    const networks = text.split(',').map((part) => part.trim())
+    if (networks.length <= LIMITS.proxyNetworks && networks.every((one) => network.safeParse(one).success)) {
+      return { networks }
+    }
+    context.addIssue(`must be off, 1 to ${LIMITS.proxyHops} hops, or networks separated by commas`)
+    return z.NEVER
+  })
+  .optional()
+
+/** @returns off unless it is given */
+export const onOrOff = () =>
+  z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
