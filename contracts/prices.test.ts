@@ -15,6 +15,14 @@ describe('priceOf', () => {
     expect(priceOf('get_trade_call', { coin: 'BTC', timeframe })).toBe(price)
   })
 
+  test.each([' 1m', '1m ', '\t1m\n', '\u00a01m'])(
+    'blanks around a timeframe (%j) do not make it cheaper: the tool does not see them',
+    (timeframe) => {
+      expect(TOOLS.get_trade_call.request.parse({ coin: 'BTC', timeframe })).toMatchObject({ timeframe: '1m' })
+      expect(priceOf('get_trade_call', { coin: 'BTC', timeframe })).toBe(50_000n)
+    },
+  )
+
   test.each([
     'get_market_regime',
     'scan_trade_calls',

@@ -31,6 +31,8 @@ const TRADE_CALL_PRICES: Partial<Readonly<Record<Timeframe, bigint>>> = {
 export function priceOf(product: Product, request: unknown): bigint {
   if (product !== 'get_trade_call' || typeof request !== 'object' || request === null) return PRICES[product]
   const { timeframe } = request as { readonly timeframe?: unknown }
-  const isNamed = typeof timeframe === 'string' && Object.hasOwn(TRADE_CALL_PRICES, timeframe)
-  return (isNamed ? TRADE_CALL_PRICES[timeframe as Timeframe] : undefined) ?? PRICES[product]
+  // As the tool reads it: blanks around it must not make it cheaper.
+  const named = typeof timeframe === 'string' ? timeframe.trim() : ''
+  const isDearer = Object.hasOwn(TRADE_CALL_PRICES, named)
+  return (isDearer ? TRADE_CALL_PRICES[named as Timeframe] : undefined) ?? PRICES[product]
 }

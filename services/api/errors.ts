@@ -4,6 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { ERRORS, type ErrorCode, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 
 /** The body of every refusal. */
 export interface ErrorBody extends JsonObject {
@@ -51,15 +52,18 @@ export function answerFailure(
   return send(reply, request, refusal)
 }
 
+const TOO_LONG = `The address and the headers are longer than ${LIMITS.requestHeaderBytes} bytes together, the most that are read.`
+
 /** Answers bytes that are not an HTTP request, so far as anybody still listens, and hangs up. */
 export function refuseMalformed(error: Error, socket: Socket): void {
   if (socket.writable && !('code' in error && error.code === 'ECONNRESET')) {
-    const body = JSON.stringify({
-      code: 'invalid_request',
-      message: 'This is not an HTTP request that can be read.',
-    })
+    const isTooLong = 'code' in error && error.code === 'HPE_HEADER_OVERFLOW'
+    const [status, code, message] = isTooLong
+      ? ['413 Content Too Large', 'payload_too_large', TOO_LONG]
+      : ['400 Bad Request', 'invalid_request', 'This is not an HTTP request that can be read.']
+    const body = JSON.stringify({ code, message })
     socket.write(
-      `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+      `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
     )
   }
   socket.destroySoon()

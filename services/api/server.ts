@@ -87,7 +87,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     bodyLimit: LIMITS.requestBodyBytes,
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
     // Refused below, in the words of the registry: Node's own refusal has no body.
-    http: { maxHeaderSize: 16_384, requireHostHeader: false },
+    http: { maxHeaderSize: LIMITS.requestHeaderBytes, requireHostHeader: false },
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => void answerFailure(error, request, reply),
     clientErrorHandler: refuseMalformed,

@@ -1,8 +1,12 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { SentBody } from '../../calls/index.ts'
 
-/** RFC 9110 §8.3.1, for one type: parameters may follow, a second type may not. */
-const JSON_TYPE = /^application\/json[ \t]*(?:;[^,]*)?$/i
+/**
+ * RFC 9110 §8.3.1, for one type: parameters may follow, each a name and a value, and a second type may not, whatever
+ * joins the two.
+ */
+const JSON_TYPE =
+  /^application\/json[ \t]*(?:;[ \t]*(?:[!#$%&'*+.^_`|~0-9a-z-]+=(?:[!#$%&'*+.^_`|~0-9a-z-]+|"[^",\\]*")[ \t]*)?)*$/i
 
 /** Longest value that a refusal repeats. */
 const SHOWN_CHARACTERS = 100
@@ -46,7 +50,7 @@ function requireJsonType(rawHeaders: readonly string[]): void {
   const shown = values.map((text) => JSON.stringify(text.slice(0, SHOWN_CHARACTERS)))
   const found = values.length === 0 ? 'it was left out' : `it was ${shown.join(' and ')}`
   throw new ServiceError('invalid_content_type', {
-    message: `Content-Type must be application/json, given once; ${found}. The payment was not used.`,
+    message: `Content-Type must be application/json, given once; ${found}. Nothing was charged for this request.`,
     details: { given: values.map((text) => text.slice(0, SHOWN_CHARACTERS)) },
   })
 }

@@ -158,6 +158,8 @@ const TYPES: readonly (readonly [name: string, lines: readonly string[], body: s
     ['Content-Type: application/json; charset=utf-8, application/json'],
     '{}',
   ],
+  ['two types as one with a parameter', ['Content-Type: application/json; application/json'], '{}'],
+  ['a parameter without a value', ['Content-Type: application/json; charset=utf-8; json'], '{}'],
   ['text as text/plain', ['Content-Type: text/plain;charset=UTF-8'], '{"coin":"BTC"}'],
   ['a form', ['Content-Type: application/x-www-form-urlencoded'], 'coin=BTC'],
   ['another JSON', ['Content-Type: application/problem+json'], '{}'],
@@ -183,6 +185,7 @@ describe('Content-Type', () => {
     'Application/JSON',
     'application/json; charset=utf-8',
     'application/json;charset="utf-8"',
+    'application/json ; charset=utf-8 ;',
   ])('%s is JSON', async (type) => {
     const answer = await raw(['X-PAYMENT: x', `Content-Type: ${type}`], '{"coin":"BTC"}')
     expect([answer.status, readBody(answer)]).toEqual([200, { got: { coin: 'BTC' } }])

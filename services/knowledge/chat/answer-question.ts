@@ -15,6 +15,8 @@ export interface Research {
   readonly query: Understood
   /** Those that an answer may be taken from; none where the documentation does not say. */
   readonly sections: readonly Section[]
+  /** What they say of it, word for word. */
+  readonly draft: DraftAnswer
 }
 
 /** An answer, before it is counted. */
@@ -26,6 +28,8 @@ export interface WrittenAnswer {
   readonly note: string | null
 }
 
+/** Below it a quote says too little of what was asked, words here and words there; measured in the same way. */
+const LEAST_SAID = 0.4
 /** Below it a passage does not know enough of what was asked to answer it; measured on the labelled questions. */
 const LEAST_COVERAGE = 0.45
 
@@ -35,8 +39,11 @@ export const NOT_SAID = 'The documentation does not say.'
 export function research(shelf: Shelf, question: string): Research {
   const query = shelf.index.understand(question)
   const found = findSections(shelf.index, query).slice(0, LIMITS.chatPassages)
-  const isKnown = found.some(({ coverage }, place) => place < CONSIDERED && coverage >= LEAST_COVERAGE)
-  return { question, shelf, query, sections: isKnown ? found : [] }
+  const draft = extractiveAnswer(shelf.index, question, query, found)
+  const isKnown =
+    draft.coverage >= LEAST_SAID &&
+    found.some(({ coverage }, place) => place < CONSIDERED && coverage >= LEAST_COVERAGE)
+  return { question, shelf, query, draft, sections: isKnown ? found : [] }
 }
 
 /** Only sections that would be cited count: a word here and a word there are no answer. */
@@ -65,14 +72,14 @@ export interface Writer {
 
 export function createWriter({ publicUrl, report }: WriterOptions): Writer {
   let underWay = 0
-  const written = ({ shelf, query }: Research, draft: DraftAnswer, model: string): WrittenAnswer => ({
+  const written = ({ shelf, query }: Research, draft: Pick<DraftAnswer, 'answer' | 'sections'>, model: string): WrittenAnswer => ({
     answer: draft.answer,
     citations: cite(shelf.index, query, draft.sections, publicUrl()),
     model,
     note: null,
   })
   const extractive = (found: Research): WrittenAnswer =>
-    written(found, extractiveAnswer(found.shelf.index, found.query, found.sections), EXTRACTIVE_MODEL)
+    written(found, found.draft, EXTRACTIVE_MODEL)
   const instead = (found: Research, reason: string): WrittenAnswer => ({
     ...extractive(found),
     note: `Answered by ${EXTRACTIVE_MODEL}: ${reason}.`,

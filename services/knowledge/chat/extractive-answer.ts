@@ -2,59 +2,81 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Section } from '../search/find-sections.ts'
 import { shortened } from '../search/find-sections.ts'
 import type { SearchIndex, Understood } from '../search/search-index.ts'
+import { subjectOf } from './definitions.ts'
+import { definesIn, type Quote, quoteSection } from './quote-section.ts'
 
 /** What was taken from the passages: the sections in the order of their numbers, and the text with them. */
 export interface DraftAnswer {
   readonly answer: string
   readonly sections: readonly Section[]
+  /** How much of the question the best quote says, 0 to 1. */
+  readonly coverage: number
 }
 
-/** Sections an answer is taken from, and sentences of the first and of each other. */
-const SECTIONS = 3
-const SENTENCES_OF_FIRST = 3
-const SENTENCES_OF_OTHERS = 1
-/** A further section is quoted where it fits nearly as well as the best. */
-const NEARLY = 0.6
+/** A section is quoted beside the best one where it fits nearly as well, and says this share of the query anew. */
+const NEARLY = 0.4
+const LEAST_NEW = 0.2
+/** A definition is taken from a section that fits this well beside the best. */
+const DEFINES_NEARLY = 0.5
 
 /**
- * Answers with the sentences that fit best, word for word, in the order in which they stand. Nothing is made up, and
- * nothing is concluded either.
+ * Answers with whole sentences of the best section, word for word and in the order in which they stand, and with those
+ * of a second one where it says what the first does not. Nothing is made up, and nothing is concluded either.
  *
  * @param sections those that fit, the best first; at least one
  */
 export function extractiveAnswer(
   index: SearchIndex,
+  question: string,
   query: Understood,
   sections: readonly Section[],
 ): DraftAnswer {
-  const [best] = sections
-  const cited = sections.slice(0, SECTIONS).filter(({ score }) => score >= NEARLY * (best?.score ?? 0))
-  const parts = cited.map((section, place) => {
-    const sentences = bestSentences(
-      index,
-      query,
-      section,
-      place === 0 ? SENTENCES_OF_FIRST : SENTENCES_OF_OTHERS,
-    )
-    return `${sentences.map(asSentence).join(' ')} [${place + 1}]`
-  })
-  return { answer: shortened(parts.join('\n\n'), LIMITS.chatAnswerCharacters), sections: cited }
+  const subject = subjectOf(question, query)
+  const ordered = definitionFirst(index, subject, sections)
+  const [best] = ordered
+  if (best === undefined) return { answer: '', sections: [], coverage: 0 }
+  const first = quoteSection(index, query, best, { room: LIMITS.chatExtractCharacters, subject })
+  const quotes: Quote[] = [first]
+  const cited = [best]
+  const second = otherSection(index, query, ordered, first)
+  if (second !== undefined) {
+    quotes.push(second.quote)
+    cited.push(second.section)
+  }
+  const answer = quotes.map(({ text }, place) => `${text} [${place + 1}]`).join('\n\n')
+  const coverage = Math.max(...quotes.map((quote) => quote.coverage))
+  return { answer: shortened(answer, LIMITS.chatAnswerCharacters), sections: cited, coverage }
 }
 
-/** Under a heading that fits, the first sentence says most; the others are those with the words of the question. */
-function bestSentences(
+/** Where a meaning is asked for, the section that defines it stands before those that only use the word. */
+function definitionFirst(
+  index: SearchIndex,
+  subject: readonly string[] | undefined,
+  sections: readonly Section[],
+): readonly Section[] {
+  if (subject === undefined) return sections
+  const least = DEFINES_NEARLY * (sections[0]?.score ?? 0)
+  const defining = sections.find((section) => section.score >= least && definesIn(index, section, subject))
+  return defining === undefined ? sections : [defining, ...sections.filter((one) => one !== defining)]
+}
+
+/** What another section adds: words of the query that neither the first quote nor its heading says. */
+function otherSection(
   index: SearchIndex,
   query: Understood,
-  { row, passage: { sentences } }: Section,
-  count: number,
-): string[] {
-  const fitting = index.sentences(row, query)
-  const wanted = [...new Set(count > 1 || fitting.length === 0 ? [0, ...fitting] : fitting)].slice(0, count)
-  // What ends in a colon says something only with what comes behind it.
-  const places = new Set(
-    wanted.flatMap((place) => (sentences[place]?.endsWith(':') ? [place, place + 1] : [place])),
+  [best, ...others]: readonly Section[],
+  first: Quote,
+): { readonly section: Section; readonly quote: Quote } | undefined {
+  if (best === undefined) return undefined
+  const weightOf = (places: Iterable<number>): number =>
+    [...places].reduce((sum, place) => sum + (query.words[place]?.weight ?? 0), 0)
+  const known = new Set(
+    query.words.flatMap(({ headings }, place) => (first.said.has(place) || headings.has(best.row) ? [place] : [])),
   )
-  return [...places].toSorted((a, b) => a - b).flatMap((place) => sentences[place] ?? [])
+  const least = LEAST_NEW * weightOf(query.words.keys())
+  for (const section of others.filter(({ score }) => score >= NEARLY * best.score)) {
+    const quote = quoteSection(index, query, section, { room: LIMITS.chatExtractCharacters / 2, known })
+    if (weightOf([...quote.said].filter((place) => !known.has(place))) >= least) return { section, quote }
+  }
+  return undefined
 }
-
-const asSentence = (text: string): string => (/[.!?:]$/.test(text) ? text : `${text}.`)

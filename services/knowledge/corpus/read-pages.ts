@@ -10,6 +10,8 @@ export interface DocPage {
   readonly name: string
   /** Its first heading, without marks. */
   readonly title: string
+  /** Whether it is made from the code by `npm run docs`. */
+  readonly isReference: boolean
   readonly blocks: readonly Block[]
 }
 
@@ -67,5 +69,10 @@ export const readPages = (files: readonly PageFile[]): Promise<DocPage[]> =>
 export function docPage(name: string, text: string): DocPage {
   const blocks = parseMarkdown(text)
   const heading = blocks.find((block) => block.kind === 'heading')
-  return { name, title: heading === undefined ? name : plainText(heading.text), blocks }
+  return {
+    name,
+    title: heading === undefined ? name : plainText(heading.text),
+    isReference: text.startsWith('<!-- Generated'),
+    blocks,
+  }
 }

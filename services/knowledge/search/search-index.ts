@@ -15,6 +15,8 @@ export interface Understood {
 
 export interface UnderstoodWord {
   readonly given: string
+  /** As it was understood: spelt as the documentation spells it. */
+  readonly word: string
   /** Passages that it stands in, or that a word of the same meaning does. */
   readonly rows: ReadonlySet<number>
   /** Those of them where it stands in the heading. */
@@ -37,8 +39,8 @@ export interface SearchIndex {
   find(query: Understood): Hit[]
   /** The part of each passage that fits best, as plain text. */
   excerpts(rows: readonly number[], query: Understood): ReadonlyMap<number, string>
-  /** Places of the sentences of a passage that fit, the best first. */
-  sentences(row: number, query: Understood): number[]
+  /** For each sentence of a passage, places of the words of the query that it says, itself or by a word of the same meaning. */
+  said(row: number, query: Understood): ReadonlySet<number>[]
   close(): void
 }
 
@@ -54,6 +56,8 @@ const NEAR_WORDS = 24
 const KINDRED_SHARE = 0.4
 /** How much a heading that the query says in full adds, in parts of what BM25 gives. */
 const HEADING_WEIGHT = 2
+/** What a page that is made from the code is worth beside one that was written for readers. */
+const REFERENCE_SHARE = 0.7
 /** FTS5 takes up to 64. */
 const EXCERPT_WORDS = 48
 /** A passage has fewer, since its characters are limited; the place of a sentence follows from its row. */
@@ -84,8 +88,8 @@ export function createSearchIndex(passages: readonly Passage[]): SearchIndex {
     `SELECT snippet(passages, 2, '', '', ' … ', ${EXCERPT_WORDS}) AS text FROM passages WHERE passages MATCH ? AND rowid = CAST(? AS INTEGER)`,
   )
   const findSentences = db.prepare(
-    `SELECT rowid AS id, -bm25(sentences) AS score FROM sentences
-     WHERE sentences MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER) ORDER BY score DESC, rowid`,
+    `SELECT rowid AS id FROM sentences
+     WHERE sentences MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)`,
   )
 
   /** How many telling words each heading has; a page's title where there is none. */
@@ -111,14 +115,15 @@ export function createSearchIndex(passages: readonly Passage[]): SearchIndex {
     const byLetter = vocabulary.byLetter.get(word[0] ?? '') ?? []
     return [...new Set([...byTrigrams.map((row) => row.word), ...byLetter])]
       .map((candidate) => ({ candidate, distance: editDistance(word, candidate, most) }))
-      .filter(({ distance }) => distance <= most)
+      // Hardly anybody misses the first letter, and other words begin with another one.
+      .filter(({ candidate, distance }) => distance <= most && candidate[0] === word[0])
       .toSorted(
         (x, y) => x.distance - y.distance || vocabulary.uses(y.candidate) - vocabulary.uses(x.candidate),
       )[0]?.candidate
   }
 
   /** A word as it is looked for: as it was given, or the word it was probably meant to be. */
-  function understandWord(given: string): UnderstoodWord & { readonly word: string } {
+  function understandWord(given: string): UnderstoodWord {
     const asGiven = rowsWith(anyOf([given, ...kindredOf(given)]))
     const meant = asGiven.size === 0 ? spelling(given) : undefined
     const word = meant ?? given
@@ -155,7 +160,10 @@ export function createSearchIndex(passages: readonly Passage[]): SearchIndex {
       }
       const hits = [...scores].map(([row, score]) => ({
         row,
-        score: score * (1 + coverageOf(words, row) + HEADING_WEIGHT * headingShare(words, row)),
+        score:
+          score *
+          (1 + coverageOf(words, row) + HEADING_WEIGHT * headingShare(words, row)) *
+          (passages[row]?.isReference === true ? REFERENCE_SHARE : 1),
       }))
       return hits.toSorted((a, b) => b.score - a.score || a.row - b.row)
     },
@@ -164,12 +172,17 @@ export function createSearchIndex(passages: readonly Passage[]): SearchIndex {
       if (expression === '') return new Map()
       return new Map(rows.map((row) => [row, (excerpt.get(expression, row) as { text: string }).text]))
     },
-    sentences(row, query) {
-      const expression = allOf(query)
-      if (expression === '') return []
+    said(row, { words }) {
       const first = row * SENTENCES_PER_PASSAGE
-      const found = findSentences.all(expression, first, first + SENTENCES_PER_PASSAGE - 1)
-      return (found as { id: number }[]).map(({ id }) => id - first)
+      const count = passages[row]?.sentences.length ?? 0
+      const said = Array.from({ length: count }, () => new Set<number>())
+      for (const [place, { word, rows }] of words.entries()) {
+        if (!rows.has(row)) continue
+        const expression = anyOf([word, ...kindredOf(word)])
+        const found = findSentences.all(expression, first, first + SENTENCES_PER_PASSAGE - 1)
+        for (const { id } of found as { id: number }[]) said[id - first]?.add(place)
+      }
+      return said
     },
     close: () => db.close(),
   }

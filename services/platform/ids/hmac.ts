@@ -52,6 +52,6 @@ export function hmacSha256(
     message.set(body, length)
     length += body.length
   }
-  outer.latin1Write(hash('sha256', message.subarray(0, length), 'binary'), BLOCK, DIGEST)
+  outer.write(hash('sha256', message.subarray(0, length), 'binary'), BLOCK, 'latin1')
   return hash('sha256', outer, encoding)
 }

@@ -36,26 +36,34 @@ export function deliveryBody(parts: BodyParts): Buffer {
   const { signal, deliveryId, sequence } = parts
   const created = new Date(signal.at).toISOString()
   const head = `{"event":"${signal.type}","delivery_id":"${deliveryId}","created_at":"${created}","sequence":${sequence},"data":`
-  return Buffer.from(`${head}${dataText(parts, LIMITS.webhookBodyBytes - head.length - 1)}}`)
+  const data = dataBytes(parts, LIMITS.webhookBodyBytes - head.length - 1)
+  const body = Buffer.allocUnsafe(head.length + data.length + 1)
+  // The head is ASCII whatever the signal says.
+  body.write(head, 'latin1')
+  body.set(data, head.length)
+  body[body.length - 1] = CLOSING_BRACE
+  return body
 }
+
+const CLOSING_BRACE = 0x7d
 
 /** What was made of a signal last: one signal goes to many subscribers, and all but the head is the same. */
 interface Made {
   readonly baseUrl: string
   readonly topN: number | null
-  readonly text: string
+  readonly bytes: Buffer
 }
 
 const made = new WeakMap<Signal, Made>()
 
-function dataText({ signal, baseUrl, topN }: BodyParts, most: number): string {
+function dataBytes({ signal, baseUrl, topN }: BodyParts, most: number): Buffer {
   const before = made.get(signal)
   const isSame = before !== undefined && before.baseUrl === baseUrl && before.topN === topN
-  const text = isSame ? before.text : JSON.stringify(signalData(signal, baseUrl, topN))
-  if (Buffer.byteLength(text) > most && signal.type === 'scan_digest')
-    return shorter(signal, baseUrl, topN, most)
-  if (!isSame) made.set(signal, { baseUrl, topN, text })
-  return text
+  const bytes = isSame ? before.bytes : Buffer.from(JSON.stringify(signalData(signal, baseUrl, topN)))
+  if (bytes.length > most && signal.type === 'scan_digest')
+    return Buffer.from(shorter(signal, baseUrl, topN, most))
+  if (!isSame) made.set(signal, { baseUrl, topN, bytes })
+  return bytes
 }
 
 /** The digest with as many of its best rows as fit. */

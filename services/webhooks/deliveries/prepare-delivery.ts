@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { DeliveryAttempt, OpenDelivery } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
@@ -80,15 +80,21 @@ function withBody(
   signal: Signal,
   { template, baseUrl }: Pick<OpenDelivery, 'template' | 'baseUrl'>,
 ): PreparedDelivery {
-  const { deliveryId, sequence, topN } = place
+  const { deliveryId, sequence, eventId, position, stream, revision, topN } = place
   const body = deliveryBody({ deliveryId, sequence, signal, topN, template, baseUrl })
   return {
-    ...place,
+    deliveryId,
+    sequence,
+    eventId,
+    position,
+    stream,
+    revision,
+    topN,
     signal,
     template,
     baseUrl,
     body,
-    bodySha256: createHash('sha256').update(body).digest('hex'),
+    bodySha256: hash('sha256', body, 'hex'),
   }
 }
 

@@ -1,12 +1,13 @@
 import { isServiceError } from '../../../contracts/errors.ts'
 import { createAttemptRecorder } from './attempt-recorder.ts'
 import type { CatchUp } from './catch-up.ts'
+import type { AttemptDecision } from './decide-attempt.ts'
 import type { DueQueue } from './due-queue.ts'
 import type { DueEntry, EndpointCare } from './endpoint-care.ts'
 import { type Lane, type LaneItem, mayBegin, takeNext } from './lane.ts'
 import { retryAt } from './retry-schedule.ts'
 import { type AttemptContext, type AttemptEnd, runAttempt } from './run-attempt.ts'
-import { createSendTurns } from './send-turns.ts'
+import { createSendTurns, type SendTurn } from './send-turns.ts'
 
 export interface AttemptDeskOptions extends Omit<AttemptContext, 'recorder'> {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
@@ -40,7 +41,9 @@ export function createAttemptDesk(options: AttemptDeskOptions): AttemptDesk {
   const { care, catchUp, due, now, random, report, onLost } = options
   const turns = createSendTurns()
   const context: AttemptContext = { ...options, recorder: createAttemptRecorder(options.sleep) }
-  const busy = new Map<Lane, Set<Promise<void>>>()
+  /** Attempts that are being sent or recorded, of each endpoint that has any. */
+  const busy = new Map<Lane, number>()
+  const idle = new Map<Lane, PromiseWithResolvers<void>>()
   let underWay = 0
 
   function offer(lane: Lane): void {
@@ -50,34 +53,32 @@ export function createAttemptDesk(options: AttemptDeskOptions): AttemptDesk {
 
   function pump(): void {
     while (underWay < MOST_UNDER_WAY) {
-      const lane = turns.take()
-      if (lane === undefined) return
-      const item = takeNext(lane)
-      if (item === undefined) turns.done(lane)
-      else begin(lane, item)
-      turns.offer(lane)
+      const turn = turns.take()
+      if (turn === undefined) return
+      const item = takeNext(turn.lane)
+      if (item === undefined) turns.done(turn)
+      else begin(turn, item)
+      turns.offer(turn.lane)
     }
   }
 
-  function begin(lane: Lane, item: LaneItem): void {
+  function begin(turn: SendTurn, item: LaneItem): void {
+    const { lane } = turn
     underWay += 1
     if (item.kind !== 'replay') lane.underWay.add(sequenceOf(item))
-    const attempt = attend(lane, item)
-    const attempts = busy.get(lane) ?? new Set()
-    busy.set(lane, attempts.add(attempt))
-    const leave = (): void => {
-      attempts.delete(attempt)
-      if (attempts.size === 0 && busy.get(lane) === attempts) busy.delete(lane)
-    }
-    attempt.then(leave, report)
+    busy.set(lane, (busy.get(lane) ?? 0) + 1)
+    attend(turn, item).then(() => leave(lane), report)
   }
 
-  /** Never rejects: what goes wrong is told, and the endpoint goes on. */
-  async function attend(lane: Lane, item: LaneItem): Promise<void> {
-    await see(lane, item).catch(report)
-    underWay -= 1
-    readOn(lane)
-    offer(lane)
+  function leave(lane: Lane): void {
+    const left = (busy.get(lane) ?? 1) - 1
+    if (left > 0) {
+      busy.set(lane, left)
+      return
+    }
+    busy.delete(lane)
+    idle.get(lane)?.resolve()
+    idle.delete(lane)
   }
 
   /** An endpoint that has caught up with what was read for it is read for again. */
@@ -86,30 +87,33 @@ export function createAttemptDesk(options: AttemptDeskOptions): AttemptDesk {
     if (lane.health.state === 'active') catchUp.read(lane).catch(report)
   }
 
-  /** Sees one attempt to its end, whatever that is. */
-  async function see(lane: Lane, item: LaneItem): Promise<void> {
+  /** Sees one attempt to its end. Never rejects: what goes wrong is told, and the endpoint goes on. */
+  async function attend(turn: SendTurn, item: LaneItem): Promise<void> {
+    const { lane } = turn
     let isSent = false
     const onSent = (): void => {
       if (isSent) return
       isSent = true
-      turns.done(lane)
-      turns.offer(lane)
-      pump()
+      turns.done(turn)
+      offer(lane)
     }
     try {
       const end = await runAttempt(context, lane, item, onSent)
       lane.underWay.delete(sequenceOf(item))
-      await follow(lane, item, end)
+      const change = follow(lane, item, end)
+      if (change !== undefined) await care.act(lane, change)
     } catch (error) {
       lane.underWay.delete(sequenceOf(item))
       if (isServiceError(error, 'lease_lost')) onLost(lane)
       else {
         putOff(lane, item)
-        throw error
+        report(error)
       }
-    } finally {
-      onSent()
     }
+    underWay -= 1
+    readOn(lane)
+    if (isSent) offer(lane)
+    else onSent()
   }
 
   /** What was not recorded is not done: it comes again in a while, from the log. */
@@ -123,12 +127,13 @@ export function createAttemptDesk(options: AttemptDeskOptions): AttemptDesk {
     else if (lane.probeAt === undefined) care.scheduleProbe(lane, again)
   }
 
-  async function follow(lane: Lane, item: LaneItem, end: AttemptEnd): Promise<void> {
+  /** @returns what is to be said of the endpoint in its log */
+  function follow(lane: Lane, item: LaneItem, end: AttemptEnd): AttemptDecision['change'] {
     if (end.kind === 'not_begun') {
       if (mayBegin(lane)) putOff(lane, item)
-      return
+      return undefined
     }
-    if (end.kind === 'needless' || end.decision === undefined) return
+    if (end.kind === 'needless' || end.decision === undefined) return undefined
     const { change, nextAt, result } = end.decision
     if (item.kind === 'replay') followReplay(lane, item, result)
     else if (nextAt !== null) {
@@ -136,8 +141,9 @@ export function createAttemptDesk(options: AttemptDeskOptions): AttemptDesk {
       if (lane.health.state === 'degraded') lane.due.add(sequenceOf(item))
       else due.add(nextAt, { kind: 'retry', lane, sequence: sequenceOf(item) })
     }
-    if (change !== undefined) await care.act(lane, change)
-    else if (lane.health.state === 'degraded' && lane.underWay.size === 0) care.scheduleProbe(lane)
+    const isToBeProbed = lane.health.state === 'degraded' && lane.underWay.size === 0
+    if (change === undefined && isToBeProbed) care.scheduleProbe(lane)
+    return change
   }
 
   function followReplay(
@@ -160,7 +166,12 @@ export function createAttemptDesk(options: AttemptDeskOptions): AttemptDesk {
     },
     offer,
     async settled(lanes) {
-      for (const lane of lanes) await Promise.all(busy.get(lane) ?? new Set<Promise<void>>())
+      for (const lane of lanes) {
+        if (!busy.has(lane)) continue
+        const known = idle.get(lane) ?? Promise.withResolvers<void>()
+        idle.set(lane, known)
+        await known.promise
+      }
     },
   }
 }

@@ -10,6 +10,7 @@ import {
 import type { SendOutcome } from '../sending/sender.ts'
 import { filterAt } from '../signals/filter-periods.ts'
 import { isStale } from '../signals/freshness.ts'
+import type { Matched } from '../signals/signal.ts'
 import type { AttemptRecorder } from './attempt-recorder.ts'
 import { type AttemptDecision, decideAttempt } from './decide-attempt.ts'
 import type { DispatcherOptions } from './dispatcher-options.ts'
@@ -64,7 +65,7 @@ export async function runAttempt(
   const isProbe = lane.health.state === 'degraded'
   const { state } = lane.journal ?? (await context.journalOf(lane))
   if (item.kind === 'first' && wasAttempted(state, item.matched.sequence)) return { kind: 'needless' }
-  const made = await prepare(context, lane, item)
+  const made = item.kind === 'first' ? prepareFirst(context, item.matched) : await makeAgain(context, lane, item)
   if (made === undefined) return { kind: 'needless' }
   const { prepared, attemptsBefore } = made
   const freshness = filterAt(subscription.filters, prepared.position)?.freshness
@@ -101,12 +102,7 @@ export async function runAttempt(
   lane.isProven = decision.result === 'delivered'
   // What is begun in its place is begun on what this attempt has shown.
   onSent()
-  const attempt = attemptOf(prepared, decision, outcome, at)
-  await context.recorder.record(lane, prepared, {
-    ...attempt,
-    replayId,
-    nextAt: replayId === null ? decision.nextAt : null,
-  })
+  await context.recorder.record(lane, prepared, attemptOf(prepared, decision, outcome, { at, replayId }))
   const isFirst = item.kind === 'first' && decision.result === 'delivered'
   context.metrics?.attempt?.({
     result: decision.result,
@@ -122,14 +118,16 @@ interface Made {
   readonly attemptsBefore: number
 }
 
-async function prepare(
-  { store, idOf, baseUrl }: AttemptContext,
+const prepareFirst = ({ idOf, baseUrl }: AttemptContext, matched: Matched): Made => ({
+  prepared: prepareDelivery(matched, { idOf, baseUrl: baseUrl() }),
+  attemptsBefore: 0,
+})
+
+async function makeAgain(
+  { store }: AttemptContext,
   lane: Lane,
-  item: LaneItem,
+  item: Exclude<LaneItem, { readonly kind: 'first' }>,
 ): Promise<Made | undefined> {
-  if (item.kind === 'first') {
-    return { prepared: prepareDelivery(item.matched, { idOf, baseUrl: baseUrl() }), attemptsBefore: 0 }
-  }
   if (item.kind === 'replay')
     return { prepared: await prepareAgain(store, item.item), attemptsBefore: item.tries }
   const open = lane.journal?.state.open.get(item.sequence)
@@ -172,12 +170,19 @@ const placeIn = ({
 
 function attemptOf(
   prepared: PreparedDelivery,
-  { result, attempts, reason }: AttemptDecision,
+  { result, attempts, reason, nextAt }: AttemptDecision,
   outcome: SendOutcome,
-  at: number,
-): Omit<DeliveryAttempt, 'replayId' | 'nextAt'> {
+  { at, replayId }: Pick<DeliveryAttempt, 'at' | 'replayId'>,
+): DeliveryAttempt {
+  const { deliveryId, sequence, eventId, position, stream, revision, topN } = prepared
   return {
-    ...placeIn(prepared),
+    deliveryId,
+    sequence,
+    eventId,
+    position,
+    stream,
+    revision,
+    topN,
     attempt: attempts,
     at,
     durationMs: outcome.durationMs,
@@ -186,5 +191,7 @@ function attemptOf(
     reason,
     detail: result === 'delivered' ? null : outcome.detail,
     bodySha256: prepared.bodySha256,
+    nextAt: replayId === null ? nextAt : null,
+    replayId,
   }
 }

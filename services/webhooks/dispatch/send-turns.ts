@@ -1,16 +1,22 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import { hasWork, type Lane } from './lane.ts'
 
+/** One attempt that an endpoint may make, and as what it was counted: it may prove itself meanwhile. */
+export interface SendTurn {
+  readonly lane: Lane
+  readonly standing: Standing
+}
+
 /** Whose turn it is to send, among all endpoints that have something to send. */
 export interface SendTurns {
   /** Attempts under way. */
   readonly underWay: number
   /** Puts an endpoint in line, if it has work and room and is not in line yet. */
   offer(lane: Lane): void
-  /** Takes the next in line and counts an attempt for it; undefined where there is none, or no room. */
-  take(): Lane | undefined
-  /** An attempt of it has ended. */
-  done(lane: Lane): void
+  /** Counts an attempt for the next in line; undefined where there is none, or no room. */
+  take(): SendTurn | undefined
+  /** It has ended. */
+  done(turn: SendTurn): void
 }
 
 type Standing = 'live' | 'behind' | 'unproven'
@@ -22,20 +28,24 @@ type Standing = 'live' | 'behind' | 'unproven'
 const UNPROVEN_AT_MOST = LIMITS.webhookAttemptsAtOnce / 2
 const AT_LEAST = 8
 
-/** A first-in-first-out line whose ends cost the same however long it is. */
-function createLine(): { readonly size: number; push(lane: Lane): void; shift(): Lane | undefined } {
-  const lanes = new Set<Lane>()
+/** Whoever waits, the first that came in front. Its ends cost the same however long it is. */
+function createLine() {
+  let lanes: Lane[] = []
+  let front = 0
   return {
+    /** Turns that the one in front has had without a break. */
+    turnsInARow: 0,
     get size() {
-      return lanes.size
+      return lanes.length - front
     },
-    push: (lane) => void lanes.add(lane),
-    shift() {
-      for (const lane of lanes) {
-        lanes.delete(lane)
-        return lane
-      }
-      return undefined
+    push: (lane: Lane): void => void lanes.push(lane),
+    first: (): Lane | undefined => lanes[front],
+    shift(): void {
+      front += 1
+      this.turnsInARow = 0
+      if (front * 2 < lanes.length) return
+      lanes = lanes.slice(front)
+      front = 0
     },
   }
 }
@@ -43,20 +53,24 @@ function createLine(): { readonly size: number; push(lane: Lane): void; shift():
 export function createSendTurns(atOnce: number = LIMITS.webhookAttemptsAtOnce): SendTurns {
   const lines = { live: createLine(), behind: createLine(), unproven: createLine() }
   const counts: Record<Standing, number> = { live: 0, behind: 0, unproven: 0 }
-  /** As what each attempt under way was counted: an endpoint may prove itself meanwhile. */
-  const countedAs = new Map<Lane, Standing[]>()
   let underWay = 0
 
   const standingOf = (lane: Lane): Standing => (lane.isProven ? lane.mode : 'unproven')
   const most = (lane: Lane): number => (lane.isProven ? LIMITS.webhookAttemptsPerEndpoint : 1)
+  const isReady = (lane: Lane): boolean => lane.sending < most(lane) && hasWork(lane)
 
   function nextLine(): Standing | undefined {
-    const waits = (standing: Standing): boolean => lines[standing].size > 0
-    const isShort = (standing: Standing): boolean => waits(standing) && counts[standing] < AT_LEAST
-    if (isShort('unproven')) return 'unproven'
-    if (waits('live') && !(isShort('behind') && counts.live > AT_LEAST)) return 'live'
-    if (waits('behind')) return 'behind'
-    return waits('unproven') && counts.unproven < UNPROVEN_AT_MOST ? 'unproven' : undefined
+    const { live, behind, unproven } = lines
+    if (unproven.size > 0 && counts.unproven < AT_LEAST) return 'unproven'
+    const isBehindShort = behind.size > 0 && counts.behind < AT_LEAST
+    if (live.size > 0 && !(isBehindShort && counts.live > AT_LEAST)) return 'live'
+    if (behind.size > 0) return 'behind'
+    return unproven.size > 0 && counts.unproven < UNPROVEN_AT_MOST ? 'unproven' : undefined
+  }
+
+  function leaveLine(standing: Standing, lane: Lane): void {
+    lane.isReady = false
+    lines[standing].shift()
   }
 
   return {
@@ -64,32 +78,31 @@ export function createSendTurns(atOnce: number = LIMITS.webhookAttemptsAtOnce): 
       return underWay
     },
     offer(lane) {
-      if (lane.isReady || lane.sending >= most(lane) || !hasWork(lane)) return
+      if (lane.isReady || !isReady(lane)) return
       lane.isReady = true
       lines[standingOf(lane)].push(lane)
     },
     take() {
       while (underWay < atOnce) {
         const standing = nextLine()
-        const lane = standing === undefined ? undefined : lines[standing].shift()
-        if (standing === undefined || lane === undefined) return undefined
-        lane.isReady = false
-        if (lane.sending >= most(lane) || !hasWork(lane)) continue
+        const line = standing === undefined ? undefined : lines[standing]
+        const lane = line?.first()
+        if (standing === undefined || line === undefined || lane === undefined) return undefined
+        if (!isReady(lane)) {
+          leaveLine(standing, lane)
+          continue
+        }
         lane.sending += 1
         underWay += 1
         counts[standing] += 1
-        const counted = countedAs.get(lane)
-        if (counted === undefined) countedAs.set(lane, [standing])
-        else counted.push(standing)
-        return lane
+        line.turnsInARow += 1
+        // Its attempts are begun together, so that they end together and share an event of its delivery log.
+        if (line.turnsInARow >= most(lane)) leaveLine(standing, lane)
+        return { lane, standing }
       }
       return undefined
     },
-    done(lane) {
-      const counted = countedAs.get(lane)
-      const standing = counted?.shift()
-      if (standing === undefined) return
-      if (counted?.length === 0) countedAs.delete(lane)
+    done({ lane, standing }) {
       counts[standing] -= 1
       underWay -= 1
       lane.sending -= 1

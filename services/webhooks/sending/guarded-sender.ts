@@ -73,7 +73,9 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
         settled(outcome) {
           sweep.delete(exchange)
           abortable.delete(signal, exchange)
-          resolve({ ...outcome, durationMs: Math.round(clock.now() - startedAt) })
+          const { kind, status, retryAfterMs, detail } = outcome
+          const durationMs = Math.round(clock.now() - startedAt)
+          resolve({ kind, status, retryAfterMs, durationMs, detail })
         },
       })
       function dispatch(): true {

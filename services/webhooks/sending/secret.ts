@@ -1,4 +1,4 @@
-import { createSecretKey, type KeyObject } from 'node:crypto'
+import { type HmacKey, hmacKey } from '../../platform/ids/hmac.ts'
 
 export const SECRET_PREFIX = 'whsec_'
 const SECRET_BYTES = 32
@@ -12,18 +12,17 @@ const SECRET_BYTES = 32
 export const createSecret = (random: (bytes: number) => Uint8Array): string =>
   `${SECRET_PREFIX}${Buffer.from(random(SECRET_BYTES)).toString('base64')}`
 
-/** The two keys of a secret, prepared: making one of raw bytes costs as much as the HMAC itself. */
+/** The two keys of a secret, prepared. */
 export interface SigningKeys {
   /** The whole text, for `X-Service-Signature`. */
-  readonly whole: KeyObject
+  readonly whole: HmacKey
   /** The bytes behind the prefix, for `webhook-signature`. */
-  readonly decoded: KeyObject
+  readonly decoded: HmacKey
 }
 
 export const signingKeys = (secret: string): SigningKeys => ({
-  whole: createSecretKey(secret, 'utf8'),
-  decoded: createSecretKey(
-    secret.slice(secret.startsWith(SECRET_PREFIX) ? SECRET_PREFIX.length : 0),
-    'base64',
+  whole: hmacKey(Buffer.from(secret)),
+  decoded: hmacKey(
+    Buffer.from(secret.slice(secret.startsWith(SECRET_PREFIX) ? SECRET_PREFIX.length : 0), 'base64'),
   ),
 })

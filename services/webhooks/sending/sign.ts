@@ -1,5 +1,5 @@
-import { createHmac, type KeyObject } from 'node:crypto'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { hmacSha256 } from '../../platform/ids/hmac.ts'
 import { type SigningKeys, signingKeys } from './secret.ts'
 
 /** One attempt of a delivery, as its headers tell it. */
@@ -54,30 +54,37 @@ export function createSign({ userAgent }: { readonly userAgent: string }): Sign 
     return keys
   }
 
+  /** One for every secret, the newest first. */
+  function standardSignatures(secrets: readonly string[], prefix: string, body: Uint8Array): string {
+    let signatures = ''
+    for (const secret of secrets.slice(0, LIMITS.webhookSecretsSigning)) {
+      const signature = hmacSha256(keysOf(secret).decoded, prefix, body, 'base64')
+      signatures += `${signatures === '' ? '' : ' '}v1,${signature}`
+    }
+    return signatures
+  }
+
   return (secrets, { event, deliveryId, body, at, sequence, attempt, ...marks }) => {
-    const keys = secrets.slice(0, LIMITS.webhookSecretsSigning).map(keysOf)
-    const [newest] = keys
+    const [newest] = secrets
     if (newest === undefined) throw new TypeError('A delivery needs a secret to be signed with.')
     const timestamp = String(Math.floor(at / 1_000))
-    const signed = `${deliveryId}.${timestamp}.`
-    return {
+    const headers: Record<string, string> = {
       'content-type': 'application/json',
       'user-agent': userAgent,
       'X-Service-Event': event,
       'X-Service-Delivery': deliveryId,
       'X-Service-Timestamp': timestamp,
-      'X-Service-Signature': hmac(newest.whole, `${timestamp}.`, body, 'hex'),
+      'X-Service-Signature': hmacSha256(keysOf(newest).whole, `${timestamp}.`, body, 'hex'),
       'X-Service-Attempt': String(attempt),
-      ...(sequence !== undefined && { 'X-Service-Sequence': String(sequence) }),
-      ...(marks.isReplay === true && { 'X-Service-Replay': '1' }),
-      ...(marks.isStale === true && { 'X-Service-Stale': '1' }),
-      ...(marks.traceparent !== undefined && { traceparent: marks.traceparent }),
       'webhook-id': deliveryId,
       'webhook-timestamp': timestamp,
-      'webhook-signature': keys.map(({ decoded }) => `v1,${hmac(decoded, signed, body, 'base64')}`).join(' '),
+      'webhook-signature': standardSignatures(secrets, `${deliveryId}.${timestamp}.`, body),
     }
+    // Set one by one: putting objects together costs more than signing.
+    if (sequence !== undefined) headers['X-Service-Sequence'] = String(sequence)
+    if (marks.isReplay === true) headers['X-Service-Replay'] = '1'
+    if (marks.isStale === true) headers['X-Service-Stale'] = '1'
+    if (marks.traceparent !== undefined) headers.traceparent = marks.traceparent
+    return headers
   }
 }
-
-const hmac = (key: KeyObject, prefix: string, body: Uint8Array, encoding: 'hex' | 'base64'): string =>
-  createHmac('sha256', key).update(prefix).update(body).digest(encoding)
