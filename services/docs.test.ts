@@ -88,7 +88,7 @@ describe('names', () => {
       .map((line) => line.slice(line.indexOf('npm start -- ')))
     const inText = spans.filter((span) => span.startsWith('--') || span.startsWith('npm start -- '))
     const flagsIn = (texts: readonly string[]): string[] =>
-      texts.flatMap((text) => text.match(/(?<=^|\s)--[a-z][a-z-]*/g) ?? [])
+      texts.flatMap((text) => text.match(/(?<=^|\s)--[a-z][a-z0-9-]*/g) ?? [])
     const unknown = [
       ...flagsIn(inText).filter((flag) => !flags.has(flag) && !ofCommands.includes(flag)),
       ...flagsIn(commands).filter((flag) => !flags.has(flag)),

@@ -1,5 +1,5 @@
-import { writeSync } from 'node:fs'
 import { openEmbeddedStore } from '../../platform/event-store/embedded/embedded-store.ts'
+import { writeOut } from '../../platform/test-servers/write-out.ts'
 import { aWebhookEdge } from './webhook-edge.fixture.ts'
 
 /**
@@ -19,11 +19,11 @@ async function caller(index: number): Promise<void> {
   for (let n = 0; n < ROUNDS; n++) {
     const created = await edge.create()
     if (created.status !== 201) throw new Error(JSON.stringify(created.body))
-    writeSync(1, `created ${created.body.id}\n`)
+    writeOut(`created ${created.body.id}\n`)
     // One stays, so that there is something to be found afterwards.
     if (index === 0 && n === 0) continue
     const { status } = await edge.ask('DELETE', `/api/webhooks/${created.body.id}`)
-    if (status === 204) writeSync(1, `deleted ${created.body.id}\n`)
+    if (status === 204) writeOut(`deleted ${created.body.id}\n`)
   }
 }
 await Promise.all(Array.from({ length: CALLERS }, (_, index) => caller(index)))

@@ -1,5 +1,5 @@
-import { writeSync } from 'node:fs'
 import { uuidV7 } from '../../ids/uuid.ts'
+import { writeOut } from '../../test-servers/write-out.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
 
 /**
@@ -11,7 +11,7 @@ const CALLERS = 32
 const APPENDS_PER_CALLER = 100_000
 
 const store = await openEmbeddedStore({ directory, now: Date.now })
-writeSync(1, 'ready\n')
+writeOut('ready\n')
 
 async function caller(index: number): Promise<void> {
   const stream = `s-run${run}.${index}`
@@ -24,7 +24,7 @@ async function caller(index: number): Promise<void> {
       meta: { correlationId: `${stream}.${n}`, actor: 'crash' },
     }))
     const { revision } = await store.append(stream, pair, { expected: n === 0 ? 'no-stream' : n * 2 - 1 })
-    writeSync(1, `${stream} ${revision} ${pair[1]?.id}\n`)
+    writeOut(`${stream} ${revision} ${pair[1]?.id}\n`)
   }
 }
 await Promise.all(Array.from({ length: CALLERS }, (_, index) => caller(index)))

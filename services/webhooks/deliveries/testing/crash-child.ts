@@ -1,8 +1,8 @@
-import { writeSync } from 'node:fs'
 import { sleep } from '../../../platform/async/sleep.ts'
 import { openEmbeddedStore } from '../../../platform/event-store/embedded/embedded-store.ts'
 import { createFactIds } from '../../../platform/ids/fact-id.ts'
 import { uuidV7 } from '../../../platform/ids/uuid.ts'
+import { writeOut } from '../../../platform/test-servers/write-out.ts'
 import { matchRange } from '../../signals/match-range.ts'
 import { aFilter, anId } from '../../signals/testing/signal-log.fixture.ts'
 import { openDeliveryLog } from '../delivery-log.ts'
@@ -44,9 +44,9 @@ async function worker(): Promise<void> {
     if (wasAttempted(journal.state, sequence)) continue
     const result = sequence % 3 === 0 ? 'failed' : 'delivered'
     await journal.record(recordOf(anAttempt(delivery, { result })))
-    writeSync(1, `${sequence} ${result} ${bodySha256}\n`)
+    writeOut(`${sequence} ${result} ${bodySha256}\n`)
   }
 }
 await Promise.all(Array.from({ length: AT_ONCE }, worker))
-writeSync(1, 'done\n')
+writeOut('done\n')
 await store.close()
