@@ -80,6 +80,7 @@ function settingsPage(): string {
   )
   return page('Settings', [
     'Every setting is optional. It is given as an environment variable or as a flag (`npm start -- --port 9000`); the flag wins. A value that cannot be used ends the start with exit code 2 and a message that names it.',
+    '## Which settings can I change?',
     ['| Variable | Flag | What it does | Example |', '|---|---|---|---|', ...rows].join('\n'),
   ])
 }

@@ -72,14 +72,13 @@ export interface Writer {
 
 export function createWriter({ publicUrl, report }: WriterOptions): Writer {
   let underWay = 0
-  const written = ({ shelf, query }: Research, draft: Pick<DraftAnswer, 'answer' | 'sections'>, model: string): WrittenAnswer => ({
+  const written = ({ shelf, query }: Research, draft: DraftAnswer, model: string): WrittenAnswer => ({
     answer: draft.answer,
     citations: cite(shelf.index, query, draft.sections, publicUrl()),
     model,
     note: null,
   })
-  const extractive = (found: Research): WrittenAnswer =>
-    written(found, found.draft, EXTRACTIVE_MODEL)
+  const extractive = (found: Research): WrittenAnswer => written(found, found.draft, EXTRACTIVE_MODEL)
   const instead = (found: Research, reason: string): WrittenAnswer => ({
     ...extractive(found),
     note: `Answered by ${EXTRACTIVE_MODEL}: ${reason}.`,

@@ -101,7 +101,8 @@ function partsOf(blocks: readonly Block[]): Part[] {
 }
 
 function unitsOf(block: Exclude<Block, { kind: 'code' }>): Pick<Unit, 'kind' | 'sentences'>[] {
-  if (block.kind === 'paragraph') return [{ kind: 'paragraph', sentences: toSentences(plainText(block.text)) }]
+  if (block.kind === 'paragraph')
+    return [{ kind: 'paragraph', sentences: toSentences(plainText(block.text)) }]
   if (block.kind === 'list') {
     return block.items.map((item) => ({ kind: 'item', sentences: toSentences(plainText(item)) }))
   }

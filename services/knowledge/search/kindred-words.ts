@@ -19,7 +19,7 @@ const KINDRED: readonly (readonly string[])[] = [
   ['laptop', 'machine', 'computer', 'server'],
   ['error', 'refusal', 'refused'],
   ['retry', 'retried', 'repeat', 'repeated', 'resend'],
-  ['verify', 'check', 'proof', 'prove'],
+  ['verify', 'verification', 'check', 'proof', 'prove'],
   ['historical', 'history', 'past', 'old', 'recorded'],
   ['download', 'export'],
   ['accuracy', 'accurate', 'good', 'reliable'],

@@ -2,10 +2,10 @@ import { LIMITS } from '../../../contracts/limits.ts'
 
 /** Words that questions are made of and that tell nothing about what is asked. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
-  `a about actually although again against all also am an and any anybody anyone anything are as ask asked asking at available be because been before being between but by
-  can cannot could d did difference different do does doing don done else ever every for from get gets getting give given go goes going got
+  `a about actually although again against all also am an and any anybody anyone anything are as ask asked asking at available be because been before being between but by came
+  can cannot come comes could d define did difference different do does doing don done else ever every explain for from get gets getting give given go goes going got
   had happen happens has have having he help her here hers him his how however i if in into is it its just know let like ll m make makes making may me
-  mean means might mine my need needs now of off on once one only or other our ours out over own please possible put
+  mean meaning means might mine my need needs now of off on once one only or other our ours out over own please possible put
   re really s shall she should show so some somebody someone something such supported sure t tell than that the their them then
   there these they thing things though this those to today too try under until up us use used using ve very want wants was way we
   well went were what whatever when where whether which while who whom whose why will with within without would yesterday you

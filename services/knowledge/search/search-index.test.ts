@@ -4,7 +4,7 @@ import { docPage } from '../corpus/read-pages.ts'
 import { splitPage } from '../corpus/split-page.ts'
 import { cite, findSections } from './find-sections.ts'
 import { queryTerms } from './query-terms.ts'
-import { createSearchIndex } from './search-index.ts'
+import { coverageOf, createSearchIndex } from './search-index.ts'
 
 const PAGES = {
   quotas: `# Quotas
@@ -99,6 +99,18 @@ describe('a section is found', () => {
     expect(found).toHaveLength(1)
     expect(found[0]).toMatchObject({ id: 'long#long', excerpt: expect.stringContaining('number57') })
   })
+})
+
+test('another word is not taken for a misspelt one, and a short guess counts less than a word that is known', () => {
+  const page = docPage('one', '# One\n\nTrends and fields of pairs, told by regimes and their verification.')
+  const small = createSearchIndex(splitPage(page))
+  const wordsOf = (text: string) =>
+    small.understand(text).words.map(({ rows, certainty }) => [rows.size, certainty])
+  expect(wordsOf('friends')).toEqual([[0, 1]])
+  expect(wordsOf('bank')).toEqual([[0, 1]])
+  expect(wordsOf('paris')).toEqual([[1, expect.closeTo(0.6)]])
+  expect(wordsOf('verfication')).toEqual([[1, 1]])
+  expect(coverageOf(small.understand('paris').words, 0)).toBeCloseTo(0.6)
 })
 
 describe('what a caller writes', () => {

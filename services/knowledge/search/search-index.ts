@@ -19,10 +19,13 @@ export interface UnderstoodWord {
   readonly word: string
   /** Passages that it stands in, or that a word of the same meaning does. */
   readonly rows: ReadonlySet<number>
-  /** Those of them where it stands in the heading. */
+  /** Those of them where it stands in the heading or in the page's title; and in the heading itself. */
   readonly headings: ReadonlySet<number>
+  readonly ownHeadings: ReadonlySet<number>
   /** How much it tells: the rarer, the more. */
   readonly weight: number
+  /** How sure it is that this was meant, 0 to 1: a short word may be another one, and not a misspelt one. */
+  readonly certainty: number
 }
 
 /** A passage, by its place in the list, and how well it fits. Higher is better. */
@@ -47,7 +50,11 @@ export interface SearchIndex {
 /** What a word is worth by where it stands: in the page's title, in the heading, in a sentence, in an example. */
 const COLUMN_WEIGHTS = '2.0, 4.0, 1.0, 0.3'
 /** Words shorter than this are not taken for misspelt ones: too many others are near. */
-const LEAST_MISSPELT = 4
+const LEAST_MISSPELT = 5
+/** From so many letters on a word may have two mistakes; shorter ones would be taken for others. */
+const MISSPELT_TWICE = 8
+/** What a shorter word counts that was taken for a misspelt one. */
+const GUESS = 0.6
 /** No word of the documentation is longer. */
 const MOST_MISSPELT = 40
 /** Words with common letters among which a misspelt one is looked for. */
@@ -56,6 +63,8 @@ const NEAR_WORDS = 24
 const KINDRED_SHARE = 0.4
 /** How much a heading that the query says in full adds, in parts of what BM25 gives. */
 const HEADING_WEIGHT = 2
+/** What a page's title is worth beside a heading of its own. */
+const TITLE_SHARE = 0.5
 /** What a page that is made from the code is worth beside one that was written for readers. */
 const REFERENCE_SHARE = 0.7
 /** FTS5 takes up to 64. */
@@ -92,13 +101,25 @@ export function createSearchIndex(passages: readonly Passage[]): SearchIndex {
      WHERE sentences MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)`,
   )
 
-  /** How many telling words each heading has; a page's title where there is none. */
-  const headingWords = passages.map(({ heading, pageTitle }) => queryTerms(heading || pageTitle).words.length)
+  /** How many telling words each heading has, and a page's title, which stands over every heading of it. */
+  const withHeadings = new Set(passages.flatMap(({ page, heading }) => (heading === '' ? [] : [page])))
+  const headingWords = passages.map(({ page, heading, pageTitle }) => ({
+    own: heading === '' ? 0 : queryTerms(heading).words.length,
+    isIntroduction: heading === '' && withHeadings.has(page),
+    title: queryTerms(pageTitle).words.length,
+  }))
 
   /** How much of a heading a query says: what was asked word for word is found first. */
   function headingShare(words: readonly UnderstoodWord[], row: number): number {
-    const said = words.filter(({ headings }) => headings.has(row)).length
-    return Math.min(1, said / Math.max(1, headingWords[row] ?? 1))
+    const { own, title, isIntroduction } = headingWords[row] ?? { own: 0, title: 0, isIntroduction: false }
+    let said = 0
+    for (const { headings, ownHeadings } of words) {
+      if (ownHeadings.has(row)) said += 1
+      else if (headings.has(row)) said += TITLE_SHARE
+    }
+    const share = Math.min(1, said / Math.max(1, own + TITLE_SHARE * title))
+    // What stands before the first heading introduces a page, and says little.
+    return isIntroduction ? share * TITLE_SHARE : share
   }
 
   const rowsWith = (expression: string): Set<number> =>
@@ -109,17 +130,19 @@ export function createSearchIndex(passages: readonly Passage[]): SearchIndex {
     // Letters beyond the first plane take two units each.
     const { length } = Array.from(word)
     if (length < LEAST_MISSPELT || length > MOST_MISSPELT) return undefined
-    const most = length < 7 ? 1 : 2
+    const most = length < MISSPELT_TWICE ? 1 : 2
     const byTrigrams = near.all(trigramsOf(word).map(quoted).join(' OR '), NEAR_WORDS) as { word: string }[]
     // Two letters that were swapped leave a short word without a trigram of its own.
     const byLetter = vocabulary.byLetter.get(word[0] ?? '') ?? []
-    return [...new Set([...byTrigrams.map((row) => row.word), ...byLetter])]
-      .map((candidate) => ({ candidate, distance: editDistance(word, candidate, most) }))
-      // Hardly anybody misses the first letter, and other words begin with another one.
-      .filter(({ candidate, distance }) => distance <= most && candidate[0] === word[0])
-      .toSorted(
-        (x, y) => x.distance - y.distance || vocabulary.uses(y.candidate) - vocabulary.uses(x.candidate),
-      )[0]?.candidate
+    return (
+      [...new Set([...byTrigrams.map((row) => row.word), ...byLetter])]
+        .map((candidate) => ({ candidate, distance: editDistance(word, candidate, most) }))
+        // Hardly anybody misses the first letter, and other words begin with another one.
+        .filter(({ candidate, distance }) => distance <= most && candidate[0] === word[0])
+        .toSorted(
+          (x, y) => x.distance - y.distance || vocabulary.uses(y.candidate) - vocabulary.uses(x.candidate),
+        )[0]?.candidate
+    )
   }
 
   /** A word as it is looked for: as it was given, or the word it was probably meant to be. */
@@ -128,11 +151,14 @@ export function createSearchIndex(passages: readonly Passage[]): SearchIndex {
     const meant = asGiven.size === 0 ? spelling(given) : undefined
     const word = meant ?? given
     const rows = meant === undefined ? asGiven : rowsWith(anyOf([meant, ...kindredOf(meant)]))
-    const headings =
-      rows.size === 0 ? rows : rowsWith(`{title heading} : (${anyOf([word, ...kindredOf(word)])})`)
+    const inColumns = (columns: string): Set<number> =>
+      rows.size === 0 ? new Set() : rowsWith(`{${columns}} : (${anyOf([word, ...kindredOf(word)])})`)
+    const headings = inColumns('title heading')
+    const ownHeadings = inColumns('heading')
     // What BM25 weighs a word with (Robertson and Spärck Jones), kept above zero.
     const weight = Math.log(1 + (passages.length - rows.size + 0.5) / (rows.size + 0.5))
-    return { given, word, rows, headings, weight }
+    const certainty = meant === undefined || given.length >= MISSPELT_TWICE ? 1 : GUESS
+    return { given, word, rows, headings, ownHeadings, weight, certainty }
   }
 
   return {
@@ -191,9 +217,9 @@ export function createSearchIndex(passages: readonly Passage[]): SearchIndex {
 /** How much of what a query says a passage knows, by the weight of its words: 0 to 1. */
 export function coverageOf(words: readonly UnderstoodWord[], row: number): number {
   let [known, all] = [0, 0]
-  for (const { rows, weight } of words) {
+  for (const { rows, weight, certainty } of words) {
     all += weight
-    if (rows.has(row)) known += weight
+    if (rows.has(row)) known += weight * certainty
   }
   return all === 0 ? 0 : known / all
 }

@@ -7,8 +7,11 @@ import type { Knowledge } from '../knowledge.ts'
 const questionSchema = z.strictObject({
   question: z.string(),
   kind: z.enum(['plain', 'paraphrase', 'misspelt', 'unanswerable']),
-  /** What was looked at while the search was made better, and what was kept aside. */
-  split: z.enum(['tune', 'held']),
+  /**
+   * What was looked at while the search was made, what was kept aside then, and what was written for the answers later.
+   * The answers to all of them have been read since, so none is kept aside any more.
+   */
+  split: z.enum(['tune', 'held', 'fresh']),
   /** Pages or sections that hold the answer; none where the documentation does not say. */
   places: z.array(z.string()),
 })
