@@ -1,22 +1,13 @@
+import { defineErrors } from './error-definition.ts'
 import type { JsonObject } from './json.ts'
+import { KNOWLEDGE_ERRORS } from './knowledge-errors.ts'
+import { PAYMENT_ERRORS } from './payment-errors.ts'
+import { WEBHOOK_ERRORS } from './webhook-errors.ts'
 
-/** What the registry says of one error code. */
-export interface ErrorDefinition {
-  /** HTTP status of an answer with this code. */
-  readonly status: number
-  /** Exit code of a command that ends with it; absent where it cannot end one. */
-  readonly exitCode?: number
-  /** What happened, in general; a thrown error says it in particular. */
-  readonly message: string
-  /** What to do about it. */
-  readonly nextStep: string
-}
-
-const define = <const Registry extends Record<string, ErrorDefinition>>(registry: Registry): Registry =>
-  registry
+export type { ErrorDefinition } from './error-definition.ts'
 
 /** Every refusal of the service. `docs/errors.md` is generated from it. */
-export const ERRORS = define({
+export const ERRORS = defineErrors({
   invalid_request: {
     status: 400,
     message: 'A parameter or the body is not valid.',
@@ -269,125 +260,9 @@ export const ERRORS = define({
     message: 'There is no such account.',
     nextStep: 'Check the account id; the command line lists accounts.',
   },
-  payment_required: {
-    status: 402,
-    message: 'This is paid for per call.',
-    nextStep:
-      'Sign one of the offers in `accepts` (or in the PAYMENT-REQUIRED header) and send the request again with it; docs/paying.md shows how.',
-  },
-  payment_refused: {
-    status: 402,
-    message: 'The payment cannot be accepted; nothing was charged.',
-    nextStep: 'See `error` for the reason, and sign one of the offers in this answer.',
-  },
-  payment_malformed: {
-    status: 400,
-    message: 'The payment header cannot be read.',
-    nextStep: 'Send one payment header: base64 of the JSON that docs/paying.md describes.',
-  },
-  payment_mismatch: {
-    status: 409,
-    message: 'This authorization was used for another request.',
-    nextStep: 'Repeat the request it was used for to get its answer again, or sign a new authorization.',
-  },
-  payment_pending: {
-    status: 503,
-    message: 'The payment is being settled, and the answer leaves when it is.',
-    nextStep: 'Send the same request with the same payment again in a few seconds; it is not charged twice.',
-  },
-  payments_unavailable: {
-    status: 503,
-    message: 'Payments cannot be taken at the moment; nothing was charged.',
-    nextStep: 'Send the same request with the same payment again later, or use an API key.',
-  },
-  payment_unknown: {
-    status: 404,
-    message: 'There is no payment with this id.',
-    nextStep: 'Check the id; it stands in `_service.payment` of the answer that was paid for.',
-  },
-  refund_refused: {
-    status: 409,
-    message: 'This refund cannot be recorded.',
-    nextStep: 'See the message; `payments show` tells the state of a payment.',
-  },
-  invalid_content_type: {
-    status: 400,
-    message: 'Content-Type must be application/json, given once.',
-    nextStep: 'Send `Content-Type: application/json` exactly once and a JSON body; the payment was not used.',
-  },
-  url_refused: {
-    status: 400,
-    message: 'Nothing is sent to this address.',
-    nextStep:
-      'Give a public HTTPS address on port 443 or 8443; the message says what is wrong with this one.',
-  },
-  too_many_subscriptions: {
-    status: 409,
-    message: 'The account has as many subscriptions as its plan allows.',
-    nextStep: 'Delete one that is no longer needed, or choose a larger plan.',
-  },
-  subscription_unknown: {
-    status: 404,
-    message: 'You have no subscription with this id.',
-    nextStep: 'Check the id; `GET /api/webhooks?status=all` lists yours.',
-  },
-  subscription_state: {
-    status: 409,
-    message: 'The subscription is in a state in which this cannot be done.',
-    nextStep: 'See `details.state` and the message.',
-  },
-  delivery_unknown: {
-    status: 404,
-    message: 'The subscription has no delivery with this id.',
-    nextStep: 'Check the id; `GET /api/webhooks/:id/deliveries` lists them.',
-  },
-  INVALID_QUERY: {
-    status: 400,
-    message: 'The search cannot be read.',
-    nextStep:
-      'Send `{"query": "…", "limit": 10}`: a text with at least one word in it, and a limit from 1 to 50.',
-  },
-  QUERY_TOO_SHORT: {
-    status: 400,
-    message: 'The query is too short to search for.',
-    nextStep: 'Give at least 3 characters.',
-  },
-  QUERY_TOO_LONG: {
-    status: 400,
-    message: 'The query is too long.',
-    nextStep: 'Give at most 500 characters; a few words find more.',
-  },
-  INVALID_QUESTION: {
-    status: 400,
-    message: 'The question cannot be read.',
-    nextStep: 'Send `{"question": "…"}`: a text with at least one word in it.',
-  },
-  QUESTION_TOO_SHORT: {
-    status: 400,
-    message: 'The question is too short to be answered.',
-    nextStep: 'Give at least 5 characters.',
-  },
-  QUESTION_TOO_LONG: {
-    status: 400,
-    message: 'The question is too long.',
-    nextStep: 'Give at most 500 characters; ask one thing at a time.',
-  },
-  INVALID_MODEL: {
-    status: 400,
-    message: 'There is no model of this name.',
-    nextStep: 'Choose one of the models in `details.available`, or leave `model` out.',
-  },
-  CHAT_QUOTA_EXHAUSTED: {
-    status: 429,
-    message: 'No chats are left in this window.',
-    nextStep:
-      'Wait until `details.resets_at`, choose a larger plan, or use the search, which has no such limit.',
-  },
-  INTERNAL_ERROR: {
-    status: 500,
-    message: 'Something failed that should not have, and nothing was counted.',
-    nextStep: 'Try again; if it stays, report the `request_id`.',
-  },
+  ...PAYMENT_ERRORS,
+  ...WEBHOOK_ERRORS,
+  ...KNOWLEDGE_ERRORS,
   lease_lost: {
     status: 503,
     message: 'Another process has taken over this work.',

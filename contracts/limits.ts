@@ -117,6 +117,8 @@ export const LIMITS = {
   requestBodyBytes: 65_536,
   /** Longest request target. */
   requestUrlCharacters: 4_096,
+  /** Request line and headers together. */
+  requestHeaderBytes: 16_384,
   /** Time over which requests are counted. */
   rateWindowMs: 1_000,
   /** Largest number of requests a second that can be allowed. */

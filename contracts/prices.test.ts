@@ -18,7 +18,9 @@ describe('priceOf', () => {
   test.each([' 1m', '1m ', '\t1m\n', '\u00a01m'])(
     'blanks around a timeframe (%j) do not make it cheaper: the tool does not see them',
     (timeframe) => {
-      expect(TOOLS.get_trade_call.request.parse({ coin: 'BTC', timeframe })).toMatchObject({ timeframe: '1m' })
+      expect(TOOLS.get_trade_call.request.parse({ coin: 'BTC', timeframe })).toMatchObject({
+        timeframe: '1m',
+      })
       expect(priceOf('get_trade_call', { coin: 'BTC', timeframe })).toBe(50_000n)
     },
   )

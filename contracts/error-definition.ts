@@ -1,0 +1,16 @@
+/** What the registry says of one error code. */
+export interface ErrorDefinition {
+  /** HTTP status of an answer with this code. */
+  readonly status: number
+  /** Exit code of a command that ends with it; absent where it cannot end one. */
+  readonly exitCode?: number
+  /** What happened, in general; a thrown error says it in particular. */
+  readonly message: string
+  /** What to do about it. */
+  readonly nextStep: string
+}
+
+/** Keeps the codes of a part of the registry. */
+export const defineErrors = <const Registry extends Record<string, ErrorDefinition>>(
+  registry: Registry,
+): Registry => registry

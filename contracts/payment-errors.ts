@@ -1,0 +1,51 @@
+import { defineErrors } from './error-definition.ts'
+
+/** Refusals of what is paid for call by call. */
+export const PAYMENT_ERRORS = defineErrors({
+  payment_required: {
+    status: 402,
+    message: 'This is paid for per call.',
+    nextStep:
+      'Sign one of the offers in `accepts` (or in the PAYMENT-REQUIRED header) and send the request again with it; docs/paying.md shows how.',
+  },
+  payment_refused: {
+    status: 402,
+    message: 'The payment cannot be accepted; nothing was charged.',
+    nextStep: 'See `error` for the reason, and sign one of the offers in this answer.',
+  },
+  payment_malformed: {
+    status: 400,
+    message: 'The payment header cannot be read.',
+    nextStep: 'Send one payment header: base64 of the JSON that docs/paying.md describes.',
+  },
+  payment_mismatch: {
+    status: 409,
+    message: 'This authorization was used for another request.',
+    nextStep: 'Repeat the request it was used for to get its answer again, or sign a new authorization.',
+  },
+  payment_pending: {
+    status: 503,
+    message: 'The payment is being settled, and the answer leaves when it is.',
+    nextStep: 'Send the same request with the same payment again in a few seconds; it is not charged twice.',
+  },
+  payments_unavailable: {
+    status: 503,
+    message: 'Payments cannot be taken at the moment; nothing was charged.',
+    nextStep: 'Send the same request with the same payment again later, or use an API key.',
+  },
+  payment_unknown: {
+    status: 404,
+    message: 'There is no payment with this id.',
+    nextStep: 'Check the id; it stands in `_service.payment` of the answer that was paid for.',
+  },
+  refund_refused: {
+    status: 409,
+    message: 'This refund cannot be recorded.',
+    nextStep: 'See the message; `payments show` tells the state of a payment.',
+  },
+  invalid_content_type: {
+    status: 400,
+    message: 'Content-Type must be application/json, given once.',
+    nextStep: 'Send `Content-Type: application/json` exactly once and a JSON body; the payment was not used.',
+  },
+})
