@@ -65,13 +65,15 @@ const identityOf = (index: number): Identity => ({
 })
 
 const answer: JsonObject = sampleAnswer('get_trade_call')
+/** What a desk answers is without what the path adds. */
+const { _service, ...computed } = answer
 const pathOf = (identify: () => Identity): CallPath =>
   createCallPath({
     admit: async () => undefined,
     identify: async () => identify(),
     anonymousPayer: () => 'nobody',
     ledger,
-    answer: async () => answer,
+    answer: async () => computed,
     market: 'simulated',
     version: '0.0.0',
     now: Date.now,

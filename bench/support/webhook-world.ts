@@ -17,6 +17,7 @@ import { uuidV7 } from '../../services/platform/ids/uuid.ts'
 import { createSoleLeases } from '../../services/platform/lease/create-sole-leases.ts'
 import { openDeliveryLog } from '../../services/webhooks/deliveries/delivery-log.ts'
 import { createDispatcher } from '../../services/webhooks/dispatch/dispatcher.ts'
+import type { Dispatcher } from '../../services/webhooks/dispatch/dispatcher-options.ts'
 import { relaySignals } from '../../services/webhooks/dispatch/signal-relay.ts'
 import { createLogDirectory } from '../../services/webhooks/dispatch/testing/log-directory.fixture.ts'
 import { createEgressGuard } from '../../services/webhooks/sending/egress-guard.ts'
@@ -30,7 +31,9 @@ const random = createRandomPool(randomBytes)
 const newId = (): string => uuidV7(Date.now(), random(10))
 
 /** A store on the disk with subscriptions, and a dispatcher between it and their endpoints. */
-export async function openWebhookWorld(options: { readonly attemptMs?: number } = {}) {
+export async function openWebhookWorld(
+  options: { readonly attemptMs?: number; readonly connectionsPerOrigin?: number } = {},
+) {
   const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-webhooks-'))
   const store = await openEmbeddedStore({ directory, now: Date.now })
   const bus = createInProcessBus({ now: Date.now, report })
@@ -41,6 +44,7 @@ export async function openWebhookWorld(options: { readonly attemptMs?: number } 
   let delivered = 0
   let watcher: { readonly count: number; readonly resolve: () => void } | undefined
   let working: Promise<unknown> = Promise.resolve()
+  let dispatcher: Dispatcher | undefined
 
   return {
     get delivered() {
@@ -102,7 +106,7 @@ export async function openWebhookWorld(options: { readonly attemptMs?: number } 
     start(): void {
       const holder = newId()
       const guard = createEgressGuard({ allowPrivate: true, ownHosts: [] })
-      const dispatcher = createDispatcher({
+      dispatcher = createDispatcher({
         store,
         bus,
         shards: SHARDS,
@@ -130,6 +134,11 @@ export async function openWebhookWorld(options: { readonly attemptMs?: number } 
         },
       })
       working = Promise.all([dispatcher.run(signal), relaySignals({ store, bus, signal, report })])
+    },
+    /** How many subscriptions the dispatcher has taken up whose signals come with its pass. */
+    get live() {
+      const shards = dispatcher?.health().shards ?? []
+      return shards.reduce((sum, { subscriptions, behind }) => sum + subscriptions - behind, 0)
     },
     /** Resolves once so many deliveries were recorded in all. */
     async until(count: number): Promise<void> {

@@ -35,6 +35,11 @@ export interface ConsumeOptions {
   readonly signal: AbortSignal
   /** Messages held unacknowledged by this consumer, for each of `subjects`; by default `LIMITS.busInFlight`. */
   readonly maxInFlight?: number
+  /**
+   * When nobody has consumed under the name for so long, it is as if it had never been: for names that do not come
+   * back. By default a name is kept.
+   */
+  readonly forgetAfterMs?: number
 }
 
 /** The messages of a consumer, to be iterated once. It takes messages from the call on. */
@@ -68,7 +73,8 @@ export type ReportFault = (fault: ServiceError) => void
  *   `BUS_ACK_WAIT_MS`. Order is kept as long as nothing is delivered again and one consumer iterates.
  * - A message that comes twice has the same id. The same id published again within
  *   `BUS_DUPLICATE_WINDOW_MS` is dropped.
- * - A consumer that stays away is not waited for: past the bus's bounds its oldest messages are dropped.
+ * - A consumer that stays away is not waited for: past the bus's bounds its oldest messages are dropped, and past
+ *   its `forgetAfterMs` so is its name.
  * - A consumption outlives restarts of the server behind it. `request` and `publish` do not hang: without
  *   the server they reject within their time.
  * - Requests are not stored: one that nobody serves is refused at once.

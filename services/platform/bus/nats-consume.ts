@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { ConsumeOptions, Consumption, ReportFault } from './bus.ts'
 import { createIntake, type Intake } from './intake.ts'
-import { type NatsPullSource, pullMessages } from './nats-pull.ts'
+import { type NatsPullSource, type NatsPullTarget, pullMessages } from './nats-pull.ts'
 import { checkConsumerName, checkMaxInFlight, checkPatterns } from './subjects.ts'
 
 export interface NatsConsumers {
@@ -18,13 +18,15 @@ export interface NatsConsumersOptions extends NatsPullSource {
   readonly closing: AbortSignal
 }
 
+type Pulled = Pick<NatsPullTarget, 'name' | 'pattern' | 'forgetAfterMs'>
+
 /** Consumers over JetStream: one pull for each subject pattern, all into one iteration. */
 export function createNatsConsumers(options: NatsConsumersOptions): NatsConsumers {
   const { now, ackWaitMs, closing } = options
   const pulls = new Set<Promise<void>>()
 
   /** Pulls one pattern into the intake until the signal; resolves when it is established, or ends before. */
-  function pullInto(intake: Intake, name: string, pattern: string, room: number, signal: AbortSignal) {
+  function pullInto(intake: Intake, what: Pulled, room: number, signal: AbortSignal) {
     const established = Promise.withResolvers<void>()
     let roomy = Promise.withResolvers<void>()
     const lane = intake.lane({ maxInFlight: room, onRoom: () => roomy.resolve() })
@@ -37,8 +39,7 @@ export function createNatsConsumers(options: NatsConsumersOptions): NatsConsumer
       return lane.room()
     }
     const target = {
-      name,
-      pattern,
+      ...what,
       signal,
       whenRoom,
       accept: lane.accept,
@@ -53,14 +54,16 @@ export function createNatsConsumers(options: NatsConsumersOptions): NatsConsumer
   }
 
   return {
-    consume({ name, subjects, signal, maxInFlight = LIMITS.busInFlight }) {
+    consume({ name, subjects, signal, maxInFlight = LIMITS.busInFlight, forgetAfterMs }) {
       checkConsumerName(name)
       checkPatterns(subjects)
       checkMaxInFlight(maxInFlight)
       const left = new AbortController()
       const ending = AbortSignal.any([signal, closing, left.signal])
       const intake = createIntake({ now, ackWaitMs, onEnd: () => left.abort() })
-      const pulling = subjects.map((pattern) => pullInto(intake, name, pattern, maxInFlight, ending))
+      const pulling = subjects.map((pattern) =>
+        pullInto(intake, { name, pattern, forgetAfterMs }, maxInFlight, ending),
+      )
       // After the pulls have let go, or what is given back would come straight to them again.
       const endIntake = (): void => queueMicrotask(intake.end)
       if (ending.aborted) intake.end()

@@ -29,6 +29,8 @@ export interface NatsPullSource {
 export interface NatsPullTarget {
   readonly name: string
   readonly pattern: string
+  /** The server forgets a durable consumer that nobody pulls from for so long; undefined where it keeps it. */
+  readonly forgetAfterMs: number | undefined
   readonly signal: AbortSignal
   /** The durable consumer is there: what is published from now on is delivered. */
   readonly onEstablished: () => void
@@ -43,11 +45,11 @@ export interface NatsPullTarget {
  */
 export async function pullMessages(source: NatsPullSource, target: NatsPullTarget): Promise<void> {
   const { link, client, manager, ackWaitMs, random, report } = source
-  const { name, pattern, signal } = target
+  const { name, pattern, forgetAfterMs, signal } = target
   let failures = 0
   while (await link.whenUp(signal)) {
     try {
-      const durable = await ensureDurableConsumer(manager, { name, pattern, ackWaitMs })
+      const durable = await ensureDurableConsumer(manager, { name, pattern, ackWaitMs, forgetAfterMs })
       const consumer = await client.consumers.get(SIGNAL_STREAM, durable)
       target.onEstablished()
       while (link.isUp() && !signal.aborted) {

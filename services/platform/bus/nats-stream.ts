@@ -59,11 +59,18 @@ export async function ensureSignalStream(
  */
 export async function ensureDurableConsumer(
   manager: JetStreamManager,
-  options: { readonly name: string; readonly pattern: string; readonly ackWaitMs: number },
+  options: {
+    readonly name: string
+    readonly pattern: string
+    readonly ackWaitMs: number
+    readonly forgetAfterMs: number | undefined
+  },
 ): Promise<string> {
-  const { name, pattern, ackWaitMs } = options
+  const { name, pattern, ackWaitMs, forgetAfterMs } = options
   const durable = `${name}-${createHash('sha256').update(pattern).digest('hex').slice(0, 12)}`
   const ackWait = nanos(ackWaitMs)
+  // Zero keeps a durable consumer for ever.
+  const inactive = nanos(forgetAfterMs ?? 0)
   const { lastSequence } = await ensureSignalStream(manager)
   const existing = await manager.consumers.info(SIGNAL_STREAM, durable).catch(undefinedWhenNotFound)
   if (existing === undefined) {
@@ -73,14 +80,16 @@ export async function ensureDurableConsumer(
       filter_subject: pattern,
       ack_policy: AckPolicy.Explicit,
       ack_wait: ackWait,
+      inactive_threshold: inactive,
       max_ack_pending: CONSUMER_ACK_PENDING,
       replay_policy: ReplayPolicy.Instant,
       // A number, not "new": it means the same again when the server has to recover the consumer.
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: lastSequence + 1,
     })
-  } else if (existing.config.ack_wait !== ackWait) {
-    await manager.consumers.update(SIGNAL_STREAM, durable, { ack_wait: ackWait })
+  } else if (existing.config.ack_wait !== ackWait || (existing.config.inactive_threshold ?? 0) !== inactive) {
+    const update = { ack_wait: ackWait, inactive_threshold: inactive }
+    await manager.consumers.update(SIGNAL_STREAM, durable, update)
   }
   return durable
 }

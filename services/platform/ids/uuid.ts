@@ -22,7 +22,15 @@ export const uuidV8 = (bytes: Uint8Array): string => formatUuid(hex(bytes.subarr
 export const timedUuidV8 = (timeMs: number, digits: string): string =>
   formatUuid(timeDigits(timeMs) + digits.slice(0, 20), '8')
 
-const timeDigits = (timeMs: number): string => Math.trunc(timeMs).toString(16).padStart(12, '0')
+/** Many ids are made in one millisecond. */
+function timeDigits(timeMs: number): string {
+  if (timeMs !== newest.timeMs) {
+    newest = { timeMs, digits: Math.trunc(timeMs).toString(16).padStart(12, '0') }
+  }
+  return newest.digits
+}
+
+let newest = { timeMs: 0, digits: '0'.repeat(12) }
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 

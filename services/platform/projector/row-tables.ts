@@ -4,6 +4,7 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Position, START } from '../../../contracts/position.ts'
+import { LIMIT_PARAMETER } from '../sqlite/limit-parameter.ts'
 import { SQLITE, sqliteCode } from '../sqlite/result-code.ts'
 
 /** Where one version of a projection stands. */
@@ -175,10 +176,10 @@ function openTable(db: DatabaseSync, name: string, version: number): RowTable {
   const checkpoint = db.prepare('UPDATE version SET position = ? WHERE name = ? AND version = ?')
   const ranges: Record<'forwards' | 'backwards', StatementSync> = {
     forwards: db.prepare(
-      `SELECT key, row FROM ${table} WHERE key > ? AND key >= ? AND key < ? ORDER BY key LIMIT ?`,
+      `SELECT key, row FROM ${table} WHERE key > ? AND key >= ? AND key < ? ORDER BY key ${LIMIT_PARAMETER}`,
     ),
     backwards: db.prepare(
-      `SELECT key, row FROM ${table} WHERE key < ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?`,
+      `SELECT key, row FROM ${table} WHERE key < ? AND key >= ? AND key < ? ORDER BY key DESC ${LIMIT_PARAMETER}`,
     ),
   }
   const parse = (text: string): JsonObject => JSON.parse(text) as JsonObject

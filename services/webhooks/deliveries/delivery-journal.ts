@@ -40,8 +40,12 @@ export interface DeliveryJournal {
    * @param cursor as the matcher has it
    */
   advance(cursor: DeliveryCursor): Promise<Deliveries>
-  /** Moves the cursor where the newest resumption of the subscription says, unless that was done before. */
-  move(subscription: Pick<Deliverable, 'moved'>): Promise<Deliveries>
+  /**
+   * Moves the cursor where the newest resumption of the subscription says, unless that was done before.
+   *
+   * @param underWay numbers of deliveries that are being sent, and none is begun until this resolves
+   */
+  move(subscription: Pick<Deliverable, 'moved'>, underWay?: Iterable<number>): Promise<Deliveries>
   /** Begins to count failures anew, as of an endpoint that its owner resumed. */
   forgiveFailures(): Promise<Deliveries>
 }
@@ -148,7 +152,10 @@ export function createDeliveryJournal(options: JournalOptions): DeliveryJournal 
     hasRoom: (underWay) => state.open.size + underWay < LIMITS.webhookOpenDeliveries,
     record: (attempts) => push(attempts, () => undefined),
     advance: (cursor) => push(undefined, (from) => planAdvance(from, cursor, options)),
-    move: (subscription) => push(undefined, (from) => planMove(from, subscription, now(), options)),
+    move: ({ moved }, underWay = []) => {
+      const move = { moved, underWay: [...underWay] }
+      return push(undefined, (from) => planMove(from, move, now(), options))
+    },
     forgiveFailures: () =>
       push(undefined, (from) =>
         from.failuresInARow === 0

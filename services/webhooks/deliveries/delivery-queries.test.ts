@@ -33,7 +33,8 @@ async function sent(delivered: number, signals: number): Promise<Sent> {
   return { world, all, journal }
 }
 
-const queriesOf = ({ store }: DeliveryWorld) => createDeliveryQueries({ store, idOf, baseUrl: () => BASE_URL })
+const queriesOf = ({ store }: DeliveryWorld) =>
+  createDeliveryQueries({ store, idOf, baseUrl: () => BASE_URL })
 
 /** All pages, one after the other. */
 async function pages<Row>(
@@ -147,6 +148,15 @@ describe('what was missed', () => {
       expect(Math.max(...found.map((rows) => rows.length))).toBe(Math.min(limit, expected.length))
     }
     expect(await queries.missed(world.own(), { after: '20', limit: 5 })).toEqual({ rows: [], next: null })
+  })
+
+  test('is whole where one delivery hung while very many behind it were taken', async () => {
+    const { world, all, journal } = await sent(0, 700)
+    const [first, ...others] = all as [PreparedDelivery, ...PreparedDelivery[]]
+    for (const delivery of others) await journal.record(recordOf(anAttempt(delivery)))
+    await journal.record(recordOf(anAttempt(first)))
+    const found = await pages((after = '0') => queriesOf(world).missed(world.own(), { after, limit: 100 }))
+    expect(found.flat().map(({ sequence }) => sequence)).toEqual(all.map(({ sequence }) => sequence))
   })
 
   test('is told from the cursor on for one that is moved: numbers that were never used are left out', async () => {

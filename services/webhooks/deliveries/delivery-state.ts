@@ -113,10 +113,16 @@ export const toSnapshot = (state: Deliveries): DeliveryState => ({
 /**
  * The state with its cursor where the owner of the subscription moved it to, where that has not happened yet.
  * Numbers go on behind all that were given out, so that none is used for two signals; what was open is given up.
+ *
+ * @param underWay numbers that were given out and are not recorded yet
  */
-export function withMove(state: Deliveries, { moved }: Pick<Subscription, 'moved'>): Deliveries {
+export function withMove(
+  state: Deliveries,
+  { moved }: Pick<Subscription, 'moved'>,
+  underWay: Iterable<number> = [],
+): Deliveries {
   if (moved === null || moved.revision <= (state.movedBy ?? -1)) return state
-  const given = [...state.open.keys(), ...state.finishedAbove.keys()]
+  const given = [...state.open.keys(), ...state.finishedAbove.keys(), ...underWay]
   const sequence = given.reduce((next, one) => Math.max(next, one + 1), state.cursor.sequence)
   return {
     ...state,

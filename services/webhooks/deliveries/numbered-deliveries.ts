@@ -35,11 +35,19 @@ export async function numberedDeliveries(
         found.set(sequence, { ...place, template, baseUrl })
       }
     }
-    // A delivery is attempted first while the cursor is at most so many numbers in front of it.
-    const isInFront = sequenceAt(event) + LIMITS.webhookAttemptsAtOnce < from
-    if (found.size > to - from || isInFront || ++looked === LIMITS.webhookScanEvents) break
+    if (found.size > to - from || isInFront(event, from) || ++looked === LIMITS.webhookScanEvents) break
   }
   return [...found.values()].toSorted((a, b) => a.sequence - b.sequence)
+}
+
+/**
+ * Whether nothing in front of an event is about a number or those behind it. Only an event that says the state whole
+ * tells: while one delivery hangs, the cursor stands still in front of it, however many behind it are taken.
+ */
+function isInFront(event: DeliveryEvent, from: number): boolean {
+  if (event.type === 'DeliveriesAttempted') return false
+  const { cursor, finishedAbove, open } = event.data.state
+  return cursor.sequence <= from && [...finishedAbove, ...open].every(({ sequence }) => sequence < from)
 }
 
 /** The number that the cursor stands at behind an event. */

@@ -126,14 +126,18 @@ export function planAdvance(
   return planSnapshot(from, { ...from, cursor }, context)
 }
 
-/** The cursor where the owner moved it to; what was to be tried again is recorded as skipped. */
+/**
+ * The cursor where the owner moved it to; what was to be tried again is recorded as skipped.
+ *
+ * @param underWay numbers of deliveries that are being sent, which no other signal is given
+ */
 export function planMove(
   from: Deliveries,
-  subscription: Pick<Deliverable, 'moved'>,
+  { moved, underWay }: Pick<Deliverable, 'moved'> & { readonly underWay: Iterable<number> },
   now: number,
   context: PlanContext,
 ): Plan | undefined {
-  if (withMove(from, subscription) === from) return undefined
+  if (withMove(from, { moved }) === from) return undefined
   const open = [...from.open.values()].map((delivery): AttemptsToRecord => {
     const { deliveryId, sequence, eventId, position, stream, revision, topN, attempt } = delivery
     const place = { deliveryId, sequence, eventId, position, stream, revision, topN, attempt }
@@ -142,6 +146,6 @@ export function planMove(
     return { ...delivery, attempts: [{ ...skipped, result: 'skipped' }] }
   })
   const given = planAttempts(from, open, context)
-  const moved = planSnapshot(given.after, withMove(given.after, subscription), context)
-  return { events: [...given.events, ...moved.events], after: moved.after }
+  const then = planSnapshot(given.after, withMove(given.after, { moved }, underWay), context)
+  return { events: [...given.events, ...then.events], after: then.after }
 }

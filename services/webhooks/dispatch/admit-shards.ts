@@ -22,6 +22,7 @@ export interface AdmissionOptions {
   readonly now: () => number
   readonly onMatched: (matched: Matched) => void
   readonly onSubscription: (event: ServiceEvent) => void
+  readonly whenRoom: () => Promise<void> | undefined
   /** An endpoint is in the book; with what its delivery log says. */
   readonly onAdmitted: (lane: Lane, state: Deliveries) => Promise<void>
   readonly signal: AbortSignal
@@ -69,12 +70,12 @@ async function bringTogether(
   lanes: readonly Lane[],
   seen: Position,
 ): Promise<void> {
-  const { store, pass, whileStill, onMatched, onSubscription, signal } = options
+  const { store, pass, whileStill, onMatched, onSubscription, whenRoom, signal } = options
   const near = await nearLanes(store, lanes, options.now())
   const oldest = near[0]?.readFrom.after ?? seen
   // What changed behind the directory's position is seen here too.
   const after = comparePositions(oldest, seen) < 0 ? oldest : seen
-  const shared = createSignalPass({ store, after, onMatched, onSubscription, signal })
+  const shared = createSignalPass({ store, after, onMatched, onSubscription, whenRoom, signal })
   for (const lane of near) {
     if (lane.isClosed || lane.mode === 'live' || !mayBegin(lane) || lane.health.state === 'degraded') continue
     shared.attach(lane.subscription, lane.readFrom)

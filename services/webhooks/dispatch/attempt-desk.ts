@@ -26,6 +26,8 @@ export interface AttemptDesk {
   readonly underWay: number
   /** Something may be there to send for an endpoint. */
   readonly offer: (lane: Lane) => void
+  /** Resolves when the next endpoint has had its turn. */
+  readonly nextTurn: () => Promise<void>
   /** Resolves when nothing is under way for these any more. */
   settled(lanes: Iterable<Lane>): Promise<void>
 }
@@ -45,6 +47,7 @@ export function createAttemptDesk(options: AttemptDeskOptions): AttemptDesk {
   const busy = new Map<Lane, number>()
   const idle = new Map<Lane, PromiseWithResolvers<void>>()
   let underWay = 0
+  let turn: PromiseWithResolvers<void> | undefined
 
   function offer(lane: Lane): void {
     turns.offer(lane)
@@ -53,21 +56,23 @@ export function createAttemptDesk(options: AttemptDeskOptions): AttemptDesk {
 
   function pump(): void {
     while (underWay < MOST_UNDER_WAY) {
-      const turn = turns.take()
-      if (turn === undefined) return
-      const item = takeNext(turn.lane)
-      if (item === undefined) turns.done(turn)
-      else begin(turn, item)
-      turns.offer(turn.lane)
+      const taken = turns.take()
+      if (taken === undefined) break
+      const item = takeNext(taken.lane)
+      if (item === undefined) turns.done(taken)
+      else begin(taken, item)
+      turns.offer(taken.lane)
     }
+    turn?.resolve()
+    turn = undefined
   }
 
-  function begin(turn: SendTurn, item: LaneItem): void {
-    const { lane } = turn
+  function begin(taken: SendTurn, item: LaneItem): void {
+    const { lane } = taken
     underWay += 1
     if (item.kind !== 'replay') lane.underWay.add(sequenceOf(item))
     busy.set(lane, (busy.get(lane) ?? 0) + 1)
-    attend(turn, item).then(() => leave(lane), report)
+    attend(taken, item).then(() => leave(lane), report)
   }
 
   function leave(lane: Lane): void {
@@ -88,13 +93,13 @@ export function createAttemptDesk(options: AttemptDeskOptions): AttemptDesk {
   }
 
   /** Sees one attempt to its end. Never rejects: what goes wrong is told, and the endpoint goes on. */
-  async function attend(turn: SendTurn, item: LaneItem): Promise<void> {
-    const { lane } = turn
+  async function attend(taken: SendTurn, item: LaneItem): Promise<void> {
+    const { lane } = taken
     let isSent = false
     const onSent = (): void => {
       if (isSent) return
       isSent = true
-      turns.done(turn)
+      turns.done(taken)
       offer(lane)
     }
     try {
@@ -131,6 +136,8 @@ export function createAttemptDesk(options: AttemptDeskOptions): AttemptDesk {
   function follow(lane: Lane, item: LaneItem, end: AttemptEnd): AttemptDecision['change'] {
     if (end.kind === 'not_begun') {
       if (mayBegin(lane)) putOff(lane, item)
+      // What else there is is read again when it goes on; a replay is looked for only once.
+      else if (item.kind === 'replay' && !lane.isClosed) lane.replays.unshift(item)
       return undefined
     }
     if (end.kind === 'needless' || end.decision === undefined) return undefined
@@ -165,6 +172,10 @@ export function createAttemptDesk(options: AttemptDeskOptions): AttemptDesk {
       return underWay
     },
     offer,
+    nextTurn() {
+      turn ??= Promise.withResolvers()
+      return turn.promise
+    },
     async settled(lanes) {
       for (const lane of lanes) {
         if (!busy.has(lane)) continue

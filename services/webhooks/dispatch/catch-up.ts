@@ -27,6 +27,8 @@ export interface CatchUp {
   read(lane: Lane): Promise<void>
   /** A signal of the pass: queued, or left for later where the queue is full. */
   offer(lane: Lane, matched: Matched): void
+  /** Whether the next signal of the pass would be left for later. */
+  readonly isFull: (lane: Lane) => boolean
   /** Takes an endpoint out of the pass; what was queued is dropped, and read again from its delivery log's cursor. */
   readonly fallBehind: (lane: Lane) => void
   /** How many signals wait in memory in all; in between it is estimated from above. */
@@ -35,6 +37,7 @@ export interface CatchUp {
 
 /** Looked at without a match before others have their turn. */
 const EVENTS_AT_A_TIME = 20_000
+const FIRST_EVENTS = LIMITS.webhookQueue
 /** A stretch so short is read while the pass stands still, so that it ends where the pass does. */
 const SHORT_EVENTS = 500
 /** How soon it is tried again where the log could not be read. */
@@ -62,9 +65,9 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   }
 
   /** Reads from where the lane stands; answers how many events it looked at, and whether it came to the end. */
-  async function readUpTo(lane: Lane, upTo: string, room: number, epoch: number) {
+  async function readUpTo(lane: Lane, upTo: string, room: number, epoch: number, limit = EVENTS_AT_A_TIME) {
     let [looked, found] = [0, 0]
-    const reading = lookThrough({ store, signal }, lane.subscription, lane.readFrom, upTo)
+    const reading = lookThrough({ store, limit, signal }, lane.subscription, lane.readFrom, upTo)
     for await (const { position, matched } of reading) {
       if (!isAlong(lane, epoch)) return { looked, found, isAtEnd: false }
       looked += 1
@@ -74,7 +77,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
         found += 1
       }
       lane.readFrom = { after: position, sequence }
-      if (found >= room || looked >= EVENTS_AT_A_TIME) return { looked, found, isAtEnd: false }
+      if (found >= room || looked >= limit) return { looked, found, isAtEnd: false }
     }
     if (!isAlong(lane, epoch)) return { looked, found, isAtEnd: false }
     lane.readFrom = { ...lane.readFrom, after: upTo }
@@ -94,6 +97,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   }
 
   async function readOn(lane: Lane, epoch: number): Promise<void> {
+    let limit: number = FIRST_EVENTS
     for (let isShort = false; isAlong(lane, epoch); ) {
       const isProbed = lane.health.state === 'degraded'
       const room = (isProbed ? 1 : most()) - lane.queue.length
@@ -104,7 +108,9 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
         onRead(lane)
         return
       }
-      const { looked, found, isAtEnd } = await readUpTo(lane, pass.position, room, epoch)
+      const { looked, found, isAtEnd } = await readUpTo(lane, pass.position, room, epoch, limit)
+      // What is read and not taken is read again: as much at a time as it takes to fill the queue.
+      limit = Math.min(limit * 2, EVENTS_AT_A_TIME)
       if (found > 0) {
         lane.pausedUntil = now() + (found * 1_000) / perSecond
         onRead(lane)
@@ -116,6 +122,7 @@ export function createCatchUp(options: CatchUpOptions): CatchUp {
   }
 
   return {
+    isFull: (lane) => lane.queue.length >= most(),
     recount(queued) {
       crowd = queued
     },

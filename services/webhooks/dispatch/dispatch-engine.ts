@@ -18,11 +18,13 @@ import { createEndpointLog } from './endpoint-log.ts'
 import { healthOf } from './health-of.ts'
 import { createTurns } from './in-turn.ts'
 import { createJournalTaker } from './journal-taker.ts'
-import { createLane, isIdle, type Lane, oldestOpen } from './lane.ts'
+import { createLane, type Lane, oldestOpen } from './lane.ts'
 import { createLaneBook, type HeldShard } from './lane-book.ts'
 import { createObedience } from './obey-subscription.ts'
 import { createOwnerNotices } from './owner-notices.ts'
+import { createPassBrake } from './pass-brake.ts'
 import { createSignalPass } from './signal-pass.ts'
+import { writeDownQuiet } from './write-down.ts'
 
 /** A dispatcher at work: what it is told of, and what it does about it. */
 export interface DispatchEngine {
@@ -51,9 +53,9 @@ const NOTHING_TO_PROBE_MS = 60_000
 const READS_AT_ONCE = 8
 /** How long attempts have to come to their end when a shard is given up. */
 const LETTING_GO_MS = 5_000
-/** How far an endpoint without signals has come is written down this often, for so many of them at a time. */
-const WRITE_DOWN_AFTER_MS = 900_000
-const WRITTEN_AT_ONCE = 256
+/** What ends the sending to an endpoint at once. */
+const STOPPING = ['SubscriptionPaused', 'SubscriptionDisabled', 'SubscriptionRemoved']
+/** Cursors that are written down at a time when a shard is given up. */
 const WRITES_AT_ONCE = 32
 
 /** @param after where the log stands: what came before is looked through for each shard that is gained */
@@ -70,6 +72,8 @@ export function createDispatchEngine(
   let trouble: string | undefined
   let isLooking = false
   let isToLookAgain = false
+  /** How far {@link lookAhead} has come since the pass set out. */
+  let lookedAhead: Position | undefined
   let gainedTogether: { readonly shards: HeldShard[]; readonly done: Promise<void> } | undefined
 
   /** What goes on by itself is waited for at the end, and what it fails with is told. */
@@ -78,7 +82,14 @@ export function createDispatchEngine(
     background.add(done)
   }
 
-  const pass = createSignalPass({ store, after, onMatched, onSubscription, signal })
+  const pass = createSignalPass({
+    store,
+    after,
+    onMatched,
+    onSubscription,
+    whenRoom: () => brake.whenRoom(),
+    signal,
+  })
   const catchUp = createCatchUp({
     store,
     pass,
@@ -113,6 +124,7 @@ export function createDispatchEngine(
     holds: ({ shard, token }) => leases.held().some((held) => held.shard === shard && held.token === token),
     cutOff: ({ shard }) => book.shard(shard)?.cutOff.signal ?? signal,
   })
+  const brake = createPassBrake({ isFull: catchUp.isFull, nextTurn: desk.nextTurn, signal })
   const obedience = createObedience({ store, catchUp, journalOf, close, offer: desk.offer, report })
 
   function onMatched(matched: Matched): void {
@@ -120,6 +132,7 @@ export function createDispatchEngine(
     if (lane?.mode !== 'live') return
     catchUp.offer(lane, matched)
     desk.offer(lane)
+    brake.look(lane)
   }
 
   function onSubscription(event: ServiceEvent): void {
@@ -141,7 +154,20 @@ export function createDispatchEngine(
     const cursor = { after: subscription.startAfter, sequence: 1 }
     const lane = createLane(subscription, { ...held, cursor, at: now() })
     book.add(lane)
-    inBackground(catchUp.read(lane))
+    inBackground(begin(lane))
+  }
+
+  /** The pass that met it may be far behind the log, in which it may have been removed, or sent to by others. */
+  async function begin(lane: Lane): Promise<void> {
+    obedience.obey(lane, await endpoints.newest(lane.subscription))
+    if (lane.isClosed) return
+    const state = await deliveries.load(lane.subscription)
+    if (lane.isClosed) return
+    if (state.revision !== 'no-stream') {
+      lane.readFrom = state.cursor
+      await admit(lane, state)
+    }
+    await catchUp.read(lane)
   }
 
   async function admit(lane: Lane, state: Deliveries): Promise<void> {
@@ -173,7 +199,10 @@ export function createDispatchEngine(
     const shards = gainedTogether?.shards ?? []
     gainedTogether = undefined
     const parts = { store, directory: options.directory, deliveries, book, pass, whileStill, now, signal }
-    await admitShards({ ...parts, onMatched, onSubscription, onAdmitted: admit }, shards)
+    await admitShards(
+      { ...parts, onMatched, onSubscription, whenRoom: brake.whenRoom, onAdmitted: admit },
+      shards,
+    )
     const behind = shards.flatMap(({ lanes }) => [...lanes]).filter(({ mode }) => mode === 'behind')
     const read = (lane: Lane): Promise<void> => catchUp.read(lane).catch(report)
     inBackground(mapInTurns(behind, READS_AT_ONCE, read))
@@ -238,10 +267,33 @@ export function createDispatchEngine(
     desk.offer(lane)
   }
 
-  async function look(): Promise<void> {
+  async function refresh(subscriptionId: string): Promise<void> {
+    const lane = book.get(subscriptionId)
+    if (lane !== undefined) obedience.obey(lane, await endpoints.newest(lane.subscription))
+  }
+
+  /** While the pass is on its way, those who left it behind are found: nothing more may be sent to them. */
+  async function lookAhead(): Promise<void> {
+    const from = lookedAhead ?? pass.position
+    const upTo = await store.head()
+    const reading = { after: from, upTo, filter: { types: STOPPING }, signal }
+    for await (const { data } of store.readAll(reading)) {
+      if (typeof data.subscriptionId === 'string') await refresh(data.subscriptionId)
+    }
+    if (isLooking) lookedAhead = upTo
+  }
+
+  function look(): Promise<void> {
+    const looking = lookOn()
+    inBackground(looking)
+    return looking
+  }
+
+  async function lookOn(): Promise<void> {
     isToLookAgain = true
-    if (isLooking) return
+    if (isLooking) return lookAhead().catch(report)
     isLooking = true
+    lookedAhead = undefined
     try {
       while (isToLookAgain && !signal.aborted) {
         isToLookAgain = false
@@ -266,35 +318,15 @@ export function createDispatchEngine(
     },
     async writeDown() {
       let queued = 0
-      const quiet: Lane[] = []
-      for (const lane of book.all()) {
-        queued += lane.queue.length
-        const isDue = lane.mode === 'live' && now() - lane.settledAt >= WRITE_DOWN_AFTER_MS && isIdle(lane)
-        if (isDue && quiet.length < WRITTEN_AT_ONCE) quiet.push(lane)
-      }
+      for (const { queue } of book.all()) queued += queue.length
       catchUp.recount(queued)
-      await writeCursors(quiet)
+      await writeDownQuiet(book.all(), { now, journalOf })
     },
-    async refresh(subscriptionId) {
-      const lane = book.get(subscriptionId)
-      if (lane !== undefined) obedience.obey(lane, await endpoints.newest(lane.subscription))
-    },
+    refresh,
     holdsShardOf: (subscriptionId) => book.shard(book.shardOf(subscriptionId)) !== undefined,
     health: () => healthOf({ book, position: pass.position, attemptsUnderWay: desk.underWay, trouble }),
     async settled() {
       while (background.size > 0) await Promise.all(background)
     },
-  }
-
-  /** How far endpoints have come that have nothing to be sent, so that it need not be looked through again. */
-  async function writeCursors(lanes: readonly Lane[]): Promise<void> {
-    await mapInTurns(lanes, WRITES_AT_ONCE, async (lane) => {
-      lane.settledAt = now()
-      const before = lane.pass?.cursor(lane.subscription.subscriptionId)
-      if (before === undefined || lane.isClosed) return
-      const journal = await journalOf(lane)
-      const cursor = lane.pass?.cursor(lane.subscription.subscriptionId)
-      if (cursor !== undefined && isIdle(lane)) await journal.advance(cursor)
-    })
   }
 }

@@ -8,6 +8,8 @@ import { RELAYED_SUBJECTS } from './signal-relay.ts'
 
 /** How often the log is looked at for what the bus did not tell of. */
 const HEAL_MS = 1_000
+/** A process that was away for so long has nothing waiting for it on the bus: it looks at the log anyway. */
+const FORGET_CONSUMER_MS = 3_600_000
 /** How soon a process that cannot begin tries again. */
 const BEGIN_AGAIN_MS = 1_000
 
@@ -40,6 +42,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const consumption = bus.consume({
       name: consumerName(options.holder),
       subjects: [RELAYED_SUBJECTS],
+      forgetAfterMs: FORGET_CONSUMER_MS,
       signal,
     })
     for await (const message of consumption) {
@@ -53,7 +56,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       working.doDue()
       if (Math.abs(now() - lookedAt) >= healMs) {
         lookedAt = now()
-        await working.look()
+        // Not waited for: a long way through the log must not keep what comes due meanwhile.
+        void working.look()
         await working.writeDown().catch(report)
       }
       const dueInMs = (working.nextDueAt ?? Number.POSITIVE_INFINITY) - now()

@@ -19,6 +19,7 @@ export async function findReplayed(
   const first = Math.max(fromSequence, through + 1)
   const last = Math.min(toSequence, fromSequence + LIMITS.webhookReplayDeliveries - 1)
   const found = new Map<number, ReplayItem>()
+  const left = new Set<number>()
   for await (const event of deliveriesBackwards(store, subscriptionId)) {
     if (event.type !== 'DeliveriesAttempted') {
       const { cursor, finishedAbove } = event.data.state
@@ -32,9 +33,11 @@ export async function findReplayed(
       if (sequence < first || sequence > last) continue
       const place = { deliveryId, sequence, eventId, position, stream, revision, topN }
       // The oldest attempt that is met decides, as it did for the retries behind it.
-      found.set(sequence, { ...place, replayId, template, baseUrl })
+      found.set(sequence, { ...place, replayId, toSequence, left, template, baseUrl })
     }
     if (found.size === last - first + 1) break
   }
-  return [...found.values()].toSorted((a, b) => a.sequence - b.sequence)
+  const items = [...found.values()].toSorted((a, b) => a.sequence - b.sequence)
+  for (const { sequence } of items) left.add(sequence)
+  return items
 }

@@ -9,6 +9,10 @@ import type { SignalPass } from './signal-pass.ts'
 /** A delivery of the past that its owner asked for again. */
 export interface ReplayItem extends DeliveryPlace {
   readonly replayId: string
+  /** The last number of the replay. */
+  readonly toSequence: number
+  /** Numbers of the replay, in their order, that were neither taken nor given up so far: one set for all of it. */
+  readonly left: Set<number>
   readonly template: number
   readonly baseUrl: string
 }
@@ -51,6 +55,8 @@ export interface Lane {
   isProven: boolean
   /** It waits for its turn to send. */
   isReady: boolean
+  /** Its owner moved its cursor, and the delivery log does not have it yet: nothing is begun in between. */
+  isMoving: boolean
   /** It is not ours any more: nothing is begun for it. */
   isClosed: boolean
   /** When its cursor was last written down, or found to need no writing; Unix milliseconds. */
@@ -92,6 +98,7 @@ export function createLane(
     isProbeDue: false,
     isProven: false,
     isReady: false,
+    isMoving: false,
     isClosed: false,
     pausedUntil: 0,
     isReadDue: false,
@@ -99,7 +106,8 @@ export function createLane(
 }
 
 /** Whether a POST may begin now: asked right before each. */
-export const mayBegin = (lane: Lane): boolean => !lane.isClosed && isSending(lane.subscription)
+export const mayBegin = (lane: Lane): boolean =>
+  !lane.isClosed && !lane.isMoving && isSending(lane.subscription)
 
 /** Whether nothing waits, and nothing is under way. */
 export const isIdle = (lane: Lane): boolean =>
@@ -126,7 +134,7 @@ export function takeNext(lane: Lane): LaneItem | undefined {
     if (!underWay.has(sequence) && lane.journal?.state.open.has(sequence) === true)
       return { kind: 'retry', sequence }
   }
-  if (lane.journal === undefined || lane.journal.hasRoom(underWay.size)) {
+  if (hasRoomForNew(lane)) {
     const matched = queue.shift()
     if (matched !== undefined) return { kind: 'first', matched }
   }
@@ -146,6 +154,9 @@ function takeProbe(lane: Lane): LaneItem | undefined {
 /** Attempts of one endpoint that wait to be recorded; past it the log is too slow for more. */
 const MOST_UNDER_WAY = 64
 
+/** Whether a signal that was not tried yet may be begun, with all that waits for another try. */
+const hasRoomForNew = ({ journal, underWay }: Lane): boolean => journal?.hasRoom(underWay.size) ?? true
+
 /** Whether there is something that {@link takeNext} would take. */
 export function hasWork(lane: Lane): boolean {
   if (!mayBegin(lane) || lane.underWay.size >= MOST_UNDER_WAY) return false
@@ -154,5 +165,6 @@ export function hasWork(lane: Lane): boolean {
       lane.isProbeDue && lane.underWay.size === 0 && (oldestOpen(lane) !== undefined || lane.queue.length > 0)
     )
   }
-  return lane.queue.length > 0 || lane.due.size > 0 || lane.replays.length > 0
+  const hasNew = lane.queue.length > 0 && hasRoomForNew(lane)
+  return hasNew || lane.due.size > 0 || lane.replays.length > 0
 }

@@ -32,8 +32,10 @@ export function createObedience(options: ObedienceOptions): Obedience {
   async function resume(lane: Lane): Promise<void> {
     const journal = await journalOf(lane)
     await journal.forgiveFailures()
-    await journal.move(lane.subscription)
+    await journal.move(lane.subscription, lane.underWay)
     if (lane.isClosed) return
+    // Its owner may have moved it again meanwhile: that resumption goes on then.
+    lane.isMoving = (lane.subscription.moved?.revision ?? -1) > (journal.state.movedBy ?? -1)
     lane.health = HEALTHY
     lane.due.clear()
     for (const sequence of journal.state.open.keys()) lane.due.add(sequence)
@@ -65,10 +67,17 @@ export function createObedience(options: ObedienceOptions): Obedience {
       if (now.revision <= before.revision || lane.isClosed) return
       lane.subscription = now
       if (now.state === 'removed') return close(lane)
-      const isResumed = now.state === 'active' && (before.state !== 'active' || before.moved !== now.moved)
+      const isMoved = before.moved !== now.moved
+      const isResumed = now.state === 'active' && (before.state !== 'active' || isMoved)
+      if (isMoved) {
+        // What is begun from here on would have numbers that the moved cursor gives to others. And where the pass
+        // stands says nothing about a cursor that is moved back.
+        lane.isMoving = true
+        catchUp.fallBehind(lane)
+      }
       const hasRecovered = before.state === 'degraded' && lane.health.state === 'active'
       if (!isSending(now)) catchUp.fallBehind(lane)
-      else if (isResumed && !hasRecovered) resume(lane).catch(report)
+      else if (isResumed && (isMoved || !hasRecovered)) resume(lane).catch(report)
       if (before.replays !== now.replays) replay(lane).catch(report)
     },
   }

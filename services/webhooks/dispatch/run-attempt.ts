@@ -65,7 +65,8 @@ export async function runAttempt(
   const isProbe = lane.health.state === 'degraded'
   const { state } = lane.journal ?? (await context.journalOf(lane))
   if (item.kind === 'first' && wasAttempted(state, item.matched.sequence)) return { kind: 'needless' }
-  const made = item.kind === 'first' ? prepareFirst(context, item.matched) : await makeAgain(context, lane, item)
+  const made =
+    item.kind === 'first' ? prepareFirst(context, item.matched) : await makeAgain(context, lane, item)
   if (made === undefined) return { kind: 'needless' }
   const { prepared, attemptsBefore } = made
   const freshness = filterAt(subscription.filters, prepared.position)?.freshness
@@ -92,8 +93,10 @@ export async function runAttempt(
   })
   // Nothing is waited for between these questions and the POST.
   if (lane.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
-  if (!mayBegin(lane) || !context.holds(lane)) return { kind: 'not_begun' }
-  const outcome = await sender.send({ url: target.url, headers, body: prepared.body }, context.cutOff(lane))
+  const isAllowed = (): boolean => mayBegin(lane) && context.holds(lane)
+  if (!isAllowed()) return { kind: 'not_begun' }
+  const request = { url: target.url, headers, body: prepared.body, mayBegin: isAllowed }
+  const outcome = await sender.send(request, context.cutOff(lane))
   if (outcome.kind === 'aborted') return { kind: 'not_begun' }
 
   const ended = { outcome, attemptsBefore, isProbe, at: now(), random: context.random() }
@@ -102,7 +105,8 @@ export async function runAttempt(
   lane.isProven = decision.result === 'delivered'
   // What is begun in its place is begun on what this attempt has shown.
   onSent()
-  await context.recorder.record(lane, prepared, attemptOf(prepared, decision, outcome, { at, replayId }))
+  const attempt = attemptOf(prepared, decision, outcome, { at, replayId })
+  await context.recorder.record(lane, prepared, attempt, item.kind === 'replay' ? item.item : undefined)
   const isFirst = item.kind === 'first' && decision.result === 'delivered'
   context.metrics?.attempt?.({
     result: decision.result,

@@ -26,6 +26,8 @@ export interface SignalPassOptions {
   /** Where it begins, exclusive. */
   readonly after: Position
   readonly onMatched: (matched: Matched) => void
+  /** Asked behind each event: what is to be waited for before the pass goes on; undefined where nothing is. */
+  readonly whenRoom?: () => Promise<void> | undefined
   /** Told of events of subscriptions, behind what was matched before them. */
   readonly onSubscription: (event: ServiceEvent) => void
   readonly signal: AbortSignal
@@ -36,7 +38,7 @@ const OF_SUBSCRIPTIONS: ReadonlySet<string> = new Set(SUBSCRIPTION_EVENTS)
 
 /** A pass matches in the order of the log, and is never behind what it has said: the log is read, not remembered. */
 export function createSignalPass(options: SignalPassOptions): SignalPass {
-  const { store, after, onMatched, onSubscription, signal } = options
+  const { store, after, onMatched, onSubscription, whenRoom, signal } = options
   const matcher = createMatcher({ store, after })
   let position = after
   const cursorNow = (cursor: DeliveryCursor | undefined): DeliveryCursor | undefined =>
@@ -62,6 +64,8 @@ export function createSignalPass(options: SignalPassOptions): SignalPass {
         for (const matched of await matcher.match(event)) onMatched(matched)
         position = event.position
         if (OF_SUBSCRIPTIONS.has(event.type)) onSubscription(event)
+        const room = whenRoom?.()
+        if (room !== undefined) await room
       }
       if (!signal.aborted) position = end
     },

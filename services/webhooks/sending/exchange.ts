@@ -24,6 +24,7 @@ export interface ExchangeOptions {
   readonly now: () => number
   /** Called once. */
   readonly settled: (outcome: ExchangeOutcome) => void
+  readonly mayBegin?: (() => boolean) | undefined
   /** Sends it again where that is called for: a connection from before was closed with not a byte of an answer. */
   readonly sendAgain: () => boolean
 }
@@ -38,7 +39,8 @@ const CLOSED: readonly unknown[] = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
  * Listens to one request. An outcome is told as soon as it is known; what the endpoint does after that, or the client
  * says because the connection was cut, changes nothing.
  */
-export function createExchange({ startedAt, now, settled, sendAgain }: ExchangeOptions): Exchange {
+export function createExchange(options: ExchangeOptions): Exchange {
+  const { startedAt, now, settled, sendAgain, mayBegin } = options
   let controller: Dispatcher.DispatchController | undefined
   let isSettled = false
   let isAnswering = false
@@ -76,6 +78,7 @@ export function createExchange({ startedAt, now, settled, sendAgain }: ExchangeO
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
       // The outcome is told already, so it must not be sent; throwing takes it out and leaves the connection open.
+      if (!isSettled && mayBegin?.() === false) fail('aborted', 'it may not be sent any more')
       if (isSettled) throw new Error('ended before it was sent')
       controller = started
     },

@@ -7,6 +7,7 @@ import { createExchange, type Exchange, type ExchangeOutcome } from './exchange.
 import { createGuardedConnector } from './guarded-connector.ts'
 import { createOriginPools } from './origin-pools.ts'
 import type { Sender, SendOutcome, WebhookRequest } from './sender.ts'
+import { withoutAddress } from './without-address.ts'
 
 export interface GuardedSenderOptions {
   readonly guard: EgressGuard
@@ -69,11 +70,15 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
       const exchange = createExchange({
         startedAt,
         now,
+        mayBegin: request.mayBegin,
         sendAgain: () => tries === 1 && connections.connects === connectsBefore && dispatch(),
         settled(outcome) {
           sweep.delete(exchange)
           abortable.delete(signal, exchange)
-          const { kind, status, retryAfterMs, detail } = outcome
+          const { kind, status, retryAfterMs } = outcome
+          // Of what was taken nothing is kept.
+          const isTaken = status !== undefined && status >= 200 && status < 300
+          const detail = isTaken ? outcome.detail : withoutAddress(outcome.detail, path)
           const durationMs = Math.round(clock.now() - startedAt)
           resolve({ kind, status, retryAfterMs, durationMs, detail })
         },

@@ -3,6 +3,11 @@ export interface WebhookRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
+  /**
+   * Asked right before the first byte leaves, which may be seconds after it was given to be sent: a connection is
+   * waited for. Where it says no, the outcome is `aborted`.
+   */
+  readonly mayBegin?: () => boolean
 }
 
 /** What came of one attempt. Whatever the endpoint does is an answer here, never an exception. */

@@ -17,6 +17,8 @@ const RANGE_EVENTS = [
 
 export interface MatchRangeOptions {
   readonly store: Pick<EventStore, 'read' | 'readAll'>
+  /** Events to look at, at most. */
+  readonly limit?: number
   readonly signal?: AbortSignal
 }
 
@@ -39,7 +41,7 @@ export type Matchable = Pick<Subscription, 'subscriptionId' | 'filters'>
  * @param upTo inclusive
  */
 export async function* lookThrough(
-  { store, signal: ending }: MatchRangeOptions,
+  { store, limit = Infinity, signal: ending }: MatchRangeOptions,
   { subscriptionId, filters }: Matchable,
   from: DeliveryCursor,
   upTo: Position,
@@ -48,7 +50,7 @@ export async function* lookThrough(
   const periods = [...filters]
   let sequence = from.sequence
   const filter = { types: RANGE_EVENTS }
-  const reading = { after: from.after, upTo, filter, ...(ending !== undefined && { signal: ending }) }
+  const reading = { after: from.after, upTo, filter, limit, ...(ending !== undefined && { signal: ending }) }
   for await (const recorded of store.readAll(reading)) {
     const event = decodeEvent(recorded)
     const { position } = event

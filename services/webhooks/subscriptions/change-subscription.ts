@@ -80,6 +80,8 @@ export function changing(
         if (state.generation !== generation) throw unknownSubscription(id)
         return { kind: 'RotateSecret', generation, sealedSecret: sealed, overlapUntil, now: now() }
       })
+      // From here on what is sent is signed with it too, so that a receiver may change at once.
+      await settle(id)
       return { secret, overlapUntil }
     },
   }

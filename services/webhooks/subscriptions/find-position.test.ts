@@ -69,6 +69,7 @@ describe('where to start', () => {
     expect(await resolve('4')).toBe('4')
     expect(await resolve(new Date(NOW - 15 * DAY_MS).toISOString())).toBe('2')
     expect(await resolve('2026-11-19')).toBe('3')
+    expect(await resolve('2026-11-19T02:00:00+02:00')).toBe('3')
   })
 
   test.each([
@@ -77,6 +78,9 @@ describe('where to start', () => {
     ['3/3', /not a position of this log/],
     ['2026-09-01', /further back than 30 days/],
     ['2026-11-22T00:00:00Z', /in the future/],
+    ['2026-11-20T00:00:00', /neither "now" nor a position nor an ISO 8601 instant/],
+    ['Nov 20 2026', /neither "now" nor a position nor an ISO 8601 instant/],
+    ['2026-11-31', /neither "now" nor a position nor an ISO 8601 instant/],
     ['yesterday', /neither "now" nor a position nor an ISO 8601 instant/],
   ])('is not %s', async (text, message) => {
     expect(await resolve(text)).toMatch(message)

@@ -1,8 +1,12 @@
+import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, isPosition, type Position, START } from '../../../contracts/position.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
+
+/** A day of UTC, or an instant with its offset: without one it would be of the time zone of this machine. */
+const isInstant = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 
 type Log = Pick<EventStore, 'readAll' | 'head'>
 
@@ -68,7 +72,7 @@ export async function resolveStart(store: Log, field: string, text: string, now:
     if (isBefore(await firstAfter(store, position), oldest)) throw refuse(tooOld)
     return position
   }
-  const instant = Date.parse(text)
+  const instant = isInstant.safeParse(text).success ? Date.parse(text) : Number.NaN
   if (Number.isNaN(instant)) throw refuse(`${text} is neither "now" nor a position nor an ISO 8601 instant`)
   if (instant < oldest) throw refuse(tooOld)
   if (instant > now) throw refuse(`${text} lies in the future`)

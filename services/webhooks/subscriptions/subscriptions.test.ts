@@ -341,8 +341,11 @@ describe('what is sent from here', () => {
   test('after a rotation both secrets sign, until the overlap ends', async () => {
     const { subscription, secret: old } = await create()
     const id = subscription.subscriptionId
+    house.settled.length = 0
     const { secret, overlapUntil } = await subscriptions.rotateSecret(ADA, id, HOUR_MS, ORIGIN)
     expect(overlapUntil).toBe(NOON + HOUR_MS)
+    // Whoever sends knows of the new one when it is told.
+    expect(house.settled).toEqual([id])
     const signsNow = async () => {
       const { deliveryId } = await subscriptions.test(ADA, id)
       const { headers, body } = house.sent.at(-1) ?? expect.fail()

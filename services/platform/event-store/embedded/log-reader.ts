@@ -5,6 +5,7 @@ import type { RecordedEvent } from '../../../../contracts/event.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import { type Position, START } from '../../../../contracts/position.ts'
 import { isErasable } from '../../../../contracts/streams.ts'
+import { LIMIT_PARAMETER } from '../../sqlite/limit-parameter.ts'
 import type { EventFilter, ReadAllOptions, ReadOptions } from '../event-store.ts'
 import type { LogPage } from '../follow-log.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
@@ -51,10 +52,10 @@ export function openLogReader(file: string): LogReader {
   }
   const streamPage = {
     forwards: db.prepare(
-      `SELECT ${COLUMNS} FROM event WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision LIMIT ?`,
+      `SELECT ${COLUMNS} FROM event WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision ${LIMIT_PARAMETER}`,
     ),
     backwards: db.prepare(
-      `SELECT ${COLUMNS} FROM event WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision DESC LIMIT ?`,
+      `SELECT ${COLUMNS} FROM event WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision DESC ${LIMIT_PARAMETER}`,
     ),
   }
   const pages = new Map<string, ReturnType<DatabaseSync['prepare']>>()
@@ -74,7 +75,7 @@ export function openLogReader(file: string): LogReader {
 
   function selectPage(after: number, upTo: number, limit: number, filter: EventFilter | undefined): Row[] {
     const where = filterSql(filter)
-    const sql = `SELECT ${COLUMNS} FROM event WHERE position > ? AND position <= ?${where.sql} ORDER BY position LIMIT ?`
+    const sql = `SELECT ${COLUMNS} FROM event WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`
     const statement = pages.get(sql) ?? db.prepare(sql)
     pages.set(sql, statement)
     return statement.all(after, upTo, ...where.values, limit) as unknown as Row[]

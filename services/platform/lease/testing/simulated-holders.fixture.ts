@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../../../../contracts/errors.ts'
+import { createSleepers, type Sleepers } from '../../async/testing/sleepers.fixture.ts'
 import { createMemoryLog, openMemoryStore } from '../../event-store/memory/memory-store.ts'
 import { createLeases } from '../create-leases.ts'
 import type { Leases } from '../leases.ts'
@@ -14,12 +15,7 @@ interface Process {
   isStoreAway: boolean
   /** Loses the answers of its next appends, which happen. */
   lostAnswers: number
-  readonly sleepers: Set<Sleeper>
-}
-
-interface Sleeper {
-  readonly until: number
-  readonly wake: () => void
+  readonly sleepers: Sleepers
 }
 
 type Fault = 'join' | 'kill' | 'freeze' | 'thaw' | 'leave' | 'away' | 'back' | 'lose'
@@ -70,7 +66,6 @@ export class SimulatedHolders {
     const process = this.#processes.get(index)
     if (process === undefined || process.isFrozen || process.isStoreAway) return
     process.ending.abort()
-    for (const sleeper of process.sleepers) sleeper.wake()
     await this.#settle()
     process.isDead = true
   }
@@ -157,7 +152,7 @@ export class SimulatedHolders {
     const ending = new AbortController()
     const drift = this.#drifts[index] ?? 0
     const state = { isFrozen: false, isDead: false, isStoreAway: false, lostAnswers: 0 }
-    const sleepers = new Set<Sleeper>()
+    const sleepers = createSleepers()
     const leases = createLeases({
       store: {
         ...store,
@@ -177,7 +172,8 @@ export class SimulatedHolders {
       newId: () => `019abcde-7c00-7001-8000-${String(++this.#ids).padStart(12, '0')}`,
       // Clocks are apart, and one runs up to a percent faster than another.
       elapsed: () => drift + this.#now * (1 + drift / 200_000),
-      sleep: (milliseconds, signal) => this.#sleep(milliseconds, signal, sleepers),
+      sleep: (milliseconds, signal) =>
+        milliseconds <= 0 ? Promise.resolve() : sleepers.sleepUntil(this.#now + milliseconds, signal),
       report: (error) => this.errors.push(error),
     })
     const ended = leases.run(
@@ -198,28 +194,11 @@ export class SimulatedHolders {
     return Object.assign(state, { leases, ending, ended, sleepers })
   }
 
-  #sleep(milliseconds: number, signal: AbortSignal, sleepers: Set<Sleeper>): Promise<void> {
-    if (milliseconds <= 0 || signal.aborted) return Promise.resolve()
-    return new Promise((resolve) => {
-      const sleeper: Sleeper = {
-        until: this.#now + milliseconds,
-        wake: () => {
-          sleepers.delete(sleeper)
-          signal.removeEventListener('abort', sleeper.wake)
-          resolve()
-        },
-      }
-      sleepers.add(sleeper)
-      signal.addEventListener('abort', sleeper.wake)
-    })
-  }
-
   /** Lets everything happen that is due now, and looks whether anybody has what another one has. */
   async #settle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) {
       for (const { isFrozen, sleepers } of this.#processes.values()) {
-        if (isFrozen) continue
-        for (const sleeper of sleepers) if (sleeper.until <= this.#now) sleeper.wake()
+        if (!isFrozen) sleepers.wake(this.#now)
       }
       await setImmediate()
       this.#look()

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { createSleepers } from '../../../platform/async/testing/sleepers.fixture.ts'
 
 /** A clock that stands until it is told to go on, and sleepers that wake by it. */
 export interface FakeTime {
@@ -16,35 +17,22 @@ export interface FakeTime {
 const TURNS = 30
 
 export function createFakeTime(start: number): FakeTime {
-  const sleepers = new Set<{ readonly until: number; readonly wake: () => void }>()
+  const sleepers = createSleepers()
   let now = start
   /** Of sleepers: a clock that is set does not change how long anybody sleeps. */
   let slept = 0
 
   async function settle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) {
-      for (const sleeper of sleepers) if (sleeper.until <= slept) sleeper.wake()
+      sleepers.wake(slept)
       await setImmediate()
     }
   }
 
   return {
     now: () => now,
-    sleep(milliseconds, signal) {
-      if (milliseconds <= 0 || signal.aborted) return Promise.resolve()
-      return new Promise((resolve) => {
-        const sleeper = {
-          until: slept + milliseconds,
-          wake: () => {
-            sleepers.delete(sleeper)
-            signal.removeEventListener('abort', sleeper.wake)
-            resolve()
-          },
-        }
-        sleepers.add(sleeper)
-        signal.addEventListener('abort', sleeper.wake)
-      })
-    },
+    sleep: (milliseconds, signal) =>
+      milliseconds <= 0 ? Promise.resolve() : sleepers.sleepUntil(slept + milliseconds, signal),
     settle,
     async pass(milliseconds, stepMs = 1_000) {
       for (let left = milliseconds; left > 0; left -= stepMs) {

@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { SendOutcome } from '../sending/sender.ts'
+import { anId } from '../signals/testing/signal-log.fixture.ts'
+import type { Subscription } from '../subscriptions/subscription-state.ts'
+import { answered, DispatchWorld, unreachable } from './testing/dispatch-world.fixture.ts'
+import { upTo } from './testing/expect-whole.fixture.ts'
+import { createLogDirectory } from './testing/log-directory.fixture.ts'
+
+let world: DispatchWorld
+beforeEach(() => {
+  world = new DispatchWorld()
+})
+afterEach(() => world.stopAll())
+
+/** An endpoint that answers when it is told to. */
+function hangs(name: string): () => void {
+  const waiting: ((outcome: SendOutcome) => void)[] = []
+  let isHanging = true
+  world.endpoint(name, () =>
+    isHanging ? new Promise<SendOutcome>((resolve) => waiting.push(resolve)) : answered(200),
+  )
+  return () => {
+    isHanging = false
+    for (const resolve of waiting) resolve(answered(200))
+  }
+}
+
+/** Which coin each number was given to, as the endpoint saw it. */
+const coinsByNumber = (name: string): Map<number, Set<unknown>> => {
+  const seen = new Map<number, Set<unknown>>()
+  for (const { sequence, body } of world.postsTo(name)) {
+    seen.set(sequence, (seen.get(sequence) ?? new Set()).add(body.data.coin))
+  }
+  return seen
+}
+
+describe('a cursor that its owner moves while deliveries are under way', () => {
+  test('gives none of their numbers to another signal, and loses none that comes after', async () => {
+    const release = hangs('slow')
+    await world.subscribe('slow')
+    await world.start()
+    await world.verdicts(4)
+    await world.time.settle()
+    expect(world.posts.length).toBeGreaterThan(0)
+    await world.say('slow', 'SubscriptionResumed', { from: 'now', after: await world.store.head() })
+    await world.time.settle()
+    await world.verdicts(3, { coin: 'ETH' })
+    await world.time.settle()
+    release()
+    await world.time.pass(5_000)
+    const coins = coinsByNumber('slow')
+    for (const [, of] of coins) expect(of.size).toBe(1)
+    const eth = [...coins].filter(([, of]) => of.has('ETH')).map(([sequence]) => sequence)
+    expect(eth).toHaveLength(3)
+    expect((await world.deliveries('slow')).cursor.sequence).toBe(Math.max(...eth) + 1)
+  })
+
+  test('to another signal gives none of their numbers to it', async () => {
+    const release = hangs('slow')
+    await world.subscribe('slow')
+    await world.start()
+    await world.verdicts(2)
+    const between = await world.store.head()
+    await world.verdicts(2, { coin: 'ETH' })
+    await world.time.settle()
+    await world.say('slow', 'SubscriptionResumed', { from: 'since', after: between })
+    await world.time.settle()
+    release()
+    await world.time.pass(5_000)
+    const coins = coinsByNumber('slow')
+    for (const [, of] of coins) expect(of.size).toBe(1)
+    expect([...coins.values()].filter((of) => of.has('ETH'))).toHaveLength(2)
+  })
+})
+
+test('a cursor that is moved back while nothing is under way repeats what lies behind it, and goes on', async () => {
+  await world.subscribe('all')
+  await world.start()
+  await world.verdicts(2)
+  const since = await world.store.head()
+  await world.verdicts(3)
+  await world.time.pass(1_000)
+  expect(world.sequences('all')).toEqual(upTo(5))
+  await world.say('all', 'SubscriptionResumed', { from: 'since', after: since })
+  await world.time.pass(1_000)
+  await world.verdicts(1)
+  await world.time.pass(1_000)
+  const posts = world.postsTo('all')
+  expect(posts.map(({ sequence }) => sequence)).toEqual(upTo(9))
+  expect(posts.slice(5, 8).map(({ deliveryId }) => deliveryId)).toEqual(
+    posts.slice(2, 5).map(({ deliveryId }) => deliveryId),
+  )
+})
+
+test('a cursor that its owner moved while its endpoint recovered is moved, and sending goes on', async () => {
+  let isDead = true
+  world.endpoint('shaky', () => (isDead ? unreachable : answered(200)))
+  await world.subscribe('shaky')
+  const start = await world.store.head()
+  const { dispatcher } = await world.start({ relays: false })
+  await world.verdicts(3)
+  await world.time.pass(2_000)
+  expect(await world.told('shaky')).toContain('SubscriptionDegraded')
+  isDead = false
+  await world.say('shaky', 'SubscriptionRecovered')
+  await world.say('shaky', 'SubscriptionResumed', { from: 'since', after: start })
+  await dispatcher.forget(anId('shaky'))
+  await world.verdicts(1)
+  await world.time.pass(5_000)
+  const taken = world.postsTo('shaky').slice(3)
+  expect(new Set(taken.map(({ deliveryId }) => deliveryId)).size).toBe(4)
+})
+
+test('what was removed before a restart gets nothing, also where another stands further back', async () => {
+  await world.subscribe('quiet', { filter: { assets: ['XRP'] } })
+  await world.subscribe('gone')
+  const first = await world.start()
+  await world.verdicts(3)
+  await world.time.pass(1_000)
+  await world.say('gone', 'SubscriptionRemoved', { reason: 'removed' })
+  await world.time.settle()
+  await world.verdicts(3)
+  await first.stop()
+  expect(world.sequences('gone')).toEqual(upTo(3))
+  const looked = Promise.withResolvers<void>()
+  /** The way through the log is slow, and has come to where the subscription still was. */
+  const store = {
+    ...world.store,
+    async *readAll(options: Parameters<EventStore['readAll']>[0]) {
+      for await (const event of world.store.readAll(options)) {
+        if (event.type === 'SubscriptionRemoved') await looked.promise
+        yield event
+      }
+    },
+  }
+  await world.start({ store, directory: createLogDirectory(world.store) })
+  await world.time.pass(3_000)
+  looked.resolve()
+  await world.time.pass(3_000)
+  expect(world.sequences('gone')).toEqual(upTo(3))
+})
+
+test('a replay that a restart cuts off goes on with what was not taken, whatever came behind it', async () => {
+  let isPicky = false
+  world.endpoint('picky', ({ sequence }) => answered(isPicky && sequence === 1 ? 500 : 200))
+  await world.subscribe('picky')
+  const first = await world.start()
+  await world.verdicts(4)
+  await world.time.pass(1_000)
+  isPicky = true
+  const window = { replayId: anId('replay'), fromSequence: 1, toSequence: 4 }
+  await world.say('picky', 'ReplayRequested', window)
+  await world.time.pass(1_000)
+  await first.stop()
+  isPicky = false
+  await world.start()
+  await world.time.pass(10_000)
+  const again = world.postsTo('picky').filter(({ headers }) => headers['X-Service-Replay'] === '1')
+  expect(again.filter(({ sequence }) => sequence === 1)).toHaveLength(2)
+  expect([...new Set(again.map(({ sequence }) => sequence))].toSorted()).toEqual(upTo(4))
+  expect((await world.deliveries('picky')).replays.get(window.replayId)).toBe(4)
+})
+
+test('two replays of many deliveries at once send each of them once, and are recorded', async () => {
+  await world.subscribe('all')
+  await world.start()
+  await world.verdicts(40)
+  await world.time.pass(1_000)
+  for (const name of ['one', 'two']) {
+    const window = { replayId: anId(name), fromSequence: 1, toSequence: 40 }
+    await world.say('all', 'ReplayRequested', window)
+  }
+  await world.time.pass(10_000)
+  expect(world.postsTo('all')).toHaveLength(120)
+  const { replays, counts } = await world.deliveries('all')
+  expect([replays.get(anId('one')), replays.get(anId('two'))]).toEqual([40, 40])
+  expect(counts.delivered).toBe(120)
+})
+
+test('a replay goes on behind a pause, with what was about to be sent when it came', async () => {
+  let prepare: Promise<void> = Promise.resolve()
+  const directory = createLogDirectory(world.store)
+  const slow = { ...directory, target: async (of: Subscription) => (await prepare, directory.target(of)) }
+  await world.subscribe('all')
+  await world.start({ directory: slow })
+  await world.verdicts(6)
+  await world.time.pass(1_000)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  prepare = promise
+  await world.say('all', 'ReplayRequested', { replayId: anId('one'), fromSequence: 1, toSequence: 6 })
+  await world.time.settle()
+  await world.say('all', 'SubscriptionPaused', { reason: 'maintenance' })
+  await world.time.settle()
+  resolve()
+  await world.time.pass(1_000)
+  expect(world.postsTo('all')).toHaveLength(6)
+  await world.say('all', 'SubscriptionResumed', { from: 'cursor', after: null })
+  await world.time.pass(10_000)
+  expect(world.sequences('all').slice(6).toSorted()).toEqual(upTo(6))
+})
