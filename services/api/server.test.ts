@@ -250,7 +250,7 @@ describe('refusals', () => {
     // No Host, which a request of this version has to have.
     ['GET /livez HTTP/1.1\r\nconnection: close\r\n\r\n', 400],
     ['POST / HTTP/1.1\r\nhost: x\r\nexpect: 200-maybe\r\ncontent-length: 2\r\n\r\n{}', 400],
-  ])('bytes that are no request get a 400 in our words: %j', async (bytes, status) => {
+  ])('bytes that are no request, or too many, are refused in our words: %j', async (bytes, status) => {
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(new URL(base).port), '127.0.0.1', () => socket.end(bytes))
       let text = ''
@@ -258,7 +258,7 @@ describe('refusals', () => {
       socket.on('close', () => resolve(text)).on('error', reject)
     })
     expect(answer).toContain(`HTTP/1.1 ${status}`)
-    expect(answer).toContain('invalid_request')
+    expect(answer).toContain(status === 413 ? 'payload_too_large' : 'invalid_request')
     expect(answer).not.toContain('FST_')
   })
 

@@ -99,13 +99,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   useErrorRegistry(app)
   useMetrics(app, options.metrics)
 
-  app.addHook('onRequest', async (request, reply) => {
+  // Hooks of every request call back: a promise for each costs a cheap answer a tenth.
+  app.addHook('onRequest', (request, reply, done) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
     if (closing.signal.aborted) throw new ServiceError('shutting_down')
     if (request.url.length > LIMITS.requestUrlCharacters) throw new ServiceError('uri_too_long')
     if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
       throw new ServiceError('invalid_request', { message: 'The request has no Host header.' })
     }
+    done()
   })
   endConnectionsOnClose(app, closing)
   app.server.on('checkExpectation', refuseExpectation)
@@ -189,8 +191,9 @@ function endConnectionsOnClose(app: FastifyInstance, closing: AbortController): 
     closing.abort()
     for (const socket of idle) socket.destroy()
   })
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     if (closing.signal.aborted) reply.header('connection', 'close')
+    done()
   })
 }
 
@@ -202,11 +205,12 @@ function useMetrics(app: FastifyInstance, registry: Registry): void {
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
     registers: [registry],
   })
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? '(none)'
     duration.observe(
       { method: request.method, route, status: String(reply.statusCode) },
       reply.elapsedTime / 1_000,
     )
+    done()
   })
 }

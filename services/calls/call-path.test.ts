@@ -70,6 +70,23 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
   )
 
 describe('an answer', () => {
+  test.each([
+    { name: 'is', answer: { call: 'HOLD', text: 'half “quoted” \\ }' } },
+    { name: 'is, in the same order, where numbers are names', answer: { b: 1, 2: 'two', 1: 'one' } },
+    { name: 'is, if it has a text at all, where there is nothing in it', answer: {} },
+    {
+      name: 'is, if it has a text at all, where it names the same field',
+      answer: { _service: 1, call: 'BUY' },
+    },
+  ])('$name the same as text and as an object', async ({ answer }) => {
+    compute = async () => answer
+    for (const idempotencyKey of ['first', 'first', undefined]) {
+      const { body, text = JSON.stringify(body) } = await call({ idempotencyKey })
+      expect(text).toBe(JSON.stringify(body))
+    }
+    expect((await call()).text === undefined).toBe(Object.keys(answer).length === 0 || '_service' in answer)
+  })
+
   test('is the tool’s, with what the service says of the call', async () => {
     const { body, isReplay } = await call()
     const { _service, ...answer } = body

@@ -124,10 +124,20 @@ export function createCallPath(options: CallPathOptions): CallPath {
       const counted = hash === null ? await count(pending) : await countOnce(pending, hash)
       const stored = counted.computed ?? (JSON.parse(counted.answer) as JsonObject)
       const service = serviceBlock(options, pending, identity.outcome, counted)
-      return { body: { ...stored, _service: service }, isReplay: counted.isReplay }
+      return {
+        body: { ...stored, _service: service },
+        text: textOf(counted.answer, stored, service),
+        isReplay: counted.isReplay,
+      }
     },
   }
 }
+
+/** An answer with its `_service`, put together from the text that was counted; undefined where it takes more. */
+const textOf = (answer: string, stored: JsonObject, service: ServiceBlock): string | undefined =>
+  answer === '{}' || '_service' in stored
+    ? undefined
+    : `${answer.slice(0, -1)},"_service":${JSON.stringify(service)}}`
 
 /** Longest trace context that an event takes; a longer one is not one. */
 const TRACEPARENT_CHARACTERS = 128

@@ -27,6 +27,7 @@ const PRICE = 9_990_000
 let payments: FakePayments
 let started: unknown[]
 let isFull: boolean
+let isErased: boolean
 let paid: PaidCalls
 
 beforeEach(() => {
@@ -34,6 +35,7 @@ beforeEach(() => {
   payments.isSettled = true
   started = []
   isFull = false
+  isErased = false
   paid = createPaidCalls({
     calls: { call: () => Promise.reject(new Error('no tools here')) },
     payments,
@@ -44,6 +46,7 @@ beforeEach(() => {
         if (isFull) throw new ServiceError('invalid_request', { message: '12 plans have not ended' })
       },
       async started(bought) {
+        if (isErased) throw new ServiceError('account_unknown')
         started.push(bought)
         return { tier: bought.tier, from: Date.UTC(2026, 10, 21), to: Date.UTC(2026, 11, 21) }
       },
@@ -166,4 +169,13 @@ test('the price of one tier does not buy the other', async () => {
     signal: () => new AbortController().signal,
   })
   expect(outcome).toMatchObject({ kind: 'offer', refusal: { code: 'payment_refused' } })
+})
+
+test('who has paid for an account that was erased meanwhile is told which payment is owed back', async () => {
+  isErased = true
+  const failure: unknown = await buy().catch((error: unknown) => error)
+  if (!isServiceError(failure, 'account_unknown')) throw new Error(String(failure))
+  const paymentId = failure.details?.payment_id as string
+  expect(failure.message).toContain(paymentId)
+  expect(failure.details?.status_url).toBe(`https://signals.example.com/x402/payments/${paymentId}`)
 })

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { MarketKind } from '../../contracts/event-catalogue.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
@@ -8,7 +8,7 @@ import type { Identity, Plan } from '../accounts/index.ts'
 import type { Payments } from '../payments/index.ts'
 import { requireKey } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
-import { paymentBlock } from './paid-block.ts'
+import { paymentBlock, statusUrl } from './paid-block.ts'
 import type { PaidOutcome, PaidRequest, PaidTier, SentBody } from './paid-call.ts'
 import type { PaidHandshake } from './paid-handshake.ts'
 import type { PaidOffers } from './paid-offers.ts'
@@ -72,6 +72,22 @@ const PLAN_NOTICE = 'Information, not advice. The calls of this plan are those o
  */
 export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
   const { handshake, offers, plans, version, market, publicUrl } = options
+
+  /** Who has paid for an account that is gone must be told that, and by which name to ask for the money. */
+  async function started(bought: Parameters<PlanDesk['started']>[0]): Promise<Plan> {
+    try {
+      return await plans.started(bought)
+    } catch (cause) {
+      if (!isServiceError(cause, 'account_unknown')) throw cause
+      const { paymentId } = bought
+      throw new ServiceError('account_unknown', {
+        message: `The account was erased while its plan was paid for; payment ${paymentId} is settled, and the operator owes it back.`,
+        details: { payment_id: paymentId, status_url: statusUrl(publicUrl(), paymentId) },
+        cause,
+      })
+    }
+  }
+
   return {
     async buy(tier, request) {
       const { accountId } = requireKey(await options.identify(request.authorization))
@@ -102,7 +118,7 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
             ...(traceparent !== undefined && { traceparent }),
           })
           const { paymentId } = payment
-          const { from, to } = await plans.started({ accountId, tier, paymentId, requestId })
+          const { from, to } = await started({ accountId, tier, paymentId, requestId })
           const body: JsonObject = {
             ...answer,
             from: isoTime(from),

@@ -64,6 +64,6 @@ export {
   everySubscription,
   type SubscriptionIndex,
 } from './subscriptions/subscription-directory.ts'
-export type { SubscriptionsOptions } from './subscriptions/subscription-parts.ts'
 export { LIST_STATUSES, type Subscriptions } from './subscriptions/subscription-operations.ts'
+export type { SubscriptionsOptions } from './subscriptions/subscription-parts.ts'
 export { createSubscriptions } from './subscriptions/subscriptions.ts'

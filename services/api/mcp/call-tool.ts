@@ -3,7 +3,7 @@ import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { isKnowledgeTool } from '../../../contracts/tools/knowledge-catalogue.ts'
 import type { KnowledgeDesk } from '../../calls/index.ts'
-import type { CallPath } from '../../calls/tool-call.ts'
+import type { CallPath, ToolAnswer } from '../../calls/tool-call.ts'
 import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
 import { callKnowledgeTool } from './knowledge-tools.ts'
 
@@ -22,7 +22,13 @@ export interface Caller {
 
 /** What came of a tool call: an answer, a refusal that a model can read, or an error of the protocol. */
 export type ToolOutcome =
-  | { readonly kind: 'answer'; readonly body: JsonObject; readonly isReplay: boolean }
+  | {
+      readonly kind: 'answer'
+      readonly body: JsonObject
+      /** The body as JSON text, where it is at hand. */
+      readonly text?: string | undefined
+      readonly isReplay: boolean
+    }
   | { readonly kind: 'refusal'; readonly text: string; readonly body: JsonObject }
   | { readonly kind: 'error'; readonly error: RpcError }
 
@@ -55,10 +61,10 @@ export async function callTool(
       channel: 'mcp',
       ...(caller.traceparent === undefined ? {} : { traceparent: caller.traceparent }),
     } as const
-    const { body, isReplay } = isKnowledge
+    const answer: ToolAnswer = isKnowledge
       ? await callKnowledgeTool(knowledge, name, call)
       : await calls.call({ ...call, tool: nameOf(name) })
-    return { kind: 'answer', body, isReplay }
+    return { kind: 'answer', ...answer }
   } catch (error) {
     const failure = isKnowledge ? 'INTERNAL_ERROR' : 'internal_error'
     return refusalOutcome(asServiceError(error, caller, failure), caller.requestId)

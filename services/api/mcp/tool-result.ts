@@ -9,11 +9,12 @@ import { type RequestId, rpcErrorText, rpcResultText } from './json-rpc.ts'
  */
 export function toolAnswerText(id: RequestId, outcome: ToolOutcome, tail: string): string {
   if (outcome.kind === 'error') return rpcErrorText(id, outcome.error)
-  const structured = JSON.stringify(outcome.body)
-  const text = JSON.stringify(outcome.kind === 'answer' ? structured : outcome.text)
+  const isAnswer = outcome.kind === 'answer'
+  const structured = (isAnswer ? outcome.text : undefined) ?? JSON.stringify(outcome.body)
+  const text = JSON.stringify(isAnswer ? structured : outcome.text)
   return rpcResultText(
     id,
-    `{"content":[{"type":"text","text":${text}}],"structuredContent":${structured},"isError":${outcome.kind !== 'answer'}${tail}}`,
+    `{"content":[{"type":"text","text":${text}}],"structuredContent":${structured},"isError":${!isAnswer}${tail}}`,
   )
 }
 

@@ -61,6 +61,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
 ) => {
   const { subscriptions, queries, now, reach } = options
   const inTurn = createLookGate()
+  app.removeContentTypeParser('text/plain')
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
   })

@@ -204,6 +204,17 @@ describe('other requests', () => {
     expect((await edge.ask('GET', url)).status).toBe(400)
   })
 
+  test.each(['', '/dry-run'])(
+    'text that is not said to be JSON is refused: POST /api/webhooks%s',
+    async (rest) => {
+      const { status, body } = await edge.ask('POST', `/api/webhooks${rest}`, {
+        payload: { url: URL, events: ['trade_call'] },
+        headers: { 'content-type': 'text/plain' },
+      })
+      expect([status, body.code]).toEqual([415, 'unsupported_media_type'])
+    },
+  )
+
   test('one look through the log for an account at a time', async () => {
     const look = () => edge.ask('POST', '/api/webhooks/dry-run', { payload: { events: ['trade_call'] } })
     const statuses = (await Promise.all([look(), look(), look()])).map(({ status }) => status)

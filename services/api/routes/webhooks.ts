@@ -119,6 +119,8 @@ export async function ownerOf(
  */
 export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async (app, options) => {
   const { subscriptions, now } = options
+  // Text that is not said to be JSON is refused as every other type is.
+  app.removeContentTypeParser('text/plain')
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
   })

@@ -68,7 +68,10 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
         paid.tools.call({
           ...requestOf(request, reply),
           tool,
-          address: addressOf(request),
+          // Asked for by a call with a key only.
+          get address() {
+            return addressOf(request)
+          },
           idempotencyKey: idempotencyKeyOf(request),
         }),
     })
@@ -81,17 +84,22 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
   }
 }
 
+/** By its name: what is parsed as `*` is looked for anew with every request. */
+const ANY_TYPE = 'application/octet-stream'
+
 /**
  * The type of a body is judged once its payment is: until then any is taken. A type that cannot be read would be
  * refused before anybody is asked, so the framework is told another; what was sent stays in the raw headers.
  */
 function takeAnyBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: LIMITS.requestBodyBytes }, (_, body, done) =>
-    done(null, body),
+  app.addContentTypeParser(
+    ANY_TYPE,
+    { parseAs: 'buffer', bodyLimit: LIMITS.requestBodyBytes },
+    (_, body, done) => done(null, body),
   )
   app.addHook('onRequest', ({ headers }, reply, done) => {
-    headers['content-type'] = 'application/octet-stream'
+    headers['content-type'] = ANY_TYPE
     reply.headers(PAID_CORS_HEADERS)
     done()
   })

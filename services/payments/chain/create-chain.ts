@@ -10,7 +10,7 @@ import { USDC_ADDRESS } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { findUse, isPaidBy } from './authorization-logs.ts'
 import type { AuthorizationKey, SettlementChain, SignedAuthorization } from './chain.ts'
-import { createNodeClient, type NodeClient, type NodeOptions, shortReason } from './node-client.ts'
+import { createNodeClient, type NodeClient, type NodeOptions } from './node-client.ts'
 import { createRemembered } from './remembered.ts'
 import { tokenAbi } from './token-abi.ts'
 import { tokenRefusal } from './token-refusal.ts'
@@ -135,7 +135,7 @@ const refusalWords = (node: NodeClient, authorization: SignedAuthorization): Pro
       await client.call(transferCall(authorization))
       return undefined
     } catch (error) {
-      const words = revertWords(error)
+      const words = revertWords(error, node)
       // Not the token's refusal, but the node's or the network's.
       if (words === undefined) throw error
       return words
@@ -143,19 +143,21 @@ const refusalWords = (node: NodeClient, authorization: SignedAuthorization): Pro
   })
 
 /** The words of a revert; undefined for an error that is none. */
-export function revertWords(error: unknown): string | undefined {
+function revertWords(error: unknown, node: NodeClient): string | undefined {
   if (!(error instanceof ViemError)) return undefined
   const inner = error.walk((cause) => {
     const { code, data } = cause as { code?: unknown; data?: unknown }
-    return code === EXECUTION_REVERTED || typeof data === 'string'
+    return code === EXECUTION_REVERTED || (typeof data === 'string' && REVERT_DATA.test(data))
   }) as { code?: unknown; data?: unknown } | null
   const isRevert = inner !== null || /revert/i.test(error.shortMessage)
   if (!isRevert) return undefined
-  return textOf(inner?.data) ?? shortReason(error)
+  return textOf(inner?.data) ?? node.reasonOf(error)
 }
 
 /** The code of JSON-RPC that Ethereum nodes give a revert. */
 const EXECUTION_REVERTED = 3
+/** Others tell a revert by its data alone; errors of nodes themselves come with words of all kinds. */
+const REVERT_DATA = /^(?:Reverted )?0x/i
 
 function textOf(data: unknown): string | undefined {
   if (typeof data !== 'string' || !data.startsWith(ERROR_STRING)) return undefined

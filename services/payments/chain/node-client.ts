@@ -20,6 +20,8 @@ export interface NodeClient {
    * @throws ServiceError `payments_unavailable`, which says nothing about what happened
    */
   ask<Answer>(what: string, question: (client: PublicClient) => Promise<Answer>): Promise<Answer>
+  /** What a question failed for, short, and without the node's address and what it holds. */
+  reasonOf(error: unknown): string
 }
 
 /** Public nodes refuse batches that are much larger. */
@@ -33,14 +35,17 @@ export function createNodeClient({ rpcUrl, requestMs = LIMITS.chainRequestMs }: 
     // A question that is repeated behind our back could send a transaction twice, and takes longer than it may.
     transport: http(rpcUrl, { timeout: requestMs, retryCount: 0, batch: { batchSize: BATCH_REQUESTS } }),
   }) as PublicClient
+  const hidden = secretsIn(rpcUrl)
+  const reason = (error: unknown): string => shortReason(error, hidden)
   return {
     client,
+    reasonOf: reason,
     async ask(what, question) {
       try {
         return await question(client)
       } catch (cause) {
         throw new ServiceError('payments_unavailable', {
-          message: `The node of the chain did not tell ${what}: ${shortReason(cause)}`,
+          message: `The node of the chain did not tell ${what}: ${reason(cause)}`,
           cause,
         })
       }
@@ -48,10 +53,32 @@ export function createNodeClient({ rpcUrl, requestMs = LIMITS.chainRequestMs }: 
   }
 }
 
+/** Shorter parts of an address are words of everybody's, like `v2`. */
+const SECRET_CHARACTERS = 8
+
+/** What of an address may be a key: nodes repeat their path in what they answer, and anybody may read that. */
+function secretsIn(rpcUrl: string): string[] {
+  const { username, password, pathname, searchParams } = new URL(rpcUrl)
+  const parts = [username, password, ...pathname.split('/'), ...searchParams.values()]
+  const spellings = parts.flatMap((part) => [part, decoded(part), encodeURIComponent(part)])
+  const secrets = spellings.filter(({ length }) => length >= SECRET_CHARACTERS)
+  // Longer ones first: a part of one may be another.
+  return [...new Set(secrets)].toSorted((one, other) => other.length - one.length)
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
 /** The first line of what viem says: the others repeat the request and the node's address. */
-export function shortReason(error: unknown): string {
+function shortReason(error: unknown, hidden: readonly string[]): string {
   const { shortMessage, details } = error as { shortMessage?: string; details?: string }
   const line = (shortMessage ?? reasonOf(error)).split('\n')[0] ?? ''
   const more = details === undefined || details === '' || line.includes(details) ? '' : ` (${details})`
-  return `${line}${more}`.replaceAll(/https?:\/\/\S+/g, 'the node').slice(0, 160)
+  const shown = `${line}${more}`.replaceAll(/https?:\/\/\S+/g, 'the node')
+  return hidden.reduce((text, secret) => text.replaceAll(secret, '…'), shown).slice(0, 160)
 }

@@ -1,16 +1,19 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { sleep } from '../../platform/async/sleep.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { tokenAbi } from '../chain/token-abi.ts'
 import { settlementWorld } from '../testing/chain/settlement-world.ts'
 import { missingChain } from '../testing/chain/test-chain.ts'
 import { type DemoChain, startDemoChain } from './demo-chain.ts'
 import { findAnvil } from './find-anvil.ts'
-import { openPlayChain } from './play-chain.ts'
+import { mint, openPlayChain } from './play-chain.ts'
+
+const never = new AbortController().signal
 
 test('a platform without anvil is told how it is missing', () => {
   expect(findAnvil('sunos', 'x64')).toEqual({
@@ -57,9 +60,31 @@ describe.skipIf(missingChain !== undefined)(`the demo chain ${missingChain ?? ''
     })
     expect(await usdcOf(second, second.payTo)).toBe(20_000n)
     const after = settlementWorld({ store, rpcUrl: second.rpcUrl, gasKey: second.settlerKey })
+    await openPlayChain(second.rpcUrl).mine({ blocks: 20 })
     await after.start()
     await after.until(stream, 'final')
     await after.stop()
+    await second.stop()
+  })
+
+  test('whose service was killed is ended in order by the next: not a block of it is missing', async () => {
+    const first = await startDemoChain({ directory, blockTimeS: 1 })
+    await mint(openPlayChain(first.rpcUrl), first.payTo, 7n)
+    const second = await startDemoChain({ directory, blockTimeS: 1 })
+    expect(await usdcOf(second, second.payTo)).toBe(7n)
+    await Promise.all([first.stop(), second.stop()])
+  })
+
+  test('that is killed too has on its disk what it called final', async () => {
+    const first = await startDemoChain({ directory, blockTimeS: 1 })
+    const node = openPlayChain(first.rpcUrl)
+    await mint(node, first.payTo, 7n)
+    const minted = await node.getBlockNumber()
+    while ((await node.getBlock({ blockTag: 'finalized' })).number < minted) await sleep(50, never)
+    process.kill(Number(await readFile(join(directory, 'anvil.pid'), 'utf8')), 'SIGKILL')
+    await first.stop()
+    const second = await startDemoChain({ directory, blockTimeS: 1 })
+    expect(await usdcOf(second, second.payTo)).toBe(7n)
     await second.stop()
   })
 
@@ -89,6 +114,8 @@ describe.skipIf(missingChain !== undefined)(`the demo chain ${missingChain ?? ''
     const after = settlementWorld({ store, rpcUrl: second.rpcUrl, gasKey: second.settlerKey })
     await after.start()
     await after.untilEvent('SettlementReorged')
+    await after.until(stream, 'confirmed')
+    await openPlayChain(second.rpcUrl).mine({ blocks: 20 })
     await after.until(stream, 'final')
     expect(await usdcOf(second, second.payTo)).toBe(20_000n)
     await after.stop()

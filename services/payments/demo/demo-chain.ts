@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
@@ -47,9 +48,9 @@ const PLAY_USDC = 100_000_000n
 const GAS_WEI = 1_000n * 10n ** 18n
 
 /**
- * Starts the demo chain. It is kept in its folder: a restart finds payments, balances and blocks as they were. Where
- * the service was killed, the last seconds of the chain are missing; and where the chain's file cannot be read, it
- * begins anew. Settled payments that it does not have any more are then found out like those of any block that was
+ * Starts the demo chain. It is kept in its folder: a restart finds payments, balances and blocks as they were, also
+ * where the service was killed. Where the chain was killed too, its last seconds are missing, and nothing of that was
+ * final; where its file cannot be read, it begins anew. Settled payments that it does not have any more are then found out like those of any block that was
  * taken back: they are settled again while they are valid, and given up after that.
  *
  * @throws ServiceError `config_invalid` where anvil is not installed, or the folder holds other keys
@@ -151,14 +152,35 @@ async function equip(chain: PlayChain, keys: Keys): Promise<void> {
   if (balance < PLAY_USDC) await mint(chain, payer, PLAY_USDC - balance)
 }
 
+const ENDING_MS = 8_000
+const ENDING_LOOK_MS = 50
+
 /**
- * Ends the chain of a run that was killed: it would go on writing the file that the next one reads. The process is
- * ended only where it says itself that it is anvil with this folder's file; where a system does not tell, it is left.
+ * Ends the chain of a run that was killed: it would go on writing the file that the next one reads. Asked to end, it
+ * writes out what the file does not have yet; killed only where it takes too long. The process is ended only where it
+ * says itself that it is anvil with this folder's file; where a system does not tell, it is left.
  */
 async function endFormer(directory: string): Promise<void> {
   const orNothing = (): string => ''
   const pid = Number(await readFile(join(directory, PID_FILE), 'utf8').catch(orNothing))
   if (!Number.isSafeInteger(pid) || pid <= 1) return
-  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(orNothing)
-  if (command.includes('anvil') && command.includes(join(directory, STATE_FILE))) process.kill(pid, 'SIGKILL')
+  const isThere = async (): Promise<boolean> => {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(orNothing)
+    return command.includes('anvil') && command.includes(join(directory, STATE_FILE))
+  }
+  const deadlineMs = performance.now() + ENDING_MS
+  for (let isAsked = false; await isThere(); isAsked = true) {
+    const isOverdue = performance.now() > deadlineMs
+    if (!isAsked || isOverdue) endProcess(pid, isOverdue ? 'SIGKILL' : 'SIGTERM')
+    await delay(ENDING_LOOK_MS)
+  }
+}
+
+/** Between the look and the signal it may have ended by itself. */
+function endProcess(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }

@@ -30,6 +30,8 @@ const STOP_DEADLINE_MS = 8_000
 const PORT_ATTEMPTS = 3
 /** How often a kept chain is written out, so that a kill loses no more. */
 const STATE_INTERVAL_S = 5
+/** A block is final two epochs behind the newest one. */
+const FINAL_EPOCHS = 2
 
 /**
  * Starts anvil on a free loopback port as the chain of Base, without accounts of its own.
@@ -52,8 +54,11 @@ export async function startAnvil(options: AnvilOptions): Promise<RunningAnvil> {
 
 function argumentsFor({ blockTimeS, state }: AnvilOptions, port: number): string[] {
   const place = ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(CHAIN_ID), '--silent']
-  // Two blocks behind the newest one a block is final: nobody waits a quarter of an hour for play money.
-  const kind = ['--accounts', '0', '--slots-in-an-epoch', '1']
+  // Nobody waits a quarter of an hour for play money; but what is final must have been written out, so that a kill
+  // cannot undo it.
+  const isKept = state !== undefined && blockTimeS !== undefined
+  const slots = isKept ? Math.floor(STATE_INTERVAL_S / (FINAL_EPOCHS * blockTimeS)) + 1 : 1
+  const kind = ['--accounts', '0', '--slots-in-an-epoch', String(slots)]
   return [
     ...place,
     ...kind,

@@ -181,20 +181,35 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
   }
 
   return {
-    /** Looks at payments of the lane and does what each needs. @throws ServiceError of the chain and the store */
-    async work(streams: readonly string[], signal: AbortSignal): Promise<void> {
-      const all = await Promise.all(streams.map((stream) => book.load(stream, 'direct', signal)))
-      const open = all.filter((loaded) => loaded !== undefined)
-      if (open.length === 0) return
+    /**
+     * Looks at payments of the lane and does what each needs. One that cannot be looked at holds up no other.
+     *
+     * @returns why one could not, where the others could
+     * @throws ServiceError of the chain and the store, where it concerns all
+     */
+    async work(streams: readonly string[], signal: AbortSignal): Promise<unknown> {
+      const all = await Promise.allSettled(streams.map((stream) => book.load(stream, 'direct', signal)))
+      const open = fulfilled(all).filter((loaded) => loaded !== undefined)
+      if (open.length === 0) return firstReason(all)
       const accountNonce = await wallet.accountNonce()
       const blockTime = await chain.blockTime()
-      const looked = await Promise.all(open.map((loaded) => look(loaded, blockTime)))
+      const looks = await Promise.allSettled(open.map((loaded) => look(loaded, blockTime)))
+      const looked = fulfilled(looks)
       const batch = choose(looked)
-      await Promise.all(looked.filter(({ step }) => step.kind !== 'send').map((one) => follow(one, signal)))
+      const others = looked.filter(({ step }) => step.kind !== 'send')
+      const followed = await Promise.allSettled(others.map((one) => follow(one, signal)))
       if (batch.length > 0) await send(batch, accountNonce, signal)
+      return firstReason([...all, ...looks, ...followed])
     },
   }
 }
+
+const fulfilled = <Value>(all: readonly PromiseSettledResult<Value>[]): Value[] =>
+  all.filter((one) => one.status === 'fulfilled').map(({ value }) => value)
+
+/** Undefined where all went well. */
+export const firstReason = (all: readonly PromiseSettledResult<unknown>[]): unknown =>
+  all.find((one) => one.status === 'rejected')?.reason
 
 const broadcastOf = ({ payment }: LoadedPayment, { hash }: SignedTransaction): SettlementFact[] => {
   const attempt = payment.attempts + 1

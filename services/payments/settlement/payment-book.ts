@@ -67,8 +67,8 @@ export interface PaymentBook {
   /** To be sent in a transaction of its own from now on. */
   isolate(stream: string): void
   isIsolated(stream: string): boolean
-  /** Puts those back that nobody has put anywhere: none is ever forgotten. */
-  putBack(streams: readonly string[]): void
+  /** Puts those back that nobody has put anywhere: none is ever forgotten. @param at by default later than the last time */
+  putBack(streams: readonly string[], at?: number): void
   totals(): BookTotals
   clear(): void
 }
@@ -217,8 +217,12 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
       if (entry !== undefined) entry.isIsolated = true
     },
     isIsolated: (stream) => entries.get(stream)?.isIsolated === true,
-    putBack(streams) {
-      for (const stream of streams) if (entries.get(stream)?.isPlanned === false) book.again(stream)
+    putBack(streams, at) {
+      for (const stream of streams) {
+        if (entries.get(stream)?.isPlanned !== false) continue
+        if (at === undefined) book.again(stream)
+        else book.at(stream, at)
+      }
     },
     totals() {
       let [oldest, unknown] = [now(), 0]

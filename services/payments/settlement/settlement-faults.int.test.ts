@@ -2,7 +2,8 @@ import type { Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { expectBalances } from '../testing/chain/expect-balances.ts'
 import { type RpcProxy, startRpcProxy } from '../testing/chain/rpc-proxy.ts'
-import { PAY_TO, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
+import { PAY_TO, QUICK, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
+import { cancelCall, randomNonce } from '../testing/chain/sign-authorization.ts'
 import { missingChain, startTestChain, type TestChain } from '../testing/chain/test-chain.ts'
 
 const SEND = 'eth_sendRawTransaction'
@@ -155,5 +156,30 @@ describe.skipIf(missingChain !== undefined)(`settling over a bad line ${missingC
     const { transaction } = await world.until(stream, 'confirmed')
     const { status } = await chain.node.getTransactionReceipt({ hash: transaction as Hex })
     expect(status).toBe('success')
+  })
+
+  test('a payment whose logs the node does not tell holds up nobody else', async () => {
+    const payer = await chain.payer(50_000n)
+    funded.set(payer.address.toLowerCase(), 50_000n)
+    const nonce = randomNonce()
+    const cancelled = await world.claim({ payer, value: 20_000n, nonce })
+    await chain.send(await cancelCall(payer, nonce))
+    const other = await aClaim()
+    line.setFault('refuse', 'eth_getLogs')
+    const settler = await world.start()
+    await world.until(other, 'confirmed')
+    expect(settler.health()).toMatchObject({ ok: false, detail: expect.stringContaining('used for') })
+    line.setFault('none')
+    expect(await world.until(cancelled, 'uncollectable')).toMatchObject({ reason: 'cancelled' })
+  })
+
+  test('a node that was away for long is asked again soon: an authorization may end meanwhile', async () => {
+    line.setFault('refuse')
+    const stream = await aClaim()
+    const away = line.hit(12, 'eth_chainId')
+    await world.start({ timing: { ...QUICK, retryMaxMs: 3_600_000 } })
+    await away
+    line.setFault('none')
+    expect(await world.until(stream, 'confirmed')).toMatchObject({ attempts: 1 })
   })
 })

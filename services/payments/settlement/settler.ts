@@ -11,7 +11,7 @@ import { createFinalityWatch, FINALITY_PAYMENTS } from './finality-watch.ts'
 import { followClaims } from './follow-claims.ts'
 import { createForwardedSettlement } from './forwarded-settlement.ts'
 import { createGasGuard } from './gas-guard.ts'
-import { createOwnSettlement } from './own-settlement.ts'
+import { createOwnSettlement, firstReason } from './own-settlement.ts'
 import { createPaymentBook, type Lane } from './payment-book.ts'
 import { createSettlementLog } from './settlement-log.ts'
 import { SETTLEMENT_TIMING, type SettlementTiming } from './settlement-timing.ts'
@@ -77,7 +77,7 @@ export interface Settler {
   health(): SettlerHealth
 }
 
-/** How often the gas wallet and facilitators are looked at; while one is in trouble, after so many shortest waits. */
+/** How often the gas wallet and facilitators are looked at; while one or the node is in trouble, after so many shortest waits. */
 const CHECK_MS = 60_000
 const TROUBLE_WAITS = 5
 const RESTART_MS = 1_000
@@ -119,9 +119,13 @@ export function createSettler(options: SettlerOptions): Settler {
   async function runLane(
     lane: Lane,
     most: number,
-    work: (streams: readonly string[], signal: AbortSignal) => Promise<void>,
+    work: (streams: readonly string[], signal: AbortSignal) => Promise<unknown>,
     signal: AbortSignal,
   ): Promise<void> {
+    const tell = (error: unknown): void => {
+      const reason = isServiceError(error) || !(error instanceof Error) ? reasonOf(error) : error.stack
+      if (!signal.aborted) trouble(lane, error === undefined ? undefined : (reason ?? reasonOf(error)))
+    }
     while (!signal.aborted) {
       await book.wait(lane, signal)
       if (lane === 'direct') await sleep(timing.gatherMs, signal)
@@ -129,11 +133,11 @@ export function createSettler(options: SettlerOptions): Settler {
       if (streams.length === 0) continue
       try {
         if (lane !== 'gateway') await requireOwnChain()
-        await work(streams, signal)
-        trouble(lane, undefined)
+        tell(await work(streams, signal))
       } catch (error) {
-        const reason = isServiceError(error) || !(error instanceof Error) ? reasonOf(error) : error.stack
-        if (!signal.aborted) trouble(lane, reason ?? reasonOf(error))
+        tell(error)
+        // It concerns the node and not these: when that is back, none of them may be too late.
+        book.putBack(streams, now() + TROUBLE_WAITS * timing.retryMs)
       } finally {
         book.putBack(streams)
       }
@@ -143,11 +147,8 @@ export function createSettler(options: SettlerOptions): Settler {
   /** All of them to their end, before one that failed is spoken of: nobody looks at a payment twice at a time. */
   const eachOf =
     (forwarded: { work(stream: string, signal: AbortSignal): Promise<void> }) =>
-    async (streams: readonly string[], signal: AbortSignal): Promise<void> => {
-      const done = await Promise.allSettled(streams.map((stream) => forwarded.work(stream, signal)))
-      const failed = done.find(({ status }) => status === 'rejected')
-      if (failed !== undefined) throw (failed as PromiseRejectedResult).reason
-    }
+    async (streams: readonly string[], signal: AbortSignal): Promise<unknown> =>
+      firstReason(await Promise.allSettled(streams.map((stream) => forwarded.work(stream, signal))))
 
   function lanesOf(signal: AbortSignal): Promise<void>[] {
     const parts = { book, timing, now, sleep }

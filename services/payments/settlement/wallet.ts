@@ -3,7 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { CHAIN_ID } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { SignedAuthorization } from '../chain/chain.ts'
-import { createNodeClient, type NodeOptions, shortReason } from '../chain/node-client.ts'
+import { createNodeClient, type NodeOptions } from '../chain/node-client.ts'
 import { transfersCall } from '../chain/transfer-call.ts'
 
 /** A transaction that is signed and not sent: its hash is known before anybody can have seen it. */
@@ -101,7 +101,7 @@ export function createWallet({ privateKey, ...options }: WalletOptions): Wallet 
         await node.client.request({ method: 'eth_sendRawTransaction', params: [raw] })
         return { kind: 'sent' }
       } catch (error) {
-        return sendOutcome(shortReason(error))
+        return sendOutcome(node.reasonOf(error))
       }
     },
   }

@@ -2,8 +2,8 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import type { Subscription } from '../subscriptions/subscription-state.ts'
 import { type Deliveries, type DeliveryEvent, evolveDeliveries, initialDeliveries } from './delivery-state.ts'
 
 /** What of a subscription its deliveries begin with. */

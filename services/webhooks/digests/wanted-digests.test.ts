@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SubscriptionFilter, SubscriptionState } from '../../../contracts/subscription.ts'
-import type { Subscription } from '../subscriptions/subscription-state.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import { wantedDigests } from './wanted-digests.ts'
 
 const HOURLY = { exchange: 'HL', timeframe: '1h', topN: 5, cadence: '1h' } as const

@@ -1,4 +1,4 @@
-import type { Subscription } from '../subscriptions/subscription-state.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import type { WantedDigest } from './due-digests.ts'
 
 /**

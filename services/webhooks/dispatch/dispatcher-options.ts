@@ -1,5 +1,6 @@
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
@@ -7,7 +8,6 @@ import type { Leases } from '../../platform/lease/leases.ts'
 import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
-import type { Subscription } from '../subscriptions/subscription-state.ts'
 
 /** Where deliveries of a subscription go, and what signs them. */
 export interface DeliveryTarget {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
-import type { Subscription } from '../subscriptions/subscription-state.ts'
 import { answered, DispatchWorld, unreachable } from './testing/dispatch-world.fixture.ts'
 import { upTo } from './testing/expect-whole.fixture.ts'
 import { createLogDirectory } from './testing/log-directory.fixture.ts'
@@ -158,7 +158,7 @@ test('a replay that a restart cuts off goes on with what was not taken, whatever
   await world.time.pass(10_000)
   const again = world.postsTo('picky').filter(({ headers }) => headers['X-Service-Replay'] === '1')
   expect(again.filter(({ sequence }) => sequence === 1)).toHaveLength(2)
-  expect([...new Set(again.map(({ sequence }) => sequence))].toSorted()).toEqual(upTo(4))
+  expect([...new Set(again.map(({ sequence }) => sequence))].toSorted((a, b) => a - b)).toEqual(upTo(4))
   expect((await world.deliveries('picky')).replays.get(window.replayId)).toBe(4)
 })
 
@@ -197,5 +197,5 @@ test('a replay goes on behind a pause, with what was about to be sent when it ca
   expect(world.postsTo('all')).toHaveLength(6)
   await world.say('all', 'SubscriptionResumed', { from: 'cursor', after: null })
   await world.time.pass(10_000)
-  expect(world.sequences('all').slice(6).toSorted()).toEqual(upTo(6))
+  expect(world.sequences('all').slice(6).toSorted((a, b) => a - b)).toEqual(upTo(6))
 })

@@ -1,5 +1,5 @@
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
-import type { Subscription } from '../subscriptions/subscription-state.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import type { AttemptDecision } from './decide-attempt.ts'
 import type { DispatchMetrics } from './dispatcher-options.ts'
 import type { DueQueue } from './due-queue.ts'

@@ -8,8 +8,8 @@ import {
   SubscriptionDisabled,
   SubscriptionRecovered,
 } from '../../../contracts/subscription-events.ts'
+import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { evolveSubscription, type Subscription } from '../subscriptions/subscription-state.ts'
 import { GONE_REASON } from './decide-attempt.ts'
 
 /** What the dispatcher has to say of an endpoint. */

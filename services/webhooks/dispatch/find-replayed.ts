@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { RequestedReplay } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { deliveriesBackwards } from '../deliveries/read-deliveries.ts'
-import type { RequestedReplay } from '../subscriptions/subscription-state.ts'
 import type { ReplayItem } from './lane.ts'
 
 /**

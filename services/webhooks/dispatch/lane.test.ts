@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { START } from '../../../contracts/position.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { initialDeliveries } from '../deliveries/delivery-state.ts'
 import type { Matched } from '../signals/signal.ts'
-import type { Subscription } from '../subscriptions/subscription-state.ts'
 import { createLane, hasWork, type Lane, takeNext } from './lane.ts'
 
 const subscription = { subscriptionId: 'one', state: 'active' } as Subscription

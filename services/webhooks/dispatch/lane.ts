@@ -1,8 +1,8 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
+import { isSending, type Subscription } from '../../../projections/index.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import type { DeliveryPlace } from '../deliveries/prepare-delivery.ts'
 import type { Matched } from '../signals/signal.ts'
-import { isSending, type Subscription } from '../subscriptions/subscription-state.ts'
 import { type EndpointHealth, HEALTHY } from './decide-attempt.ts'
 import type { SignalPass } from './signal-pass.ts'
 

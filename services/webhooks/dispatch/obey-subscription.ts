@@ -1,6 +1,6 @@
+import { isSending, type Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
-import { isSending, type Subscription } from '../subscriptions/subscription-state.ts'
 import type { CatchUp } from './catch-up.ts'
 import { HEALTHY } from './decide-attempt.ts'
 import { findReplayed } from './find-replayed.ts'

@@ -4,8 +4,8 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { type NoticeKind, OwnerNotified } from '../../../contracts/notice-events.ts'
 import { noticeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import type { Subscription } from '../subscriptions/subscription-state.ts'
 
 /** How long an endpoint has been degraded when its owner is told. */
 const DEGRADED_NOTICES: readonly (readonly [NoticeKind, number])[] = [

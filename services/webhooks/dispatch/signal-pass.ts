@@ -1,10 +1,10 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createMatcher, MATCHER_EVENTS } from '../signals/matcher.ts'
 import type { Matched } from '../signals/signal.ts'
-import type { Subscription } from '../subscriptions/subscription-state.ts'
 import { SUBSCRIPTION_EVENTS } from './signal-relay.ts'
 
 /** One way through the log for many subscriptions. */

@@ -1,6 +1,6 @@
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
-import type { FilterPeriod } from '../subscriptions/subscription-state.ts'
+import type { FilterPeriod } from '../../../projections/index.ts'
 
 /**
  * The filter that applies to what stands at a position: the newest of those set before it. Undefined before the

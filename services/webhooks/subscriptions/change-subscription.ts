@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { comparePositions } from '../../../contracts/position.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import { createSecret } from '../sending/secret.ts'
 import { decideSubscription, type SubscriptionCommand, unknownSubscription } from './decide-subscription.ts'
 import { changeFilter } from './filter-request.ts'
@@ -9,7 +10,6 @@ import { findOwn, viewOf } from './read-subscription.ts'
 import type { Subscriptions } from './subscription-operations.ts'
 import type { SubscriptionParts } from './subscription-parts.ts'
 import { sealSecret } from './subscription-secrets.ts'
-import type { Subscription } from './subscription-state.ts'
 
 /** Decides a command for the owner over the newest state. */
 export async function executeFor(

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import { decideSubscription, type SubscriptionCommand, type SubscriptionFact } from './decide-subscription.ts'
 import { readFilter } from './filter-request.ts'
-import { evolveSubscription, type Subscription } from './subscription-state.ts'
 
 const subscriptionId = '019abcde-7c00-7001-8000-0000000000b1'
 const accountId = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'

@@ -14,7 +14,7 @@ import type {
   SubscriptionRemoved,
   SubscriptionResumed,
 } from '../../../contracts/subscription-events.ts'
-import type { Subscription } from './subscription-state.ts'
+import type { Subscription } from '../../../projections/index.ts'
 
 type FactOf<Definition> = Pick<EventOf<Definition>, 'type' | 'data'>
 

@@ -1,5 +1,6 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
@@ -7,7 +8,6 @@ import type { OwnerAccounts } from './owner-accounts.ts'
 import { isAccepted } from './send-sample.ts'
 import type { SubscriptionLog } from './subscription-log.ts'
 import { openSubscription, signingAt } from './subscription-secrets.ts'
-import type { Subscription } from './subscription-state.ts'
 
 export interface NotifyOwnerOptions {
   readonly log: Pick<SubscriptionLog, 'load'>

@@ -1,12 +1,12 @@
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import { noticeStream } from '../../../contracts/streams.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import { lookThrough } from '../signals/match-range.ts'
 import { unknownSubscription } from './decide-subscription.ts'
 import type { SubscriptionParts } from './subscription-parts.ts'
 import { openUrl } from './subscription-secrets.ts'
-import type { Subscription } from './subscription-state.ts'
 
 /** What the owner was told of an endpoint. Unix milliseconds. */
 export interface ToldNotice {

@@ -3,6 +3,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import {
   SUBSCRIPTION_PREFIX,
+  type Subscription,
   type SubscriptionsRow,
   subscriptions as subscriptionsProjection,
 } from '../../../projections/index.ts'
@@ -10,7 +11,6 @@ import type { Projector } from '../../platform/projector/projector.ts'
 import type { SubscriptionDirectory } from '../dispatch/dispatcher-options.ts'
 import type { OwnerAccounts } from './owner-accounts.ts'
 import { type OpenedSubscription, openSubscription, signingAt } from './subscription-secrets.ts'
-import type { Subscription } from './subscription-state.ts'
 
 /** All subscriptions that are not removed, as the read model has them. */
 export interface SubscriptionIndex {

@@ -14,10 +14,10 @@ import {
   SubscriptionRemoved,
   SubscriptionResumed,
 } from '../../../contracts/subscription-events.ts'
+import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { SubscriptionFact } from './decide-subscription.ts'
 import type { Origin } from './owner-accounts.ts'
-import { evolveSubscription, type Subscription } from './subscription-state.ts'
 
 export interface SubscriptionLogOptions {
   readonly store: Pick<EventStore, 'read' | 'append'>

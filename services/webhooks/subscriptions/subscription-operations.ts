@@ -1,12 +1,12 @@
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import type { CreatedSubscription, CreateRequest } from './create-subscription.ts'
 import type { FilterChange } from './filter-request.ts'
 import type { ReplayWindow } from './find-window.ts'
 import type { Origin } from './owner-accounts.ts'
 import type { SubscriptionView } from './read-subscription.ts'
 import type { SampleOutcome } from './send-sample.ts'
-import type { Subscription } from './subscription-state.ts'
 
 export const LIST_STATUSES = ['active', 'disabled', 'all'] as const
 export type ListStatus = (typeof LIST_STATUSES)[number]

@@ -1,3 +1,4 @@
+import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
@@ -7,7 +8,6 @@ import type { SignalReach } from './filter-warnings.ts'
 import type { OwnerAccounts } from './owner-accounts.ts'
 import type { SubscriptionIndex } from './subscription-directory.ts'
 import type { SubscriptionLog } from './subscription-log.ts'
-import type { Subscription } from './subscription-state.ts'
 
 export interface SubscriptionsOptions {
   readonly store: EventStore

@@ -1,5 +1,5 @@
+import type { Subscription } from '../../../projections/index.ts'
 import type { Origin, Owner, OwnerAccounts } from './owner-accounts.ts'
-import type { Subscription } from './subscription-state.ts'
 
 /** What of a subscription nobody may read in the log. */
 export interface OpenedSubscription {

@@ -1,5 +1,6 @@
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Subscription } from '../../../projections/index.ts'
 import { mapInTurns } from '../../platform/async/map-in-turns.ts'
 import { changing, executeFor } from './change-subscription.ts'
 import { createSubscription } from './create-subscription.ts'
@@ -14,7 +15,6 @@ import { createSubscriptionLog } from './subscription-log.ts'
 import type { Subscriptions } from './subscription-operations.ts'
 import type { SubscriptionParts, SubscriptionsOptions } from './subscription-parts.ts'
 import { openSubscription, signingAt } from './subscription-secrets.ts'
-import type { Subscription } from './subscription-state.ts'
 import { removeOrphans, tidySlot } from './tidy-slots.ts'
 
 /**

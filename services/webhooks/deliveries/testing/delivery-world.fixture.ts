@@ -1,10 +1,10 @@
 import type { DeliveryAttempt } from '../../../../contracts/delivery-events.ts'
+import type { Subscription } from '../../../../projections/index.ts'
 import type { EventStore } from '../../../platform/event-store/event-store.ts'
 import { createFactIds } from '../../../platform/ids/fact-id.ts'
 import { matchRange } from '../../signals/match-range.ts'
 import type { Matched } from '../../signals/signal.ts'
 import { aFilter, anId, aSignalLog, type SignalLog } from '../../signals/testing/signal-log.fixture.ts'
-import type { Subscription } from '../../subscriptions/subscription-state.ts'
 import { type DeliveryLog, type DeliveryLogOptions, openDeliveryLog } from '../delivery-log.ts'
 import { type PreparedDelivery, prepareDelivery } from '../prepare-delivery.ts'
 

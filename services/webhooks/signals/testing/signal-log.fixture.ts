@@ -24,6 +24,7 @@ import { SubscriptionChanged, SubscriptionCreated } from '../../../../contracts/
 import { HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../../contracts/verdict.ts'
+import { evolveSubscription, type Subscription } from '../../../../projections/index.ts'
 import type { EventStore } from '../../../platform/event-store/event-store.ts'
 import {
   createMemoryLog,
@@ -31,7 +32,6 @@ import {
   openMemoryStore,
 } from '../../../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../../../platform/ids/uuid.ts'
-import { evolveSubscription, type Subscription } from '../../subscriptions/subscription-state.ts'
 
 export const NOON = Date.UTC(2026, 10, 21, 12)
 

@@ -1,0 +1,210 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type Hex, parseAbiItem } from 'viem'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { USDC_ADDRESS } from '../../contracts/chain.ts'
+import { decodeEvent } from '../../contracts/event-catalogue.ts'
+import { evolvePayment, isOpen, type Payment } from '../../projections/index.ts'
+import { tokenAbi } from '../payments/chain/token-abi.ts'
+import { mint, openPlayChain } from '../payments/demo/play-chain.ts'
+import { signAuthorization } from '../payments/testing/chain/sign-authorization.ts'
+import { missingChain } from '../payments/testing/chain/test-chain.ts'
+import { encoded, paymentV1, paymentV2 } from '../payments/testing/sign-payment.ts'
+import { sleep } from '../platform/async/sleep.ts'
+import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
+
+const START = join(import.meta.dirname, '../start.js')
+/** New answers in each life of the service; then it is killed while others are on their way. */
+const ANSWERS_IN_A_LIFE = [54, 5] as const
+/** Callers that pay one after the other; together they owe more than one payer may, so some wait for their money. */
+const CALLERS = 6
+const FUNDS = 20_000_000n
+const PRICE = 20_000n
+const VALID_S = 600
+const BODY = JSON.stringify({ coin: 'BTC', timeframe: '1h' })
+const never = new AbortController().signal
+
+interface Life {
+  readonly url: string
+  readonly rpcUrl: string
+  readonly payTo: Hex
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
+}
+
+/** A payment that a caller has signed, and what was answered to it. */
+interface Order {
+  readonly payment: string
+  answer?: string
+  statusUrl?: string
+}
+
+describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${missingChain ?? ''}`, () => {
+  let folder: string
+  let life: Life | undefined
+  let payer: PrivateKeyAccount
+  const orders: Order[] = []
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'paid-service-'))
+    payer = privateKeyToAccount(generatePrivateKey())
+  })
+  afterAll(async () => {
+    await life?.end('SIGTERM')
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  async function start(): Promise<Life> {
+    const args = [START, '--demo-chain', '--port', '0', '--data-dir', folder, '--coins', 'BTC']
+    const child: ChildProcess = spawn(process.execPath, args, {
+      env: { PATH: process.env.PATH, TIMEFRAMES: '1h', RATE_PER_ADDRESS: 'off', LOG_LEVEL: 'error' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const exited = once(child, 'exit')
+    if (child.stdout === null) return expect.fail('the service has no output')
+    let banner = ''
+    for await (const line of createInterface({ input: child.stdout })) {
+      banner += `${line}\n`
+      if (/^ {4}key /.test(line)) break
+    }
+    child.stdout.resume()
+    const [, url = ''] = /(http:\S+)\/ +what is served/.exec(banner) ?? expect.fail(`it ended: ${banner}`)
+    const [, rpcUrl = ''] = /demo chain (http:[^\s:]+:\d+)/.exec(banner) ?? []
+    const quote = (await (await fetch(`${url}/x402/get_trade_call`)).json()) as { accepts: { payTo: Hex }[] }
+    const payTo = quote.accepts[0]?.payTo ?? expect.fail('nothing is offered')
+    return {
+      url,
+      rpcUrl,
+      payTo,
+      async end(signal) {
+        child.kill(signal)
+        await exited
+      },
+    }
+  }
+
+  async function order(payTo: Hex): Promise<Order> {
+    const validBefore = BigInt(Math.floor(Date.now() / 1_000) + VALID_S)
+    const signed = await signAuthorization(payer, { payTo, value: PRICE, validBefore })
+    const terms = { ...signed, rail: 'direct' as const }
+    const made =
+      orders.length % 2 === 0 ? paymentV1(terms, signed.signature) : paymentV2(terms, signed.signature)
+    const one = { payment: encoded(made) }
+    orders.push(one)
+    return one
+  }
+
+  /** True once it is answered; a connection that breaks, and money that takes its time, leave it to be asked again. */
+  async function ask({ url }: Life, one: Order): Promise<boolean> {
+    const headers = { 'content-type': 'application/json', 'payment-signature': one.payment }
+    let response: Response
+    let body: { code?: string; _service?: { payment: { status_url: string } } }
+    try {
+      response = await fetch(`${url}/x402/get_trade_call`, { method: 'POST', headers, body: BODY })
+      body = (await response.json()) as typeof body
+    } catch (error) {
+      if (error instanceof TypeError) return false
+      throw error
+    }
+    if (body.code === 'payment_pending') return false
+    const { _service: service, ...answer } = body
+    if (response.status !== 200 || service === undefined) return expect.fail(JSON.stringify(body))
+    const text = JSON.stringify(answer)
+    expect(one.answer ?? text).toBe(text)
+    one.answer = text
+    one.statusUrl = service.payment.status_url
+    return true
+  }
+
+  /** Callers that pay until so many have been answered; then the service is killed under the others. */
+  async function liveUntil(answers: number): Promise<void> {
+    const living = await start()
+    life = living
+    let answered = 0
+    let isOver = false
+    const open = orders.filter(({ answer }) => answer === undefined)
+    const call = async (): Promise<void> => {
+      while (!isOver) {
+        const one = open.pop() ?? (await order(living.payTo))
+        const isAnswered = await ask(living, one)
+        if (!isAnswered) open.push(one)
+        answered += Number(isAnswered)
+        if (answered < answers || isOver) continue
+        isOver = true
+        await living.end('SIGKILL')
+      }
+    }
+    await Promise.all(Array.from({ length: CALLERS }, call))
+    life = undefined
+  }
+
+  /** Resolves when the service says of every payment that nothing can undo it. */
+  async function allFinal(): Promise<void> {
+    const left = new Set(orders)
+    while (left.size > 0) {
+      for (const one of left) {
+        const { state } = (await (await fetch(one.statusUrl ?? '')).json()) as Payment
+        if (state === 'final') left.delete(one)
+        else break
+      }
+      await sleep(100, never)
+    }
+  }
+
+  /** What the log holds of every payment. */
+  async function logged() {
+    const store = await openEmbeddedStore({ directory: join(folder, 'simulated'), now: Date.now })
+    const payments = new Map<string, Payment>()
+    let claims = 0
+    for await (const recorded of store.readAll({ filter: { streamPrefixes: ['payment-'] } })) {
+      const event = decodeEvent(recorded)
+      if (event.type === 'PaymentClaimed') claims += 1
+      const payment = evolvePayment(payments.get(event.stream), event)
+      if (payment !== undefined) payments.set(event.stream, payment)
+    }
+    await store.close()
+    return { claims, payments: [...payments.values()] }
+  }
+
+  test(`is killed ${ANSWERS_IN_A_LIFE.length} times under paying callers, and log and chain agree to the millionth`, async () => {
+    for (const [index, answers] of ANSWERS_IN_A_LIFE.entries()) {
+      if (index === 0) {
+        const first = await start()
+        await mint(openPlayChain(first.rpcUrl), payer.address, FUNDS)
+        // Its chain has not written this out: the next one must not lose it.
+        await first.end('SIGKILL')
+      }
+      await liveUntil(answers)
+    }
+    const last = await start()
+    life = last
+    // Who was not answered asks again, and who was has the same answer: `ask` compares them.
+    for (const one of orders) while (!(await ask(last, one)));
+    await allFinal()
+
+    const chain = openPlayChain(last.rpcUrl)
+    const balanceOf = (account: Hex): Promise<bigint> =>
+      chain.readContract({ address: USDC_ADDRESS, abi: tokenAbi, functionName: 'balanceOf', args: [account] })
+    const used = await chain.getLogs({
+      address: USDC_ADDRESS,
+      event: parseAbiItem('event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)'),
+      args: { authorizer: payer.address },
+      fromBlock: 0n,
+    })
+    const [left, got] = await Promise.all([balanceOf(payer.address), balanceOf(last.payTo)])
+    await last.end('SIGTERM')
+    life = undefined
+    const { claims, payments } = await logged()
+    expect(claims).toBe(orders.length)
+    expect(payments).toHaveLength(orders.length)
+    expect(payments.filter(isOpen)).toEqual([])
+    const spent = payments.reduce((sum, { value }) => sum + BigInt(value), 0n)
+    expect([got, FUNDS - left]).toEqual([spent, spent])
+    expect(new Set(used.map(({ args }) => args.nonce)).size).toBe(orders.length)
+    expect(used).toHaveLength(orders.length)
+  }, 90_000)
+})
