@@ -169,6 +169,22 @@ describe('payers', () => {
     expect(debtAfter(one.confirmed)).toBe('0')
   })
 
+  test('pay a debt once with one payment, also where its block is taken back and comes again', () => {
+    const lost = [one.claimed, one.uncollectable]
+    const first = story(2, { payer: ALICE, value: '5000', isServedFirst: false })
+    const debtAfter = (...facts: Fact[]) => totalsOf(fold(payments, given(...lost, ...facts)), ALICE)?.debt
+    const again = [first.claimed, first.confirmed, first.reorged, first.requested, first.confirmed]
+    expect(debtAfter(...again.slice(0, 3))).toBe('20000')
+    expect(debtAfter(...again)).toBe('15000')
+    expect(debtAfter(...again, first.finalised)).toBe('15000')
+  })
+
+  test('owe what they were given once its money was there, and then lost to the chain', () => {
+    const first = story(2, { payer: ALICE, value: '5000', isServedFirst: false })
+    const rows = fold(payments, given(first.claimed, first.confirmed, first.reorged, first.uncollectable))
+    expect(totalsOf(rows, ALICE)?.debt).toBe('5000')
+  })
+
   test('pay no debts of others', () => {
     const bobs = story(2, { payer: BOB, isServedFirst: false })
     const rows = fold(payments, given(one.claimed, one.uncollectable, bobs.claimed, bobs.confirmed))

@@ -75,6 +75,8 @@ export const payments: Projection<PaymentsRow> = {
   },
 }
 
+const PAID: ReadonlySet<Payment['state']> = new Set(['confirmed', 'final', 'refunded'])
+
 /** A payment's share of a sum. */
 type Share = (payment: Payment) => bigint
 
@@ -85,14 +87,14 @@ const valueWhere =
 
 const unsettledOf = valueWhere(isUnsettled)
 const debtOf = valueWhere(isDebt)
-/** Paid in advance: what a payer in debt is let do. */
-const regainedOf = valueWhere(({ state, isServedFirst }) => state === 'confirmed' && !isServedFirst)
+/** Paid in advance, and there: what a payer in debt is let do. */
+const regainedOf = valueWhere(({ state, isServedFirst }) => !isServedFirst && PAID.has(state))
 
 function sumsAfter(sums: PayerTotals, before: Payment | undefined, after: Payment): PayerTotals {
   const moved = (share: Share): bigint => share(after) - (before === undefined ? 0n : share(before))
-  const regained = moved(regainedOf)
-  // Who has a debt is trusted again once it has paid as much in advance. Forgotten debts may be paid after all.
-  const debt = BigInt(sums.debt) + moved(debtOf) - (regained > 0n ? regained : 0n)
+  // Who has a debt is trusted again once it has paid as much in advance; what the chain takes back of that is owed
+  // again, since its answer may have left. Forgotten debts may be paid after all.
+  const debt = BigInt(sums.debt) + moved(debtOf) - moved(regainedOf)
   const wasOpen = before !== undefined && isOpen(before)
   return {
     ...sums,

@@ -1,7 +1,7 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import type { Component } from '../api/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
-import type { SettlerHealth } from '../payments/index.ts'
+import type { DemoChain, SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
@@ -14,6 +14,8 @@ export async function componentsOf(parts: {
   readonly projector: Projector | undefined
   readonly engine: EngineRole | undefined
   readonly settler: SettlerHealth | undefined
+  /** A chain of this machine's own; undefined where there is none. */
+  readonly demo: Pick<DemoChain, 'rpcUrl' | 'failure'> | undefined
   readonly dispatcher: DispatcherHealth | undefined
   /** What keeps digests from being recorded. */
   readonly digestProblems: readonly string[]
@@ -59,6 +61,7 @@ export async function componentsOf(parts: {
   }
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
   if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
+  if (parts.demo !== undefined) components.push(demoComponent(parts.demo))
   if (parts.dispatcher !== undefined) {
     components.push(dispatcherComponent(parts.dispatcher, parts.digestProblems))
   }
@@ -116,6 +119,12 @@ const settlerComponent = ({ ok, detail, open, oldestOpenMs, unknown }: SettlerHe
   detail,
   more: { open, unknown, oldest_unsettled_ms: oldestOpenMs },
 })
+
+function demoComponent({ rpcUrl, failure }: Pick<DemoChain, 'rpcUrl' | 'failure'>): Component {
+  const problem = failure()
+  const state = problem === undefined ? 'ok' : 'failed'
+  return { name: 'demo chain', isRequired: false, state, detail: problem ?? `play money, at ${rpcUrl}` }
+}
 
 /** Whether webhooks are sent. Endpoints that fail are their owners' to mend, and nothing is wrong here. */
 export function dispatcherComponent(

@@ -140,6 +140,7 @@ function createHttpServer(
           projector,
           engine: running.engine,
           settler: payments.settler?.health(),
+          demo: payments.demo,
           dispatcher: webhooks.dispatcher?.health(),
           digestProblems: webhooks.digestProblems(),
           feed,

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,12 +20,15 @@ const BLOCK_MS = 100
 describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingChain ?? ''}`, () => {
   let chain: TestChain
   let directory: string
+  let running: ChildProcess | undefined
 
   beforeAll(async () => {
     chain = await startTestChain()
     directory = await mkdtemp(join(tmpdir(), 'settler-crash-'))
   })
   afterAll(async () => {
+    // Where the test has failed, its child would go on for ever.
+    running?.kill('SIGKILL')
     await chain?.stop()
     await rm(directory, { recursive: true, force: true })
   })
@@ -34,7 +37,9 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
     const child = spawn(process.execPath, [CHILD, directory, chain.rpcUrl, ...args], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
+    running = child
     const [code, signal] = await once(child, 'exit')
+    running = undefined
     if (signal === 'SIGKILL') return 'killed'
     expect(code).toBe(0)
     return 'ended'
@@ -85,5 +90,5 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
     const funded = new Map([[payer.toLowerCase(), 10_000_000n]])
     await expectBalances(store, chain, { payTo: PAY_TO, before, funded })
     await store.close()
-  }, 60_000)
+  }, 180_000)
 })
