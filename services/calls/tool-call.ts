@@ -21,7 +21,7 @@ export interface ToolCall {
 export interface ToolAnswer {
   /** The tool's answer with `_service`. */
   readonly body: JsonObject
-  /** The same as JSON text, where it is at hand: making it again costs a channel more than the rest of its work. */
+  /** The same as JSON text, where it is at hand, so that a channel need not make it again. */
   readonly text?: string | undefined
   /** True where the same idempotency key was answered before: this is that answer, and nothing was charged. */
   readonly isReplay: boolean

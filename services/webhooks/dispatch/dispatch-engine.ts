@@ -2,15 +2,14 @@ import { setImmediate } from 'node:timers/promises'
 import { reasonOf } from '../../../contracts/errors.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { Position } from '../../../contracts/position.ts'
-import { evolveSubscription, isSending, type Subscription } from '../../../projections/index.ts'
+import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import { mapInTurns } from '../../platform/async/map-in-turns.ts'
 import type { Lease } from '../../platform/lease/leases.ts'
-import type { Deliveries } from '../deliveries/delivery-state.ts'
 import type { Matched } from '../signals/signal.ts'
 import { admitShards } from './admit-shards.ts'
 import { createAttemptDesk } from './attempt-desk.ts'
+import { createBeginnings } from './begin-lane.ts'
 import { createCatchUp } from './catch-up.ts'
-import { HEALTHY } from './decide-attempt.ts'
 import type { DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
 import { createDueQueue } from './due-queue.ts'
 import { createEndpointCare, type DueEntry } from './endpoint-care.ts'
@@ -126,6 +125,7 @@ export function createDispatchEngine(
   })
   const brake = createPassBrake({ isFull: catchUp.isFull, nextTurn: desk.nextTurn, signal })
   const obedience = createObedience({ store, catchUp, journalOf, close, offer: desk.offer, report })
+  const beginnings = createBeginnings({ endpoints, deliveries, care, catchUp, obedience, due, journalOf })
 
   function onMatched(matched: Matched): void {
     const lane = book.get(matched.subscriptionId)
@@ -154,37 +154,7 @@ export function createDispatchEngine(
     const cursor = { after: subscription.startAfter, sequence: 1 }
     const lane = createLane(subscription, { ...held, cursor, at: now() })
     book.add(lane)
-    inBackground(begin(lane))
-  }
-
-  /** The pass that met it may be far behind the log, in which it may have been removed, or sent to by others. */
-  async function begin(lane: Lane): Promise<void> {
-    obedience.obey(lane, await endpoints.newest(lane.subscription))
-    if (lane.isClosed) return
-    const state = await deliveries.load(lane.subscription)
-    if (lane.isClosed) return
-    if (state.revision !== 'no-stream') {
-      lane.readFrom = state.cursor
-      await admit(lane, state)
-    }
-    await catchUp.read(lane)
-  }
-
-  async function admit(lane: Lane, state: Deliveries): Promise<void> {
-    const { failuresInARow, lastSuccessAt, firstFailureAt, open, replays } = state
-    lane.health = { ...HEALTHY, failuresInARow, firstFailureAt: firstFailureAt ?? undefined }
-    lane.isProven = lastSuccessAt !== null && failuresInARow === 0
-    await care.begin(lane)
-    const { subscription } = lane
-    const isAsked = subscription.replays.some(
-      (asked) => (replays.get(asked.replayId) ?? 0) < asked.toSequence,
-    )
-    if (!isSending(subscription) || (open.size === 0 && !isAsked)) return
-    const journal = await journalOf(lane)
-    for (const { sequence, nextAt } of journal.state.open.values()) {
-      due.add(nextAt, { kind: 'retry', lane, sequence })
-    }
-    if (isAsked) await obedience.replay(lane)
+    inBackground(beginnings.begin(lane))
   }
 
   async function gained(lease: Lease): Promise<void> {
@@ -200,7 +170,7 @@ export function createDispatchEngine(
     gainedTogether = undefined
     const parts = { store, directory: options.directory, deliveries, book, pass, whileStill, now, signal }
     await admitShards(
-      { ...parts, onMatched, onSubscription, whenRoom: brake.whenRoom, onAdmitted: admit },
+      { ...parts, onMatched, onSubscription, whenRoom: brake.whenRoom, onAdmitted: beginnings.admit },
       shards,
     )
     const behind = shards.flatMap(({ lanes }) => [...lanes]).filter(({ mode }) => mode === 'behind')

@@ -197,5 +197,10 @@ test('a replay goes on behind a pause, with what was about to be sent when it ca
   expect(world.postsTo('all')).toHaveLength(6)
   await world.say('all', 'SubscriptionResumed', { from: 'cursor', after: null })
   await world.time.pass(10_000)
-  expect(world.sequences('all').slice(6).toSorted((a, b) => a - b)).toEqual(upTo(6))
+  expect(
+    world
+      .sequences('all')
+      .slice(6)
+      .toSorted((a, b) => a - b),
+  ).toEqual(upTo(6))
 })
