@@ -1,7 +1,34 @@
-import { Queue, Worker } from 'bullmq'
 import { Pool } from 'undici'
 
+interface Job {
+  readonly data: { readonly body: string }
+}
+
+/** What is used of BullMQ. */
+interface BullMq {
+  readonly Queue: new (
+    name: string,
+    options: object,
+  ) => {
+    addBulk(jobs: readonly object[]): Promise<unknown>
+    close(): Promise<void>
+    obliterate(options: object): Promise<void>
+  }
+  readonly Worker: new (
+    name: string,
+    work: (job: Job) => Promise<void>,
+    options: object,
+  ) => {
+    on(event: 'completed', listener: () => void): void
+    run(): Promise<void>
+    close(): Promise<void>
+  }
+}
+
 /** Deliveries through BullMQ: a job for each, taken by one worker that POSTs it. Prints `{units, milliseconds}`. */
+// Not a dependency of the service, so its types are not there either.
+const peer = 'bullmq'
+const { Queue, Worker } = (await import(peer)) as BullMq
 const [redisUrl = '', target = '', deliveries = '0', inFlight = '64'] = process.argv.slice(2)
 const { hostname: host, port } = new URL(redisUrl)
 const connection = { host, port: Number(port) }
@@ -15,7 +42,7 @@ let done = 0
 const all = Promise.withResolvers<void>()
 const worker = new Worker(
   name,
-  async (job: { data: { body: string } }) => {
+  async (job) => {
     const response = await pool.request({ method: 'POST', path, body: job.data.body })
     await response.body.dump()
   },
