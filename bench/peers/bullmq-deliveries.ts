@@ -25,10 +25,10 @@ interface BullMq {
   }
 }
 
-/** Deliveries through BullMQ: a job for each, taken by one worker that POSTs it. Prints `{units, milliseconds}`. */
 // Not a dependency of the service, so its types are not there either.
 const peer = 'bullmq'
 const { Queue, Worker } = (await import(peer)) as BullMq
+/** Deliveries through BullMQ: a job for each, taken by one worker that POSTs it. Prints `{units, milliseconds}`. */
 const [redisUrl = '', target = '', deliveries = '0', inFlight = '64'] = process.argv.slice(2)
 const { hostname: host, port } = new URL(redisUrl)
 const connection = { host, port: Number(port) }

@@ -1,3 +1,5 @@
+import type { Logger } from 'pino'
+import type { Accounts } from '../accounts/index.ts'
 import type { Desk } from '../engine/index.ts'
 import { type Callers, openCallers } from './callers.ts'
 import { type OpenedKnowledge, openDocumentation } from './knowledge.ts'
@@ -41,7 +43,9 @@ export async function openServed(
   const knowledge = await openDocumentation(common, onClose)
   running.payments = await openPayments(common, onClose)
   running.webhooks = openWebhooks({ ...common, exchanges: () => watchList?.exchanges }, onClose)
-  return { callers, knowledge, marketNow, payments: running.payments, webhooks: running.webhooks }
+  const { webhooks, payments } = running
+  const accounts = erasedWithWebhooks(callers.accounts, webhooks, parts.log)
+  return { callers: { ...callers, accounts }, knowledge, marketNow, payments, webhooks }
 }
 
 /** Settles and sends, where this process does, until the signal. */
@@ -50,4 +54,24 @@ export async function runServed(
   signal: AbortSignal,
 ): Promise<void> {
   await Promise.all([payments.run(signal), webhooks.run(signal)])
+}
+
+/** Who is erased is sent nothing any more from the answer on. */
+function erasedWithWebhooks(
+  accounts: Accounts,
+  { server: { subscriptions } }: OpenedWebhooks,
+  log: Logger,
+): Accounts {
+  return {
+    ...accounts,
+    async erase(accountId, origin) {
+      await accounts.erase(accountId, origin)
+      try {
+        await subscriptions.removeErased(accountId)
+      } catch (error) {
+        // The account is erased whatever becomes of this, and the work in the background goes on with it.
+        log.warn({ err: error, accountId }, 'webhooks of an erased account are removed later')
+      }
+    },
+  }
 }

@@ -113,6 +113,13 @@ export interface Subscriptions {
   showAny(subscriptionId: string): Promise<SubscriptionView>
   /** Stops one until its owner resumes it. */
   disable(subscriptionId: string, reason: string, origin: Origin): Promise<SubscriptionView>
+  /**
+   * Removes what an account had that was erased; when it resolves, nothing begins to be sent there any more. It
+   * happens by itself as well, a moment later, and where this fails.
+   *
+   * @throws ServiceError of the store
+   */
+  removeErased(accountId: string): Promise<void>
   /** Resolves once what goes on in the background has ended, after the signal. */
   ended(): Promise<void>
 }

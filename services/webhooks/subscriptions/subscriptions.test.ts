@@ -300,6 +300,16 @@ describe('an erased account', () => {
       expect(await codeOf(subscriptions.show(ADA, id))).toBe('subscription_unknown')
   })
 
+  test('has nothing sent to it once its removal was waited for', async () => {
+    const id = await createId()
+    house.owners.erase(ADA)
+    await subscriptions.removeErased(ADA)
+    expect(house.settled).toContain(id)
+    expect(await codeOf(subscriptions.showAny(id))).toBe('subscription_unknown')
+    expect((await house.owners.slots(ADA)).former).toEqual([])
+    await subscriptions.removeErased(ADA)
+  })
+
   test('is waited for while the store is away', async () => {
     const id = await createId()
     await house.closeAll()

@@ -15,7 +15,7 @@ import { createSubscriptionLog } from './subscription-log.ts'
 import type { Subscriptions } from './subscription-operations.ts'
 import type { SubscriptionParts, SubscriptionsOptions } from './subscription-parts.ts'
 import { openSubscription, signingAt } from './subscription-secrets.ts'
-import { removeOrphans, tidySlot } from './tidy-slots.ts'
+import { removeFormer, removeOrphans, tidySlot } from './tidy-slots.ts'
 
 /**
  * Subscriptions over the log. From now on those of erased accounts are removed, until the signal.
@@ -37,6 +37,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     positionOf: (field, text) => resolveStart(options.store, field, text, options.now()),
     warnings: (subscription) => filterWarnings(currentFilter(subscription), options.reach()),
     notify: createNotifyOwner(parts),
+    removeErased: (accountId) => removeFormer(parts, accountId),
     ended: () => running,
   }
 }

@@ -72,7 +72,8 @@ export async function removeOrphans(
 
 const PASSING: ReadonlySet<string> = new Set(['append_unknown', 'store_unavailable', 'store_full'])
 
-async function removeFormer(
+/** Removes what an account had before it was erased; when it resolves, nothing is sent there any more. */
+export async function removeFormer(
   { log, owners, newId, settle }: Parts & Pick<SubscriptionParts, 'settle'>,
   accountId: string,
 ): Promise<void> {
