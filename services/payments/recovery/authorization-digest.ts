@@ -1,11 +1,11 @@
-import { keccak256, stringToBytes } from 'viem'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { SIGNING_DOMAINS, type SigningDomain } from '../verification/signing-domains.ts'
+import { keccak256 } from './keccak.ts'
 import type { Authorization } from './recover-signer.ts'
 
 const WORD = 32
 
-const hashOfText = (text: string): Uint8Array => keccak256(stringToBytes(text), 'bytes')
+const hashOfText = (text: string): Uint8Array => keccak256(Buffer.from(text))
 
 const TRANSFER_TYPE =
   'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)'
@@ -28,7 +28,7 @@ function envelopeOf({ name, version, chainId, verifyingContract }: SigningDomain
   writeAddress(domain, verifyingContract, 4)
   const envelope = Buffer.alloc(2 + 2 * WORD)
   envelope.write('1901', 'hex')
-  envelope.set(keccak256(domain, 'bytes'), 2)
+  envelope.set(keccak256(domain), 2)
   return envelope
 }
 
@@ -56,6 +56,6 @@ export function authorizationDigest(authorization: Authorization): Uint8Array {
   writeNumber(struct, validBefore, 5)
   struct.write(nonce.slice(2), 6 * WORD, 'hex')
   const envelope = envelopes[rail]
-  envelope.set(keccak256(struct, 'bytes'), 2 + WORD)
-  return keccak256(envelope, 'bytes')
+  envelope.set(keccak256(struct), 2 + WORD)
+  return keccak256(envelope)
 }

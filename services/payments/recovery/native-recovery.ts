@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
-import { keccak256 } from 'viem'
 import { authorizationDigest } from './authorization-digest.ts'
+import { keccak256 } from './keccak.ts'
 import type { RecoverSigner } from './recover-signer.ts'
 
 /** What this library says of a signature that no key can have made; anything else is a fault of ours. */
@@ -27,7 +27,7 @@ export function createNativeRecovery(): RecoverSigner {
       const publicKey = publicKeyOf(bytes.subarray(0, 64), recoveryId, authorizationDigest(authorization))
       if (publicKey === undefined) return undefined
       // An address is the end of the hash of both coordinates; the byte in front of them says that both follow.
-      return `0x${Buffer.from(keccak256(publicKey.subarray(1), 'bytes').subarray(12)).toString('hex')}`
+      return `0x${Buffer.from(keccak256(publicKey.subarray(1)).subarray(12)).toString('hex')}`
     },
   }
 
