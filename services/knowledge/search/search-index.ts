@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { LIMIT_PARAMETER } from '../../platform/sqlite/limit-parameter.ts'
 import type { Passage } from '../corpus/split-page.ts'
 import { editDistance } from './edit-distance.ts'
 import { kindredOf } from './kindred-words.ts'
@@ -91,7 +92,7 @@ export function createSearchIndex(passages: readonly Passage[]): SearchIndex {
     `SELECT rowid AS row, -bm25(passages, ${COLUMN_WEIGHTS}) AS score FROM passages WHERE passages MATCH ?`,
   )
   const rowsOf = db.prepare('SELECT rowid AS row FROM passages WHERE passages MATCH ?')
-  const near = db.prepare('SELECT word FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?')
+  const near = db.prepare(`SELECT word FROM words WHERE words MATCH ? ORDER BY rank ${LIMIT_PARAMETER}`)
   // Numbers are bound as reals, and FTS5 takes a bound of rowids that is not an integer for none at all.
   const excerpt = db.prepare(
     `SELECT snippet(passages, 2, '', '', ' … ', ${EXCERPT_WORDS}) AS text FROM passages WHERE passages MATCH ? AND rowid = CAST(? AS INTEGER)`,

@@ -71,25 +71,29 @@ export async function prepareAgain(
   place: DeliveryPlace & Pick<OpenDelivery, 'template' | 'baseUrl'>,
 ): Promise<PreparedDelivery> {
   const signal = await signalAt(store, place)
-  const { deliveryId, sequence, eventId, position, stream, revision, topN } = place
-  return withBody({ deliveryId, sequence, eventId, position, stream, revision, topN }, signal, place)
+  return withBody(placeIn(place), signal, place)
 }
+
+/** The place alone of what has more to it. */
+export const placeIn = ({
+  deliveryId,
+  sequence,
+  eventId,
+  position,
+  stream,
+  revision,
+  topN,
+}: DeliveryPlace): DeliveryPlace => ({ deliveryId, sequence, eventId, position, stream, revision, topN })
 
 function withBody(
   place: DeliveryPlace,
   signal: Signal,
   { template, baseUrl }: Pick<OpenDelivery, 'template' | 'baseUrl'>,
 ): PreparedDelivery {
-  const { deliveryId, sequence, eventId, position, stream, revision, topN } = place
+  const { deliveryId, sequence, topN } = place
   const body = deliveryBody({ deliveryId, sequence, signal, topN, template, baseUrl })
   return {
-    deliveryId,
-    sequence,
-    eventId,
-    position,
-    stream,
-    revision,
-    topN,
+    ...place,
     signal,
     template,
     baseUrl,

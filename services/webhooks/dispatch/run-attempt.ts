@@ -2,8 +2,8 @@ import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { wasAttempted } from '../deliveries/delivery-state.ts'
 import {
-  type DeliveryPlace,
   type PreparedDelivery,
+  placeIn,
   prepareAgain,
   prepareDelivery,
 } from '../deliveries/prepare-delivery.ts'
@@ -162,31 +162,14 @@ async function skip(
   return { kind: 'recorded', decision: undefined }
 }
 
-const placeIn = ({
-  deliveryId,
-  sequence,
-  eventId,
-  position,
-  stream,
-  revision,
-  topN,
-}: PreparedDelivery): DeliveryPlace => ({ deliveryId, sequence, eventId, position, stream, revision, topN })
-
 function attemptOf(
   prepared: PreparedDelivery,
   { result, attempts, reason, nextAt }: AttemptDecision,
   outcome: SendOutcome,
   { at, replayId }: Pick<DeliveryAttempt, 'at' | 'replayId'>,
 ): DeliveryAttempt {
-  const { deliveryId, sequence, eventId, position, stream, revision, topN } = prepared
   return {
-    deliveryId,
-    sequence,
-    eventId,
-    position,
-    stream,
-    revision,
-    topN,
+    ...placeIn(prepared),
     attempt: attempts,
     at,
     durationMs: outcome.durationMs,
