@@ -93,12 +93,12 @@ export class DispatchWorld {
   /** Subscribes an address to everything from now on; its URL is its name. */
   async subscribe(
     name: string,
-    change: { filter?: Partial<SubscriptionFilter>; startAfter?: Position } = {},
+    change: { filter?: Partial<SubscriptionFilter>; startAfter?: Position; accountId?: string } = {},
   ): Promise<string> {
     const subscriptionId = anId(name)
     const startAfter = change.startAfter ?? (await this.store.head())
     await this.say(name, 'SubscriptionCreated', {
-      accountId: ACCOUNT,
+      accountId: change.accountId ?? ACCOUNT,
       generation: 0,
       sealedUrl: `https://${name}.example.com/`,
       sealedSecret: SECRET,
@@ -192,6 +192,7 @@ export class DispatchWorld {
       notify: async ({ subscriptionId }, kind: NoticeKind) =>
         void this.notices.push(`${kind} ${subscriptionId}`),
       marketNow: now,
+      elapsed: this.time.elapsed,
       random: () => 0.5,
       ...options,
     })
@@ -258,6 +259,8 @@ export class DispatchWorld {
     }
     this.posts.push(post)
     const name = new URL(url).hostname.replace('.example.com', '')
-    return (this.#endpoints.get(name) ?? (() => answered(200)))(post, signal)
+    const startedMs = this.time.elapsed()
+    const outcome = await (this.#endpoints.get(name) ?? (() => answered(200)))(post, signal)
+    return { ...outcome, durationMs: Math.max(outcome.durationMs, this.time.elapsed() - startedMs) }
   }
 }

@@ -94,8 +94,7 @@ class FuzzedWorld {
       if (endpoint.isPaused) this.faults.push(`${name} was sent ${sequence} while it was paused`)
       const { mood } = endpoint
       const isLate = mood === 'slow' || this.#random() < 0.2
-      if (isLate)
-        await this.#world.time.sleep(this.#below(4_000), signal ?? new AbortController().signal)
+      if (isLate) await this.#world.time.sleep(this.#below(4_000), signal ?? new AbortController().signal)
       if (mood === 'dead') return unreachable
       if (mood === 'picky' && sequence % 3 === 0) return answered(this.#random() < 0.5 ? 400 : 500)
       if (mood === 'shaky' && this.#random() < 0.4) return this.#random() < 0.5 ? answered(503) : unreachable
@@ -132,7 +131,10 @@ class FuzzedWorld {
   }
 
   #signals(): Promise<void> {
-    const [coin, call] = [this.#one(['BTC', 'ETH', 'XRP']), this.#one(['BUY', 'SELL', 'HOLD', 'BUY'] as const)]
+    const [coin, call] = [
+      this.#one(['BTC', 'ETH', 'XRP']),
+      this.#one(['BUY', 'SELL', 'HOLD', 'BUY'] as const),
+    ]
     return this.#world.verdicts(1 + this.#below(12), { coin, call })
   }
 
