@@ -5,8 +5,10 @@ import { sleep } from './platform/async/sleep.ts'
 import { readSettings } from './platform/config/read-settings.ts'
 import { settingsHelp } from './platform/config/settings-help.ts'
 
-/** How often a process that npm started looks whether npm's shell is still there. */
+/** How often a process looks whether the one that waits for it is still there. */
 const PARENT_CHECK_MS = 250
+/** Names an older Node.js that started this one and waits for it (own-node.js, which cannot be imported here). */
+const STARTER_VARIABLE = 'SIGNAL_SERVICE_STARTER'
 
 /**
  * Runs the service until a signal, the end of a market that is to end the process, or a failure.
@@ -53,9 +55,10 @@ async function isStoppedInTime(service: RunningService): Promise<boolean> {
 function stopSignal(environment: NodeJS.ProcessEnv): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve(undefined))
-  if (environment.npm_lifecycle_event !== undefined) {
+  const parent = process.ppid
+  const isStartedByOlderNode = environment[STARTER_VARIABLE] === String(parent)
+  if (isStartedByOlderNode || environment.npm_lifecycle_event !== undefined) {
     // npm starts a shell that starts us, and passes a signal to the shell only, which dies of it.
-    const parent = process.ppid
     const watching = setInterval(() => {
       if (process.ppid === parent) return
       clearInterval(watching)
