@@ -47,7 +47,10 @@ async function startAndAsk(npm) {
   // In a group of its own, as a terminal's command is.
   const child = spawn(node, args, { cwd: project, env, stdio: ['ignore', 'pipe', 'inherit'], detached: true })
   const ended = new Promise((resolve) => child.once('close', resolve))
-  const tooLate = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), START_MS)
+  const signalAll = (signal) => {
+    if (child.pid !== undefined) process.kill(-child.pid, signal)
+  }
+  const tooLate = setTimeout(() => signalAll('SIGKILL'), START_MS)
   try {
     const url = await addressIn(child)
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_trade_call', arguments: { coin: 'BTC', timeframe: '1h' } } }
@@ -55,13 +58,13 @@ async function startAndAsk(npm) {
     const { result } = await answer.json()
     if (result?.structuredContent?.coin !== 'BTC') throw new Error(`get_trade_call answered ${answer.status}`)
     say(`npm start: answers at ${url}`)
-    process.kill(-child.pid, 'SIGINT')
+    signalAll('SIGINT')
     await ended
     const isStillThere = await fetch(`${url}/livez`).then(() => true, () => false)
     if (isStillThere) throw new Error('the service outlived npm start')
   } finally {
     clearTimeout(tooLate)
-    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) signalAll('SIGKILL')
   }
 }
 
