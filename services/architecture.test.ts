@@ -28,6 +28,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'services/signal.js',
     'services/with-own-node.js',
     'services/own-node.e2e.test.ts',
+    'services/silent-nats.e2e.test.ts',
     'services/manifest.test.ts',
     'services/cli.e2e.test.ts',
     'services/main.e2e.test.ts',

@@ -7,6 +7,8 @@ import { settingsHelp } from './platform/config/settings-help.ts'
 
 /** How often a process looks whether the one that waits for it is still there. */
 const PARENT_CHECK_MS = 250
+/** How long the end waits for a reader to take the last lines. */
+const FLUSH_MS = 1_000
 /** Names an older Node.js that started this one and waits for it (own-node.js, which cannot be imported here). */
 const STARTER_VARIABLE = 'SIGNAL_SERVICE_STARTER'
 
@@ -14,7 +16,8 @@ const STARTER_VARIABLE = 'SIGNAL_SERVICE_STARTER'
  * Runs the service until a signal, the end of a market that is to end the process, or a failure.
  *
  * @param exit ends the process at once; called when it cannot end by itself in time.
- * @returns the exit code.
+ * @returns the exit code, once all is closed and written. The caller ends the process with it, because not all lets
+ *   go of it by itself: a connection that a silent server never answers is the operating system's for minutes.
  */
 export async function main(
   args: readonly string[],
@@ -40,7 +43,17 @@ export async function main(
     code = explainFailure(error, process.stderr)
   }
   if (service !== undefined && !(await isStoppedInTime(service))) exit(code)
+  await Promise.all([process.stdout, process.stderr].map(flushed))
   return code
+}
+
+/** Resolves when all is written, or cannot be. */
+async function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const late = setTimeout(resolve, FLUSH_MS)
+  stream.write('', () => resolve())
+  await promise
+  clearTimeout(late)
 }
 
 async function isStoppedInTime(service: RunningService): Promise<boolean> {

@@ -5,7 +5,7 @@ import { isRuntimeNewEnough, runOnOwnNode } from './own-node.js'
 if (isRuntimeNewEnough()) {
   module.enableCompileCache()
   const { main } = await import('./main.ts')
-  process.exitCode = await main(process.argv.slice(2), process.env)
+  process.exit(await main(process.argv.slice(2), process.env))
 } else {
   runOnOwnNode([fileURLToPath(import.meta.url), ...process.argv.slice(2)])
 }
