@@ -102,6 +102,13 @@ export const ERRORS = defineErrors({
     message: 'The log did not confirm an append; it may or may not have happened.',
     nextStep: 'Repeat it with the same ids and the same expected revision.',
   },
+  outcome_unknown: {
+    status: 503,
+    exitCode: 5,
+    message: 'Whether this was carried out is not known yet; it may have happened or not.',
+    nextStep:
+      'Send the very same request again, with the same Idempotency-Key or payment where it has one: then it happens once. Where it has none, look first whether it happened.',
+  },
   store_unavailable: {
     status: 503,
     exitCode: 5,

@@ -161,10 +161,12 @@ export const LIMITS = {
 
   /** Debits of one payer that wait for the log; past it callers are told to go more slowly. */
   debitsWaiting: 2_048,
-  /** How long a computed answer waits for a log that takes no debit; nothing was charged then. */
-  debitWaitMs: 2_000,
-  /** How long it waits to learn whether a debit happened that the log did not confirm. */
-  debitSettleMs: 15_000,
+  /** How long a request waits for a log that takes nothing; nothing was recorded then. */
+  appendWaitMs: 2_000,
+  /** How long it waits to learn whether an append happened that the log did not confirm. */
+  appendSettleMs: 15_000,
+  /** How long work that reads the log again by itself repeats an append before it does. */
+  appendLookAgainMs: 3_500,
   /** Payers whose balance one process keeps in memory. */
   payersKept: 5_000,
   /** Idempotency keys of one payer that are kept in memory; a read model knows them all. */
