@@ -147,6 +147,13 @@ const tierOf = async (key: string): Promise<unknown> => {
   const identity = await accounts.identify(`Bearer ${key}`)
   return identity.outcome === 'OK' ? identity.tier : identity.outcome
 }
+async function refundNewest(): Promise<void> {
+  const [payment] = await desk.list({ limit: 1 })
+  if (payment === undefined) throw new Error('there is no payment')
+  const { paymentId, value } = payment
+  const sent = { transaction: `0x${'cd'.repeat(32)}`, value: BigInt(value), reason: 'asked' } as const
+  await desk.refund(paymentId, sent, ORIGIN)
+}
 /** Waits for what the settler does by itself, in its time. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) {
@@ -204,14 +211,7 @@ test('what was paid for an account that is gone begins nothing in the next one, 
   await until(() => world.log.rows.some(({ type }) => type === 'SettlementFinalised'))
   expect(reports).toEqual(['a plan was paid for and its account is gone: refund it'])
   expect(await codeOf(buy('pro', again.key, header))).toBe('account_unknown')
-  const [payment] = await desk.list({ limit: 10 })
-  if (payment === undefined) return expect.fail('no payment')
-  const refund = {
-    transaction: `0x${'cd'.repeat(32)}`,
-    value: PRICES['plans/pro'],
-    reason: 'erased',
-  } as const
-  await desk.refund(payment.paymentId, refund, ORIGIN)
+  await refundNewest()
   expect(await codeOf(buy('pro', again.key, header))).toBe('plan_ended')
   expect(begun()).toBe(0)
 })
@@ -220,14 +220,7 @@ test('a refunded payment begins nothing', async () => {
   const { key } = await world.signIn(accounts, EMAIL)
   const header = await headerFor('starter')
   await buy('starter', key, header)
-  const [payment] = await desk.list({ limit: 10 })
-  if (payment === undefined) return expect.fail('no payment')
-  const refund = {
-    transaction: `0x${'cd'.repeat(32)}`,
-    value: PRICES['plans/starter'],
-    reason: 'asked',
-  } as const
-  await desk.refund(payment.paymentId, refund, ORIGIN)
+  await refundNewest()
   expect(await codeOf(buy('starter', key, header))).toBe('plan_ended')
   expect(begun()).toBe(1)
 })
