@@ -76,7 +76,7 @@ export function createDebitLog({ store, now, sleep, signal }: DebitLogOptions): 
         if (OVERTAKEN.has(error.code)) return { kind: 'overtaken' }
         isUnknown ||= error.code === 'append_unknown'
         const passes = isUnknown || PASSING.has(error.code)
-        const patience = isUnknown ? LIMITS.debitSettleMs : LIMITS.debitWaitMs
+        const patience = isUnknown ? LIMITS.appendSettleMs : LIMITS.appendWaitMs
         if (!passes || signal.aborted || now() - since >= patience) {
           return { kind: isUnknown ? 'unknown' : 'refused', error }
         }

@@ -137,7 +137,7 @@ export function createPayerLane(payerId: string, { log, keys, now, payPerCall }:
       if (outcome.kind === 'refused') throw outcome.error
       // It may come to be in the log yet: then what is appended next is overtaken by it, and it is seen.
       if (outcome.kind === 'unknown') throw isUnsettled(outcome.error)
-      if (now() - since >= LIMITS.debitSettleMs) throw isContended()
+      if (now() - since >= LIMITS.appendSettleMs) throw isContended()
       await catchUp(windowId, balance)
       left = planned.map(({ waiting }) => waiting)
     }
@@ -241,11 +241,11 @@ export function requireSameRequest(use: { readonly requestHash: string }, reques
 
 const isUnsettled = (cause: ServiceError): ServiceError =>
   new ServiceError('store_unavailable', {
-    message: `The log did not confirm within ${LIMITS.debitSettleMs} ms that this call was counted. Repeat it with the same Idempotency-Key: whether it was counted or not, it is then counted once (${cause.message})`,
+    message: `The log did not confirm within ${LIMITS.appendSettleMs} ms that this call was counted. Repeat it with the same Idempotency-Key: whether it was counted or not, it is then counted once (${cause.message})`,
     cause,
   })
 
 const isContended = (): ServiceError =>
   new ServiceError('store_unavailable', {
-    message: `Other processes kept counting calls of the same payer for ${LIMITS.debitSettleMs} ms; nothing was charged`,
+    message: `Other processes kept counting calls of the same payer for ${LIMITS.appendSettleMs} ms; nothing was charged`,
   })

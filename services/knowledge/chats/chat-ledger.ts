@@ -138,7 +138,7 @@ export function createChatLedger(options: ChatLedgerOptions): ChatLedger {
       const window = await newest(chatter)
       const { event, settled } = await decide(window)
       if (event === undefined || (await log.append(chatter, event, window.revision))) return settled
-      if (now() - began >= LIMITS.debitSettleMs) throw isContended()
+      if (now() - began >= LIMITS.appendSettleMs) throw isContended()
     }
   }
 
@@ -224,5 +224,5 @@ const isBehind = (): ServiceError =>
 
 const isContended = (): ServiceError =>
   new ServiceError('store_unavailable', {
-    message: `Other chats of the same account kept coming first for ${LIMITS.debitSettleMs} ms; nothing was counted`,
+    message: `Other chats of the same account kept coming first for ${LIMITS.appendSettleMs} ms; nothing was counted`,
   })

@@ -73,7 +73,7 @@ export function createChatLog({ store, now, sleep, signal }: ChatLogOptions): Ch
           if (!isServiceError(error)) throw error
           if (OVERTAKEN.has(error.code)) return false
           isUnknown ||= error.code === 'append_unknown'
-          const patience = isUnknown ? LIMITS.debitSettleMs : LIMITS.debitWaitMs
+          const patience = isUnknown ? LIMITS.appendSettleMs : LIMITS.appendWaitMs
           const isPassing = isUnknown || PASSING.has(error.code)
           if (!isPassing || signal.aborted || now() - began >= patience)
             throw isUnknown ? isUnsettled(error) : error
@@ -94,6 +94,6 @@ function chatEvent(recorded: RecordedEvent): ChatEvent {
 
 const isUnsettled = (cause: ServiceError): ServiceError =>
   new ServiceError('store_unavailable', {
-    message: `The log did not confirm within ${LIMITS.debitSettleMs} ms that this chat was counted. Repeat it with the same Idempotency-Key: whether it was counted or not, it is then counted once (${cause.message})`,
+    message: `The log did not confirm within ${LIMITS.appendSettleMs} ms that this chat was counted. Repeat it with the same Idempotency-Key: whether it was counted or not, it is then counted once (${cause.message})`,
     cause,
   })
