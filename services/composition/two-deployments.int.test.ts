@@ -94,11 +94,11 @@ describe.skipIf(missing !== undefined)(`two deployments on one NATS and one Redi
     await staging.bus.publish({ id: 'last', subject: message.subject, body: 'last of staging' })
     const read = consumptions.map(async (consumption) => {
       const bodies: unknown[] = []
-      for await (const { subject, body, id, ack } of consumption) {
-        ack()
-        expect(subject).toBe(message.subject)
-        bodies.push(body)
-        if (id === 'last') break
+      for await (const received of consumption) {
+        received.ack()
+        expect(received.subject).toBe(message.subject)
+        bodies.push(received.body)
+        if (received.id === 'last') break
       }
       return bodies
     })
