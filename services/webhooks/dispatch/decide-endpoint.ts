@@ -153,7 +153,8 @@ function afterLoading(
   const isMovedAgain = (newest.moved?.revision ?? -1) > (deliveries?.movedBy ?? -1)
   if (isMovedAgain && isSending(newest)) return act({ ...state, phase: 'settling' }, { kind: 'settle' })
   const ready = then(probed, (next) => act(next, ...retries, ...told))
-  return then(ready, (next) => then(read(next), (last) => seek(last, now)))
+  const isReadFor = state.health.state === 'active'
+  return then(ready, (next) => then(isReadFor ? read(next) : act(next), (last) => seek(last, now)))
 }
 
 /** Reads for it, where it is not along with the pass, and nobody does. */

@@ -125,15 +125,17 @@ class Engine implements DispatchEngine {
     this.#background.add(done)
   }
 
-  #surroundings(endpoint: Endpoint): Surroundings {
+  #surroundings(endpoint: Endpoint, input?: Input): Surroundings {
     const { now, random, catchUpPerSecond = CATCH_UP_PER_SECOND } = this.#options
-    const passCursor = endpoint.state.source === 'pass' ? this.#reader.cursor(endpoint.id) : undefined
+    const isAlong = endpoint.state.source === 'pass' && !isOfEveryAttempt(input)
+    const passCursor = isAlong ? this.#reader.cursor(endpoint.id) : undefined
     return { nowMs: this.#elapsed(), wallMs: now(), random: random(), passCursor, catchUpPerSecond }
   }
 
   /** Something has happened to an endpoint: the one place where what follows from it is carried out. */
   #apply(endpoint: Endpoint, input: Input): void {
-    for (const effect of endpoint.handle(input, this.#surroundings(endpoint))) this.#perform(endpoint, effect)
+    for (const effect of endpoint.handle(input, this.#surroundings(endpoint, input)))
+      this.#perform(endpoint, effect)
     this.#attempts.offer(endpoint)
   }
 
@@ -434,6 +436,12 @@ class Engine implements DispatchEngine {
     while (this.#background.size > 0) await Promise.all(this.#background)
   }
 }
+
+/** What happens with every attempt, and takes nobody out of the pass. */
+const isOfEveryAttempt = (input: Input | undefined): boolean =>
+  input?.kind === 'sent' ||
+  input?.kind === 'free' ||
+  (input?.kind === 'recorded' && input.decision?.change === undefined)
 
 const strayError = ({ id, state }: Endpoint): ServiceError =>
   new ServiceError('internal_error', {

@@ -98,9 +98,7 @@ export class Endpoint {
 
   /** Whether nothing waits, and nothing is under way. */
   get isIdle(): boolean {
-    return (
-      this.queued === 0 && this.#due.size === 0 && this.#attempts === 0 && this.#replays.length === 0
-    )
+    return this.queued === 0 && this.#due.size === 0 && this.#attempts === 0 && this.#replays.length === 0
   }
 
   /** Its delivery log was taken over. */

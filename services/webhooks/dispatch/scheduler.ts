@@ -68,11 +68,13 @@ interface Group<Item> {
   readonly taken: Record<Kind, number>
   /** Those who were in front and found no place, with what they waited for then. */
   readonly waiting: Record<Kind, { readonly seat: Seat<Item>; readonly waits: Seat<Item>['waits'] }[]>
+  /** Forgets it, once nobody has a place of it or waits for one. */
+  readonly leave: () => void
 }
 
 interface OpenTurn<Item> extends Turn<Item> {
   readonly seat: Seat<Item>
-  readonly groups: readonly (readonly [string, Group<Item>])[]
+  readonly groups: readonly Group<Item>[]
   readonly startedMs: number
   readonly line: LineName
   counted: Kind
@@ -86,7 +88,8 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
   const lines = { live: createLine<Item>(), behind: createLine<Item>(), limited: createLine<Item>() }
   const counts: Record<LineName, number> = { live: 0, behind: 0, limited: 0 }
   const seats = new Map<Item, Seat<Item>>()
-  const groups = new Map<string, Group<Item>>()
+  const owners = new Map<string, Group<Item>>()
+  const hosts = new Map<string, Group<Item>>()
   /** In the order in which they began. */
   let open: OpenTurn<Item>[] = []
   let front = 0
@@ -100,16 +103,19 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
     return seat
   }
 
-  function groupOf(key: string): Group<Item> {
+  function groupOf(groups: Map<string, Group<Item>>, key: string): Group<Item> {
     const known = groups.get(key)
     if (known !== undefined) return known
-    const group: Group<Item> = { taken: { quick: 0, limited: 0 }, waiting: { quick: [], limited: [] } }
+    const leave = (): void => void groups.delete(key)
+    const group = { taken: { quick: 0, limited: 0 }, waiting: { quick: [], limited: [] }, leave }
     groups.set(key, group)
     return group
   }
 
-  const groupsOf = ({ host, owner }: Item): (readonly [string, Group<Item>])[] =>
-    [`owner ${owner}`, ...(host === undefined ? [] : [`host ${host}`])].map((key) => [key, groupOf(key)])
+  function groupsOf({ host, owner }: Item): readonly Group<Item>[] {
+    const own = groupOf(owners, owner)
+    return host === undefined ? [own] : [own, groupOf(hosts, host)]
+  }
 
   const kindOf = ({ endpoint, late }: Seat<Item>): Kind =>
     endpoint.pace === 'quick' && late === 0 ? 'quick' : 'limited'
@@ -144,7 +150,7 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
       if (turn.isDone || turn.counted === 'limited') continue
       counts[turn.line] -= 1
       counts.limited += 1
-      for (const [, { taken }] of turn.groups) {
+      for (const { taken } of turn.groups) {
         taken.quick -= 1
         taken.limited += 1
       }
@@ -169,20 +175,20 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
   }
 
   /** Takes the one in front out of its line; those who waited for a place that it does not take come in. */
-  function park(seat: Seat<Item>, full: Group<Item>, all: readonly (readonly [string, Group<Item>])[]): void {
+  function park(seat: Seat<Item>, full: Group<Item>, all: readonly Group<Item>[]): void {
     const { waits } = seat
     if (waits === undefined) return
     seat.isParked = true
     full.waiting[waits.kind].push({ seat, waits })
     letIn(
-      all.filter(([, group]) => group !== full),
+      all.filter((group) => group !== full),
       waits.kind,
     )
   }
 
   /** Gives those who wait for places of a group as many as it has. */
-  function letIn(all: readonly (readonly [string, Group<Item>])[], kind: Kind): void {
-    for (const [key, group] of all) {
+  function letIn(all: readonly Group<Item>[], kind: Kind): void {
+    for (const group of all) {
       const waiting = group.waiting[kind]
       for (let room = ofGroup[kind] - group.taken[kind]; room > 0 && waiting.length > 0; ) {
         const next = waiting.shift()
@@ -191,7 +197,7 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
         offer(next.seat)
         if (next.seat.waits !== undefined) room -= 1
       }
-      if (isEmpty(group)) groups.delete(key)
+      if (isEmpty(group)) group.leave()
     }
   }
 
@@ -200,7 +206,7 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
     seat.sending += 1
     underWay += 1
     counts[line] += 1
-    for (const [, { taken }] of own) taken[counted] += 1
+    for (const { taken } of own) taken[counted] += 1
     const turn: OpenTurn<Item> = {
       endpoint: seat.endpoint,
       seat,
@@ -238,10 +244,10 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
           continue
         }
         const own = groupsOf(seat.endpoint)
-        const full = own.find(([, { taken }]) => taken[place.kind] >= ofGroup[place.kind])
+        const full = own.find(({ taken }) => taken[place.kind] >= ofGroup[place.kind])
         if (full !== undefined) {
           line.shift()
-          park(seat, full[1], own)
+          park(seat, full, own)
           continue
         }
         const turn = begin(seat, name, own)
@@ -262,7 +268,7 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
       counts[turn.counted === 'limited' ? 'limited' : turn.line] -= 1
       turn.seat.sending -= 1
       if (turn.counted === 'limited' && turn.line !== 'limited') turn.seat.late -= 1
-      for (const [, { taken }] of turn.groups) taken[turn.counted] -= 1
+      for (const { taken } of turn.groups) taken[turn.counted] -= 1
       letIn(turn.groups, turn.counted)
     },
     isHeldUp(endpoint) {
