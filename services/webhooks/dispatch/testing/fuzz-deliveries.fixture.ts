@@ -143,10 +143,19 @@ class FuzzedWorld {
     if (endpoint.isStopped) return
     endpoint.isStopped = true
     await this.#world.say(name, type, { reason: 'drawn' })
-    const [first] = this.#running
     // Where nobody confirms it, a POST may still begin.
-    endpoint.isPaused =
-      first !== undefined && first.mortal?.isDead !== true && (await first.dispatcher.forget(anId(name)))
+    endpoint.isPaused = await this.#isConfirmed(name)
+  }
+
+  async #isConfirmed(name: Name): Promise<boolean> {
+    const [first] = this.#running
+    if (first === undefined || first.mortal?.isDead === true) return false
+    try {
+      return await first.dispatcher.forget(anId(name))
+    } catch (error) {
+      if (!isExpected(error)) throw error
+      return false
+    }
   }
 
   async #resume(name: Name): Promise<void> {
