@@ -91,7 +91,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
   })
   const index = projector && createSubscriptionIndex(projector)
   const deliveries = openDeliveryLog({ store, newId, now: Date.now, sleep, signal })
-  const queries = createDeliveryQueries({ store, idOf, baseUrl: publicUrl })
+  const queries = createDeliveryQueries({ store, idOf, baseUrl: publicUrl, turns: platform.turns })
   const tests = createAttemptLimiter({
     cache,
     idOf,

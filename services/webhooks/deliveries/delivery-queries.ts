@@ -4,6 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { SignalType, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Subscription } from '../../../projections/index.ts'
+import type { Turns } from '../../platform/async/fair-turns.ts'
 import { lookThrough } from '../signals/match-range.ts'
 import { signalData } from './delivery-body.ts'
 import { type AttemptsQuery, listAttempts, type Page } from './list-attempts.ts'
@@ -64,9 +65,14 @@ export interface DeliveryQueries {
   ): Promise<DryRun>
 }
 
+export interface DeliveryQueriesOptions extends PullOptions {
+  /** Dry runs share the thread with what else it does; they have it to themselves without them. */
+  readonly turns?: Turns
+}
+
 /** @example const queries = createDeliveryQueries({ store, idOf, baseUrl: () => 'https://signals.example.com' }) */
-export function createDeliveryQueries(options: PullOptions): DeliveryQueries {
-  const { store, baseUrl } = options
+export function createDeliveryQueries(options: DeliveryQueriesOptions): DeliveryQueries {
+  const { store, baseUrl, turns } = options
   return {
     attempts: (subscriptionId, query) => listAttempts(store, subscriptionId, query),
     async open(subscription) {
@@ -81,18 +87,25 @@ export function createDeliveryQueries(options: PullOptions): DeliveryQueries {
       const rows: DryRunRow[] = []
       let scanned = 0
       const end = upTo ?? (await store.head())
-      for await (const looked of lookThrough({ store }, subscription, { after, sequence: 1 }, end)) {
-        scanned += 1
-        if (looked.matched !== undefined) {
-          const { signal, topN } = looked.matched
-          const { type, eventId, position, at } = signal
-          matched[type] += 1
-          if (rows.length < limit)
-            rows.push({ eventId, position, at, data: signalData(signal, baseUrl(), topN) })
+      const turn = turns?.join(DRY_RUN_ID)
+      await turn?.begin()
+      try {
+        for await (const looked of lookThrough({ store }, subscription, { after, sequence: 1 }, end)) {
+          if (turn?.isOver() === true) await turn.again()
+          scanned += 1
+          if (looked.matched !== undefined) {
+            const { signal, topN } = looked.matched
+            const { type, eventId, position, at } = signal
+            matched[type] += 1
+            if (rows.length < limit)
+              rows.push({ eventId, position, at, data: signalData(signal, baseUrl(), topN) })
+          }
+          if (scanned === LIMITS.webhookDryRunEvents) return { matched, rows, scanned, next: looked.position }
         }
-        if (scanned === LIMITS.webhookDryRunEvents) return { matched, rows, scanned, next: looked.position }
+        return { matched, rows, scanned, next: null }
+      } finally {
+        turn?.leave()
       }
-      return { matched, rows, scanned, next: null }
     },
   }
 }
