@@ -115,7 +115,7 @@ export const LIMITS = {
   replayTurnMs: 10,
   sharedTurnMs: 2,
   /** Events that a replay looks at before its first verdict; then it ends and says where to go on. */
-  replaySearchEvents: 1_000_000,
+  replaySearchEvents: 5_000_000,
   /** How often a stream without news says that it is there. */
   heartbeatMs: 15_000,
   /** Body of an HTTP request, unless a route says less. */
