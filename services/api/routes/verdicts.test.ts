@@ -241,7 +241,7 @@ describe('GET /api/verdicts/stream', () => {
       code: 'rate_limited',
       details: { per: 'address' },
     })
-    const neighbour = await tail('', { 'x-forwarded-for': '2001:db8:1:3::' })
+    const neighbour = await tail('', { 'x-forwarded-for': '2001:db8:2::' })
     expect(neighbour.response.status).toBe(200)
   })
 
