@@ -61,7 +61,7 @@ export function openReplayWorker({ file, start = startThread }: ReplayWorkerOpti
     started.once('exit', () => {
       if (thread === started) thread = undefined
       const refusal = { code: 'store_unavailable', message: reason } as const
-      for (const [id, { tell }] of [...underWay]) tell({ kind: 'failed', id, refusal })
+      for (const [id, { tell }] of underWay) tell({ kind: 'failed', id, refusal })
     })
     // A process that has nothing else to do may end.
     started.unref()
