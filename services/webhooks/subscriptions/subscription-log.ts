@@ -6,7 +6,9 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { subscriptionStream } from '../../../contracts/streams.ts'
 import {
   ReplayRequested,
+  SecretOverlapEnded,
   SecretRotated,
+  SubscriptionAllowed,
   SubscriptionChanged,
   SubscriptionCreated,
   SubscriptionDisabled,
@@ -59,9 +61,11 @@ const DEFINITIONS: Readonly<Record<SubscriptionFact['type'], EventDefinition>> =
   SubscriptionCreated,
   SubscriptionChanged,
   SecretRotated,
+  SecretOverlapEnded,
   SubscriptionPaused,
   SubscriptionResumed,
   SubscriptionDisabled,
+  SubscriptionAllowed,
   SubscriptionRemoved,
   ReplayRequested,
 }
