@@ -70,7 +70,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
   const ending = new AbortController()
   const { signal } = ending
   const report = (event: string, details: Readonly<Record<string, string>>): void => log.warn(details, event)
-  const hosts = createBlockedHosts({ store, newId, sleep, report })
+  const hosts = createBlockedHosts({ store, newId, sleep, signal, report, now: Date.now })
   const guard = createEgressGuard({
     allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
     isBlocked: hosts.isBlocked,

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { Revision } from '../../../contracts/event.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -10,7 +10,10 @@ import {
   WebhookHostBlocked,
   webhookHostSchema,
 } from '../../../contracts/webhook-host-events.ts'
+import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
+import type { UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { createStreamRepository } from '../../platform/event-store/stream-repository.ts'
 import type { Origin } from './owner-accounts.ts'
 
 /** A host that nothing is sent to. */
@@ -43,55 +46,46 @@ export interface BlockedHosts {
 export interface BlockedHostsOptions {
   readonly store: Pick<EventStore, 'read' | 'append'>
   readonly newId: () => string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends all waiting. */
+  readonly signal: AbortSignal
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }
 
-const LOOK_EVERY_MS = 1_000
-/** Lost races after which something is wrong: each was lost to an event that is in the log now. */
-const MOST_RACES = 16
+type ByHost = ReadonlyMap<string, BlockedHost>
 
-/** @example const hosts = createBlockedHosts({ store, newId, sleep, report }); hosts.isBlocked('bot.example.com') */
-export function createBlockedHosts({ store, newId, sleep, report }: BlockedHostsOptions): BlockedHosts {
-  const blocked = new Map<string, BlockedHost>()
-  let revision: Revision | 'no-stream' = 'no-stream'
+const LOOK_EVERY_MS = 1_000
+const UNKNOWN: UnknownOutcome = {
+  what: 'the host was changed',
+  again: 'It can be asked for again as it was; `GET /operator/webhook-hosts` shows whether it happened.',
+}
+
+/** @example const hosts = createBlockedHosts({ store, newId, now, sleep, … }); hosts.isBlocked('bot.example.com') */
+export function createBlockedHosts(options: BlockedHostsOptions): BlockedHosts {
+  const { newId, sleep, report } = options
+  const repository = createStreamRepository<ByHost>({
+    ...options,
+    policy: CALLER_WAITS,
+    streamOf: () => WEBHOOK_HOSTS_STREAM,
+    initial: new Map(),
+    evolve: evolveHosts,
+    keep: 1,
+  })
+  let blocked: ByHost = new Map()
 
   async function refresh(): Promise<void> {
-    const from = revision === 'no-stream' ? 0 : revision + 1
-    for await (const recorded of store.read(WEBHOOK_HOSTS_STREAM, { from })) {
-      // EventStoreDB begins at the end where there is nothing from here on; and two looks may overlap.
-      if (revision !== 'no-stream' && recorded.revision <= revision) continue
-      const event = decodeEvent(recorded)
-      if (event.type === 'WebhookHostBlocked') {
-        const { host, reason } = event.data
-        blocked.set(host, { host, reason, since: Date.parse(event.at) })
-      } else if (event.type === 'WebhookHostAllowed') blocked.delete(event.data.host)
-      revision = recorded.revision
-    }
+    blocked = (await repository.load(WEBHOOK_HOSTS_STREAM)).state
   }
 
-  /** Decides over the newest state, anew where somebody else was quicker or the answer of the log was lost. */
-  async function change(
-    decide: () => 'done' | typeof WebhookHostBlocked | typeof WebhookHostAllowed,
-    data: { readonly host: string; readonly reason: string },
-    origin: Origin,
-  ): Promise<void> {
-    const id = newId()
-    for (let races = 0; races < MOST_RACES; races++) {
-      await refresh()
-      const definition = decide()
-      if (definition === 'done') return
-      try {
-        const event = newEvent(definition, { id, data, meta: { ...origin } })
-        await store.append(WEBHOOK_HOSTS_STREAM, [event], { expected: revision })
-      } catch (error) {
-        if (!isServiceError(error, 'revision_conflict') && !isServiceError(error, 'append_unknown'))
-          throw error
-      }
-    }
-    throw new ServiceError('store_unavailable', {
-      message: `the hosts that are blocked changed ${MOST_RACES} times while ${data.host} was to be changed; nothing was done`,
-    })
+  async function change(decide: (state: ByHost) => NewEvent[]): Promise<void> {
+    await repository.execute(
+      WEBHOOK_HOSTS_STREAM,
+      (state) => ({ events: decide(state), result: undefined }),
+      UNKNOWN,
+    )
+    await refresh()
   }
 
   return {
@@ -111,16 +105,19 @@ export function createBlockedHosts({ store, newId, sleep, report }: BlockedHosts
     },
     async block(text, reason, origin) {
       const host = hostOf(text)
-      const decide = () => {
-        if (blocked.has(host)) return 'done'
-        if (blocked.size >= LIMITS.webhookBlockedHosts) throw tooMany(blocked.size)
-        return WebhookHostBlocked
-      }
-      await change(decide, { host, reason }, origin)
+      await change((state) => {
+        if (state.has(host)) return []
+        if (state.size >= LIMITS.webhookBlockedHosts) throw tooManyHostsError(state.size)
+        return [newEvent(WebhookHostBlocked, { id: newId(), data: { host, reason }, meta: { ...origin } })]
+      })
     },
     async allow(text, reason, origin) {
       const host = hostOf(text)
-      await change(() => (blocked.has(host) ? WebhookHostAllowed : 'done'), { host, reason }, origin)
+      await change((state) =>
+        state.has(host)
+          ? [newEvent(WebhookHostAllowed, { id: newId(), data: { host, reason }, meta: { ...origin } })]
+          : [],
+      )
     },
     async follow(signal) {
       let isWell = true
@@ -138,6 +135,16 @@ export function createBlockedHosts({ store, newId, sleep, report }: BlockedHosts
   }
 }
 
+function evolveHosts(before: ByHost, recorded: RecordedEvent): ByHost {
+  const event = decodeEvent(recorded)
+  const after = new Map(before)
+  if (event.type === 'WebhookHostBlocked') {
+    const { host, reason } = event.data
+    after.set(host, { host, reason, since: Date.parse(event.at) })
+  } else if (event.type === 'WebhookHostAllowed') after.delete(event.data.host)
+  return after
+}
+
 /** A host as addresses of webhooks have it: in lower case, without a port, IPv6 without brackets. */
 function hostOf(text: string): string {
   const authority = isIP(text) === 6 ? `[${text}]` : text
@@ -151,7 +158,7 @@ function hostOf(text: string): string {
   })
 }
 
-const tooMany = (count: number): ServiceError =>
+const tooManyHostsError = (count: number): ServiceError =>
   new ServiceError('invalid_request', {
     message: `host: ${count} hosts are blocked, as many as there may be; allow one, or block a name above several`,
   })
