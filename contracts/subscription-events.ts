@@ -28,7 +28,7 @@ export const SubscriptionCreated = defineEvent({
     startAfter: positionSchema,
   }),
   // The host stood in clear in schema 1; it is part of the sealed address, and read from there.
-  upcasters: { 1: ({ origin, ...data }) => data },
+  upcasters: { 1: ({ origin: _clear, ...data }) => data },
 })
 
 export const SubscriptionChanged = defineEvent({

@@ -91,8 +91,8 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
     const { accountId } = await ownerOf(options, request)
     const { shown, opened } = await looks.look(accountId, reply, async () => {
       const subscription = await subscriptions.find(accountId, request.params.id)
-      const delivery = await queries.show(subscription, request.params.delivery_id)
-      return { shown: delivery, opened: await subscriptions.openAttempts(subscription, delivery.attempts) }
+      const found = await queries.show(subscription, request.params.delivery_id)
+      return { shown: found, opened: await subscriptions.openAttempts(subscription, found.attempts) }
     })
     return {
       delivery_id: shown.deliveryId,

@@ -108,8 +108,8 @@ test('pausing stops what sends, once; what is disabled is not paused', () => {
 
 test('resuming goes on from everywhere, and moves the cursor where that is asked for', () => {
   expect(given(created).when(resume())).toEqual([])
-  for (const stopped of [paused, degraded, disabled]) {
-    expect(given(created, stopped).when(resume())).toEqual([resumed('cursor', null)])
+  for (const silent of [paused, degraded, disabled]) {
+    expect(given(created, silent).when(resume())).toEqual([resumed('cursor', null)])
   }
   expect(given(created).when(resume('now', '9'))).toEqual([resumed('now', '9')])
   expect(given(created, paused).when(resume('since', '4'))).toEqual([resumed('since', '4')])
