@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
-import { LIMITS } from '../../contracts/limits.ts'
-import { createFairTurns, type Turns } from '../platform/async/fair-turns.ts'
 import type { Bus } from '../platform/bus/bus.ts'
 import { createInProcessBus } from '../platform/bus/in-process-bus.ts'
 import { openNatsBus } from '../platform/bus/nats-bus.ts'
@@ -25,8 +22,6 @@ import { deriveKey, keyFingerprint, loadSealingKey } from '../platform/secrets/s
 /** Everything the service stands on, opened and ours. */
 export interface Platform {
   readonly store: EventStore
-  /** Long reads on the thread that also answers calls take turns here. */
-  readonly turns: Turns
   readonly bus: Bus
   readonly cache: Cache
   /** Folder of this kind of market. */
@@ -70,7 +65,6 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
 
   return {
     store,
-    turns: sharedTurns(),
     bus,
     cache,
     directory,
@@ -116,14 +110,6 @@ function createFolder(directory: string): void {
     })
   }
 }
-
-/** Between two turns calls have the thread for as long as the turn took, so that they have half of it at least. */
-const sharedTurns = (): Turns =>
-  createFairTurns({
-    turnMs: LIMITS.sharedTurnMs,
-    rest: (ranMs) => wait(Math.ceil(ranMs)),
-    now: () => performance.now(),
-  })
 
 async function openStore(settings: Settings, directory: string, log: Logger): Promise<EventStore> {
   if (settings.EVENTSTORE_URL === undefined) return openEmbeddedStore({ directory, now: Date.now })
