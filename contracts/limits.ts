@@ -330,8 +330,8 @@ export const LIMITS = {
   /** Length of an answer to a question, and its encoded size in the log with its citations. */
   chatAnswerCharacters: 2_000,
   chatAnswerBytes: 32_768,
-  /** What an answer quotes of one section; of a second one half. */
-  chatExtractCharacters: 600,
+  /** What an answer quotes of a section: most of them whole. */
+  chatExtractCharacters: 1_600,
   /** Sections that a model is given to answer from. */
   chatPassages: 6,
   /** How long a model may take in all, and how much of its answer is read. */
