@@ -49,7 +49,7 @@ describe('exit codes', () => {
     const shared = Object.values(codesByExit()).filter((codes) => codes.length > 1)
     expect(shared).toEqual([
       ['event_unreadable', 'internal_error'],
-      ['append_unknown', 'store_unavailable'],
+      ['append_unknown', 'outcome_unknown', 'store_unavailable'],
       ['bus_unavailable', 'cache_unavailable'],
     ])
   })

@@ -29,6 +29,11 @@ export const ERRORS = defineErrors({
     message: 'This address does not take this method.',
     nextStep: 'Use a method that the `Allow` header names.',
   },
+  request_timeout: {
+    status: 408,
+    message: 'The request did not arrive whole in time.',
+    nextStep: 'Send it again, headers and body without a pause.',
+  },
   payload_too_large: {
     status: 413,
     message: 'The request is too large.',
@@ -43,6 +48,11 @@ export const ERRORS = defineErrors({
     status: 415,
     message: 'The body is of a type that is not read here.',
     nextStep: 'Send JSON with `Content-Type: application/json`.',
+  },
+  headers_too_large: {
+    status: 431,
+    message: 'The address and the headers are longer than is read here.',
+    nextStep: 'Leave out headers that are not needed, cookies first; the limit is in the message.',
   },
   internal_error: {
     status: 500,
@@ -91,6 +101,13 @@ export const ERRORS = defineErrors({
     exitCode: 5,
     message: 'The log did not confirm an append; it may or may not have happened.',
     nextStep: 'Repeat it with the same ids and the same expected revision.',
+  },
+  outcome_unknown: {
+    status: 503,
+    exitCode: 5,
+    message: 'Whether this was carried out is not known yet; it may have happened or not.',
+    nextStep:
+      'Send the very same request again, with the same Idempotency-Key or payment where it has one: then it happens once. Where it has none, look first whether it happened.',
   },
   store_unavailable: {
     status: 503,

@@ -111,6 +111,8 @@ export const LIMITS = {
   /** Replays that one process serves at a time, and how many of them one address may hold. */
   verdictReplays: 50,
   verdictReplaysPerAddress: 4,
+  /** One place in so many is kept for addresses that hold none. */
+  placesKeptShare: 5,
   /** How often a stream without news says that it is there. */
   heartbeatMs: 15_000,
   /** Body of an HTTP request, unless a route says less. */
@@ -119,6 +121,23 @@ export const LIMITS = {
   requestUrlCharacters: 4_096,
   /** Request line and headers together. */
   requestHeaderBytes: 16_384,
+  /** How long a request may take to arrive whole, and of that its headers. */
+  requestArrivalMs: 30_000,
+  requestHeadersMs: 15_000,
+  /** Connections of one process, and how many of them one address (IPv6: one /48) may have. */
+  connections: 4_096,
+  connectionsPerAddress: 512,
+  /** How long a connection may be idle between two requests: longer than balancers keep theirs, which is a minute. */
+  connectionIdleMs: 72_000,
+  /** How long nothing at all may come or go on a connection, an answer being made included. */
+  connectionSilentMs: 90_000,
+  /** How often connections are looked at. */
+  connectionLookMs: 5_000,
+  /** Within this time, who reads an answer has to take so many bytes of it, or is cut off. */
+  readerMs: 30_000,
+  readerBytes: 16_384,
+  /** How long a request that is still arriving holds up a shutdown. */
+  arrivalGraceMs: 1_000,
   /** Time over which requests are counted. */
   rateWindowMs: 1_000,
   /** Largest number of requests a second that can be allowed. */
@@ -142,10 +161,12 @@ export const LIMITS = {
 
   /** Debits of one payer that wait for the log; past it callers are told to go more slowly. */
   debitsWaiting: 2_048,
-  /** How long a computed answer waits for a log that takes no debit; nothing was charged then. */
-  debitWaitMs: 2_000,
-  /** How long it waits to learn whether a debit happened that the log did not confirm. */
-  debitSettleMs: 15_000,
+  /** How long a request waits for a log that takes nothing; nothing was recorded then. */
+  appendWaitMs: 2_000,
+  /** How long it waits to learn whether an append happened that the log did not confirm. */
+  appendSettleMs: 15_000,
+  /** How long work that reads the log again by itself repeats an append before it does. */
+  appendLookAgainMs: 3_500,
   /** Payers whose balance one process keeps in memory. */
   payersKept: 5_000,
   /** Idempotency keys of one payer that are kept in memory; a read model knows them all. */

@@ -45,6 +45,13 @@ export function createClientAddress(trust: TrustProxy | undefined): ClientAddres
   }
 }
 
+/** Whether connections from an address come from a proxy that is trusted, and so for many callers. */
+export function isProxyOf(trust: TrustProxy | undefined): (address: string) => boolean {
+  if (trust === undefined) return () => false
+  const isTrusted = trusts(trust)
+  return (address) => isTrusted(address, 0)
+}
+
 /** Whether the proxy at an address, so many proxies away from us, is believed about who called it. */
 function trusts(trust: TrustProxy): (address: string, passed: number) => boolean {
   if ('hops' in trust) return (_address, passed) => passed < trust.hops
@@ -102,3 +109,12 @@ function groupsOf(address: string): number[] {
  */
 export const addressBlock = (address: string): string =>
   isIPv6(address) ? `${address.split(':').slice(0, 4).join(':')}::/64` : address
+
+/**
+ * What one customer of a network usually has at most: an IPv4 address, or a /48 of IPv6 (RFC 6177), in which there
+ * are 65,536 of the networks that {@link addressBlock} tells apart.
+ *
+ * @example addressSite('2001:db8:1:2:3:4:5:6') === '2001:db8:1::/48'
+ */
+export const addressSite = (address: string): string =>
+  isIPv6(address) ? `${address.split(':').slice(0, 3).join(':')}::/48` : address

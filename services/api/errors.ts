@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
@@ -52,18 +52,31 @@ export function answerFailure(
   return send(reply, request, refusal)
 }
 
-const TOO_LONG = `The address and the headers are longer than ${LIMITS.requestHeaderBytes} bytes together, the most that are read.`
+/** What bytes that are not a request, or not all of one, are refused with, by what Node says of them. */
+const UNREAD: Readonly<Record<string, { readonly code: ErrorCode; readonly message: string }>> = {
+  HPE_HEADER_OVERFLOW: {
+    code: 'headers_too_large',
+    message: `The address and the headers are longer than ${LIMITS.requestHeaderBytes} bytes together, the most that are read.`,
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    code: 'request_timeout',
+    message: `The request did not arrive within ${LIMITS.requestArrivalMs / 1_000} s, its headers within ${LIMITS.requestHeadersMs / 1_000} s.`,
+  },
+}
+const UNREADABLE = {
+  code: 'invalid_request',
+  message: 'This is not an HTTP request that can be read.',
+} as const
 
 /** Answers bytes that are not an HTTP request, so far as anybody still listens, and hangs up. */
 export function refuseMalformed(error: Error, socket: Socket): void {
-  if (socket.writable && !('code' in error && error.code === 'ECONNRESET')) {
-    const isTooLong = 'code' in error && error.code === 'HPE_HEADER_OVERFLOW'
-    const [status, code, message] = isTooLong
-      ? ['413 Content Too Large', 'payload_too_large', TOO_LONG]
-      : ['400 Bad Request', 'invalid_request', 'This is not an HTTP request that can be read.']
+  const reason = 'code' in error ? String(error.code) : ''
+  if (socket.writable && reason !== 'ECONNRESET') {
+    const { code, message } = UNREAD[reason] ?? UNREADABLE
+    const { status } = ERRORS[code]
     const body = JSON.stringify({ code, message })
     socket.write(
-      `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
     )
   }
   socket.destroySoon()

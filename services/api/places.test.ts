@@ -34,3 +34,22 @@ describe('places', () => {
     expect(refusal(() => places.take('192.0.2.1'))).toBeUndefined()
   })
 })
+
+describe('the last places', () => {
+  test('are for addresses that hold none', () => {
+    const places = createPlaces({ what: 'replays', total: 10, perAddress: 8 })
+    for (let n = 0; n < 8; n++) places.take('192.0.2.1')
+    places.take('192.0.2.2')
+    expect(refusal(() => places.take('192.0.2.2'))).toBe('too_many_streams')
+    expect(refusal(() => places.take('192.0.2.3'))).toBeUndefined()
+    expect(refusal(() => places.take('192.0.2.4'))).toBe('too_many_streams')
+  })
+
+  test('are counted by site: 65,536 networks of one customer are one caller', () => {
+    const places = createPlaces({ what: 'replays', total: 10, perAddress: 2 })
+    places.take('2001:db8:1:1:0:0:0:1')
+    places.take('2001:db8:1:2:0:0:0:1')
+    expect(refusal(() => places.take('2001:db8:1:3:0:0:0:1'))).toBe('rate_limited')
+    expect(refusal(() => places.take('2001:db8:2:1:0:0:0:1'))).toBeUndefined()
+  })
+})

@@ -1,7 +1,11 @@
 import { ServiceError } from '../../contracts/errors.ts'
-import { addressBlock } from './client-address.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { addressSite } from './client-address.ts'
 
-/** Room for long answers, so many at a time in this process and for each address. */
+/**
+ * Room for long answers, so many at a time in this process and for each address, or IPv6 site. The last ones are for
+ * addresses that hold none, so that a few that hold all they may do not keep everybody else out.
+ */
 export interface Places {
   /**
    * Takes a place until the answer is `given`, which may be called more than once.
@@ -22,11 +26,12 @@ export interface PlacesOptions {
 /** @example const place = createPlaces({ what: 'replays', total: 50, perAddress: 4 }).take(address) */
 export function createPlaces({ what, total, perAddress }: PlacesOptions): Places {
   const byAddress = new Map<string, number>()
+  const forAll = total - Math.floor(total / LIMITS.placesKeptShare)
   let taken = 0
   return {
     take(address) {
       if (address === undefined) return { given: () => undefined }
-      const block = addressBlock(address)
+      const block = addressSite(address)
       const held = byAddress.get(block) ?? 0
       if (held >= perAddress) {
         throw new ServiceError('rate_limited', {
@@ -34,9 +39,12 @@ export function createPlaces({ what, total, perAddress }: PlacesOptions): Places
           details: { limit: perAddress, per: 'address' },
         })
       }
-      if (taken >= total) {
+      if (taken >= (held === 0 ? total : forAll)) {
         throw new ServiceError('too_many_streams', {
-          message: `${taken} ${what} are open, which is as many as this process serves`,
+          message:
+            taken >= total
+              ? `${taken} ${what} are open, which is as many as this process serves`
+              : `${taken} ${what} are open; the places that are left are for addresses that hold none`,
         })
       }
       taken += 1

@@ -244,8 +244,8 @@ describe('refusals', () => {
   test.each([
     ['GET /%c0 HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n', 400],
     ['garbage\r\n\r\n', 400],
-    [`GET /${'a'.repeat(40_000)} HTTP/1.1\r\nhost: x\r\n\r\n`, 413],
-    [`GET / HTTP/1.1\r\nhost: x\r\nx-payment: ${'a'.repeat(16_384)}\r\n\r\n`, 413],
+    [`GET /${'a'.repeat(40_000)} HTTP/1.1\r\nhost: x\r\n\r\n`, 431],
+    [`GET / HTTP/1.1\r\nhost: x\r\nx-payment: ${'a'.repeat(16_384)}\r\n\r\n`, 431],
     ['POST /api/verdicts HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n', 400],
     // No Host, which a request of this version has to have.
     ['GET /livez HTTP/1.1\r\nconnection: close\r\n\r\n', 400],
@@ -258,7 +258,7 @@ describe('refusals', () => {
       socket.on('close', () => resolve(text)).on('error', reject)
     })
     expect(answer).toContain(`HTTP/1.1 ${status}`)
-    expect(answer).toContain(status === 413 ? 'payload_too_large' : 'invalid_request')
+    expect(answer).toContain(status === 431 ? 'headers_too_large' : 'invalid_request')
     expect(answer).not.toContain('FST_')
   })
 

@@ -1,5 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -11,6 +9,12 @@ import { Histogram, type Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { createClientAddress, type TrustProxy } from './client-address.ts'
+import {
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  serverTimeouts,
+  useConnectionLimits,
+} from './connections.ts'
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from './errors.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
@@ -67,6 +71,8 @@ export interface ServerOptions
   readonly trustProxy?: TrustProxy | undefined
   /** Nothing is limited where they are left out. */
   readonly rateLimits?: RateLimits | undefined
+  /** How many connections there may be and how long they may take, where it is not as everywhere. */
+  readonly connectionLimits?: Partial<ConnectionLimits> | undefined
 }
 
 /** Constant on every answer. */
@@ -80,14 +86,17 @@ const SECURITY_HEADERS = {
 
 /** The HTTP edge: it translates, and decides nothing. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  const limits = { ...CONNECTION_LIMITS, ...options.connectionLimits }
+  const { http: httpTimeouts, ...timeouts } = serverTimeouts(limits)
   const app = fastify({
+    ...timeouts,
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: options.newId,
     bodyLimit: LIMITS.requestBodyBytes,
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
     // Refused below, in the words of the registry: Node's own refusal has no body.
-    http: { maxHeaderSize: LIMITS.requestHeaderBytes, requireHostHeader: false },
+    http: { ...httpTimeouts, maxHeaderSize: LIMITS.requestHeaderBytes, requireHostHeader: false },
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => void answerFailure(error, request, reply),
     clientErrorHandler: refuseMalformed,
@@ -109,7 +118,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     }
     done()
   })
-  endConnectionsOnClose(app, closing)
+  useConnectionLimits(app, { limits, trustProxy: options.trustProxy, closing, now: () => performance.now() })
   app.server.on('checkExpectation', refuseExpectation)
   const clientAddress = createClientAddress(options.trustProxy)
   const addressOf = ({ headers, socket }: FastifyRequest): string =>
@@ -168,33 +177,6 @@ function endpointsOf({ paths }: OpenApiDocument): Readonly<Record<string, string
     }),
   )
   return Object.fromEntries(lines)
-}
-
-/**
- * A connection without a request in flight, kept alive behind its last answer or silent from the beginning,
- * would hold a shutdown up until its client hangs up: it is ended, and the others as soon as they have theirs.
- */
-function endConnectionsOnClose(app: FastifyInstance, closing: AbortController): void {
-  const idle = new Set<Socket>()
-  app.server.on('connection', (socket: Socket) => {
-    idle.add(socket)
-    socket.once('close', () => idle.delete(socket))
-  })
-  app.server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    idle.delete(socket)
-    response.once('close', () => {
-      if (closing.signal.aborted) socket.destroySoon()
-      else if (!socket.destroyed) idle.add(socket)
-    })
-  })
-  app.addHook('preClose', async () => {
-    closing.abort()
-    for (const socket of idle) socket.destroy()
-  })
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (closing.signal.aborted) reply.header('connection', 'close')
-    done()
-  })
 }
 
 function useMetrics(app: FastifyInstance, registry: Registry): void {

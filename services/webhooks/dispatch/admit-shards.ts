@@ -25,6 +25,8 @@ export interface AdmissionOptions {
   readonly whenRoom: () => Promise<void> | undefined
   /** An endpoint is in the book; with what its delivery log says. */
   readonly onAdmitted: (lane: Lane, state: Deliveries) => Promise<void>
+  /** An endpoint was found that no pass brings signals to. */
+  readonly onStray: (lane: Lane) => void
   readonly signal: AbortSignal
 }
 
@@ -91,7 +93,11 @@ async function bringTogether(
     for (const lane of near) {
       if (lane.pass !== shared) continue
       const cursor = shared.detach(lane.subscription.subscriptionId)
-      if (cursor === undefined) continue
+      // The pass lets nobody go by itself; a lane that it lost all the same reads for itself.
+      if (cursor === undefined) {
+        options.onStray(lane)
+        continue
+      }
       pass.attach(lane.subscription, cursor)
       lane.pass = pass
     }

@@ -21,7 +21,7 @@ export interface EndedAttempt {
   readonly outcome: SendOutcome
   /** Counted ones before this. */
   readonly attemptsBefore: number
-  /** Made while the endpoint was degraded: it does not count. */
+  /** Made while the endpoint was degraded: it counts only where the endpoint refused this very body. */
   readonly isProbe: boolean
   readonly at: number
   readonly random: number
@@ -55,6 +55,17 @@ const GONE_STATUS = 410
 
 const isSuccess = ({ status }: SendOutcome): boolean => status !== undefined && status >= 200 && status < 300
 
+/** Statuses below 500 that speak of the endpoint, of who asks, or of the moment, and not of the body. */
+const ABOUT_THE_ENDPOINT: ReadonlySet<number> = new Set([401, 403, 404, 408, GONE_STATUS, 429])
+
+/** Whether an endpoint that works has refused what it was sent, as it will every time. */
+const isBodyRefused = ({ status = 0 }: SendOutcome): boolean =>
+  status >= 400 && status < 500 && !ABOUT_THE_ENDPOINT.has(status)
+
+/** Whether the endpoint may have seen what was sent, and failed because of it. */
+export const hasReached = ({ kind }: Pick<SendOutcome, 'kind'>): boolean =>
+  kind !== 'connect_failed' && kind !== 'url_refused'
+
 /** A word for the log. */
 const reasonFor = ({ kind, status }: SendOutcome): string =>
   kind === 'answered' ? (status === GONE_STATUS ? 'gone' : 'status') : kind
@@ -64,11 +75,13 @@ const inWords = ({ kind, status }: SendOutcome): string =>
 
 /**
  * What follows from how an attempt ended. Only 2xx is success. Failures of a degraded endpoint use up no attempts,
- * since they say nothing about the delivery.
+ * since they say nothing about the delivery, unless it was the body that was refused: no other endpoint state will
+ * make it acceptable, and the delivery must not stay for ever.
  */
 export function decideAttempt(before: EndpointHealth, ended: EndedAttempt): AttemptDecision {
   const { outcome, attemptsBefore, isProbe, at } = ended
-  const attempts = isProbe ? attemptsBefore : attemptsBefore + 1
+  const isCounted = !isProbe || isBodyRefused(outcome)
+  const attempts = isCounted ? attemptsBefore + 1 : attemptsBefore
   if (isSuccess(outcome)) {
     const change = before.state === 'degraded' ? ({ kind: 'recovered' } as const) : undefined
     return { result: 'delivered', attempts, reason: null, nextAt: null, health: HEALTHY, change }
@@ -76,7 +89,7 @@ export function decideAttempt(before: EndpointHealth, ended: EndedAttempt): Atte
   const failed = afterFailure(before, outcome, at)
   const change = changeAfter(before, failed, ended)
   const health = change?.kind === 'degraded' ? degraded(failed, at, change.reason) : failed
-  const nextAt = nextTry(health, { ...ended, attempts })
+  const nextAt = nextTry(health, { ...ended, attempts, isCounted })
   const result = nextAt === undefined ? 'exhausted' : 'failed'
   return { result, attempts, reason: reasonFor(outcome), nextAt: nextAt ?? null, health, change }
 }
@@ -91,11 +104,11 @@ export const HEALTHY: EndpointHealth = {
 }
 
 function afterFailure(before: EndpointHealth, { kind }: SendOutcome, at: number): EndpointHealth {
-  const hasReached = kind === 'answered' || kind === 'broken_off'
+  const isThere = kind === 'answered' || kind === 'broken_off'
   return {
     ...before,
     failuresInARow: before.failuresInARow + 1,
-    unreachableInARow: hasReached ? 0 : before.unreachableInARow + 1,
+    unreachableInARow: isThere ? 0 : before.unreachableInARow + 1,
     firstFailureAt: before.firstFailureAt ?? at,
   }
 }
@@ -133,11 +146,10 @@ function changeAfter(
 
 function nextTry(
   health: EndpointHealth,
-  ended: EndedAttempt & { readonly attempts: number },
+  ended: EndedAttempt & { readonly attempts: number; readonly isCounted: boolean },
 ): number | undefined {
-  const { isProbe, attempts, at, random, outcome } = ended
-  const asked = { attempts, at, retryAfterMs: outcome.retryAfterMs, random }
-  if (!isProbe) return retryAt(asked)
+  const { isCounted, attempts, at, random, outcome } = ended
+  if (isCounted) return retryAt({ attempts, at, retryAfterMs: outcome.retryAfterMs, random })
   const { degradedAt = at, goneAt } = health
   return probeAt({ degradedAt, lastProbeAt: at, isGone: goneAt !== undefined, random })
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { reasonOf } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
@@ -17,7 +17,7 @@ import { createEndpointLog } from './endpoint-log.ts'
 import { healthOf } from './health-of.ts'
 import { createTurns } from './in-turn.ts'
 import { createJournalTaker } from './journal-taker.ts'
-import { createLane, type Lane, oldestOpen } from './lane.ts'
+import { createLane, type Lane, mayBegin, nextToProbe } from './lane.ts'
 import { createLaneBook, type HeldShard } from './lane-book.ts'
 import { createObedience } from './obey-subscription.ts'
 import { createOwnerNotices } from './owner-notices.ts'
@@ -50,6 +50,8 @@ const CATCH_UP_PER_SECOND = 500
 const NOTHING_TO_PROBE_MS = 60_000
 /** Endpoints that read for themselves at a time, when shards are taken up. */
 const READS_AT_ONCE = 8
+/** How soon what could not be read is looked for again. */
+const AGAIN_MS = 5_000
 /** How long attempts have to come to their end when a shard is given up. */
 const LETTING_GO_MS = 5_000
 /** What ends the sending to an endpoint at once. */
@@ -124,7 +126,15 @@ export function createDispatchEngine(
     cutOff: ({ shard }) => book.shard(shard)?.cutOff.signal ?? signal,
   })
   const brake = createPassBrake({ isFull: catchUp.isFull, nextTurn: desk.nextTurn, signal })
-  const obedience = createObedience({ store, catchUp, journalOf, close, offer: desk.offer, report })
+  const obedience = createObedience({
+    store,
+    catchUp,
+    journalOf,
+    close,
+    offer: desk.offer,
+    onReplayNotFound: (lane) => due.add(now() + AGAIN_MS, { kind: 'seek_replays', lane }),
+    report,
+  })
   const beginnings = createBeginnings({ endpoints, deliveries, care, catchUp, obedience, due, journalOf })
 
   function onMatched(matched: Matched): void {
@@ -170,7 +180,14 @@ export function createDispatchEngine(
     gainedTogether = undefined
     const parts = { store, directory: options.directory, deliveries, book, pass, whileStill, now, signal }
     await admitShards(
-      { ...parts, onMatched, onSubscription, whenRoom: brake.whenRoom, onAdmitted: beginnings.admit },
+      {
+        ...parts,
+        onMatched,
+        onSubscription,
+        onStray,
+        whenRoom: brake.whenRoom,
+        onAdmitted: beginnings.admit,
+      },
       shards,
     )
     const behind = shards.flatMap(({ lanes }) => [...lanes]).filter(({ mode }) => mode === 'behind')
@@ -204,6 +221,22 @@ export function createDispatchEngine(
     }).catch(report)
   }
 
+  /** What no pass brings signals to reads for itself from where its delivery log stands. */
+  function onStray(lane: Lane): void {
+    report(strayError(lane))
+    catchUp.fallBehind(lane)
+    inBackground(catchUp.read(lane))
+  }
+
+  /** Endpoints that should have their signals from a pass, and are with none. */
+  const strays = (): Lane[] =>
+    [...book.all()].filter(
+      (lane) =>
+        lane.mode === 'live' &&
+        mayBegin(lane) &&
+        lane.pass?.cursor(lane.subscription.subscriptionId) === undefined,
+    )
+
   function doDue(): void {
     for (let entry = due.take(now()); entry !== undefined; entry = due.take(now())) {
       if (!entry.lane.isClosed) doOne(entry)
@@ -214,6 +247,7 @@ export function createDispatchEngine(
     const { lane } = entry
     if (entry.kind === 'notice') inBackground(care.tell(lane, entry.notice, entry.since))
     if (entry.kind === 'probe' && entry.at === lane.probeAt) inBackground(probe(lane))
+    if (entry.kind === 'seek_replays') inBackground(obedience.replay(lane))
     if (entry.kind === 'retry') lane.due.add(entry.sequence)
     if (entry.kind === 'replay') lane.replays.unshift(entry.replay)
     if (entry.kind === 'read') {
@@ -229,8 +263,9 @@ export function createDispatchEngine(
     const journal = await journalOf(lane)
     lane.isProbeDue = true
     lane.pausedUntil = 0
-    if (journal.state.open.size === 0 && lane.queue.length === 0) await catchUp.read(lane)
-    if (oldestOpen(lane) === undefined && lane.queue.length === 0 && lane.underWay.size === 0) {
+    const isNewsTurn = journal.state.open.size === 0 || lane.probesAnswered % 2 === 1
+    if (isNewsTurn && lane.queue.length === 0) await catchUp.read(lane)
+    if (nextToProbe(lane) === undefined && lane.queue.length === 0 && lane.underWay.size === 0) {
       lane.isProbeDue = false
       care.scheduleProbe(lane, now() + NOTHING_TO_PROBE_MS)
     }
@@ -290,6 +325,7 @@ export function createDispatchEngine(
       let queued = 0
       for (const { queue } of book.all()) queued += queue.length
       catchUp.recount(queued)
+      for (const lane of strays()) onStray(lane)
       await writeDownQuiet(book.all(), { now, journalOf })
     },
     refresh,
@@ -300,3 +336,8 @@ export function createDispatchEngine(
     },
   }
 }
+
+const strayError = ({ subscription }: Lane): ServiceError =>
+  new ServiceError('internal_error', {
+    message: `subscription ${subscription.subscriptionId} is active and no pass through the log brings its signals; it reads from where its delivery log stands`,
+  })

@@ -119,6 +119,58 @@ describe('a failure', () => {
   })
 })
 
+describe('a body that an endpoint refuses for good', () => {
+  const refusing = (isRefused: (sequence: number) => boolean, status = 400) => {
+    world.endpoint('picky', ({ sequence }) => answered(isRefused(sequence) ? status : 200))
+  }
+
+  test.each([400, 422, 500])(
+    'with %i keeps no other from being sent, when there are many',
+    async (status) => {
+      refusing((sequence) => sequence <= 5, status)
+      await world.subscribe('picky')
+      await world.start()
+      await world.verdicts(5)
+      await world.time.pass(5_000)
+      expect(await world.told('picky')).toContain('SubscriptionDegraded')
+      await world.verdicts(20)
+      await world.time.pass(HOUR_MS, 10_000)
+      const taken = new Set(world.sequences('picky').filter((sequence) => sequence > 5))
+      expect([...taken].toSorted((a, b) => a - b)).toEqual(upTo(25).slice(5))
+      expect((await world.told('picky')).at(-1)).not.toBe('SubscriptionDisabled')
+    },
+  )
+
+  test('uses up its attempts while the endpoint is degraded, and is given up', async () => {
+    refusing(() => true)
+    await world.subscribe('picky')
+    await world.start()
+    await world.verdicts(5)
+    await world.time.pass(24 * HOUR_MS, 60_000)
+    const { open, counts } = await world.deliveries('picky')
+    expect(open.size).toBe(0)
+    expect(counts.exhausted).toBe(5)
+    expect(world.sequences('picky')).toHaveLength(50)
+  })
+
+  test('is one of those that wait for an endpoint to come back: the others arrive', async () => {
+    let isAway = false
+    world.endpoint('picky', ({ sequence }) => answered(isAway ? 503 : sequence === 4 ? 400 : 200))
+    await world.subscribe('picky')
+    await world.start()
+    await world.verdicts(3)
+    await world.time.pass(5_000)
+    isAway = true
+    await world.verdicts(6)
+    await world.time.pass(10 * MINUTE_MS, 5_000)
+    isAway = false
+    await world.verdicts(20)
+    await world.time.pass(2 * HOUR_MS, 10_000)
+    expectWhole(world.postsTo('picky'), 29)
+    expect((await world.deliveries('picky')).counts.delivered).toBe(28)
+  })
+})
+
 describe('a clock', () => {
   test('that is set back and forth loses and repeats nothing', async () => {
     world.endpoint('all', ({ attempt, sequence }) =>

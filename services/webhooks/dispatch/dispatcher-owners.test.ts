@@ -204,3 +204,52 @@ test('a replay goes on behind a pause, with what was about to be sent when it ca
       .toSorted((a, b) => a - b),
   ).toEqual(upTo(6))
 })
+
+describe('a replay', () => {
+  const again = (): number[] =>
+    world
+      .postsTo('all')
+      .filter(({ headers }) => headers['X-Service-Replay'] === '1')
+      .map(({ sequence }) => sequence)
+  const window = { replayId: anId('replay'), fromSequence: 2, toSequence: 4 }
+
+  test('that was asked for during a pause is sent once it is resumed, also behind a restart', async () => {
+    await world.subscribe('all')
+    const first = await world.start()
+    await world.verdicts(6)
+    await world.time.settle()
+    await world.say('all', 'SubscriptionPaused', { reason: 'maintenance' })
+    await world.say('all', 'ReplayRequested', window)
+    await world.time.pass(2_000)
+    await first.stop()
+    await world.start()
+    await world.time.pass(5_000)
+    expect(again()).toEqual([])
+    await world.say('all', 'SubscriptionResumed', { from: 'cursor', after: null })
+    await world.time.pass(10_000)
+    expect(again()).toEqual([2, 3, 4])
+  })
+
+  test('whose deliveries could not be read at first is sent once they can', async () => {
+    let isAway = false
+    const store: EventStore = {
+      ...world.store,
+      read(stream, options) {
+        if (isAway && stream.startsWith('delivery-') && options?.direction === 'backwards') {
+          isAway = false
+          throw new Error('the store is away')
+        }
+        return world.store.read(stream, options)
+      },
+    }
+    await world.subscribe('all')
+    await world.start({ store })
+    await world.verdicts(6)
+    await world.time.settle()
+    isAway = true
+    await world.say('all', 'ReplayRequested', window)
+    await world.time.pass(30_000)
+    expect(again()).toEqual([2, 3, 4])
+    expect(world.errors.splice(0).map(String)).toEqual(['Error: the store is away'])
+  })
+})

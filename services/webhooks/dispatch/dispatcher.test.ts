@@ -28,6 +28,16 @@ describe('a signal', () => {
     expect(await world.deliveries('all')).toMatchObject({ cursor: { sequence: 4 }, counts: { delivered: 3 } })
   })
 
+  test('is sent with the trace context of what caused it', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    await world.subscribe('all')
+    await world.start()
+    await world.verdicts(1, { traceparent })
+    await world.verdicts(1, { traceparent: 'none of\r\nthe kind' })
+    await world.time.settle()
+    expect(world.posts.map(({ headers }) => headers.traceparent)).toEqual([traceparent, undefined])
+  })
+
   test('that the bus did not tell of is found in the log within a second', async () => {
     await world.subscribe('all')
     await world.start({ relays: false })

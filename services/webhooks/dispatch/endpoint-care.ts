@@ -12,6 +12,7 @@ import { probeAt } from './retry-schedule.ts'
 export type DueEntry =
   | { readonly kind: 'retry'; readonly lane: Lane; readonly sequence: number }
   | { readonly kind: 'replay'; readonly lane: Lane; readonly replay: Lane['replays'][number] }
+  | { readonly kind: 'seek_replays'; readonly lane: Lane }
   | { readonly kind: 'probe'; readonly lane: Lane; readonly at: number }
   | { readonly kind: 'read'; readonly lane: Lane }
   | { readonly kind: 'notice'; readonly lane: Lane; readonly notice: NoticeKind; readonly since: number }

@@ -49,6 +49,8 @@ export interface Lane {
   sending: number
   /** When it is probed next, while it is degraded. */
   probeAt: number | undefined
+  /** Probes since it was degraded that it answered, and refused. */
+  probesAnswered: number
   /** A probe may be sent now. */
   isProbeDue: boolean
   /** It took its latest delivery: it may have as many connections as any. */
@@ -95,6 +97,7 @@ export function createLane(
     underWay: new Set(),
     sending: 0,
     probeAt: undefined,
+    probesAnswered: 0,
     isProbeDue: false,
     isProven: false,
     isReady: false,
@@ -113,18 +116,28 @@ export const mayBegin = (lane: Lane): boolean =>
 export const isIdle = (lane: Lane): boolean =>
   lane.queue.length === 0 && lane.due.size === 0 && lane.underWay.size === 0 && lane.replays.length === 0
 
-/** The oldest that is to be tried again; undefined where nothing is. */
-export function oldestOpen(lane: Lane): number | undefined {
-  let oldest: number | undefined
-  for (const sequence of lane.journal?.state.open.keys() ?? []) {
-    if (!lane.underWay.has(sequence) && (oldest === undefined || sequence < oldest)) oldest = sequence
+/**
+ * Which of those that wait for another try a degraded endpoint is probed with: the oldest that did not reach it last
+ * time, and of those that it refused the one whose try is longest ago, so that none keeps the others from being tried.
+ */
+export function nextToProbe(lane: Lane): number | undefined {
+  let [next, rank]: [number | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
+  for (const [sequence, { reason, lastAt }] of lane.journal?.state.open ?? []) {
+    if (lane.underWay.has(sequence)) continue
+    const own = reason !== null && NOT_REACHED.has(reason) ? 0 : lastAt
+    if (own < rank || (own === rank && sequence < (next ?? Number.POSITIVE_INFINITY)))
+      [next, rank] = [sequence, own]
   }
-  return oldest
+  return next
 }
+
+/** Reasons that say nothing about what was sent. */
+const NOT_REACHED: ReadonlySet<string> = new Set(['connect_failed', 'url_refused'])
 
 /**
  * Takes what is to be sent next: what is due again before what is new, and what was asked for again last. A
- * degraded endpoint gets one probe, the oldest it has.
+ * degraded endpoint gets one probe. Where it answered the one before and refused it, something that it was never
+ * sent has its turn: it may have been what was sent that it did not like.
  */
 export function takeNext(lane: Lane): LaneItem | undefined {
   const { queue, due, replays, health, underWay } = lane
@@ -144,7 +157,8 @@ export function takeNext(lane: Lane): LaneItem | undefined {
 
 function takeProbe(lane: Lane): LaneItem | undefined {
   if (!lane.isProbeDue || lane.underWay.size > 0) return undefined
-  const sequence = oldestOpen(lane)
+  const isNewsTurn = lane.probesAnswered % 2 === 1 && hasRoomForNew(lane)
+  const sequence = isNewsTurn && lane.queue.length > 0 ? undefined : nextToProbe(lane)
   const matched = sequence === undefined ? lane.queue.shift() : undefined
   if (sequence === undefined && matched === undefined) return undefined
   lane.isProbeDue = false
@@ -162,7 +176,9 @@ export function hasWork(lane: Lane): boolean {
   if (!mayBegin(lane) || lane.underWay.size >= MOST_UNDER_WAY) return false
   if (lane.health.state === 'degraded') {
     return (
-      lane.isProbeDue && lane.underWay.size === 0 && (oldestOpen(lane) !== undefined || lane.queue.length > 0)
+      lane.isProbeDue &&
+      lane.underWay.size === 0 &&
+      (nextToProbe(lane) !== undefined || lane.queue.length > 0)
     )
   }
   const hasNew = lane.queue.length > 0 && hasRoomForNew(lane)

@@ -13,6 +13,8 @@ export interface ObedienceOptions {
   readonly close: (lane: Lane) => void
   /** Something may be there to send for it. */
   readonly offer: (lane: Lane) => void
+  /** A replay could not be looked for: it is to be tried again in a while. */
+  readonly onReplayNotFound: (lane: Lane) => void
   readonly report: (error: unknown) => void
 }
 
@@ -25,7 +27,7 @@ export interface Obedience {
 }
 
 export function createObedience(options: ObedienceOptions): Obedience {
-  const { store, catchUp, journalOf, close, offer, report } = options
+  const { store, catchUp, journalOf, close, offer, onReplayNotFound, report } = options
   /** Replays that are being sent, or were looked for. */
   const known = new WeakMap<Lane, Set<string>>()
 
@@ -41,6 +43,7 @@ export function createObedience(options: ObedienceOptions): Obedience {
     for (const sequence of journal.state.open.keys()) lane.due.add(sequence)
     catchUp.fallBehind(lane)
     await catchUp.read(lane)
+    await replay(lane)
     offer(lane)
   }
 
@@ -51,11 +54,17 @@ export function createObedience(options: ObedienceOptions): Obedience {
     for (const request of asked) {
       if (looked.has(request.replayId)) continue
       looked.add(request.replayId)
-      const { state } = await journalOf(lane)
-      const through = state.replays.get(request.replayId) ?? 0
-      if (through >= request.toSequence) continue
-      const items = await findReplayed(store, lane.subscription.subscriptionId, request, through)
-      lane.replays.push(...items.map((item) => ({ item, tries: 0 })))
+      try {
+        const { state } = await journalOf(lane)
+        const through = state.replays.get(request.replayId) ?? 0
+        if (through >= request.toSequence) continue
+        const items = await findReplayed(store, lane.subscription.subscriptionId, request, through)
+        lane.replays.push(...items.map((item) => ({ item, tries: 0 })))
+      } catch (error) {
+        looked.delete(request.replayId)
+        onReplayNotFound(lane)
+        throw error
+      }
     }
     offer(lane)
   }

@@ -12,7 +12,7 @@ import { filterAt } from '../signals/filter-periods.ts'
 import { isStale } from '../signals/freshness.ts'
 import type { Matched } from '../signals/signal.ts'
 import type { AttemptRecorder } from './attempt-recorder.ts'
-import { type AttemptDecision, decideAttempt } from './decide-attempt.ts'
+import { type AttemptDecision, decideAttempt, hasReached } from './decide-attempt.ts'
 import type { DispatcherOptions } from './dispatcher-options.ts'
 import { type Lane, type LaneItem, mayBegin } from './lane.ts'
 
@@ -90,6 +90,7 @@ export async function runAttempt(
     attempt: attemptsBefore + 1,
     isReplay: replayId !== null,
     isStale: staleness,
+    traceparent: prepared.signal.traceparent,
   })
   // Nothing is waited for between these questions and the POST.
   if (lane.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
@@ -103,6 +104,8 @@ export async function runAttempt(
   const decision = decideAttempt(lane.health, ended)
   lane.health = decision.health
   lane.isProven = decision.result === 'delivered'
+  if (isProbe && hasReached(outcome)) lane.probesAnswered += 1
+  if (lane.health.state === 'active') lane.probesAnswered = 0
   // What is begun in its place is begun on what this attempt has shown.
   onSent()
   const attempt = attemptOf(prepared, decision, outcome, { at, replayId })

@@ -16,9 +16,6 @@ export const MATCHER_EVENTS = [
   ...SIGNAL_EVENTS,
   'UniverseRanked',
   'SubscriptionChanged',
-  'SubscriptionPaused',
-  'SubscriptionDisabled',
-  'SubscriptionRemoved',
 ] as const satisfies readonly EventType[]
 
 export interface MatcherOptions {
@@ -38,8 +35,8 @@ export interface Matcher {
   readonly size: number
   /**
    * Takes the next event of the log; one at a time, in order. Events up to the position are left out, so a pass
-   * may begin earlier. A subscription that is paused, disabled or removed is let go: its cursor stands still in
-   * its delivery log, and whoever resumes it attaches it again.
+   * may begin earlier. Whether a subscription may be sent to is not asked here: a pass that begins in the past meets
+   * pauses that are long over, so whoever attached it, and knows its newest state, detaches it.
    */
   match(event: ServiceEvent): Promise<readonly Matched[]>
   /**
@@ -135,7 +132,6 @@ export function createMatcher({ store, after }: MatcherOptions): Matcher {
         const entry = entries.get(event.data.subscriptionId)
         if (entry !== undefined) index.put(entry.slot, event.data.filter)
       }
-      if (LETS_GO.has(event.type)) detach((event.data as { subscriptionId: string }).subscriptionId)
       return matched
     },
     attach({ subscriptionId, filters }, cursor) {
@@ -161,9 +157,3 @@ export function createMatcher({ store, after }: MatcherOptions): Matcher {
     },
   }
 }
-
-const LETS_GO: ReadonlySet<EventType> = new Set<EventType>([
-  'SubscriptionPaused',
-  'SubscriptionDisabled',
-  'SubscriptionRemoved',
-])

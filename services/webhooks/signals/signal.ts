@@ -24,6 +24,8 @@ interface SignalOf<Type extends SignalType, Data> {
   readonly coin: Coin | null
   /** Close of the bar it is about, or the instant of a digest; Unix milliseconds of market time. */
   readonly barClose: number
+  /** W3C trace context of what caused it; undefined without one. */
+  readonly traceparent: string | undefined
   /** The event's data, decoded. */
   readonly data: Data
 }

@@ -123,7 +123,7 @@ export class DispatchWorld {
   /** Appends verdicts of one series, one for each call. */
   async verdicts(
     count: number,
-    change: { coin?: string; call?: 'BUY' | 'SELL' | 'HOLD' } = {},
+    change: { coin?: string; call?: 'BUY' | 'SELL' | 'HOLD'; traceparent?: string } = {},
   ): Promise<void> {
     const coin = change.coin ?? 'BTC'
     const stream = verdictStream({ exchange: 'SIM', coin, timeframe: '1h' })
@@ -136,7 +136,11 @@ export class DispatchWorld {
       const event = newEvent(VerdictRecorded, {
         id: verdictId,
         data,
-        meta: { correlationId: verdictId, actor: 'engine' },
+        meta: {
+          correlationId: verdictId,
+          actor: 'engine',
+          ...(change.traceparent !== undefined && { traceparent: change.traceparent }),
+        },
       })
       await this.store.append(stream, [event], { expected: revision === 0 ? 'no-stream' : revision - 1 })
     }

@@ -1,0 +1,47 @@
+/** Work that was done for one request, and whether another one with the same key began it. */
+export interface Flight<Value> {
+  readonly value: Value
+  readonly isShared: boolean
+}
+
+/** Does the work of requests with one key once, however many of them come while it goes on. */
+export interface SingleFlight<Value> {
+  /**
+   * The first of a key works; the others of the same fingerprint have its outcome, failures included. One of another
+   * fingerprint waits for its end and then works itself: only what was recorded by then can tell that it must not, and
+   * a request that failed has recorded nothing.
+   *
+   * @param fingerprint what the request asks for
+   */
+  run(key: string, fingerprint: string, work: () => Promise<Value>): Promise<Flight<Value>>
+  /** Keys under way. */
+  readonly size: number
+}
+
+/** @example const { value, isShared } = await flights.run(`${payerId} ${keyHash}`, requestHash, () => count(call)) */
+export function createSingleFlight<Value>(): SingleFlight<Value> {
+  const underWay = new Map<string, { readonly fingerprint: string; readonly outcome: Promise<Value> }>()
+
+  return {
+    async run(key, fingerprint, work) {
+      for (let first = underWay.get(key); first !== undefined; first = underWay.get(key)) {
+        if (first.fingerprint === fingerprint) return { value: await first.outcome, isShared: true }
+        await first.outcome.then(ignore, ignore)
+      }
+      // Nothing is awaited between the look and this: there is one at a time.
+      const outcome = work()
+      underWay.set(key, { fingerprint, outcome })
+      try {
+        return { value: await outcome, isShared: false }
+      } finally {
+        underWay.delete(key)
+      }
+    },
+    get size() {
+      return underWay.size
+    },
+  }
+}
+
+/** Whoever asked for it is told. */
+const ignore = (): void => undefined

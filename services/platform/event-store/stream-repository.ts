@@ -1,0 +1,69 @@
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import type { AppendPath, UnknownOutcome } from './append-until-known.ts'
+import { type Decision, type Executed, executeCommand, type Loaded } from './execute-command.ts'
+
+export interface StreamRepositoryOptions<State> extends AppendPath {
+  readonly streamOf: (id: string) => string
+  readonly initial: State
+  /** @throws ServiceError `event_unreadable` */
+  readonly evolve: (state: State, event: RecordedEvent) => State
+  /** Streams whose newest state is kept, so that only what came since is read. */
+  readonly keep: number
+}
+
+/** States that are folds over one stream each. */
+export interface StreamRepository<State> {
+  /** The newest state, other processes' events included. */
+  load(id: string): Promise<Loaded<State>>
+  /**
+   * Decides over the newest state and records what follows, anew where somebody else was quicker; durable when it
+   * resolves. The errors are those of {@link executeCommand}.
+   */
+  execute<Result>(
+    id: string,
+    decide: (state: State) => Promise<Decision<Result>> | Decision<Result>,
+    unknown: UnknownOutcome,
+  ): Promise<Executed<State, Result>>
+}
+
+/**
+ * @example
+ * const accounts = createStreamRepository({ store, policy: CALLER_WAITS, streamOf: accountStream, initial, evolve, … })
+ * await accounts.execute(id, (state) => ({ events: decide(command, state), result: undefined }), unknown)
+ */
+export function createStreamRepository<State>(
+  options: StreamRepositoryOptions<State>,
+): StreamRepository<State> {
+  const { store, streamOf, initial, evolve, keep } = options
+  /** In the order of their last use. */
+  const kept = new Map<string, Loaded<State>>()
+
+  function remember(id: string, loaded: Loaded<State>): void {
+    kept.delete(id)
+    if (loaded.revision === 'no-stream') return
+    kept.set(id, loaded)
+    const [oldest] = kept.keys()
+    if (kept.size > keep && oldest !== undefined) kept.delete(oldest)
+  }
+
+  async function load(id: string): Promise<Loaded<State>> {
+    const before = kept.get(id)
+    let { state, revision }: Loaded<State> = before ?? { state: initial, revision: 'no-stream' }
+    const from = revision === 'no-stream' ? 0 : revision + 1
+    for await (const event of store.read(streamOf(id), { from })) {
+      // EventStoreDB begins at the end where there is nothing from here on.
+      if (event.revision < from) continue
+      state = evolve(state, event)
+      revision = event.revision
+    }
+    const loaded = { state, revision }
+    remember(id, loaded)
+    return loaded
+  }
+
+  return {
+    load,
+    execute: (id, decide, unknown) =>
+      executeCommand(options, { stream: streamOf(id), load: () => load(id), decide, unknown }),
+  }
+}

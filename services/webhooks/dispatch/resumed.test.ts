@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { anId } from '../signals/testing/signal-log.fixture.ts'
+import { answered, DispatchWorld } from './testing/dispatch-world.fixture.ts'
+import { expectWhole, upTo } from './testing/expect-whole.fixture.ts'
+
+const HOUR_MS = 3_600_000
+
+let world: DispatchWorld
+beforeEach(() => {
+  world = new DispatchWorld()
+})
+afterEach(() => world.stopAll())
+
+const resume = { from: 'cursor', after: null } as const
+
+describe.each(['SubscriptionPaused', 'SubscriptionDisabled'] as const)('resumed behind a %s', (stop) => {
+  test.each([
+    ['with one that is quiet beside it', 'quiet', false],
+    ['with one that stands paused beside it', 'paused', false],
+    ['alone', 'alone', false],
+    ['in a process that shares the work', 'quiet', true],
+  ])('it is sent everything after a restart, %s', async (_, beside, shares) => {
+    if (beside !== 'alone') await world.subscribe('other', { filter: { assets: ['XRP'] } })
+    await world.subscribe('bot')
+    const first = await world.start({ shares })
+    await world.time.pass(3_000)
+    await world.verdicts(3)
+    await world.time.pass(2_000)
+    if (beside === 'paused') await world.say('other', 'SubscriptionPaused', { reason: 'by its owner' })
+    await world.time.pass(60_000)
+    await world.say('bot', stop, { reason: 'maintenance' })
+    await world.time.pass(2_000)
+    await world.say('bot', 'SubscriptionResumed', resume)
+    await world.verdicts(2)
+    await world.time.pass(5 * 60_000, 5_000)
+    await first.stop()
+    const second = await world.start({ shares })
+    await world.time.pass(15_000)
+    await world.verdicts(4)
+    await world.time.pass(15_000)
+    expectWhole(world.postsTo('bot'), 9)
+    expect(second.dispatcher.health().shards.every(({ behind }) => behind === 0)).toBe(true)
+    // A pause behind the restart is obeyed all the same.
+    await world.say('bot', stop, { reason: 'maintenance' })
+    await world.time.pass(2_000)
+    await world.verdicts(2)
+    await world.time.pass(HOUR_MS, 60_000)
+    expect(world.sequences('bot')).toHaveLength(9)
+  })
+})
+
+test('resumed while the pass is still in front of its pause, it is sent everything', async () => {
+  let slowMs = 0
+  for (let n = 0; n < 40; n++) {
+    world.endpoint(`slow-${n}`, async (_, signal) => {
+      await world.time.sleep(slowMs, signal ?? new AbortController().signal)
+      return answered(200)
+    })
+    await world.subscribe(`slow-${n}`)
+  }
+  await world.subscribe('bot')
+  const { dispatcher } = await world.start()
+  await world.verdicts(2)
+  await world.time.pass(10_000)
+  slowMs = 800
+  await world.verdicts(600)
+  await world.time.pass(1_000)
+  expect(Number(dispatcher.health().position)).toBeLessThan(Number(await world.store.head()))
+  await world.say('bot', 'SubscriptionPaused', { reason: 'maintenance' })
+  await world.say('bot', 'SubscriptionResumed', resume)
+  await dispatcher.forget(anId('bot'))
+  slowMs = 0
+  await world.time.pass(60_000)
+  await world.verdicts(5)
+  await world.time.pass(10_000)
+  expectWhole(world.postsTo('bot'), 607)
+  expect(new Set(world.sequences('slow-0'))).toEqual(new Set(upTo(607)))
+})
