@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readAsked } from './corpus/read-asked.ts'
+import { splitPage } from './corpus/split-page.ts'
 import { type Knowledge, openKnowledge } from './knowledge.ts'
 import {
   labelledQuestions,
@@ -54,6 +57,20 @@ test('every question is labelled with at least one place that exists', async () 
     (question) => question.places.length > 0 && !question.places.some((place) => places.has(place)),
   )
   expect(nowhere.map(({ question }) => question)).toEqual([])
+})
+
+describe('how people ask', () => {
+  const asked = readAsked(readFileSync(join(DOCS, 'asked.txt'), 'utf8'))
+
+  test('is written down for sections that exist', async () => {
+    const sections = new Set((await knowledge.pages()).flatMap(splitPage).map(({ id }) => id))
+    expect([...asked.bySection.keys()].filter((id) => !sections.has(id))).toEqual([])
+  })
+
+  test('leads to one section, or to none', () => {
+    const all = [...asked.bySection.values(), asked.unanswered].flat()
+    expect(all.filter((wording, place) => all.indexOf(wording) !== place)).toEqual([])
+  })
 })
 
 describe.each(['tune', 'held', 'fresh', 'open', 'own'] as const)(

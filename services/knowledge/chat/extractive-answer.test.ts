@@ -87,6 +87,27 @@ test('an example that is longer than any answer is left out', () => {
   expect(answer).not.toContain('cp data')
 })
 
+test('a second section is quoted where the words of the question may mean either', () => {
+  const { index: twins } = aShelf({
+    key: '# Keys\n\n## How do I rotate a key?\n\nAsk for another key, and revoke the old one.',
+    secret: '# Secrets\n\n## How do I rotate a secret?\n\nThe old one signs for a day.',
+    safety: '# Safety\n\nFor operators.\n\n## How do I rotate a token?\n\nSet another one and restart.',
+  })
+  const query = twins.understand('How do I rotate it?')
+  const { answer, sections } = extractiveAnswer(twins, query, findSections(twins, query))
+  expect(sections.map(({ section }) => section.page)).toEqual(['secret', 'key'])
+  expect(answer).toBe('The old one signs for a day. [1]\n\nAsk for another key, and revoke the old one. [2]')
+})
+
+test('what is written for operators is not put beside what everybody reads', () => {
+  const { index: mixed } = aShelf({
+    key: '# Keys\n\n## How do I rotate a key?\n\nAsk for another key.',
+    safety: '# Safety\n\nFor operators.\n\n## How do I rotate a token?\n\nSet another one and restart.',
+  })
+  const query = mixed.understand('How do I rotate it?')
+  expect(extractiveAnswer(mixed, query, findSections(mixed, query)).sections).toHaveLength(1)
+})
+
 test('the mark of the citation stays where a quote is cut', () => {
   const { index: long } = aShelf({ long: `# Long\n\n## What is it?\n\n${FILLER.repeat(60)}` })
   const query = long.understand('What is counted from midnight?')

@@ -9,20 +9,35 @@ export interface DraftAnswer {
   readonly sections: readonly Found[]
 }
 
-const MARK = ' [1]'
+/** A second section is quoted beside the best where it fits nearly as well: the words of a question may mean either. */
+const NEARLY = 0.8
 
 /**
- * Answers with the section that fits best, word for word. Nothing is made up, and nothing is concluded either.
+ * Answers with the section that fits best, word for word, and with a second one where that fits nearly as well. Nothing is
+ * made up, and nothing is concluded either.
  *
- * @param sections those that fit, the best first; at least one
+ * @param found those that fit, the best first; at least one
  */
 export function extractiveAnswer(
   index: SearchIndex,
   query: Understood,
-  sections: readonly Found[],
+  found: readonly Found[],
 ): DraftAnswer {
-  const [best] = sections
+  const [best, second] = found
   if (best === undefined) return { answer: '', sections: [] }
-  const quote = quoteSection(best.section.blocks, index.valueOf(query), LIMITS.chatExtractCharacters)
-  return { answer: `${shortened(quote, LIMITS.chatAnswerCharacters - MARK.length)}${MARK}`, sections: [best] }
+  const isBeside = second !== undefined && second.score >= NEARLY * best.score && isForSame(best, second)
+  const sections = isBeside ? [best, second] : [best]
+  const valueOf = index.valueOf(query)
+  const quotes = sections.map(({ section: { blocks } }, place) => {
+    const mark = ` [${place + 1}]`
+    const quote = quoteSection(blocks, valueOf, LIMITS.chatExtractCharacters)
+    return `${shortened(quote, LIMITS.chatAnswerCharacters / sections.length - mark.length - GAP.length)}${mark}`
+  })
+  return { answer: quotes.join(GAP), sections }
 }
+
+const GAP = '\n\n'
+
+/** What is written for operators is not put beside what everybody reads. */
+const isForSame = (best: Found, { section: { audience } }: Found): boolean =>
+  audience === 'all' || audience === best.section.audience

@@ -12,8 +12,11 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   your yours`.split(/\s+/),
 )
 
-/** A text as it is indexed and looked for: one spelling of what people write in two. */
-export const respelt = (text: string): string => text.replaceAll(/\be-(?=mails?\b)/gi, 'e')
+/** Two words that are one, and of which one alone means something else or nothing. */
+const TWO_IN_ONE = /\b(?:e|log|sign|set|top|back|white)[ -](?=(?:mails?|in|up|label|list)\b)/gi
+
+/** A text as it is indexed and looked for: one spelling of what some write in one word and some in two. */
+export const respelt = (text: string): string => text.replaceAll(TWO_IN_ONE, (word) => word.slice(0, -1))
 
 /** What a text is looked for by. */
 export interface QueryTerms {

@@ -55,9 +55,9 @@ export interface SearchIndex {
 }
 
 /** What a word is worth by where it stands: page's title, heading, how people ask, text, example. */
-const COLUMN_WEIGHTS = '2.0, 4.0, 2.0, 1.0, 0.3'
+const COLUMN_WEIGHTS = '2.0, 4.0, 4.0, 1.0, 0.3'
 /** What a word of the same meaning is worth beside the word itself. */
-const KINDRED_SHARE = 0.5
+const KINDRED_SHARE = 0.3
 /** What a section is worth by whom it is written for. */
 const AUDIENCE_SHARE: Readonly<Record<Audience, number>> = { all: 1, operators: 0.9, reference: 0.8 }
 /** A word that hardly any section has, or none, weighs as one of so many: people tell more than they ask. */
@@ -105,8 +105,6 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
   const excerpt = db.prepare(
     `SELECT snippet(sections, 3, '', '', ' … ', ${EXCERPT_WORDS}) AS text FROM sections WHERE sections MATCH ? AND rowid = CAST(? AS INTEGER)`,
   )
-  const matching = (statement: typeof rowsOf, words: readonly string[]): number[] =>
-    words.length === 0 ? [] : (statement.all(anyOf(words)) as { row: number }[]).map(({ row }) => row)
 
   /** The word of the sections that was probably meant: the nearest, and of equally near ones the most used. */
   function spelling(word: string): string | undefined {
@@ -130,14 +128,33 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
 
   /** A word as it is looked for: as it was given, or the word it was probably meant to be. */
   function understandWord(given: string): UnderstoodWord {
-    const isKnown = matching(rowsOf, [given]).length > 0 || matching(wordingsOf, [given]).length > 0
-    const meant = isKnown ? undefined : spelling(given)
+    const asGiven = lookUp(given)
+    const meant = asGiven === undefined ? spelling(given) : undefined
     const word = meant ?? given
-    const rows = new Set(matching(rowsOf, [word, ...kindredOf(word)]))
-    const wordings = new Map(matching(wordingsOf, kindredOf(word)).map((row) => [row, KINDRED_SHARE]))
-    for (const row of matching(wordingsOf, [word])) wordings.set(row, 1)
+    const { rows, wordings } = asGiven ?? (meant === undefined ? undefined : lookUp(meant)) ?? NOWHERE
+    const kindred = kindredOf(word)
+    const beside = kindred.length === 0 ? NOWHERE : (lookUp(...kindred) ?? NOWHERE)
     const certainty = meant === undefined || given.length >= MISSPELT_TWICE ? 1 : GUESS
-    return { given, word, rows, wordings, weight: weightOf(matching(rowsOf, [word]).length), certainty }
+    return {
+      given,
+      word,
+      rows: new Set([...rows, ...beside.rows]),
+      wordings: new Map([
+        ...beside.wordings.map((row) => [row, KINDRED_SHARE] as const),
+        ...wordings.map((row) => [row, 1] as const),
+      ]),
+      weight: weightOf(rows.length),
+      certainty,
+    }
+  }
+
+  /** Where any of some words stands; undefined where none does. */
+  function lookUp(...words: readonly string[]): Places | undefined {
+    const expression = anyOf(words)
+    const placesIn = (statement: typeof rowsOf): number[] =>
+      (statement.all(expression) as { row: number }[]).map(({ row }) => row)
+    const [rows, wordings] = [placesIn(rowsOf), placesIn(wordingsOf)]
+    return rows.length + wordings.length === 0 ? undefined : { rows, wordings }
   }
 
   /** How near a query is to every wording that has any of its words: the cosine of both, by the weight of their words. */
@@ -215,6 +232,14 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
     close: () => db.close(),
   }
 }
+
+/** Sections and wordings that a word stands in. */
+interface Places {
+  readonly rows: readonly number[]
+  readonly wordings: readonly number[]
+}
+
+const NOWHERE: Places = { rows: [], wordings: [] }
 
 /** Stands for the place of a section where there is none. */
 const UNANSWERED = -1
