@@ -381,6 +381,8 @@ export const LIMITS = {
   leaseRenewMs: 3_000,
   /** What others wait beyond that before they take the shards of one that is silent. */
   leaseGraceMs: 2_000,
+  /** How long a process may have shards that it does not work on before it counts as not ready. */
+  leaseIdleMs: 60_000,
 
   /** How long a shutdown may take before what is left is cut. */
   shutdownMs: 10_000,
