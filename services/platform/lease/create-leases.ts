@@ -69,16 +69,16 @@ export function createLeases(options: LeasesOptions): Leases {
 
   function observe(holders: readonly LeaseHolder[]): ReadonlySet<string> {
     const at = elapsed()
-    const now = new Map<string, { renewedBy: number; at: number }>()
+    const present = new Map<string, { renewedBy: number; at: number }>()
     const silent = new Set<string>()
     for (const { holder: other, renewedBy, ttlMs: theirs } of holders) {
       if (other === holder) continue
       const known = seen.get(other)
       const entry = known?.renewedBy === renewedBy ? known : { renewedBy, at }
-      now.set(other, entry)
+      present.set(other, entry)
       if (theirs === null || at - entry.at >= theirs + graceMs) silent.add(other)
     }
-    seen = now
+    seen = present
     return silent
   }
 

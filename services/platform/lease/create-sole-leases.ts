@@ -66,7 +66,8 @@ export function createSoleLeases(options: SoleLeasesOptions): Leases {
   return {
     async run(handlers, signal) {
       if (signal.aborted) return
-      const gained = await take(new Set())
+      // Nothing is worked on yet, whatever the log says of this holder.
+      const gained = await take(new Set(Array.from({ length: shards }, (_, shard) => shard)))
       const doing = createLeasedWork(handlers, report)
       work = doing
       for (const lease of gained) doing.start(lease)
