@@ -211,6 +211,8 @@ describe('sole leases', () => {
   test('have everything at once, and higher tokens with each start', async () => {
     expect(await run('first')).toEqual({ tokens: [0, 0, 0], ended: 3 })
     expect(await run('second')).toEqual({ tokens: [1, 1, 1], ended: 3 })
+    // Also where it goes by the name of an earlier one.
+    expect(await run('second')).toEqual({ tokens: [2, 2, 2], ended: 3 })
   })
 
   test('of which the work cannot begin are tried again under a higher token', async () => {
