@@ -42,8 +42,6 @@ export interface DispatchEngine {
 const CATCH_UP_PER_SECOND = 500
 /** Endpoints whose logs are read at a time, when shards are taken up. */
 const LOADS_AT_ONCE = 32
-/** How soon subscriptions are looked for again where they could not be read. */
-const AGAIN_MS = 1_000
 /** How long attempts have to come to their end when a shard is given up. */
 const LETTING_GO_MS = 5_000
 /** What ends the sending to an endpoint at once. */
@@ -88,7 +86,7 @@ class Engine implements DispatchEngine {
   #behindSinceMs: number | undefined
   /** How far {@link #lookAhead} has come since the pass set out. */
   #lookedAhead: Position | undefined
-  #gainedTogether: HeldShard[] | undefined
+  #gainedTogether: { readonly shards: HeldShard[]; readonly done: Promise<void> } | undefined
   #strays = 0
 
   constructor(options: DispatcherOptions, after: Position, signal: AbortSignal) {
@@ -266,36 +264,24 @@ class Engine implements DispatchEngine {
     this.#perform(endpoint, { kind: 'load' })
   }
 
+  /** @throws what keeps the subscriptions of the shard from being read: it is given up, and gained anew */
   async gained(lease: Lease): Promise<void> {
     const held = this.#registry.open(lease)
-    if (this.#gainedTogether !== undefined) {
-      this.#gainedTogether.push(held)
-      return
-    }
-    this.#gainedTogether = [held]
     // Shards that are gained together are taken up together.
-    this.#inBackground(setImmediate().then(() => this.#takeUp()))
+    this.#gainedTogether ??= { shards: [], done: setImmediate().then(() => this.#takeUp()) }
+    this.#gainedTogether.shards.push(held)
+    await this.#gainedTogether.done
   }
 
-  /** Opens the endpoints of shards that were gained, however long their subscriptions cannot be read. */
   async #takeUp(): Promise<void> {
-    const shards = new Set((this.#gainedTogether ?? []).map(({ shard }) => shard))
+    const shards = new Set((this.#gainedTogether?.shards ?? []).map(({ shard }) => shard))
     this.#gainedTogether = undefined
-    const { directory, report, sleep } = this.#options
-    while (!this.#signal.aborted) {
-      try {
-        const { position, subscriptions } = await directory.all()
-        for (const subscription of subscriptions) {
-          if (shards.has(this.#registry.shardOf(subscription.subscriptionId))) this.#open(subscription)
-        }
-        // What changed behind that the pass may have met before the endpoints were here.
-        await this.#reader.showSubscriptions(position)
-        return
-      } catch (error) {
-        report(error)
-        await sleep(AGAIN_MS, this.#signal)
-      }
+    const { position, subscriptions } = await this.#options.directory.all()
+    for (const subscription of subscriptions) {
+      if (shards.has(this.#registry.shardOf(subscription.subscriptionId))) this.#open(subscription)
     }
+    // What changed behind that the pass may have met before the endpoints were here.
+    await this.#reader.showSubscriptions(position)
   }
 
   async lost({ shard }: Lease): Promise<void> {

@@ -14,6 +14,8 @@ export interface DeliveryTarget {
   readonly url: string
   /** Newest first; all that sign now. */
   readonly secrets: readonly string[]
+  /** Seals what the endpoint answered so that erasing the account makes it unreadable. */
+  readonly sealAnswer: (text: string) => string
 }
 
 /** What the dispatcher asks of the keeper of subscriptions. */
@@ -50,8 +52,6 @@ export interface DispatcherOptions {
   /** This process, and no other one; as in the leases. */
   readonly holder: string
   readonly directory: SubscriptionDirectory
-  /** Makes what an endpoint answered unreadable without its owner's key, before it goes into the log. */
-  readonly sealAnswer?: (subscription: Subscription, answer: string) => string | Promise<string>
   readonly deliveries: DeliveryLog
   readonly sender: Sender
   readonly sign: Sign

@@ -39,7 +39,6 @@ export interface AttemptContext
     | 'marketNow'
     | 'random'
     | 'metrics'
-    | 'sealAnswer'
   > {
   readonly recorder: AttemptRecorder
   /** The delivery log of the endpoint, taken over where it was not yet. */
@@ -136,7 +135,7 @@ async function send(
   tell(endpoint, { kind: 'sent', decision, sent })
   // What is begun in its place is begun on what this attempt has shown.
   onSent()
-  const detail = decision.result === 'delivered' ? null : await sealed(context, endpoint, outcome.detail)
+  const detail = decision.result === 'delivered' ? null : { sealed: target.sealAnswer(outcome.detail) }
   const record = attemptOf(attempt, { decision, outcome, at, detail })
   await context.recorder.record(endpoint, prepared, record, item.kind === 'replay' ? item.item : undefined)
   const isFirst = item.kind === 'first' && decision.result === 'delivered'
@@ -187,13 +186,6 @@ async function skip(
   return { kind: 'recorded', decision: undefined }
 }
 
-/** What an endpoint answered may name its customers: it is kept sealed. */
-const sealed = (
-  { sealAnswer }: AttemptContext,
-  { state }: Endpoint,
-  answer: string,
-): string | Promise<string> => sealAnswer?.(state.subscription, answer) ?? answer
-
 /** What the log keeps of an attempt. */
 function attemptOf(
   { prepared, replayId }: Attempt,
@@ -201,7 +193,7 @@ function attemptOf(
     readonly decision: AttemptDecision
     readonly outcome: SendOutcome
     readonly at: number
-    readonly detail: string | null
+    readonly detail: DeliveryAttempt['detail']
   },
 ): DeliveryAttempt {
   const { result, attempts, reason, nextAt } = ended.decision

@@ -119,7 +119,8 @@ export class DispatchWorld {
     const stream = subscriptionStream(anId(name))
     const meta = { correlationId: id, actor: 'owner' }
     const definition = EVENT_CATALOGUE[type] as typeof SubscriptionRecovered
-    const given = { subscriptionId: anId(name), ...data }
+    const by = type === 'SubscriptionDisabled' ? { by: 'endpoint' } : {}
+    const given = { subscriptionId: anId(name), ...by, ...data }
     await this.store.append(stream, [newEvent(definition, { id, data: given, meta })], { expected: 'any' })
   }
 
@@ -172,7 +173,7 @@ export class DispatchWorld {
     const store = options.store ?? mortal?.store ?? log
     const bus = options.bus ?? mortal?.bus ?? wire
     const group = { store, holder, newId, report, group: 'dispatcher', shards: SHARDS }
-    const leases = shares ? createLeases({ ...group, sleep, elapsed: now }) : createSoleLeases(group)
+    const leases = shares ? createLeases({ ...group, sleep, elapsed: now, now }) : createSoleLeases(group)
     const dispatcher = createDispatcher({
       store,
       bus,
