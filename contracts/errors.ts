@@ -265,7 +265,7 @@ export const ERRORS = defineErrors({
   sign_in_refused: {
     status: 401,
     message: 'The e-mail address and the code do not go together, or the code has expired or been used.',
-    nextStep: 'Ask for a new code and give it within ten minutes.',
+    nextStep: 'Give the code as it stands in the newest mail, within half an hour, or ask for another.',
   },
   too_many_keys: {
     status: 409,

@@ -181,13 +181,19 @@ export const LIMITS = {
 
   /** Longest e-mail address (RFC 5321 §4.5.3.1.3, less the brackets). */
   emailCharacters: 254,
-  /** How long a sign-in code is good for, and how many wrong ones are taken. */
-  signInCodeMs: 600_000,
-  signInTries: 5,
-  /** Codes sent to one e-mail address. */
-  signInsPerHour: 5,
-  signInsPerDay: 10,
-  /** Codes asked for, and codes given, from one client address in an hour. */
+  /** How long a sign-in code is good for, and its length: ten of 32 characters are 50 bits. */
+  signInCodeMs: 1_800_000,
+  signInCodeCharacters: 10,
+  /** Codes of one account that are good at a time. */
+  signInsOpen: 16,
+  /** Codes sent to one mailbox in a window that is half as long as they are good for: who gets none has one. */
+  signInsPerMailbox: 3,
+  signInMailboxMs: 900_000,
+  /** Codes sent to one mailbox for one client address in an hour. */
+  signInsPerMailboxAndAddress: 5,
+  /** Sign-in mails in an hour; past it only those with an account are sent one, up to twice as many. */
+  signInMailsPerHour: 1_000,
+  /** Codes asked for, and codes given, from one client address (IPv6: one /48) in an hour. */
   signInsPerAddress: 20,
   signInTriesPerAddress: 60,
   /** Sign-in mails under way at a time; past it callers are told to try again. */

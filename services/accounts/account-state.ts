@@ -65,7 +65,6 @@ export interface OpenSignIn {
   readonly requestId: string
   readonly codeHash: string
   readonly expiresAt: number
-  readonly failures: number
 }
 
 /** An account as its events tell it. There are events before it is opened: whoever asks to sign in makes some. */
@@ -77,9 +76,8 @@ export interface AccountState {
   readonly openedAt: number
   /** Null where the account is not open, or was opened without an address. */
   readonly sealedEmail: string | null
-  readonly signIn: OpenSignIn | undefined
-  /** When the latest codes expire or expired, oldest first: as many as there may be in a day. */
-  readonly codesExpireAt: readonly number[]
+  /** Codes that may be good still, oldest first. */
+  readonly signIns: readonly OpenSignIn[]
   readonly keys: readonly AccountKey[]
   /** Those that may not have ended, oldest first. */
   readonly plans: readonly Plan[]
@@ -97,8 +95,7 @@ export const initialState: AccountState = {
   generation: 0,
   openedAt: 0,
   sealedEmail: null,
-  signIn: undefined,
-  codesExpireAt: [],
+  signIns: [],
   keys: [],
   plans: [],
   bought: [],
@@ -115,17 +112,15 @@ export function evolve(state: AccountState, { type, data }: AccountFact, at: num
     case 'AccountOpened':
       return { ...state, isOpen: true, openedAt: at, sealedEmail: data.sealedEmail }
     case 'SignInRequested': {
-      const { requestId, codeHash, expiresAt } = data
-      const codesExpireAt = [...state.codesExpireAt, expiresAt].slice(-LIMITS.signInsPerDay)
-      return { ...state, codesExpireAt, signIn: { requestId, codeHash, expiresAt, failures: 0 } }
+      const { requestId, codeHash, codeCharacters, expiresAt } = data
+      if (codeCharacters < LIMITS.signInCodeCharacters) return state
+      const open = state.signIns.filter((signIn) => signIn.expiresAt > at)
+      return { ...state, signIns: [...open, { requestId, codeHash, expiresAt }] }
     }
-    case 'SignInFailed': {
-      const { signIn } = state
-      if (signIn?.requestId !== data.requestId) return state
-      return { ...state, signIn: { ...signIn, failures: signIn.failures + 1 } }
-    }
+    case 'SignInFailed':
+      return state
     case 'SignInConfirmed':
-      return state.signIn?.requestId === data.requestId ? { ...state, signIn: undefined } : state
+      return { ...state, signIns: state.signIns.filter(({ requestId }) => requestId !== data.requestId) }
     case 'KeyIssued': {
       const { keyId, hint, label } = data
       return { ...state, keys: [...state.keys, { keyId, hint, label, issuedAt: at }] }
@@ -155,9 +150,9 @@ export function evolve(state: AccountState, { type, data }: AccountFact, at: num
         slots: state.slots.filter(({ subscriptionId }) => subscriptionId !== data.subscriptionId),
       }
     default: {
-      // Erased. What limits codes stays: erasing is no way around it. So do slots: their subscriptions go next.
-      const { codesExpireAt, slots } = state
-      return { ...initialState, generation: data.generation + 1, codesExpireAt, slots }
+      // Erased. Slots stay: their subscriptions go next.
+      const { slots } = state
+      return { ...initialState, generation: data.generation + 1, slots }
     }
   }
 }

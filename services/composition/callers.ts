@@ -24,6 +24,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { keepsNoReadModels } from './read-models.ts'
+import type { ServiceMetrics } from './service-metrics.ts'
 
 /** Who calls, what they may, and the path that their calls take. */
 export interface Callers {
@@ -41,6 +42,7 @@ export interface CallersParts {
   readonly publicUrl: () => string
   readonly version: string
   readonly log: Logger
+  readonly metrics: Pick<ServiceMetrics, 'signInMail'>
   /** Shows the operator what nobody else may read. */
   readonly show: (line: string) => void
 }
@@ -58,6 +60,8 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     random: (bytes) => randomBytes(bytes),
     deriveSecret: platform.deriveSecret,
     mailer: openMailer(parts),
+    cache: platform.cache,
+    onSignInMail: parts.metrics.signInMail,
     publicUrl,
     now: Date.now,
     sleep,
