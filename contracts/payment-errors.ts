@@ -38,6 +38,16 @@ export const PAYMENT_ERRORS = defineErrors({
     message: 'There is no payment with this id.',
     nextStep: 'Check the id; it stands in `_service.payment` of the answer that was paid for.',
   },
+  plan_conflict: {
+    status: 409,
+    message: 'A dearer plan of the account has not ended; nothing was charged.',
+    nextStep: 'Buy a plan of that tier, which is put behind it, or this one after `details.until`.',
+  },
+  plan_ended: {
+    status: 409,
+    message: 'The plan of this payment has ended; a payment begins one plan.',
+    nextStep: 'Sign a new authorization to buy another plan.',
+  },
   refund_refused: {
     status: 409,
     message: 'This refund cannot be recorded.',

@@ -49,6 +49,8 @@ export interface Plan {
 /** A plan as it began, by the payment that bought it. */
 export interface BoughtPlan extends Plan {
   readonly reference: string
+  /** Of the account when it began. */
+  readonly generation: number
 }
 
 /** Room that a subscription takes of what the plan allows. */
@@ -81,14 +83,14 @@ export interface AccountState {
   readonly keys: readonly AccountKey[]
   /** Those that may not have ended, oldest first. */
   readonly plans: readonly Plan[]
-  /** Plans that were bought, oldest first: as many as can still be told again. */
+  /**
+   * Every plan that was ever bought for this address, oldest first, over erasures too: a payment can be presented
+   * for ever. Each took the price of a plan to get here, so nobody fills this with what costs nothing.
+   */
   readonly bought: readonly BoughtPlan[]
   /** Oldest first. They outlive an erasure, until their subscriptions are removed. */
   readonly slots: readonly SubscriptionSlot[]
 }
-
-/** A payment is told again until its transfer is final, which is minutes; nobody buys so many plans meanwhile. */
-const PAYMENTS_KEPT = 4 * LIMITS.plansAhead
 
 export const initialState: AccountState = {
   isOpen: false,
@@ -131,11 +133,8 @@ export function evolve(state: AccountState, { type, data }: AccountFact, at: num
       const { tier, from, to, reference } = data
       const plans = [...state.plans.filter((plan) => plan.to > at), { tier, from, to }]
       if (reference === null) return { ...state, plans }
-      return {
-        ...state,
-        plans,
-        bought: [...state.bought, { reference, tier, from, to }].slice(-PAYMENTS_KEPT),
-      }
+      const { generation } = state
+      return { ...state, plans, bought: [...state.bought, { reference, tier, from, to, generation }] }
     }
     case 'PlanEnded':
       return { ...state, plans: state.plans.filter(({ tier }) => tier !== data.tier) }
@@ -150,9 +149,10 @@ export function evolve(state: AccountState, { type, data }: AccountFact, at: num
         slots: state.slots.filter(({ subscriptionId }) => subscriptionId !== data.subscriptionId),
       }
     default: {
-      // Erased. Slots stay: their subscriptions go next.
-      const { slots } = state
-      return { ...initialState, generation: data.generation + 1, slots }
+      // Erased. What was bought stays: erasing is no way to begin the plan of a payment once more. So do slots: their
+      // subscriptions go next.
+      const { slots, bought } = state
+      return { ...initialState, generation: data.generation + 1, slots, bought }
     }
   }
 }

@@ -155,7 +155,11 @@ describe('a plan', () => {
 
 test('a bought plan begins once for its payment, also where there is room for no other', async () => {
   const { accountId, key } = await world.signIn(accounts, EMAIL)
-  const bought = { tier: 'starter', paymentId: '018f0000-0000-7000-8000-000000000001' } as const
+  const bought = {
+    claimedAt: NOON,
+    tier: 'starter',
+    paymentId: '018f0000-0000-7000-8000-000000000001',
+  } as const
   const plan = await accounts.buyPlan(accountId, bought, ORIGIN)
   expect(plan).toMatchObject({ tier: 'starter', from: NOON, to: NOON + 30 * DAY_MS })
   expect(await accounts.buyPlan(accountId, bought, ORIGIN)).toEqual(plan)

@@ -85,16 +85,26 @@ export interface Accounts extends SignIn, OperatorAccounts {
     },
     origin: Origin,
   ): Promise<void>
-  /** @throws ServiceError `account_unknown`, `invalid_request` where it has as many plans ahead as it may have */
+  /**
+   * @throws ServiceError `account_unknown`, `invalid_request` where it has as many plans ahead as it may have,
+   *   `plan_conflict` where a dearer one has not ended
+   */
   requirePlanRoom(accountId: string, tier: Tier): Promise<void>
   /**
    * The plan that a payment bought, which begins with the first time that this is called for it.
    *
-   * @throws ServiceError `account_unknown`
+   * @param bought `claimedAt`: when the payment was claimed, as the log has it
+   * @throws ServiceError `account_unknown` where the account was erased before the plan began, `plan_ended` where it
+   *   was afterwards
    */
   buyPlan(
     accountId: string,
-    bought: { readonly tier: Exclude<Tier, 'free'>; readonly paymentId: string },
+    bought: {
+      readonly tier: Exclude<Tier, 'free'>
+      readonly paymentId: string
+      /** Unix milliseconds. */
+      readonly claimedAt: number
+    },
     origin: Origin,
   ): Promise<Plan>
   /**
@@ -180,14 +190,19 @@ export function createAccounts(options: AccountsOptions): Accounts {
     async requirePlanRoom(accountId, tier) {
       requireRoomFor(accountId, tier, await log.load(accountId), now())
     },
-    async buyPlan(accountId, { tier, paymentId: reference }, origin) {
+    async buyPlan(accountId, { tier, paymentId: reference, claimedAt }, origin) {
       await log.execute(accountId, origin, () => [
-        { kind: 'StartPlan', tier, source: 'payment', reference, now: now() },
+        { kind: 'StartPlan', tier, source: 'payment', reference, claimedAt, now: now() },
       ])
       await identifier.settled()
-      const { bought } = await log.load(accountId)
+      const { bought, generation } = await log.load(accountId)
       const plan = bought.find((one) => one.reference === reference)
-      if (plan !== undefined) return plan
+      if (plan?.generation === generation) return { tier: plan.tier, from: plan.from, to: plan.to }
+      if (plan !== undefined) {
+        throw new ServiceError('plan_ended', {
+          message: `The plan of payment ${reference} ended when its account was erased; it begins no other.`,
+        })
+      }
       throw new ServiceError('internal_error', {
         message: `The plan that payment ${reference} bought for account ${accountId} is not in its log.`,
       })

@@ -256,6 +256,30 @@ describe('a plan', () => {
     expect(given(...ended).when(bought('payment-2'))).toEqual(made(begun('payment-2', NOW)))
   })
 
+  test('that was paid for is put behind a dearer one that has begun since', () => {
+    const bought: AccountCommand = {
+      kind: 'StartPlan',
+      tier: 'starter',
+      source: 'payment',
+      reference: 'payment-1',
+      claimedAt: NOW,
+      now: NOW,
+    }
+    expect(given(opened(), planStarted('pro', NOW - 5)).when(bought)).toEqual(
+      made({
+        type: 'PlanStarted',
+        data: {
+          accountId,
+          tier: 'starter',
+          from: NOW - 5 + MONTH,
+          to: NOW - 5 + 2 * MONTH,
+          source: 'payment',
+          reference: 'payment-1',
+        },
+      }),
+    )
+  })
+
   test('is for an open account, and not more of them than there may be', () => {
     expect(given().when(start('pro'))).toEqual(refused('account_unknown'))
     const full = times(LIMITS.plansAhead, (n) => planStarted('pro', NOW + n * MONTH))

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../contracts/errors.ts'
+import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { PLAN_DAYS, type Tier } from '../../contracts/plans.ts'
+import { PLAN_DAYS, TIERS, type Tier } from '../../contracts/plans.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
 import { type AccountFact, type AccountState, type OpenSignIn, type Plan, planAt } from './account-state.ts'
 
@@ -42,6 +43,8 @@ export type AccountCommand =
       readonly tier: Tier
       readonly source: 'operator' | 'payment'
       readonly reference: string | null
+      /** When the payment was claimed, as the log has it; left out where none was. */
+      readonly claimedAt?: number
       readonly now: number
     }
   | { readonly kind: 'Erase' }
@@ -83,7 +86,6 @@ export function decide(accountId: string, command: AccountCommand, state: Accoun
       requireOpen(accountId, state)
       return { facts: [revoked(accountId, command.keyId, command.reason, state)] }
     case 'StartPlan':
-      requireOpen(accountId, state)
       return { facts: startPlan(accountId, command, state) }
     case 'TakeSlot':
       return { facts: takeSlot(accountId, command, state) }
@@ -168,17 +170,26 @@ function revoked(accountId: string, keyId: string, reason: string, { keys }: Acc
 
 /**
  * A plan begins at once and replaces one of another tier; one of the same tier is put behind it, so that nothing
- * that was paid for is lost. Free is what is left when all have ended. A payment begins one plan, however often it
- * is told.
+ * that was paid for is lost. Free is what is left when all have ended. A payment begins one plan in the life of an
+ * address, however often it is told, and none in an account that was opened after it was claimed: what was paid to
+ * one that is erased is the operator's to send back, and must not begin besides.
+ *
+ * A bought plan never ends a dearer one. Who buys is refused beforehand; where the dearer one came in between, the
+ * cheaper is put behind it.
  */
 function startPlan(
   accountId: string,
-  { tier, source, reference, now }: Extract<AccountCommand, { kind: 'StartPlan' }>,
-  { plans, bought }: AccountState,
+  { tier, source, reference, claimedAt, now }: Extract<AccountCommand, { kind: 'StartPlan' }>,
+  state: AccountState,
 ): AccountFact[] {
-  if (reference !== null && bought.some((plan) => plan.reference === reference)) return []
-  const ahead = plans.filter(({ to }) => to > now)
-  const replaced = [...new Set(ahead.map((plan) => plan.tier))].filter((other) => other !== tier)
+  if (reference !== null && state.bought.some((plan) => plan.reference === reference)) return []
+  requireOpen(accountId, state)
+  if (claimedAt !== undefined && claimedAt < state.openedAt) throw isOfFormerAccount(accountId)
+  const ahead = state.plans.filter(({ to }) => to > now)
+  const kept = ahead.filter(
+    (plan) => plan.tier === tier || (source === 'payment' && isDearer(plan.tier, tier)),
+  )
+  const replaced = [...new Set(ahead.filter((plan) => !kept.includes(plan)).map((plan) => plan.tier))]
   const endings = replaced.map(
     (other): AccountFact => ({
       type: 'PlanEnded',
@@ -190,10 +201,9 @@ function startPlan(
     }),
   )
   if (tier === 'free') return endings
-  const same = ahead.filter((plan) => plan.tier === tier)
   // What was paid for begins; who buys is asked for room before anything is taken.
-  if (source !== 'payment') requirePlanRoom(same)
-  const from = Math.max(now, ...same.map(({ to }) => to))
+  if (source !== 'payment') requirePlanRoom(kept)
+  const from = Math.max(now, ...kept.map(({ to }) => to))
   const to = from + PLAN_DAYS * DAY_MS
   return [...endings, { type: 'PlanStarted', data: { accountId, tier, from, to, source, reference } }]
 }
@@ -231,14 +241,32 @@ function requirePlanRoom(same: readonly Plan[]): void {
 }
 
 /**
- * Whether an account can take a further plan of a tier.
+ * Whether an account can buy a further plan of a tier.
  *
- * @throws ServiceError `account_unknown`, `invalid_request`
+ * @throws ServiceError `account_unknown`, `invalid_request`; `plan_conflict` where a dearer one has not ended
  */
 export function requireRoomFor(accountId: string, tier: Tier, state: AccountState, now: number): void {
   requireOpen(accountId, state)
-  requirePlanRoom(state.plans.filter((plan) => plan.tier === tier && plan.to > now))
+  const ahead = state.plans.filter(({ to }) => to > now)
+  const dearer = ahead.findLast((plan) => isDearer(plan.tier, tier))
+  if (dearer !== undefined) throw planConflict(tier, dearer)
+  requirePlanRoom(ahead.filter((plan) => plan.tier === tier))
 }
+
+const isDearer = (one: Tier, other: Tier): boolean => TIERS.indexOf(one) > TIERS.indexOf(other)
+
+function planConflict(tier: Tier, dearer: Plan): ServiceError {
+  const until = isoTime(dearer.to)
+  return new ServiceError('plan_conflict', {
+    message: `The account has a ${dearer.tier} plan until ${until}, which a ${tier} plan would end; nothing was charged.`,
+    details: { tier: dearer.tier, until },
+  })
+}
+
+const isOfFormerAccount = (accountId: string): ServiceError =>
+  new ServiceError('account_unknown', {
+    message: `The account ${accountId} that the plan was paid for was erased before the plan began.`,
+  })
 
 function requireOpen(accountId: string, { isOpen }: AccountState): void {
   if (!isOpen) throw new ServiceError('account_unknown', { message: `There is no account ${accountId}.` })

@@ -4,6 +4,7 @@ import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { PLAN_DAYS } from '../../contracts/plans.ts'
 import { PRICES } from '../../contracts/prices.ts'
+import type { Payment } from '../../projections/index.ts'
 import type { Identity, Plan } from '../accounts/index.ts'
 import type { Payments } from '../payments/index.ts'
 import { requireKey } from './caller-identity.ts'
@@ -19,19 +20,23 @@ export interface PlanDesk {
   /**
    * Whether an account can take a further plan; asked before anything is offered or taken.
    *
-   * @throws ServiceError `account_unknown`, or `invalid_request` where it has as many as it may have
+   * @throws ServiceError `account_unknown`, `invalid_request` where it has as many as it may have, `plan_conflict`
+   *   where it has a dearer one
    */
   requireRoom(accountId: string, tier: PaidTier): Promise<void>
   /**
    * The plan that a payment bought: begun already, or begun by this. A payment begins one plan, however often it is
    * asked for, also where room has run out since it was taken.
    *
-   * @throws ServiceError `account_unknown` for an account that was erased since, and those of the store
+   * @throws ServiceError `account_unknown` for an account that was erased before it began, `plan_ended` for one that
+   *   was erased since, and those of the store
    */
   started(bought: {
     readonly accountId: string
     readonly tier: PaidTier
     readonly paymentId: string
+    /** When the payment was claimed, Unix milliseconds. */
+    readonly claimedAt: number
     readonly requestId: string
   }): Promise<Plan>
 }
@@ -54,7 +59,7 @@ export interface PaidPlanPath {
    * Sells a plan, or offers it. What is answered has been settled, and its plan begun.
    *
    * @throws ServiceError `unauthorized` without a key, `key_unknown`, `key_unverifiable`, `invalid_content_type`,
-   *   `invalid_request`, `account_unknown`, `payment_malformed`, `payment_mismatch`, `payment_pending`,
+   *   `invalid_request`, `account_unknown`, `plan_conflict`, `plan_ended`, `payment_malformed`, `payment_mismatch`, `payment_pending`,
    *   `payments_unavailable`, and those of the store
    */
   buy(tier: PaidTier, request: PaidRequest): Promise<PaidOutcome>
@@ -81,7 +86,7 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
       if (!isServiceError(cause, 'account_unknown')) throw cause
       const { paymentId } = bought
       throw new ServiceError('account_unknown', {
-        message: `The account was erased while its plan was paid for; payment ${paymentId} is settled, and the operator owes it back.`,
+        message: `The account was erased before its plan began; payment ${paymentId} is settled, and the operator owes it back.`,
         details: { payment_id: paymentId, status_url: statusUrl(publicUrl(), paymentId) },
         cause,
       })
@@ -117,8 +122,9 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
             signal,
             ...(traceparent !== undefined && { traceparent }),
           })
-          const { paymentId } = payment
-          const { from, to } = await started({ accountId, tier, paymentId, requestId })
+          if (payment.state === 'refunded') throw isRefunded(payment)
+          const { paymentId, claimedAt } = payment
+          const { from, to } = await started({ accountId, tier, paymentId, claimedAt, requestId })
           const body: JsonObject = {
             ...answer,
             from: isoTime(from),
@@ -146,6 +152,11 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
     },
   }
 }
+
+const isRefunded = ({ paymentId }: Payment): ServiceError =>
+  new ServiceError('plan_ended', {
+    message: `Payment ${paymentId} was sent back, so it begins no plan.`,
+  })
 
 /**
  * There is nothing to say about a plan but which. What is said all the same was meant to do something: it is refused

@@ -1,12 +1,11 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { isServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
-import { type Payment, payments as paymentsProjection } from '../../projections/index.ts'
+import { payments as paymentsProjection } from '../../projections/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
-import { type CallPath, createPaidCalls, type PaidTier } from '../calls/index.ts'
+import { type CallPath, createPaidCalls } from '../calls/index.ts'
 import type { Desk } from '../engine/index.ts'
 import {
   cdpAuthorize,
@@ -27,6 +26,7 @@ import {
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import { planDeskOf, startPaidPlan } from './bought-plans.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { sharedLeases } from './shared-leases.ts'
 
@@ -135,11 +135,7 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     payments,
     identify: accounts.identify,
     answer: async (tool, request) => (await parts.desk.answer(tool, request)) as JsonObject,
-    plans: {
-      requireRoom: (accountId, tier) => accounts.requirePlanRoom(accountId, tier),
-      started: ({ accountId, tier, paymentId, requestId }) =>
-        accounts.buyPlan(accountId, { tier, paymentId }, { correlationId: requestId, actor: 'calls' }),
-    },
+    plans: planDeskOf(accounts),
     market: settings.MARKET,
     version: parts.version,
     publicUrl,
@@ -176,20 +172,4 @@ function facilitatorOf(settings: Settings, publicUrl: () => string): Facilitator
   const byToken = token === undefined ? undefined : () => `Bearer ${token}`
   const authorize = key === undefined ? byToken : cdpAuthorize(key, Date.now)
   return createFacilitator({ url, publicUrl, authorize })
-}
-
-/** Called again for the same payment it does nothing. Money for an account that is gone waits for the operator. */
-async function startPaidPlan(
-  accounts: Pick<Accounts, 'buyPlan'>,
-  { paymentId, product, accountId }: Payment,
-  report: (event: string, details: Readonly<Record<string, string>>) => void,
-): Promise<void> {
-  if (accountId === null) return
-  const tier = product.slice('plans/'.length) as PaidTier
-  try {
-    await accounts.buyPlan(accountId, { tier, paymentId }, { correlationId: paymentId, actor: 'settler' })
-  } catch (error) {
-    if (!isServiceError(error, 'account_unknown')) throw error
-    report('a plan was paid for and its account is gone: refund it', { paymentId, accountId })
-  }
 }

@@ -81,7 +81,7 @@ const boughtPlan = (tier: 'starter' | 'pro', id: string): Operation => ({
   summary: `The ${tier} plan for 30 days, for the account of the key`,
   description:
     'The same handshake as for a tool. The plan begins once the payment is settled; until then the answer is `payment_pending`, and the same request asks again.',
-  errors: [...PAID_ERRORS, 'unauthorized', 'account_unknown'],
+  errors: [...PAID_ERRORS, 'unauthorized', 'account_unknown', 'plan_conflict', 'plan_ended'],
   headers: PAYMENT_HEADERS,
   body: z.object({}).describe('Nothing to say; may be left out'),
   bodyExample: {} satisfies JsonObject,

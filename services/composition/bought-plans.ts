@@ -1,0 +1,33 @@
+import { isServiceError } from '../../contracts/errors.ts'
+import type { Payment } from '../../projections/index.ts'
+import type { Accounts } from '../accounts/index.ts'
+import type { PaidTier, PlanDesk } from '../calls/index.ts'
+
+/** Plans of accounts as they are bought by request. */
+export const planDeskOf = (accounts: Pick<Accounts, 'requirePlanRoom' | 'buyPlan'>): PlanDesk => ({
+  requireRoom: (accountId, tier) => accounts.requirePlanRoom(accountId, tier),
+  started: ({ accountId, requestId, ...bought }) =>
+    accounts.buyPlan(accountId, bought, { correlationId: requestId, actor: 'calls' }),
+})
+
+/**
+ * Called again for the same payment it does nothing. Money for an account that was gone before its plan began waits
+ * for the operator; it begins nothing in an account that the same address opens later.
+ */
+export async function startPaidPlan(
+  accounts: Pick<Accounts, 'buyPlan'>,
+  { paymentId, claimedAt, product, accountId }: Payment,
+  report: (event: string, details: Readonly<Record<string, string>>) => void,
+): Promise<void> {
+  if (accountId === null) return
+  const tier = product.slice('plans/'.length) as PaidTier
+  try {
+    const origin = { correlationId: paymentId, actor: 'settler' }
+    await accounts.buyPlan(accountId, { tier, paymentId, claimedAt }, origin)
+  } catch (error) {
+    // It had begun before the account was erased: there is nothing to begin, and nothing to give back.
+    if (isServiceError(error, 'plan_ended')) return
+    if (!isServiceError(error, 'account_unknown')) throw error
+    report('a plan was paid for and its account is gone: refund it', { paymentId, accountId })
+  }
+}
