@@ -131,6 +131,8 @@ export const LIMITS = {
   connectionIdleMs: 72_000,
   /** How long nothing at all may come or go on a connection, an answer being made included. */
   connectionSilentMs: 90_000,
+  /** How long what `/readyz` found is told again, so that asking often asks nobody else. */
+  readinessKeptMs: 1_000,
   /** How often connections are looked at. */
   connectionLookMs: 5_000,
   /** Within this time, who reads an answer has to take so many bytes of it, or is cut off. */

@@ -45,6 +45,20 @@ export const SETTINGS = defineSettings({
     help: 'The address under which callers reach the service. Default: http://HOST:PORT.',
     example: 'https://signals.example.com',
   },
+  HEALTH_PORT: {
+    flag: 'health-port',
+    schema: decimal(/^\d{1,5}$/)
+      .pipe(z.number().max(65_535))
+      .optional(),
+    help: 'Port for the operator’s machines: /readyz with all it knows, /metrics, /livez, and nothing else; 0 takes any free one. Default: none, both take OPERATOR_TOKEN.',
+    example: '9402',
+  },
+  HEALTH_HOST: {
+    flag: 'health-host',
+    schema: z.string().min(1).default('127.0.0.1'),
+    help: 'Address that HEALTH_PORT listens on; whoever reaches it reads the metrics. Default: 127.0.0.1, this machine only.',
+    example: '0.0.0.0',
+  },
   TRUST_PROXY: {
     flag: 'trust-proxy',
     schema: trustProxy,
