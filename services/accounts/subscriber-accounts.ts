@@ -75,9 +75,9 @@ export interface SubscriberAccounts {
 export function createSubscriberAccounts(options: SubscriberAccountsOptions): SubscriberAccounts {
   const { store, index, newId, random, deriveSecret, now, sleep, signal } = options
   // The read model of accounts has nothing of slots, so nobody waits for it.
-  const log = createAccountLog({ store, newId, sleep, signal, onChange: () => undefined })
+  const log = createAccountLog({ store, newId, now, sleep, signal, onChange: () => undefined })
   const wrappingKey = deriveSecret(SUBJECT_KEYS_PURPOSE)
-  const subjectKeys = createSubjectKeys({ store, wrappingKey, random, newId })
+  const subjectKeys = createSubjectKeys({ store, wrappingKey, random, newId, now, sleep, signal })
 
   return {
     async sealFor(accountId, purpose, text, origin) {

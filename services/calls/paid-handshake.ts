@@ -4,6 +4,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { Product } from '../../contracts/prices.ts'
 import { isServable, type Payment } from '../../projections/index.ts'
 import type { ClaimedPayment, Payments, PresentedPayment, VerifiedPayment } from '../payments/index.ts'
+import { createSingleFlight } from '../platform/async/single-flight.ts'
 import { statusUrl } from './paid-block.ts'
 
 /** What is to be had for a payment. */
@@ -51,11 +52,6 @@ export interface PaidHandshakeOptions {
   readonly publicUrl: () => string
 }
 
-interface UnderWay {
-  readonly requestHash: string
-  readonly claimed: Promise<Claimed>
-}
-
 /** A claim, and its answer as an object where it was computed here. */
 interface Claimed extends ClaimedPayment {
   readonly computed?: JsonObject
@@ -71,7 +67,7 @@ const RETRY_AFTER_S = 2
  */
 export function createPaidHandshake({ payments, publicUrl }: PaidHandshakeOptions): PaidHandshake {
   /** Who presents an authorization a second time meanwhile has the outcome of the first. */
-  const underWay = new Map<string, UnderWay>()
+  const flights = createSingleFlight<Claimed>()
   let taken = 0
 
   async function claim(payment: VerifiedPayment, requestHash: string, work: PaidWork): Promise<Claimed> {
@@ -95,18 +91,10 @@ export function createPaidHandshake({ payments, publicUrl }: PaidHandshakeOption
   }
 
   async function claimOnce(payment: VerifiedPayment, requestHash: string, work: PaidWork): Promise<Claimed> {
-    const first = underWay.get(payment.stream)
-    if (first !== undefined) {
-      requireSame(first.requestHash, requestHash)
-      return { ...(await first.claimed), isReplay: true }
-    }
-    const claimed = claim(payment, requestHash, work)
-    underWay.set(payment.stream, { requestHash, claimed })
-    try {
-      return await claimed
-    } finally {
-      underWay.delete(payment.stream)
-    }
+    const { value, isShared } = await flights.run(payment.stream, requestHash, () =>
+      claim(payment, requestHash, work),
+    )
+    return isShared ? { ...value, isReplay: true } : value
   }
 
   async function servable(claimed: Claimed, work: PaidWork): Promise<Payment> {
