@@ -23,8 +23,6 @@ const confirm = (code: string, email = EMAIL, change: object = {}) =>
 const outcomeOf = async (key: string, of = accounts): Promise<string> =>
   (await of.identify(bearer(key))).outcome
 
-const wrong = (code: string): string => (code === '000000' ? '000001' : '000000')
-
 describe('a key', () => {
   test('works from the answer of its issue and not after that of its revocation', async () => {
     const { accountId, key: own } = await world.signIn(accounts, EMAIL)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PLAN_DAYS } from '../../contracts/plans.ts'
-import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
+import { DAY_MS } from '../../contracts/timeframes.ts'
 import { type AccountFact, evolve, initialState, planAt } from './account-state.ts'
 import { type AccountCommand, decide } from './decide-account.ts'
 

@@ -5,6 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const LOOKALIKES: Readonly<Record<string, string>> = { O: '0', I: '1', L: '1' }
 const GROUP = 5
+const SHAPE = new RegExp(`^[${ALPHABET}]{${LIMITS.signInCodeCharacters}}$`)
 
 /**
  * A code that nobody guesses: 50 bits. So wrong ones need not be counted against anything, and whoever gives many
@@ -27,9 +28,7 @@ export function readCode(text: string): string | undefined {
     .toUpperCase()
     .replaceAll(/[\s-]/g, '')
     .replaceAll(/[OIL]/g, (sign) => LOOKALIKES[sign] ?? sign)
-  const isCode =
-    code.length === LIMITS.signInCodeCharacters && [...code].every((sign) => ALPHABET.includes(sign))
-  return isCode ? code : undefined
+  return SHAPE.test(code) ? code : undefined
 }
 
 /** What is kept of a code, in hex: keyed, and bound to its request. */
