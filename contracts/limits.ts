@@ -20,6 +20,8 @@ export const LIMITS = {
   staleAfterMs: 180_000,
   /** Series followed because somebody asked for them. */
   seriesOnDemand: 2_000,
+  /** Of those, how many because of one payer: as many as one scan looks at. */
+  seriesOnDemandPerPayer: 100,
   /** How long a series is followed after it was last asked for. */
   onDemandKeepMs: 3_600_000,
   /** How long a tool call waits for a series that is not followed yet. */
@@ -180,6 +182,9 @@ export const LIMITS = {
   usageRows: 200,
   /** Days in one answer of the usage route. */
   usageDays: 62,
+
+  /** Calls without a key in a day from one IPv6 site (/48), however many networks of it they come from. */
+  anonymousCallsPerSite: 1_000,
 
   /** Longest e-mail address (RFC 5321 §4.5.3.1.3, less the brackets). */
   emailCharacters: 254,

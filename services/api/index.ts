@@ -1,4 +1,4 @@
-export { addressBlock } from './client-address.ts'
+export { addressBlock, addressSite } from './client-address.ts'
 export { conformancePack } from './mcp/conformance/conformance-pack.ts'
 export { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
 export { requestGuard } from './mcp/request-guard.ts'

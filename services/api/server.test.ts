@@ -128,6 +128,8 @@ describe('GET /api/verdicts', () => {
     const eth = await recordHours(3, { coin: 'ETH', exchange: 'BINANCE', timeframe: '4h' })
     expect(rowIds(await rows('?coin=BTC'))).toEqual(idsOf(btc))
     expect(rowIds(await rows('?coin=BTC,ETH'))).toEqual(idsOf([...btc, ...eth]))
+    expect(rowIds(await rows('?coin=btc,Eth&exchange=sim,binance'))).toEqual(idsOf([...btc, ...eth]))
+    expect(rowIds(await rows('?timeframe=4H'))).toEqual(idsOf(eth))
     expect(rowIds(await rows('?exchange=BINANCE'))).toEqual(idsOf(eth))
     expect(rowIds(await rows('?exchange=BINANCE,SIM&coin=ETH'))).toEqual(idsOf(eth))
     expect(rowIds(await rows('?timeframe=4h'))).toEqual(idsOf(eth))
@@ -164,7 +166,8 @@ describe('GET /api/verdicts', () => {
   })
 
   test.each([
-    ['?coin=btc', 'coin'],
+    ['?coin=B-C', 'coin'],
+    ['?timeframe=1M', 'timeframe'],
     ['?coin=BTC,$$', 'coin'],
     ['?timeframe=7m', 'timeframe'],
     ['?exchange=NASDAQ', 'exchange'],
@@ -185,7 +188,8 @@ describe('GET /api/verdicts', () => {
     const body = (await response.json()) as { code: string; message: string }
     expect(response.status).toBe(400)
     expect(body.code).toBe('invalid_request')
-    expect(body.message).toContain(field)
+    expect(body.message.split(':')[0]).toBe(field)
+    expect(body.message).not.toMatch(/querystring|pattern|\/\^/)
   })
 
   test.each(['Bearer wrong-token-wrong-token', 'Bearer', 'Basic YTpi', `Bearer ${'x'.repeat(600)}`])(
@@ -320,6 +324,12 @@ describe('refusals', () => {
     expect(await missing.json()).toMatchObject({
       code: 'not_found',
       request_id: missing.headers.get('x-request-id'),
+    })
+    expect(await (await fetch(`${base}/api/trade-call`)).json()).toMatchObject({
+      next_step: expect.stringContaining('POST /mcp'),
+    })
+    expect(await (await fetch(`${base}/nope`)).json()).toMatchObject({
+      next_step: expect.not.stringContaining('/mcp'),
     })
     const method = await fetch(`${base}/api/verdicts`, { method: 'POST', body: '{}' })
     expect(method.status).toBe(405)

@@ -10,13 +10,14 @@ import {
   createDebitIndex,
   createOperatorMailer,
   createQuotaLedger,
+  createSiteAllowance,
   createSmtpMailer,
   type DebitIndex,
   type Mailer,
   type QuotaLedger,
   type UsageSource,
 } from '../accounts/index.ts'
-import { addressBlock } from '../api/index.ts'
+import { addressBlock, addressSite } from '../api/index.ts'
 import { answerUsage, type CallPath, createCallPath, paidPath } from '../calls/index.ts'
 import type { Desk } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
@@ -87,7 +88,13 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     identify: accounts.identify,
     anonymousPayer: (address) => `address-${idOf('address', addressBlock(address))}`,
     ledger,
-    answer: async (tool, request) => (await desk.answer(tool, request)) as JsonObject,
+    admitAnonymous: createSiteAllowance({
+      cache: platform.cache,
+      idOf,
+      siteOf: (address) => (address.includes(':') ? addressSite(address) : undefined),
+      now: Date.now,
+    }),
+    answer: async (tool, request, payerId) => (await desk.answer(tool, request, payerId)) as JsonObject,
     market: settings.MARKET,
     version: parts.version,
     now: Date.now,

@@ -105,6 +105,30 @@ const ask = (method: InjectOptions['method'], url: string, payload?: object, tok
 const operator = (method: InjectOptions['method'], url: string, payload?: object) =>
   ask(method, url, payload, TOKEN)
 
+describe('a request without a body', () => {
+  const bare = (method: InjectOptions['method'], url: string, headers: Record<string, string>) =>
+    app.inject({ method: method ?? 'POST', url, headers: { authorization: 'Bearer sk_live_x', ...headers } })
+
+  test.each([[{}], [{ 'content-type': 'application/json' }]])(
+    'and the headers %j is taken where none is needed, and names what is missing where one is',
+    async (headers) => {
+      expect((await bare('POST', '/api/keys', headers)).statusCode).toBe(201)
+      expect((await bare('DELETE', `/api/keys/${KEY_ID}`, headers)).statusCode).toBe(204)
+      const refused = await bare('POST', '/api/sign-in/confirm', headers)
+      expect(refused.json()).toMatchObject({
+        code: 'invalid_request',
+        message: 'email: is missing; code: is missing',
+        details: {
+          fields: [
+            { field: 'email', problem: 'is missing' },
+            { field: 'code', problem: 'is missing' },
+          ],
+        },
+      })
+    },
+  )
+})
+
 describe('sign-in', () => {
   test('answers the same for every address, and names the address of the client to the limit', async () => {
     const answers = []

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
 import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { coinSchema } from '../../../contracts/series.ts'
+import { coinParameter } from '../../../contracts/parameters.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { PAYMENT_SETTINGS } from './payment-setting-definitions.ts'
 import { defineSettings } from './setting-definition.ts'
@@ -167,7 +167,7 @@ export const SETTINGS = defineSettings({
   },
   COINS: {
     flag: 'coins',
-    schema: listOrAll(coinSchema),
+    schema: listOrAll(coinParameter),
     help: 'Coins to monitor, separated by commas. Default: all that the market has.',
     example: 'BTC,ETH',
   },
