@@ -65,6 +65,7 @@ export {
   type SubscriptionsRow,
   subscriptionRowKey,
   subscriptions,
+  WANTED_DIGEST_PREFIX,
 } from './subscriptions/subscriptions.ts'
 
 export {
