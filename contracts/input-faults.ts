@@ -45,7 +45,7 @@ function faultsIn(issue: InputIssue, whole: string, owner: string): InputFault[]
 }
 
 function problemOf(issue: InputIssue): string {
-  if (/received undefined$/.test(issue.message)) return 'is missing'
+  if (issue.message.endsWith('received undefined')) return 'is missing'
   if (issue.code === 'invalid_type') return issue.message.replace(/^Invalid input: /, '')
   // Who makes a pattern of its own says in words what it is.
   if (issue.message.startsWith('Invalid string: must match pattern'))

@@ -9,7 +9,7 @@ export function useJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.trim() === '') done(null, {})
-    else parse(request, body, done)
+    else void parse(request, body, done)
   })
   app.addHook('onRoute', (route) => {
     if (route.schema?.body === undefined) return
