@@ -33,12 +33,15 @@ export {
   evolvePayment,
   isDebt,
   isOpen,
+  isPayable,
+  isRefusal,
   isServable,
   isUnsettled,
   type Payment,
 } from './payments/payment-state.ts'
 export {
   OPEN_PAYMENT_PREFIX,
+  PAYABLE_PREFIX,
   type OpenPayment,
   openPaymentKey,
   PAYMENT_PREFIX,
