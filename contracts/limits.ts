@@ -289,6 +289,8 @@ export const LIMITS = {
   subscriptionsOnPaid: 50,
   /** Subscriptions whose state one process keeps in memory. */
   subscriptionsKept: 20_000,
+  /** Subscriptions of which one process remembers how their deliveries stand, for who asks again. */
+  webhookDeliveriesKnown: 2_000,
   /** Filters that one subscription may have had: each stays, for the signals of its time. */
   subscriptionFilters: 500,
   /** How long a slot may stand without its subscription before it is taken for one that a crash left behind. */
@@ -298,10 +300,22 @@ export const LIMITS = {
   /** Endpoints whose address and secrets one process remembers, and for how long. */
   webhookTargetsKept: 20_000,
   webhookTargetMs: 30_000,
-  /** Looks through the log for owners, as dry runs and pulls are, that one process makes at a time. */
+  /**
+   * Questions of owners about their webhooks that one process works on at a time, and dry runs apart from them; each
+   * time one of an account. And how many wait in line: of one account, and of all.
+   */
   webhookLooksAtOnce: 4,
+  webhookDryRunsAtOnce: 4,
+  webhookLooksWaitingEach: 8,
+  webhookLooksWaiting: 1_024,
+  /** How long looks through the log work at a stretch, and how much longer than that they rest. */
+  webhookLookSliceMs: 3,
+  webhookLookRestRatio: 2,
   /** Tries to tell one endpoint of an owner about another. */
   webhookNoticeTries: 3,
+  /** Hosts that the operator may block, and the longest of them. */
+  webhookBlockedHosts: 10_000,
+  webhookHostCharacters: 253,
   /** Longest address that webhooks are sent to. */
   webhookUrlCharacters: 2_048,
   /** Connecting to an endpoint, and one attempt in all, its answer included. */
@@ -310,6 +324,8 @@ export const LIMITS = {
   /** How much of an endpoint's answer is read, and how much of that is kept. */
   webhookResponseBytes: 16_384,
   webhookResponseKeptBytes: 1_024,
+  /** What is kept of it, sealed. */
+  webhookSealedAnswerCharacters: 2_048,
   /** Headers of an endpoint's answer. */
   webhookResponseHeaderBytes: 16_384,
   /** Longest `Retry-After` that is believed: four times the longest step between two attempts. */
@@ -332,8 +348,11 @@ export const LIMITS = {
   secretOverlapMaxMs: 604_800_000,
   /** Secrets that sign one delivery: the newest, and older ones whose overlap has not ended. */
   webhookSecretsSigning: 10,
-  /** Test deliveries of one subscription in a minute. */
+  /** Test deliveries of one account in a minute, and subscriptions that it may create in an hour. */
   webhookTestsPerMinute: 10,
+  webhookCreationsPerHour: 100,
+  /** Tests and new subscriptions at one host in a minute, over all accounts. */
+  webhookUnaskedPerHost: 60,
   /** Deliveries of one subscription that wait for another try; past it nothing new is taken up. */
   webhookOpenDeliveries: 1_000,
   /** Signals of one subscription that wait in memory; past it they are read from the log when their turn comes. */
@@ -354,9 +373,10 @@ export const LIMITS = {
   webhookSeriesRemembered: 100_000,
   /** Rows in one list of subscriptions or deliveries. */
   webhookRows: 100,
-  /** Deliveries that one request may ask to be sent again, and events that one dry run looks at. */
+  /** Deliveries that one request may ask to be sent again; events that one dry run looks at, and one pull. */
   webhookReplayDeliveries: 10_000,
-  webhookDryRunEvents: 200_000,
+  webhookDryRunEvents: 50_000,
+  webhookPullEvents: 10_000,
 
   /** A search: characters of a query, rows of an answer. */
   searchCharacters: 500,

@@ -68,6 +68,7 @@ export {
   type SubscriptionsRow,
   subscriptionRowKey,
   subscriptions,
+  WANTED_DIGEST_PREFIX,
 } from './subscriptions/subscriptions.ts'
 
 export {

@@ -5,14 +5,19 @@ import { sleep } from './platform/async/sleep.ts'
 import { readSettings } from './platform/config/read-settings.ts'
 import { settingsHelp } from './platform/config/settings-help.ts'
 
-/** How often a process that npm started looks whether npm's shell is still there. */
+/** How often a process looks whether the one that waits for it is still there. */
 const PARENT_CHECK_MS = 250
+/** How long the end waits for a reader to take the last lines. */
+const FLUSH_MS = 1_000
+/** Names an older Node.js that started this one and waits for it (own-node.js, which cannot be imported here). */
+const STARTER_VARIABLE = 'SIGNAL_SERVICE_STARTER'
 
 /**
  * Runs the service until a signal, the end of a market that is to end the process, or a failure.
  *
  * @param exit ends the process at once; called when it cannot end by itself in time.
- * @returns the exit code.
+ * @returns the exit code, once all is closed and written. The caller ends the process with it, because not all lets
+ *   go of it by itself: a connection that a silent server never answers is the operating system's for minutes.
  */
 export async function main(
   args: readonly string[],
@@ -38,7 +43,17 @@ export async function main(
     code = explainFailure(error, process.stderr)
   }
   if (service !== undefined && !(await isStoppedInTime(service))) exit(code)
+  await Promise.all([process.stdout, process.stderr].map(flushed))
   return code
+}
+
+/** Resolves when all is written, or cannot be. */
+async function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const late = setTimeout(resolve, FLUSH_MS)
+  stream.write('', () => resolve())
+  await promise
+  clearTimeout(late)
 }
 
 async function isStoppedInTime(service: RunningService): Promise<boolean> {
@@ -53,9 +68,10 @@ async function isStoppedInTime(service: RunningService): Promise<boolean> {
 function stopSignal(environment: NodeJS.ProcessEnv): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve(undefined))
-  if (environment.npm_lifecycle_event !== undefined) {
+  const parent = process.ppid
+  const isStartedByOlderNode = environment[STARTER_VARIABLE] === String(parent)
+  if (isStartedByOlderNode || environment.npm_lifecycle_event !== undefined) {
     // npm starts a shell that starts us, and passes a signal to the shell only, which dies of it.
-    const parent = process.ppid
     const watching = setInterval(() => {
       if (process.ppid === parent) return
       clearInterval(watching)

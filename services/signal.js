@@ -1,9 +1,12 @@
 #!/usr/bin/env node
 import module from 'node:module'
-import { isRuntimeNewEnough } from './is-runtime-new-enough.js'
+import { fileURLToPath } from 'node:url'
+import { isRuntimeNewEnough, runOnOwnNode } from './own-node.js'
 
-if (isRuntimeNewEnough('the command line', 'npm run -s signal -- …')) {
+if (isRuntimeNewEnough()) {
   module.enableCompileCache()
   const { cli } = await import('./cli.ts')
   process.exitCode = await cli(process.argv.slice(2), process.env)
+} else {
+  runOnOwnNode([fileURLToPath(import.meta.url), ...process.argv.slice(2)])
 }

@@ -1,8 +1,11 @@
 import module from 'node:module'
-import { isRuntimeNewEnough } from './is-runtime-new-enough.js'
+import { fileURLToPath } from 'node:url'
+import { isRuntimeNewEnough, runOnOwnNode } from './own-node.js'
 
-if (isRuntimeNewEnough('the service', 'npm start')) {
+if (isRuntimeNewEnough()) {
   module.enableCompileCache()
   const { main } = await import('./main.ts')
-  process.exitCode = await main(process.argv.slice(2), process.env)
+  process.exit(await main(process.argv.slice(2), process.env))
+} else {
+  runOnOwnNode([fileURLToPath(import.meta.url), ...process.argv.slice(2)])
 }

@@ -124,12 +124,15 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const { signal } = ending
   const identifier = createIdentifier({ index, now, sleep, signal })
   const onChange = (accountId: string, position: Position): void => identifier.changed(accountId, position)
-  const log = createAccountLog({ store, newId, sleep, signal, onChange })
+  const log = createAccountLog({ store, newId, now, sleep, signal, onChange })
   const subjectKeys = createSubjectKeys({
     store,
     wrappingKey: deriveSecret(SUBJECT_KEYS_PURPOSE),
     random,
     newId,
+    now,
+    sleep,
+    signal,
   })
   const erasures = createErasures({
     subjectKeys,

@@ -1,5 +1,6 @@
 import { isServiceError, type ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { outcomeUnknownError } from '../platform/event-store/append-until-known.ts'
 import type { AccountIndex } from './account-index.ts'
 import type { Subject, SubjectKeys } from './subject-keys.ts'
 
@@ -25,6 +26,7 @@ export interface Erasures {
   run(): Promise<void>
 }
 
+const UNKNOWN = { what: 'the account was erased', again: 'Send the same request again: it is erased once.' }
 const RETRY_MS = [50, 250, 1_000] as const
 const FOLLOW_MS = 250
 const AGAIN_MS = 15_000
@@ -44,7 +46,7 @@ export function createErasures({ subjectKeys, index, sleep, signal, onTrouble }:
         const wait = waits[tries]
         if (!isPassing(error) || wait === undefined || signal.aborted) {
           pending.set(name, subject)
-          throw error
+          throw isServiceError(error, 'append_unknown') ? outcomeUnknownError(UNKNOWN, error) : error
         }
         onTrouble(error)
         await sleep(wait, signal)
@@ -100,4 +102,5 @@ export function createErasures({ subjectKeys, index, sleep, signal, onTrouble }:
 const isPassing = (error: unknown): error is ServiceError =>
   isServiceError(error, 'store_unavailable') ||
   isServiceError(error, 'append_unknown') ||
+  isServiceError(error, 'outcome_unknown') ||
   isServiceError(error, 'store_full')

@@ -1,9 +1,12 @@
 import { SubjectKeyCreated } from '../../contracts/account-events.ts'
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { subjectStream } from '../../contracts/streams.ts'
+import { CALLER_WAITS } from '../platform/event-store/append-policies.ts'
+import type { UnknownOutcome } from '../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
+import { executeCommand } from '../platform/event-store/execute-command.ts'
 import { seal, unseal } from '../platform/secrets/seal.ts'
 import type { Origin } from './account-log.ts'
 
@@ -13,12 +16,23 @@ export interface Subject {
   readonly generation: number
 }
 
+/** Texts of a subject, unsealed, and what seals others of it. */
+export interface OpenedTexts {
+  readonly texts: readonly string[]
+  readonly seal: (purpose: string, text: string) => string
+}
+
 export interface SubjectKeysOptions {
   readonly store: EventStore
   /** 32 bytes, under which the keys of all subjects are wrapped. */
   readonly wrappingKey: Uint8Array
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends all waiting. */
+  readonly signal: AbortSignal
 }
 
 /**
@@ -50,6 +64,16 @@ export interface SubjectKeys {
     subject: Subject,
     texts: readonly { readonly purpose: string; readonly sealed: string }[],
   ): Promise<readonly string[]>
+  /**
+   * What {@link SubjectKeys.unseal} does, and with the same look at the key what seals further texts: for a moment
+   * only, since what it holds would outlive an erasure.
+   *
+   * @throws ServiceError `account_unknown` where the subject was erased
+   */
+  open(
+    subject: Subject,
+    texts: readonly { readonly purpose: string; readonly sealed: string }[],
+  ): Promise<OpenedTexts>
   /** Whether the subject has a key, so that what is sealed can be opened. */
   has(subject: Subject): Promise<boolean>
   /** Forgets a subject, for good; doing it again does nothing. */
@@ -60,6 +84,10 @@ export interface SubjectKeys {
 export const SUBJECT_KEYS_PURPOSE = 'subject keys'
 
 const KEY_BYTES = 32
+const UNKNOWN: UnknownOutcome = {
+  what: 'a key for what is sealed of this account was made',
+  again: 'Send the request again: it is made once, and nothing else was recorded.',
+}
 const nameOf = ({ accountId, generation }: Subject): string => `${accountId}.${generation}`
 const keyContext = (subject: Subject): string => `key of ${nameOf(subject)}`
 const emailContext = (subject: Subject): string => `e-mail of ${nameOf(subject)}`
@@ -67,7 +95,9 @@ const emailContext = (subject: Subject): string => `e-mail of ${nameOf(subject)}
 const textContext = (subject: Subject, purpose: string): string => `text of ${nameOf(subject)}: ${purpose}`
 
 /** Keys are not kept in memory, where they would outlive their erasure. */
-export function createSubjectKeys({ store, wrappingKey, random, newId }: SubjectKeysOptions): SubjectKeys {
+export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
+  const { store, wrappingKey, random, newId } = options
+  const path = { ...options, policy: CALLER_WAITS }
   const streamOf = ({ accountId, generation }: Subject): string => subjectStream(accountId, generation)
 
   async function find(subject: Subject): Promise<Uint8Array | undefined> {
@@ -83,30 +113,45 @@ export function createSubjectKeys({ store, wrappingKey, random, newId }: Subject
     return undefined
   }
 
+  /** The key that the stream begins with: ours, or that of somebody who was as quick. */
   async function create(subject: Subject, origin: Origin): Promise<Uint8Array> {
-    const wrapped = seal(random(KEY_BYTES), { key: wrappingKey, context: keyContext(subject) }, random)
-    const event = newEvent(SubjectKeyCreated, {
-      id: newId(),
-      data: { ...subject, wrappedKey: wrapped },
-      meta: { ...origin },
+    const { result } = await executeCommand<Uint8Array | undefined, Uint8Array>(path, {
+      stream: streamOf(subject),
+      load: async () => ({ state: await find(subject), revision: 'no-stream' }),
+      decide(known) {
+        if (known !== undefined) return { events: [], result: known }
+        const key = random(KEY_BYTES)
+        const wrappedKey = seal(key, { key: wrappingKey, context: keyContext(subject) }, random)
+        const event = newEvent(SubjectKeyCreated, {
+          id: newId(),
+          data: { ...subject, wrappedKey },
+          meta: { ...origin },
+        })
+        return { events: [event], result: key }
+      },
+      unknown: UNKNOWN,
     })
-    try {
-      await store.append(streamOf(subject), [event], { expected: 'no-stream' })
-    } catch (error) {
-      // Somebody else was as quick, or it is ours and only its answer was lost: what is there counts.
-      if (!isServiceError(error, 'revision_conflict') && !isServiceError(error, 'append_unknown')) throw error
-    }
-    const key = await find(subject)
-    if (key !== undefined) return key
-    throw new ServiceError('store_unavailable', {
-      message: `the key of account ${subject.accountId} was not recorded; try again`,
-    })
+    return result
   }
 
   async function requireKey(subject: Subject): Promise<Uint8Array> {
     const key = await find(subject)
     if (key !== undefined) return key
     throw new ServiceError('account_unknown', { message: 'The account was erased.' })
+  }
+
+  async function open(
+    subject: Subject,
+    texts: readonly { readonly purpose: string; readonly sealed: string }[],
+  ): Promise<OpenedTexts> {
+    const key = await requireKey(subject)
+    const contextOf = (purpose: string) => ({ key, context: textContext(subject, purpose) })
+    return {
+      texts: texts.map(({ purpose, sealed }) =>
+        Buffer.from(unseal(sealed, contextOf(purpose))).toString('utf8'),
+      ),
+      seal: (purpose, text) => seal(Buffer.from(text), contextOf(purpose), random),
+    }
   }
 
   return {
@@ -122,12 +167,8 @@ export function createSubjectKeys({ store, wrappingKey, random, newId }: Subject
       const key = (await find(subject)) ?? (await create(subject, origin))
       return seal(Buffer.from(text), { key, context: textContext(subject, purpose) }, random)
     },
-    async unseal(subject, texts) {
-      const key = await requireKey(subject)
-      return texts.map(({ purpose, sealed }) =>
-        Buffer.from(unseal(sealed, { key, context: textContext(subject, purpose) })).toString('utf8'),
-      )
-    },
+    unseal: async (subject, texts) => (await open(subject, texts)).texts,
+    open,
     async has(subject) {
       let count = 0
       for await (const { revision } of store.read(streamOf(subject), { limit: 1 })) count += revision + 1

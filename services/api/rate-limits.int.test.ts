@@ -13,8 +13,8 @@ const quiet = { random: () => 0, report: () => undefined }
 describe.skipIf(shared.missing !== undefined)(`over Redis${shared.missing ?? ''}`, () => {
   describeRateLimits('Redis', async () => {
     const server = await shared.start()
-    const prefix = `test-${process.pid}-${Date.now()}:`
-    const cache = await openRedisCache({ url: server.url, prefix, ...quiet })
+    const logId = `test-${process.pid}-${Date.now()}`
+    const cache = await openRedisCache({ url: server.url, logId, ...quiet })
     return {
       open: (limits) => createRateLimits({ ...limits, shared: cache, now }),
       pass: delay,
@@ -29,7 +29,7 @@ describe.skipIf(shared.missing !== undefined)(`over Redis${shared.missing ?? ''}
 describe.skipIf(killable.missing !== undefined)(`Redis that goes away${killable.missing ?? ''}`, () => {
   test('refuses nobody, and this process goes on counting', async () => {
     const server = await killable.start()
-    const cache = await openRedisCache({ url: server.url, ...quiet })
+    const cache = await openRedisCache({ url: server.url, logId: 'outages', ...quiet })
     try {
       const limits = createRateLimits({ perAddress: 2, perKey: undefined, shared: cache, now: () => 0 })
       const address = '192.0.2.1'

@@ -1,4 +1,3 @@
-import { ServiceError } from '../../contracts/errors.ts'
 import type { MarketKind } from '../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { ServiceBlock } from '../../contracts/service-block.ts'
@@ -12,6 +11,7 @@ import {
   type QuotaLedger,
   quotaBlock,
 } from '../accounts/index.ts'
+import { createSingleFlight } from '../platform/async/single-flight.ts'
 import { requireVerified, type VerifiedIdentity } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 import type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'
@@ -52,11 +52,6 @@ interface Counted extends Debited {
   readonly computed?: JsonObject
 }
 
-interface UnderWay {
-  readonly requestHash: string
-  readonly counted: Promise<Counted>
-}
-
 const NOTICE =
   'Information, not advice. A call is counted whatever its answer; refused calls and errors are not.'
 
@@ -71,7 +66,7 @@ const NOTICE =
 export function createCallPath(options: CallPathOptions): CallPath {
   const { admit, identify, anonymousPayer, ledger, answer, now } = options
   /** Calls with an idempotency key; who repeats one meanwhile waits for its outcome. */
-  const underWay = new Map<string, UnderWay>()
+  const flights = createSingleFlight<Counted>()
 
   async function count(pending: Pending): Promise<Counted> {
     const { call, tool, payer, at } = pending
@@ -84,20 +79,13 @@ export function createCallPath(options: CallPathOptions): CallPath {
   /** The first of a key computes, unless it was answered before; the others have what it has. */
   async function countOnce(pending: Pending, hash: string): Promise<Counted> {
     const { payer } = pending
-    const name = `${payer.id} ${hash}`
-    const first = underWay.get(name)
-    if (first !== undefined) {
-      if (first.requestHash !== pending.requestHash) throw new ServiceError('idempotency_mismatch')
-      return { ...(await first.counted), isReplay: true }
-    }
     const key = { idempotencyHash: hash, requestHash: pending.requestHash }
-    const counted = ledger.find(payer, key).then((known) => known ?? count(pending))
-    underWay.set(name, { requestHash: pending.requestHash, counted })
-    try {
-      return await counted
-    } finally {
-      underWay.delete(name)
-    }
+    const { value, isShared } = await flights.run(
+      `${payer.id} ${hash}`,
+      pending.requestHash,
+      async () => (await ledger.find(payer, key)) ?? count(pending),
+    )
+    return isShared ? { ...value, isReplay: true } : value
   }
 
   return {

@@ -10,6 +10,7 @@ import {
   type Lookup,
   type WrittenAnswer,
 } from '../knowledge/index.ts'
+import { createSingleFlight } from '../platform/async/single-flight.ts'
 import { requireKey } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 
@@ -80,7 +81,7 @@ export function createKnowledgeDesk({
   now,
 }: KnowledgeDeskOptions): KnowledgeDesk {
   /** Questions with an idempotency key; who repeats one meanwhile waits for its outcome. */
-  const underWay = new Map<string, { readonly requestHash: string; readonly outcome: Promise<Outcome> }>()
+  const flights = createSingleFlight<Outcome>()
 
   async function answer(pending: Pending): Promise<Outcome> {
     const { chatter, use, channel, at } = pending
@@ -99,19 +100,11 @@ export function createKnowledgeDesk({
 
   /** The first of a key answers; the others in this process have what it has. */
   async function answerOnce(pending: Pending, hash: string): Promise<Outcome> {
-    const name = `${pending.chatter.id} ${hash}`
-    for (let first = underWay.get(name); first !== undefined; first = underWay.get(name)) {
-      if (first.requestHash === pending.use.requestHash) return { ...(await first.outcome), isReplay: true }
-      // Another request with the same key waits too, and is refused by what is then in the log.
-      await first.outcome.catch(() => undefined)
-    }
-    const outcome = answer(pending)
-    underWay.set(name, { requestHash: pending.use.requestHash, outcome })
-    try {
-      return await outcome
-    } finally {
-      underWay.delete(name)
-    }
+    const { chatter, use } = pending
+    const { value, isShared } = await flights.run(`${chatter.id} ${hash}`, use.requestHash, () =>
+      answer(pending),
+    )
+    return isShared ? { ...value, isReplay: true } : value
   }
 
   return {

@@ -5,6 +5,7 @@ import type { Rail } from '../../contracts/payment-events.ts'
 import type { Product } from '../../contracts/prices.ts'
 import { isServable, type Payment } from '../../projections/index.ts'
 import type { ClaimedPayment, Payments, PresentedPayment, VerifiedPayment } from '../payments/index.ts'
+import { createSingleFlight } from '../platform/async/single-flight.ts'
 import { statusUrl } from './paid-block.ts'
 import { createPlaces, type Places } from './places.ts'
 import { createRefusedPayments } from './refused-payments.ts'
@@ -58,11 +59,6 @@ export interface PaidHandshakeOptions {
   readonly clock: () => number
 }
 
-interface UnderWay {
-  readonly requestHash: string
-  readonly claimed: Promise<Claimed>
-}
-
 /** A claim, and its answer as an object where it was computed here. */
 interface Claimed extends ClaimedPayment {
   readonly computed?: JsonObject
@@ -88,7 +84,7 @@ const roomOf = (): Places =>
  */
 export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshakeOptions): PaidHandshake {
   /** Who presents an authorization a second time meanwhile has the outcome of the first. */
-  const underWay = new Map<string, UnderWay>()
+  const flights = createSingleFlight<Claimed>()
   const rooms: Readonly<Record<Rail, Places>> = { direct: roomOf(), gateway: roomOf() }
   const waitingRoom = createPlaces({
     all: LIMITS.settlementsAwaited,
@@ -116,18 +112,15 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
   }
 
   async function claimOnce(payment: VerifiedPayment, requestHash: string, work: PaidWork): Promise<Claimed> {
-    const first = underWay.get(payment.stream)
-    if (first !== undefined) {
-      requireSame(first.requestHash, requestHash)
-      return { ...(await first.claimed), isReplay: true }
-    }
-    const claimed = claim(payment, requestHash, work)
-    underWay.set(payment.stream, { requestHash, claimed })
-    try {
-      return await claimed
-    } finally {
-      underWay.delete(payment.stream)
-    }
+    let hasWaited = false
+    const flight = flights.run(payment.stream, requestHash, async () => {
+      // Whoever waited for another request with the same authorization looks again at what became of that.
+      const known = hasWaited ? await payments.find(payment) : undefined
+      return known ?? claim(payment, requestHash, work)
+    })
+    hasWaited = true
+    const { value, isShared } = await flight
+    return isShared ? { ...value, isReplay: true } : value
   }
 
   /** A payment that was never seen. An address that sends many that are worth nothing is not looked at for a while. */

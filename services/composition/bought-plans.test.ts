@@ -84,7 +84,7 @@ beforeEach(async () => {
   })
   const ending = new AbortController()
   const { signal } = ending
-  desk = createPaymentDesk({ store, index, newId, sleep, signal })
+  desk = createPaymentDesk({ store, index, newId, now: Date.now, sleep, signal })
   const settler = createSettler({
     store,
     reader: projector.reader(paymentsProjection),

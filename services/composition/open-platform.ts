@@ -58,9 +58,9 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   onClose(() => store.close())
   const logId = await claimStore(store, identityOf(settings, factSecret), newId)
 
-  const bus = await openBus(settings, log)
+  const bus = await openBus(settings, logId, log)
   onClose(() => bus.close())
-  const cache = await openCache(settings, log)
+  const cache = await openCache(settings, logId, log)
   onClose(() => cache.close())
 
   return {
@@ -123,16 +123,17 @@ async function openStore(settings: Settings, directory: string, log: Logger): Pr
   return store
 }
 
-async function openBus(settings: Settings, log: Logger): Promise<Bus> {
+async function openBus(settings: Settings, logId: string, log: Logger): Promise<Bus> {
   const report = (fault: Error): void => log.warn({ err: fault }, 'bus')
   if (settings.NATS_URL === undefined) return createInProcessBus({ now: Date.now, report })
-  return openNatsBus({ url: settings.NATS_URL, now: Date.now, random: Math.random, report })
+  return openNatsBus({ url: settings.NATS_URL, logId, now: Date.now, random: Math.random, report })
 }
 
-async function openCache(settings: Settings, log: Logger): Promise<Cache> {
+async function openCache(settings: Settings, logId: string, log: Logger): Promise<Cache> {
   if (settings.REDIS_URL === undefined) return createMemoryCache({ now: Date.now })
   return openRedisCache({
     url: settings.REDIS_URL,
+    logId,
     report: (fault: Error): void => log.warn({ err: fault }, 'cache'),
     random: Math.random,
   })

@@ -115,7 +115,7 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     ending.abort()
     await payments.close()
   })
-  const paymentDesk = createPaymentDesk({ store, index, newId, sleep, signal: ending.signal })
+  const paymentDesk = createPaymentDesk({ store, index, newId, now: Date.now, sleep, signal: ending.signal })
   const isSettler = settings.ROLES.includes('settler') && projector !== undefined && taking.length > 0
   const settler = isSettler
     ? createSettler({

@@ -79,7 +79,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
   const { store, index, payTo, offersGateway, taking, recovery, sleep, now, report } = options
   const ending = new AbortController()
   const { signal } = ending
-  const log = createPaymentLog({ store, sleep, signal })
+  const log = createPaymentLog({ store, now, sleep, signal })
   const exposure = createExposureLedger(index)
   const changes = createPaymentChanges({ store, sleep, signal, report })
   const payers = createPayerCheck({
@@ -188,8 +188,8 @@ async function claimPayment(
 async function claimOfAnother(log: PaymentLog, stream: string): Promise<ClaimedPayment> {
   const loaded = await log.load(stream)
   if (loaded !== undefined) return claimedOf(loaded, true)
-  throw new ServiceError('store_unavailable', {
-    message: `The log has ${stream} and does not read it; nothing was charged for this request.`,
+  throw new ServiceError('outcome_unknown', {
+    message: `The log has a claim of this payment and does not show it yet. Send the same request with the same payment again: it is charged once.`,
   })
 }
 

@@ -1,9 +1,10 @@
-import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
-import type { Position } from '../../../contracts/position.ts'
+import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
+import { type AppendOutcome, appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { pauseForOthers } from '../../platform/event-store/execute-command.ts'
 import type { Balance, DebitEvent, QuotaEvent } from './balance.ts'
 
 export interface DebitLogOptions {
@@ -14,18 +15,6 @@ export interface DebitLogOptions {
   /** Ends all waiting: what is under way is refused then. */
   readonly signal: AbortSignal
 }
-
-export type AppendOutcome =
-  | { readonly kind: 'appended'; readonly position: Position }
-  /**
-   * This append did not happen and cannot any more: another event has its place, or one of its ids is in the log
-   * already, perhaps in another stream.
-   */
-  | { readonly kind: 'overtaken' }
-  /** The log took nothing within the time. */
-  | { readonly kind: 'refused'; readonly error: ServiceError }
-  /** The log did not say within the time whether it happened. */
-  | { readonly kind: 'unknown'; readonly error: ServiceError }
 
 /** The streams of debits, as the ledger reads and writes them. */
 export interface DebitLog {
@@ -49,42 +38,21 @@ export interface DebitLog {
     expected: Balance['revision'],
     since: number,
   ): Promise<AppendOutcome>
+  /** Before it is decided anew, behind so many conflicts. */
+  pause(conflicts: number): Promise<void>
   /** What appends have been waiting for, if any does for longer than a moment. */
   trouble(): ServiceError | undefined
 }
 
-const RETRY_MS = [10, 25, 50, 100, 250, 500] as const
 const EVENTS_WORTH_READING = 1_000
 /** Hiccups are waited out by those they happen to, and are no reason to turn others away. */
 const MOMENT_MS = 250
 
-export function createDebitLog({ store, now, sleep, signal }: DebitLogOptions): DebitLog {
+export function createDebitLog(options: DebitLogOptions): DebitLog {
+  const { store, now } = options
+  const path = { ...options, policy: CALLER_WAITS }
   /** Appends that have failed and are being repeated, and since when there has been one. */
   const failing = { count: 0, since: 0, error: undefined as ServiceError | undefined }
-
-  async function repeat(
-    append: () => Promise<{ readonly position: Position }>,
-    since: number,
-    onFailure: (error: ServiceError) => void,
-  ): Promise<AppendOutcome> {
-    let isUnknown = false
-    for (let tries = 0; ; tries++) {
-      try {
-        return { kind: 'appended', position: (await append()).position }
-      } catch (error) {
-        if (!isServiceError(error)) throw error
-        if (OVERTAKEN.has(error.code)) return { kind: 'overtaken' }
-        isUnknown ||= error.code === 'append_unknown'
-        const passes = isUnknown || PASSING.has(error.code)
-        const patience = isUnknown ? LIMITS.appendSettleMs : LIMITS.appendWaitMs
-        if (!passes || signal.aborted || now() - since >= patience) {
-          return { kind: isUnknown ? 'unknown' : 'refused', error }
-        }
-        onFailure(error)
-        await sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 500, signal)
-      }
-    }
-  }
 
   async function first(events: AsyncIterable<RecordedEvent>): Promise<QuotaEvent | undefined> {
     for await (const event of events) return quotaEvent(event)
@@ -115,28 +83,22 @@ export function createDebitLog({ store, now, sleep, signal }: DebitLogOptions): 
     },
     async append(stream, events, expected, since) {
       let hasFailed = false
+      const onFailure = (error: ServiceError): void => {
+        if (failing.count === 0) failing.since = now()
+        if (!hasFailed) failing.count += 1
+        hasFailed = true
+        failing.error = error
+      }
       try {
-        return await repeat(
-          () => store.append(stream, events, { expected }),
-          since,
-          (error) => {
-            if (failing.count === 0) failing.since = now()
-            if (!hasFailed) failing.count += 1
-            hasFailed = true
-            failing.error = error
-          },
-        )
+        return await appendUntilKnown({ ...path, onFailure }, { stream, events, expected, since })
       } finally {
         if (hasFailed) failing.count -= 1
       }
     },
+    pause: (conflicts) => pauseForOthers(path, conflicts),
     trouble: () => (failing.count > 0 && now() - failing.since > MOMENT_MS ? failing.error : undefined),
   }
 }
-
-/** An append that names a revision cannot happen any more once another event is in its place. */
-const OVERTAKEN: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['revision_conflict', 'idempotency_conflict'])
-const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['store_unavailable', 'store_full'])
 
 function quotaEvent(recorded: RecordedEvent): QuotaEvent {
   const event = decodeEvent(recorded)

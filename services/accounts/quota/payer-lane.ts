@@ -2,6 +2,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
 import type { DebitPlace } from '../../../projections/index.ts'
+import { outcomeUnknownError, type UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
 import { type Balance, evolve, type Payer, type QuotaEvent, UNUSED } from './balance.ts'
 import type { DebitLog } from './debit-log.ts'
 import { type Debited, type Planned, planEvent, type Waiting } from './plan-event.ts'
@@ -30,6 +31,12 @@ export interface PayerLane {
 /** A longest answer in its most wasteful encoding has room; the rest of an event is small. */
 const BYTES_PER_CHARACTER = 3
 const EVENT_BYTES = 1_500
+
+const UNKNOWN: UnknownOutcome = {
+  what: 'this call was counted',
+  again:
+    'With the same Idempotency-Key it can be sent again: whatever became of it, it is then counted once, and has the same answer.',
+}
 
 /** @param payerId whose lane it is; everything pushed is of this payer */
 export function createPayerLane(payerId: string, { log, keys, now, payPerCall }: LaneOptions): PayerLane {
@@ -126,7 +133,7 @@ export function createPayerLane(payerId: string, { log, keys, now, payPerCall }:
     if (oldest === undefined) return
     const { since, payer } = oldest
     const windowId = payer.window.id
-    for (let left = batch; ; ) {
+    for (let left = batch, conflicts = 1; ; conflicts++) {
       const balance = balanceOf(windowId) ?? (await load(windowId))
       left = await withoutUsedKeys(left)
       const planned = plan(left, balance)
@@ -136,8 +143,9 @@ export function createPayerLane(payerId: string, { log, keys, now, payPerCall }:
       if (outcome.kind === 'appended') return settle(planned, windowId, outcome.position)
       if (outcome.kind === 'refused') throw outcome.error
       // It may come to be in the log yet: then what is appended next is overtaken by it, and it is seen.
-      if (outcome.kind === 'unknown') throw isUnsettled(outcome.error)
-      if (now() - since >= LIMITS.appendSettleMs) throw isContended()
+      if (outcome.kind === 'unknown') throw outcomeUnknownError(UNKNOWN, outcome.error)
+      if (now() - since >= LIMITS.appendSettleMs) throw contendedError()
+      await log.pause(conflicts)
       await catchUp(windowId, balance)
       left = planned.map(({ waiting }) => waiting)
     }
@@ -239,13 +247,7 @@ export function requireSameRequest(use: { readonly requestHash: string }, reques
   if (use.requestHash !== requestHash) throw new ServiceError('idempotency_mismatch')
 }
 
-const isUnsettled = (cause: ServiceError): ServiceError =>
-  new ServiceError('store_unavailable', {
-    message: `The log did not confirm within ${LIMITS.appendSettleMs} ms that this call was counted. Repeat it with the same Idempotency-Key: whether it was counted or not, it is then counted once (${cause.message})`,
-    cause,
-  })
-
-const isContended = (): ServiceError =>
+const contendedError = (): ServiceError =>
   new ServiceError('store_unavailable', {
     message: `Other processes kept counting calls of the same payer for ${LIMITS.appendSettleMs} ms; nothing was charged`,
   })

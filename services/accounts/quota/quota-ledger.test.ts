@@ -144,12 +144,12 @@ describe('a log that does not confirm', () => {
     expect(world.events()).toHaveLength(1)
   })
 
-  test('for too long: the refusal says to repeat it with the key, which then gets the stored answer', async () => {
+  test('for too long: the refusal says that it is not known and to repeat it with the key, which then gets the stored answer', async () => {
     const faults = ['lost-answer', ...Array<string>(200).fill('unknown')]
     const ledger = world.ledger({ store: failing(world.store, faults) })
     const refused = ledger.debit(PAYER, aDebit('a', { key: 'k' }), NOON)
     await expect(refused).rejects.toThrow(/same Idempotency-Key/)
-    expect(await codeOf(refused)).toBe('store_unavailable')
+    expect(await codeOf(refused)).toBe('outcome_unknown')
     expect(world.now - NOON).toBeLessThan(LIMITS.appendSettleMs + 1_000)
     faults.length = 0
     expect(await ledger.debit(PAYER, aDebit('b', { key: 'k' }), NOON)).toMatchObject({

@@ -43,6 +43,8 @@ export function describeOperation(
   const takesBody = raw.requestBody !== undefined || described.body !== undefined
   const codes = new Set([...described.errors, ...(takesBody ? BODY_ERRORS : []), ...COMMON_ERRORS])
   if (parametersOf(raw, described).length > 0) codes.add('invalid_request')
+  // Whatever writes to the log may have to say that it does not know yet.
+  if (!name.startsWith('GET ') && codes.has('store_unavailable')) codes.add('outcome_unknown')
   if (described.isUnlimited === true) codes.delete('rate_limited')
   return {
     operationId: described.id,

@@ -203,8 +203,8 @@ describe('a log that does not answer', () => {
       store: failing(world.store, ['after', ...Array.from({ length: 500 }, () => 'before' as const)]),
     })
     await expect(lost.count(CHATTER, aChat('first', { key: 'k' }), NOON)).rejects.toMatchObject({
-      code: 'store_unavailable',
-      message: expect.stringContaining('Repeat it with the same Idempotency-Key'),
+      code: 'outcome_unknown',
+      message: expect.stringContaining('same Idempotency-Key'),
     })
     const again = await world.ledger().count(CHATTER, aChat('second', { key: 'k' }), NOON)
     expect(again).toMatchObject({ answer: '{"answer":"first"}', used: 1, isReplay: true })

@@ -7,9 +7,14 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { TIERS } from '../../../contracts/plans.ts'
 import { comparePositions } from '../../../contracts/position.ts'
 import type { Channel } from '../../../contracts/quota-events.ts'
+import { chatStream } from '../../../contracts/streams.ts'
+import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
+import type { UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { executeCommand } from '../../platform/event-store/execute-command.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { ChatIndex } from './chat-index.ts'
-import { type ChatLogOptions, createChatLog } from './chat-log.ts'
+import { createChatLog } from './chat-log.ts'
 import {
   type AnsweredEvent,
   type Chatter,
@@ -19,7 +24,13 @@ import {
   openAt,
 } from './chat-window.ts'
 
-export interface ChatLedgerOptions extends ChatLogOptions {
+export interface ChatLedgerOptions {
+  readonly store: EventStore
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends all waiting: what is under way is refused then. */
+  readonly signal: AbortSignal
   readonly index: ChatIndex
   readonly idOf: FactId
   readonly newId: () => string
@@ -90,10 +101,17 @@ export interface ChatLedger {
 
 const LOOK_EVERY_MS = 2
 
+const UNKNOWN: UnknownOutcome = {
+  what: 'this chat was counted',
+  again:
+    'With the same Idempotency-Key it can be sent again: whatever became of it, it is then counted once, and has the same answer.',
+}
+
 /** @example const ledger = createChatLedger({ store, index: createChatIndex(projector), idOf, newId, now, sleep, signal }) */
 export function createChatLedger(options: ChatLedgerOptions): ChatLedger {
   const { store, index, idOf, newId, now, sleep, signal } = options
-  const log = createChatLog(options)
+  const log = createChatLog(store)
+  const path = { ...options, policy: CALLER_WAITS }
   /** As last seen, in the order of their last use; what is forgotten is read again. */
   const seen = new Map<string, ChatWindow>()
 
@@ -133,13 +151,19 @@ export function createChatLedger(options: ChatLedgerOptions): ChatLedger {
     chatter: Chatter,
     decide: (window: ChatWindow) => Promise<Decision<Settled>>,
   ): Promise<Settled> {
-    const began = now()
-    for (;;) {
-      const window = await newest(chatter)
-      const { event, settled } = await decide(window)
-      if (event === undefined || (await log.append(chatter, event, window.revision))) return settled
-      if (now() - began >= LIMITS.appendSettleMs) throw isContended()
-    }
+    const { result } = await executeCommand<ChatWindow, Settled>(path, {
+      stream: chatStream(chatter.id, chatter.window.id),
+      async load() {
+        const state = await newest(chatter)
+        return { state, revision: state.revision }
+      },
+      async decide(window) {
+        const { event, settled } = await decide(window)
+        return { events: event === undefined ? [] : [event], result: settled }
+      },
+      unknown: UNKNOWN,
+    })
+    return result
   }
 
   return {
@@ -220,9 +244,4 @@ const isBeingAnswered = (): ServiceError =>
 const isBehind = (): ServiceError =>
   new ServiceError('store_unavailable', {
     message: `Whether this Idempotency-Key was used before cannot be told yet: its index has not reached the end of the log within ${LIMITS.debitIndexWaitMs} ms. Nothing was counted`,
-  })
-
-const isContended = (): ServiceError =>
-  new ServiceError('store_unavailable', {
-    message: `Other chats of the same account kept coming first for ${LIMITS.appendSettleMs} ms; nothing was counted`,
   })

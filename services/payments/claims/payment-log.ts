@@ -1,10 +1,18 @@
 import type { z } from 'zod'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent, Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { PaymentClaimed, RefundSent } from '../../../contracts/payment-events.ts'
 import { evolvePayment, type Payment } from '../../../projections/index.ts'
-import type { AppendResult, EventStore, ExpectedRevision } from '../../platform/event-store/event-store.ts'
+import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
+import {
+  type Appended,
+  appendedOr,
+  appendUntilKnown,
+  type PlacedAppend,
+  type UnknownOutcome,
+} from '../../platform/event-store/append-until-known.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
 
 export type ClaimData = z.output<typeof PaymentClaimed.data>
 export type Refund = Pick<z.output<typeof RefundSent.data>, 'transaction' | 'value'>
@@ -20,6 +28,8 @@ export interface LoadedPayment {
 
 export interface PaymentLogOptions {
   readonly store: EventStore
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends the waiting between tries. What is read is read to its end: half a stream would tell something else. */
   readonly signal: AbortSignal
@@ -29,43 +39,33 @@ export interface PaymentLogOptions {
 export interface PaymentLog {
   /** The newest state, other processes' events included; undefined where there is no claim. */
   load(stream: string): Promise<LoadedPayment | undefined>
-  /** The newest event of a stream. */
-  newest(stream: string): Promise<RecordedEvent | undefined>
   /**
    * Appends an event: durable when it resolves. While its outcome is unknown the very same append is repeated.
    *
    * @returns undefined where the stream is not at that revision: to be read and decided anew
-   * @throws ServiceError of the store
+   * @throws ServiceError `outcome_unknown`; of the store
    */
-  append(stream: string, event: NewEvent, expected: ExpectedRevision): Promise<AppendResult | undefined>
+  append(stream: string, event: NewEvent, expected: PlacedAppend['expected']): Promise<Appended | undefined>
 }
 
-const RETRY_MS = [20, 100, 400] as const
+const UNKNOWN: UnknownOutcome = {
+  what: 'this payment was taken',
+  again: 'Send the same request with the same payment again: whatever became of it, it is then charged once.',
+}
 
-export function createPaymentLog({ store, sleep, signal }: PaymentLogOptions): PaymentLog {
+export function createPaymentLog(options: PaymentLogOptions): PaymentLog {
+  const { store } = options
+  const path = { ...options, policy: CALLER_WAITS }
   return {
     async load(stream) {
       let loaded: LoadedPayment | undefined
       for await (const recorded of store.read(stream)) loaded = after(loaded, recorded)
       return loaded
     },
-    async newest(stream) {
-      for await (const event of store.read(stream, { direction: 'backwards', limit: 1 })) return event
-      return undefined
-    },
     async append(stream, event, expected) {
-      for (let tries = 0; ; tries++) {
-        try {
-          return await store.append(stream, [event], { expected })
-        } catch (error) {
-          if (isServiceError(error, 'revision_conflict')) return undefined
-          const wait = RETRY_MS[tries]
-          const isPassing =
-            isServiceError(error, 'append_unknown') || isServiceError(error, 'store_unavailable')
-          if (!isPassing || wait === undefined || signal.aborted) throw error
-          await sleep(wait, signal)
-        }
-      }
+      const outcome = await appendUntilKnown(path, { stream, events: [event], expected })
+      // The same id with other content was another try of the same thing: what is there counts.
+      return appendedOr(outcome, UNKNOWN)
     },
   }
 }

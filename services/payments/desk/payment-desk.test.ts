@@ -27,7 +27,7 @@ let desk: PaymentDesk
 let ids = 0
 const newId = (): string => `0190a001-0000-7000-8000-${String(++ids).padStart(12, '0')}`
 const open = (over: EventStore): PaymentDesk =>
-  createPaymentDesk({ store: over, index, newId, sleep, signal: new AbortController().signal })
+  createPaymentDesk({ store: over, index, newId, now: Date.now, sleep, signal: new AbortController().signal })
 
 beforeEach(() => {
   store = openMemoryStore({ now: () => Date.UTC(2026, 10, 21) })
@@ -230,6 +230,7 @@ test('without read models nothing can be told', async () => {
     store,
     index: undefined,
     newId,
+    now: Date.now,
     sleep,
     signal: new AbortController().signal,
   })

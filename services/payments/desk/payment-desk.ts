@@ -1,15 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
 import { CHAIN_ID } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { EventMeta } from '../../../contracts/event.ts'
+import type { EventMeta, RecordedEvent } from '../../../contracts/event.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { PayerBlocked, PayerUnblocked, RefundSent } from '../../../contracts/payment-events.ts'
 import type { PaymentState } from '../../../contracts/service-block.ts'
 import { payerStream } from '../../../contracts/streams.ts'
 import type { Payment } from '../../../projections/index.ts'
+import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
+import type { AppendPath } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { createPaymentLog, type LoadedPayment, type PaymentLog } from '../claims/payment-log.ts'
+import { executeCommand } from '../../platform/event-store/execute-command.ts'
+import { createPaymentLog, type LoadedPayment } from '../claims/payment-log.ts'
 import type { PaymentIndex } from '../payment-index.ts'
 import { decideRefund, type SentRefund } from './decide-refund.ts'
 
@@ -67,18 +70,18 @@ export interface PaymentDeskOptions {
   /** Undefined where this process keeps no read models. */
   readonly index: PaymentIndex | undefined
   readonly newId: () => string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting. */
   readonly signal: AbortSignal
 }
 
-/** Lost races after which something is wrong: each was lost to an event that is in the log now. */
-const MOST_RACES = 16
-
 /** @example const desk = createPaymentDesk({ store, index, newId, sleep, signal }) */
 export function createPaymentDesk(options: PaymentDeskOptions): PaymentDesk {
   const { index, newId } = options
   const log = createPaymentLog(options)
+  const path = { ...options, policy: CALLER_WAITS }
 
   function rows(): PaymentIndex {
     if (index !== undefined) return index
@@ -98,18 +101,28 @@ export function createPaymentDesk(options: PaymentDeskOptions): PaymentDesk {
     list: async (query) => list(rows(), query),
     show: async (paymentId) => (await load(paymentId)).payment,
     async refund(paymentId, { transaction, value, reason }, origin) {
-      for (let races = 0; races < MOST_RACES; races++) {
-        const { payment, refunds, revision } = await load(paymentId)
-        if (decideRefund(payment, refunds, { transaction, value }) === 'known') return payment
-        const data = { paymentId, transaction, value: value.toString(), reason }
-        const event = newEvent(RefundSent, { id: newId(), data, meta: { ...origin } })
-        const appended = await log.append(payment.stream, event, revision)
-        if (appended !== undefined) return (await load(paymentId)).payment
-      }
-      throw isRaced(paymentId)
+      const { stream } = (await load(paymentId)).payment
+      const { before, appended } = await executeCommand(path, {
+        stream,
+        async load() {
+          const state = await load(paymentId)
+          return { state, revision: state.revision }
+        },
+        decide({ payment, refunds }) {
+          const isKnown = decideRefund(payment, refunds, { transaction, value }) === 'known'
+          const data = { paymentId, transaction, value: value.toString(), reason }
+          const event = newEvent(RefundSent, { id: newId(), data, meta: { ...origin } })
+          return { events: isKnown ? [] : [event], result: undefined }
+        },
+        unknown: {
+          what: 'the refund was recorded',
+          again: 'Tell it again as it was: the same transaction is recorded once.',
+        },
+      })
+      return appended === undefined ? before.payment : (await load(paymentId)).payment
     },
-    block: (payer, reason, origin) => setTrust(log, newId, PayerBlocked, { payer, reason }, origin),
-    unblock: (payer, reason, origin) => setTrust(log, newId, PayerUnblocked, { payer, reason }, origin),
+    block: (payer, reason, origin) => setTrust(path, newId, PayerBlocked, { payer, reason }, origin),
+    unblock: (payer, reason, origin) => setTrust(path, newId, PayerUnblocked, { payer, reason }, origin),
     totals() {
       if (index === undefined) return undefined
       const { unsettled = '0', debt = '0', open = 0, claims = 0 } = index.total() ?? {}
@@ -138,23 +151,25 @@ async function list(index: PaymentIndex, { state, payer, after, limit }: Payment
 
 /** What was said last of a payer holds; saying it once more is harmless, and forgets the debts that came since. */
 async function setTrust(
-  log: PaymentLog,
+  path: AppendPath,
   newId: () => string,
   definition: typeof PayerBlocked | typeof PayerUnblocked,
   data: { payer: string; reason: string },
   origin: DeskOrigin,
 ): Promise<void> {
   const stream = payerStream(CHAIN_ID, data.payer)
-  const event = newEvent(definition as EventDefinition, { id: newId(), data, meta: { ...origin } })
-  for (let races = 0; races < MOST_RACES; races++) {
-    const newest = await log.newest(stream)
-    const isSaid = newest?.type === PayerBlocked.type && definition.type === PayerBlocked.type
-    if (isSaid || (await log.append(stream, event, newest?.revision ?? 'no-stream')) !== undefined) return
-  }
-  throw isRaced(data.payer)
-}
-
-const isRaced = (what: string): ServiceError =>
-  new ServiceError('store_unavailable', {
-    message: `${what} changed ${MOST_RACES} times while it was to be changed; nothing was recorded`,
+  await executeCommand<RecordedEvent | undefined, undefined>(path, {
+    stream,
+    async load() {
+      for await (const newest of path.store.read(stream, { direction: 'backwards', limit: 1 }))
+        return { state: newest, revision: newest.revision }
+      return { state: undefined, revision: 'no-stream' }
+    },
+    decide(newest) {
+      const isSaid = newest?.type === PayerBlocked.type && definition.type === PayerBlocked.type
+      const event = newEvent(definition as EventDefinition, { id: newId(), data, meta: { ...origin } })
+      return { events: isSaid ? [] : [event], result: undefined }
+    },
+    unknown: { what: 'this was recorded of the payer', again: 'Say it again: that is harmless.' },
   })
+}

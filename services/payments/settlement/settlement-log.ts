@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import type { NewEvent, Revision } from '../../../contracts/event.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent, EVENT_CATALOGUE } from '../../../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
 import type {
@@ -15,6 +15,12 @@ import type {
   SettlementUnknown,
 } from '../../../contracts/payment-events.ts'
 import { evolvePayment, type Payment } from '../../../projections/index.ts'
+import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
+import {
+  appendedOr,
+  appendUntilKnown,
+  type UnknownOutcome,
+} from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { SignedAuthorization } from '../chain/chain.ts'
 
@@ -76,30 +82,13 @@ export interface SettlementLog {
   ): Promise<LoadedPayment | undefined>
 }
 
-const RETRY_MS = [20, 100, 400, 1_000, 2_000] as const
-const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'append_unknown',
-  'store_unavailable',
-  'store_full',
-])
+const UNKNOWN: UnknownOutcome = {
+  what: 'a settlement was recorded',
+  again: 'The settler looks at the payment again by itself.',
+}
 
-export function createSettlementLog({ store, newId, now, sleep }: SettlementLogOptions): SettlementLog {
-  /** Repeats the very same append while its outcome is unknown: safe, and the only way to learn it. */
-  async function append(loaded: LoadedPayment, added: readonly NewEvent[], signal: AbortSignal) {
-    for (let tries = 0; ; tries++) {
-      try {
-        await store.append(loaded.stream, added, { expected: loaded.revision })
-        return true
-      } catch (error) {
-        if (isServiceError(error, 'revision_conflict')) return false
-        const wait = RETRY_MS[tries]
-        const isPassing = isServiceError(error) && PASSING.has(error.code)
-        if (!isPassing || wait === undefined || signal.aborted) throw error
-        await sleep(wait, signal)
-      }
-    }
-  }
-
+export function createSettlementLog(options: SettlementLogOptions): SettlementLog {
+  const { store, newId, now } = options
   return {
     async load(stream, signal) {
       let loaded: LoadedPayment | undefined
@@ -118,7 +107,9 @@ export function createSettlementLog({ store, newId, now, sleep }: SettlementLogO
           meta,
         }),
       )
-      if (!(await append(loaded, added, signal))) return undefined
+      const placed = { stream: loaded.stream, events: added, expected: loaded.revision }
+      const outcome = await appendUntilKnown({ ...options, policy: LOOKS_AGAIN, signal }, placed)
+      if (appendedOr(outcome, UNKNOWN) === undefined) return undefined
       const at = new Date(now()).toISOString()
       return added.reduce<LoadedPayment>((before, event) => {
         const revision = before.revision + 1

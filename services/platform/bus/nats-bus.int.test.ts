@@ -8,12 +8,15 @@ const servers = await natsServers({ killable: false })
 
 describe.skipIf(servers.missing !== undefined)(`NATS bus${servers.missing ?? ''}`, () => {
   const ackWaitMs = 1_000
+  let opened = 0
 
   describeBusContract('NATS JetStream', async () => {
     const server = await servers.start()
     const faults: ServiceError[] = []
     const report = (fault: ServiceError): void => void faults.push(fault)
-    const open = () => openNatsBus({ url: server.url, now: Date.now, random: Math.random, report, ackWaitMs })
+    const logId = `contract-${process.pid}-${opened++}`
+    const clocks = { now: Date.now, random: Math.random }
+    const open = () => openNatsBus({ url: server.url, logId, ...clocks, report, ackWaitMs })
     const bus = await open()
     const peer = await open()
     const close = async (): Promise<void> => {

@@ -5,7 +5,7 @@ import { type NatsLink, openNatsLink } from './nats-connection.ts'
 import { createNatsConsumers } from './nats-consume.ts'
 import { createNatsPublish } from './nats-publish.ts'
 import { createNatsRequests } from './nats-requests.ts'
-import { ensureSignalStream, SIGNAL_STREAM } from './nats-stream.ts'
+import { ensureSignalStream, type NatsNames, natsNames } from './nats-stream.ts'
 import { withinTime } from './within-time.ts'
 
 const PUBLISH_TIMEOUT_MS = 5_000
@@ -16,6 +16,8 @@ const CLOSE_TIMEOUT_MS = 2_000
 export interface NatsBusOptions {
   /** `nats://[user:password@|token@]host:port`, or several with commas between; `tls://` for TLS. */
   readonly url: string
+  /** Tells the log of these processes from every other: processes of another log on the same server are not met. */
+  readonly logId: string
   /** Unix milliseconds. */
   readonly now: () => number
   /** Uniform in [0, 1); spreads reconnects. */
@@ -27,24 +29,25 @@ export interface NatsBusOptions {
 }
 
 /**
- * The bus over NATS JetStream, for nats-server 2.9 and later: published messages are kept in the stream
- * `SIGNALS`, every consumer name has a durable pull consumer per subject pattern, and requests go over plain
- * NATS. Rides out restarts of the server.
+ * The bus over NATS JetStream, for nats-server 2.9 and later: published messages are kept in a stream of the log,
+ * every consumer name has a durable pull consumer per subject pattern, and requests go over plain NATS. Rides out
+ * restarts of the server.
  *
  * @throws ServiceError `bus_unavailable` when the server or its JetStream is not there at the start,
  *   `config_invalid` for a URL that is none.
  * @example
- * const bus = await openNatsBus({ url: 'nats://127.0.0.1:4222', now: Date.now, random: Math.random, report })
+ * const bus = await openNatsBus({ url: 'nats://127.0.0.1:4222', logId, now: Date.now, random: Math.random, report })
  */
 export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
   const { now, random, report, ackWaitMs = BUS_ACK_WAIT_MS, publishTimeoutMs = PUBLISH_TIMEOUT_MS } = options
+  const names = natsNames(options.logId)
   const link = await openNatsLink(options)
-  const { manager, client } = await openJetStream(link)
-  const ensureStream = () => ensureSignalStream(manager)
-  const publish = createNatsPublish({ link, client, now, timeoutMs: publishTimeoutMs, ensureStream })
-  const requests = createNatsRequests({ link, report })
+  const { manager, client } = await openJetStream(link, names)
+  const ensureStream = () => ensureSignalStream(manager, names)
+  const publish = createNatsPublish({ link, client, names, now, timeoutMs: publishTimeoutMs, ensureStream })
+  const requests = createNatsRequests({ link, names, report })
   const closing = new AbortController()
-  const source = { link, client, manager, ackWaitMs, now, random, report, closing: closing.signal }
+  const source = { link, client, manager, names, ackWaitMs, now, random, report, closing: closing.signal }
   const consumers = createNatsConsumers(source)
   let closed: Promise<void> | undefined
 
@@ -69,7 +72,7 @@ export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
       checkOpen()
       requests.serve(subject, handler, { signal: AbortSignal.any([signal, closing.signal]) })
     },
-    health: () => checkHealth(link, manager),
+    health: () => checkHealth(link, manager, names),
     close() {
       closing.abort()
       closed ??= closeLink(link, async () => {
@@ -83,11 +86,12 @@ export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
 
 async function openJetStream(
   link: NatsLink,
+  names: NatsNames,
 ): Promise<{ readonly manager: JetStreamManager; readonly client: JetStreamClient }> {
   const streamOptions = { timeout: STREAM_REQUEST_TIMEOUT_MS, checkAPI: false }
   try {
     const manager = await link.connection.jetstreamManager(streamOptions)
-    await ensureSignalStream(manager)
+    await ensureSignalStream(manager, names)
     return { manager, client: link.connection.jetstream(streamOptions) }
   } catch (error) {
     await link.connection.close()
@@ -100,14 +104,18 @@ async function openJetStream(
   }
 }
 
-async function checkHealth(link: NatsLink, manager: JetStreamManager): Promise<BusHealth> {
+async function checkHealth(
+  link: NatsLink,
+  manager: JetStreamManager,
+  { stream }: NatsNames,
+): Promise<BusHealth> {
   const adapter = 'nats'
   if (link.connection.isClosed()) return { ok: false, adapter, detail: 'closed' }
   if (!link.isUp()) return { ok: false, adapter, detail: `lost ${link.hosts}; reconnecting` }
   try {
-    const look = manager.streams.info(SIGNAL_STREAM)
-    const { state } = await withinTime(look, HEALTH_TIMEOUT_MS, `the stream ${SIGNAL_STREAM}`)
-    return { ok: true, adapter, detail: `${link.hosts}, ${state.messages} messages kept` }
+    const look = manager.streams.info(stream)
+    const { state } = await withinTime(look, HEALTH_TIMEOUT_MS, `the stream ${stream}`)
+    return { ok: true, adapter, detail: `${link.hosts}, ${state.messages} messages kept in ${stream}` }
   } catch (error) {
     return { ok: false, adapter, detail: reasonOf(error) }
   }

@@ -5,12 +5,14 @@ import { natsServers } from '../test-servers/nats-servers.ts'
 import type { TestServer } from '../test-servers/test-server.ts'
 import type { Bus, BusMessage } from './bus.ts'
 import { openNatsBus } from './nats-bus.ts'
-import { SIGNAL_STREAM } from './nats-stream.ts'
+import { natsNames } from './nats-stream.ts'
 
 const servers = await natsServers({ killable: true })
 
 describe.skipIf(servers.missing !== undefined)(`NATS bus and outages${servers.missing ?? ''}`, () => {
   const publishTimeoutMs = 1_500
+  const logId = `outage-${process.pid}`
+  const names = natsNames(logId)
   const unaborted = new AbortController().signal
   let server: TestServer
   let faults: ServiceError[]
@@ -20,7 +22,7 @@ describe.skipIf(servers.missing !== undefined)(`NATS bus and outages${servers.mi
   const open = async (): Promise<Bus> => {
     const { url } = server
     const clocks = { now: Date.now, random: Math.random }
-    const bus = await openNatsBus({ url, ...clocks, report, publishTimeoutMs, ackWaitMs: 2_000 })
+    const bus = await openNatsBus({ url, logId, ...clocks, report, publishTimeoutMs, ackWaitMs: 2_000 })
     opened.push(bus)
     return bus
   }
@@ -123,7 +125,7 @@ describe.skipIf(servers.missing !== undefined)(`NATS bus and outages${servers.mi
     first.value?.ack()
 
     const operator = await connect({ servers: new URL(server.url).host })
-    await (await operator.jetstreamManager()).streams.delete(SIGNAL_STREAM)
+    await (await operator.jetstreamManager()).streams.delete(names.stream)
     await operator.close()
 
     let published = 0
@@ -138,8 +140,9 @@ describe.skipIf(servers.missing !== undefined)(`NATS bus and outages${servers.mi
     const consumption = bus.consume({ name: 'careful', subjects: ['signal.foreign.>'], signal: unaborted })
     await consumption.established
     const stranger = await connect({ servers: new URL(server.url).host })
-    await stranger.jetstream().publish('signal.foreign.a', 'not JSON', { msgID: 'x' })
-    await stranger.jetstream().publish('signal.foreign.a', '{}')
+    const subject = names.subject('signal.foreign.a')
+    await stranger.jetstream().publish(subject, 'not JSON', { msgID: 'x' })
+    await stranger.jetstream().publish(subject, '{}')
     await stranger.close()
     await bus.publish({ id: 'ours', subject: 'signal.foreign.a', body: 1 })
     const { value } = await consumption[Symbol.asyncIterator]().next()
@@ -162,7 +165,7 @@ describe.skipIf(servers.missing !== undefined)(`NATS bus and outages${servers.mi
   it('does not open without a server, and tells where it looked, without the credentials', async () => {
     await server.kill()
     const { host } = new URL(server.url)
-    const options = { now: Date.now, random: Math.random, report: () => undefined }
+    const options = { logId, now: Date.now, random: Math.random, report: () => undefined }
     const failure = await openNatsBus({ ...options, url: `nats://user:s3cret@${host}` }).catch(
       (error: unknown) => error,
     )

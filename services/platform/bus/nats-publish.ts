@@ -4,6 +4,7 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { OutgoingMessage, PublishResult } from './bus.ts'
 import { encodeBody } from './message-body.ts'
 import type { NatsLink } from './nats-connection.ts'
+import type { NatsNames } from './nats-stream.ts'
 import { checkMessageId, checkPublishedSubject } from './subjects.ts'
 
 /** Publishes under way at once; past it they are refused, so that an outage cannot fill the memory. */
@@ -14,6 +15,7 @@ const RETRY_INTERVAL_MS = 100
 export interface NatsPublishOptions {
   readonly link: NatsLink
   readonly client: JetStreamClient
+  readonly names: NatsNames
   /** Unix milliseconds. */
   readonly now: () => number
   readonly timeoutMs: number
@@ -28,7 +30,7 @@ export interface NatsPublishOptions {
 export function createNatsPublish(
   options: NatsPublishOptions,
 ): (message: OutgoingMessage) => Promise<PublishResult> {
-  const { link, client, now, timeoutMs, ensureStream } = options
+  const { link, client, names, now, timeoutMs, ensureStream } = options
   let inFlight = 0
 
   /** One try; rejects as soon as the connection is lost instead of waiting for an answer that cannot come. */
@@ -36,7 +38,7 @@ export function createNatsPublish(
     const { promise, resolve, reject } = Promise.withResolvers<PublishResult>()
     const stopListening = link.onDown(() => reject(new Error('the connection was lost')))
     client
-      .publish(subject, text, { msgID: id, timeout: leftMs })
+      .publish(names.subject(subject), text, { msgID: id, timeout: leftMs })
       .then(({ duplicate }) => resolve({ duplicate }), reject)
       .finally(stopListening)
       .catch(reject)

@@ -5,7 +5,7 @@ import type { ReportFault } from './bus.ts'
 import type { Delivery } from './intake.ts'
 import { decodeBody } from './message-body.ts'
 import type { NatsLink } from './nats-connection.ts'
-import { ensureDurableConsumer, SIGNAL_STREAM } from './nats-stream.ts'
+import { ensureDurableConsumer, type NatsNames } from './nats-stream.ts'
 
 /** How long one pull waits for messages; half of it without a sign of life ends it early. */
 const PULL_EXPIRES_MS = 10_000
@@ -19,6 +19,7 @@ export interface NatsPullSource {
   readonly link: NatsLink
   readonly client: JetStreamClient
   readonly manager: JetStreamManager
+  readonly names: NatsNames
   readonly ackWaitMs: number
   /** Uniform in [0, 1). */
   readonly random: () => number
@@ -44,13 +45,14 @@ export interface NatsPullTarget {
  * of stream and consumer, which are made again. Never rejects.
  */
 export async function pullMessages(source: NatsPullSource, target: NatsPullTarget): Promise<void> {
-  const { link, client, manager, ackWaitMs, random, report } = source
-  const { name, pattern, forgetAfterMs, signal } = target
+  const { link, client, manager, names, ackWaitMs, random, report } = source
+  const { name, forgetAfterMs, signal } = target
+  const pattern = names.subject(target.pattern)
   let failures = 0
   while (await link.whenUp(signal)) {
     try {
-      const durable = await ensureDurableConsumer(manager, { name, pattern, ackWaitMs, forgetAfterMs })
-      const consumer = await client.consumers.get(SIGNAL_STREAM, durable)
+      const durable = await ensureDurableConsumer(manager, names, { name, pattern, ackWaitMs, forgetAfterMs })
+      const consumer = await client.consumers.get(names.stream, durable)
       target.onEstablished()
       while (link.isUp() && !signal.aborted) {
         const room = await target.whenRoom()
@@ -60,7 +62,7 @@ export async function pullMessages(source: NatsPullSource, target: NatsPullTarge
     } catch (error) {
       failures++
       if (signal.aborted) return
-      if (link.isUp()) report(pullFault(name, pattern, error))
+      if (link.isUp()) report(pullFault(name, target.pattern, error))
       const backoffMs = Math.min(RETRY_CEILING_MS, RETRY_FLOOR_MS * 2 ** failures) * (0.5 + random())
       await sleep(backoffMs, signal)
     }
@@ -96,13 +98,14 @@ async function pullBatch(
 /** A message that is none of ours is reported and taken out, or it would come back for ever. */
 function readMessage(
   message: JsMsg,
-  { link, report }: NatsPullSource,
+  { link, names, report }: NatsPullSource,
   { name, pattern }: NatsPullTarget,
 ): Delivery | undefined {
   const unlessClosed = (tell: () => void) => () => {
     if (!link.connection.isClosed()) tell()
   }
-  const { subject, redelivered } = message
+  const { redelivered } = message
+  const subject = names.ownSubject(message.subject)
   const id = message.headers?.get(MESSAGE_ID_HEADER) ?? ''
   try {
     if (id === '') throw new TypeError(`it has no ${MESSAGE_ID_HEADER}`)

@@ -4,6 +4,7 @@ import type { Json } from '../../../contracts/json.ts'
 import type { ReportFault, RequestHandler } from './bus.ts'
 import { encodeBody } from './message-body.ts'
 import type { NatsLink } from './nats-connection.ts'
+import type { NatsNames } from './nats-stream.ts'
 import { answerRequests, readReply } from './request-answering.ts'
 import { checkRequestSubject } from './subjects.ts'
 
@@ -22,10 +23,12 @@ export interface NatsRequests {
 /** Requests and answers over plain NATS, which stores neither. */
 export function createNatsRequests(options: {
   readonly link: NatsLink
+  readonly names: NatsNames
   readonly report: ReportFault
 }): NatsRequests {
-  const { link, report } = options
+  const { link, names, report } = options
   const { connection, hosts } = link
+  const subjectOf = (subject: string): string => names.subject(REQUEST_PREFIX + subject)
   const underWay = new Set<Promise<void>>()
 
   function follow(answering: Promise<void>, subject: string): void {
@@ -48,7 +51,7 @@ export function createNatsRequests(options: {
         throw new ServiceError('bus_unavailable', { message: `NATS at ${hosts} is not connected` })
       }
       const reply = await connection
-        .request(`${REQUEST_PREFIX}${subject}`, text, { timeout: timeoutMs })
+        .request(subjectOf(subject), text, { timeout: timeoutMs })
         .catch((error: unknown) => {
           throw requestFault(subject, timeoutMs, error)
         })
@@ -63,7 +66,7 @@ export function createNatsRequests(options: {
         const reply = await answer(request.string())
         if (!connection.isClosed()) request.respond(reply)
       }
-      const subscription = connection.subscribe(`${REQUEST_PREFIX}${subject}`, {
+      const subscription = connection.subscribe(subjectOf(subject), {
         queue: SERVERS,
         callback(error, request) {
           if (error !== null) {

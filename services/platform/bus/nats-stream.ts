@@ -14,12 +14,43 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { BUS_DUPLICATE_WINDOW_MS } from './bus.ts'
 import { PUBLISHED_ROOT } from './subjects.ts'
 
-/** The stream that holds what was published. */
-export const SIGNAL_STREAM = 'SIGNALS'
+/** What one log's processes use on a server that others use as well. */
+export interface NatsNames {
+  /** The stream that holds what was published. */
+  readonly stream: string
+  /** The pattern of all that it stores. */
+  readonly stored: string
+  /** The subject on the server for one of ours, or for a pattern. */
+  subject(own: string): string
+  /** Our subject for one on the server. */
+  ownSubject(subject: string): string
+}
+
+const LOG_ID = /^[A-Za-z0-9-]{1,64}$/
+
+/**
+ * Names under which the processes of one log meet, and those of no other log: verdicts, questions and answers of
+ * another deployment belong to a log that these processes have never seen.
+ *
+ * @example natsNames('018f…').subject('signal.trade_call') === 'signal-service.018f….signal.trade_call'
+ */
+export function natsNames(logId: string): NatsNames {
+  if (!LOG_ID.test(logId)) {
+    throw new ServiceError('internal_error', { message: `the log id ${JSON.stringify(logId)} is none` })
+  }
+  const prefix = `signal-service.${logId}.`
+  return {
+    stream: `SIGNALS-${logId}`,
+    stored: `${prefix}${PUBLISHED_ROOT}.>`,
+    subject: (own) => prefix + own,
+    ownSubject: (subject) => (subject.startsWith(prefix) ? subject.slice(prefix.length) : subject),
+  }
+}
 
 /** Signals only wake; whoever was away longer than this catches up from the event log. */
 const STREAM_AGE_MS = 3_600_000
-const STREAM_BYTES = 268_435_456
+/** A server reserves it for each log's stream; the position that a signal carries takes some 200 bytes. */
+const STREAM_BYTES = 67_108_864
 /** Messages all consumers of one name hold together; each bounds its own share below it. */
 const CONSUMER_ACK_PENDING = 8_192
 const JETSTREAM_NOT_FOUND = 404
@@ -31,14 +62,14 @@ const JETSTREAM_NOT_FOUND = 404
  */
 export async function ensureSignalStream(
   manager: JetStreamManager,
+  { stream, stored }: NatsNames,
 ): Promise<{ readonly lastSequence: number }> {
-  const wanted = `${PUBLISHED_ROOT}.>`
-  const existing = await manager.streams.info(SIGNAL_STREAM).catch(undefinedWhenNotFound)
+  const existing = await manager.streams.info(stream).catch(undefinedWhenNotFound)
   const info =
     existing ??
     (await manager.streams.add({
-      name: SIGNAL_STREAM,
-      subjects: [wanted],
+      name: stream,
+      subjects: [stored],
       storage: StorageType.File,
       retention: RetentionPolicy.Limits,
       discard: DiscardPolicy.Old,
@@ -46,8 +77,8 @@ export async function ensureSignalStream(
       max_bytes: STREAM_BYTES,
       duplicate_window: nanos(BUS_DUPLICATE_WINDOW_MS),
     }))
-  if (!info.config.subjects.includes(wanted)) {
-    const message = `the NATS stream ${SIGNAL_STREAM} has the subjects ${info.config.subjects.join(', ')}, not ${wanted}`
+  if (!info.config.subjects.includes(stored)) {
+    const message = `the NATS stream ${stream} has the subjects ${info.config.subjects.join(', ')}, not ${stored}`
     throw new ServiceError('bus_unavailable', { message })
   }
   return { lastSequence: info.state.last_seq }
@@ -59,8 +90,10 @@ export async function ensureSignalStream(
  */
 export async function ensureDurableConsumer(
   manager: JetStreamManager,
+  names: NatsNames,
   options: {
     readonly name: string
+    /** On the server. */
     readonly pattern: string
     readonly ackWaitMs: number
     readonly forgetAfterMs: number | undefined
@@ -71,10 +104,10 @@ export async function ensureDurableConsumer(
   const ackWait = nanos(ackWaitMs)
   // Zero keeps a durable consumer for ever.
   const inactive = nanos(forgetAfterMs ?? 0)
-  const { lastSequence } = await ensureSignalStream(manager)
-  const existing = await manager.consumers.info(SIGNAL_STREAM, durable).catch(undefinedWhenNotFound)
+  const { lastSequence } = await ensureSignalStream(manager, names)
+  const existing = await manager.consumers.info(names.stream, durable).catch(undefinedWhenNotFound)
   if (existing === undefined) {
-    await manager.consumers.add(SIGNAL_STREAM, {
+    await manager.consumers.add(names.stream, {
       durable_name: durable,
       description: `${name} on ${pattern}`,
       filter_subject: pattern,
@@ -89,7 +122,7 @@ export async function ensureDurableConsumer(
     })
   } else if (existing.config.ack_wait !== ackWait || (existing.config.inactive_threshold ?? 0) !== inactive) {
     const update = { ack_wait: ackWait, inactive_threshold: inactive }
-    await manager.consumers.update(SIGNAL_STREAM, durable, update)
+    await manager.consumers.update(names.stream, durable, update)
   }
   return durable
 }

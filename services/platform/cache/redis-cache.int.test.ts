@@ -20,8 +20,8 @@ const ignore = (): void => undefined
 describe.skipIf(shared.missing !== undefined)(`Redis cache${shared.missing ?? ''}`, () => {
   describeCacheContract('Redis', async () => {
     const server = await shared.start()
-    const prefix = `test-${process.pid}-${Date.now()}:`
-    const open = () => openRedisCache({ url: server.url, random, report: ignore, prefix })
+    const logId = `test-${process.pid}-${Date.now()}`
+    const open = () => openRedisCache({ url: server.url, logId, random, report: ignore })
     const cache = await open()
     const peer = await open()
     const close = async (): Promise<void> => {
@@ -42,7 +42,8 @@ describe.skipIf(killable.missing !== undefined)(`Redis cache and outages${killab
   beforeEach(async () => {
     server = await killable.start()
     faults = []
-    cache = await openRedisCache({ url: server.url, random, report: (fault) => void faults.push(fault) })
+    const report = (fault: ServiceError): void => void faults.push(fault)
+    cache = await openRedisCache({ url: server.url, logId: 'outages', random, report })
   })
 
   afterEach(async () => {
@@ -124,7 +125,7 @@ describe.skipIf(killable.missing !== undefined)(`Redis cache and outages${killab
   it('does not open without a server, and tells where it looked, without the credentials', async () => {
     await server.kill()
     const { host } = new URL(server.url)
-    const options = { random, report: ignore }
+    const options = { logId: 'outages', random, report: ignore }
     const failure = await openRedisCache({ ...options, url: `redis://user:s3cret@${host}` }).catch(
       (error: unknown) => error,
     )

@@ -23,8 +23,8 @@ export interface RedisCacheOptions {
   readonly random: () => number
   /** Told when the connection is lost, once for each outage. */
   readonly report: (fault: ServiceError) => void
-  /** First part of every key, so that a server can be shared. */
-  readonly prefix?: string
+  /** Tells the log of these processes from every other: what others keep on the same server is not touched. */
+  readonly logId: string
 }
 
 /**
@@ -34,10 +34,10 @@ export interface RedisCacheOptions {
  * @throws ServiceError `cache_unavailable` when the first connection fails, `config_invalid` for a URL that
  *   is none.
  * @example
- * const cache = await openRedisCache({ url: 'redis://127.0.0.1:6379', random: Math.random, report })
+ * const cache = await openRedisCache({ url: 'redis://127.0.0.1:6379', logId, random: Math.random, report })
  */
 export async function openRedisCache(options: RedisCacheOptions): Promise<Cache> {
-  const { prefix = 'signal:' } = options
+  const prefix = `signal-service:${options.logId}:`
   const { redis, host } = await connectRedis(options)
   const keyOf = { value: `${prefix}v:`, counter: `${prefix}c:`, lock: `${prefix}l:` }
   let closed: Promise<void> | undefined

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { CALLER_WAITS, LOOKS_AGAIN, UNTIL_ENDED } from './append-policies.ts'
 import { type AppendPath, appendedOr, appendUntilKnown } from './append-until-known.ts'
@@ -136,6 +136,28 @@ describe('appendUntilKnown', () => {
     expect(await append([event])).toMatchObject({ kind: 'appended', revision: 0, isOurs: true })
     expect(await idsInLog()).toEqual([event.id])
   })
+
+  test('takes an event of the same id and other content for somebody else’s', async () => {
+    const event = anEvent()
+    world.faults.push('lost-before')
+    world.meanwhile = async () => {
+      await world.others.append('s', [{ ...event, data: { n: 7 } }], { expected: 'no-stream' })
+    }
+    const conflicting = { ...path(), store: { ...world.store, append: asRevisionConflict } }
+    const outcome = await appendUntilKnown(conflicting, {
+      stream: 's',
+      events: [event],
+      expected: 'no-stream',
+    })
+    expect(outcome.kind).toBe('conflict')
+  })
+
+  /** A log that looks at places and not at ids. */
+  const asRevisionConflict: FaultyWorld['store']['append'] = (...args) =>
+    world.store.append(...args).catch((error: unknown) => {
+      const isOther = isServiceError(error, 'idempotency_conflict')
+      throw isOther ? new ServiceError('revision_conflict', { details: { actual: 0 } }) : error
+    })
 
   test('is unknown while its place is taken and cannot be read', async () => {
     const event = anEvent()

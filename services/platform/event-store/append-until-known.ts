@@ -1,4 +1,4 @@
-import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent, Revision } from '../../../contracts/event.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { AppendPolicy } from './append-policies.ts'
@@ -47,9 +47,6 @@ export type AppendOutcome =
   /** Within the time the log did not say whether it happened. It may yet. */
   | { readonly kind: 'unknown'; readonly error: ServiceError }
 
-/** Refusals that belong to the append and not to the moment. */
-const CONFLICTS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['revision_conflict', 'idempotency_conflict'])
-
 /**
  * Appends, and repeats the very same append while its outcome is not known: with its ids and its place that is safe,
  * and the only way to learn it. This is the one place where an append is repeated.
@@ -73,7 +70,8 @@ export async function appendUntilKnown(path: AppendPath, append: PlacedAppend): 
       if (!isServiceError(error)) throw error
       failure = error
     }
-    if (CONFLICTS.has(failure.code)) {
+    if (failure.code === 'idempotency_conflict') return conflict(failure)
+    if (failure.code === 'revision_conflict') {
       const settled = isUnknown ? await lookAtPlace(path, append, failure) : conflict(failure)
       if (settled !== undefined) return settled
     } else if (failure.code === 'append_unknown') isUnknown = true
@@ -113,7 +111,7 @@ async function lookAtPlace(
     return undefined
   }
   const last = there.at(-1)
-  const isOwn = there.length === events.length && there.every(({ id }, index) => id === events[index]?.id)
+  const isOwn = there.length === events.length && there.every((event, index) => isSame(event, events[index]))
   if (isOwn && last !== undefined) {
     return { kind: 'appended', revision: last.revision, position: last.position, isOurs: true }
   }
@@ -121,6 +119,12 @@ async function lookAtPlace(
   const isTaken = typeof head === 'number' && head >= from
   return isTaken && last === undefined ? undefined : conflict(error)
 }
+
+/** Ids may follow from what is asked for, so that another process' event has the same one, and other content. */
+const isSame = (recorded: RecordedEvent, event: NewEvent | undefined): boolean =>
+  recorded.id === event?.id &&
+  recorded.type === event.type &&
+  JSON.stringify(recorded.data) === JSON.stringify(event.data)
 
 /** What callers are told while an outcome is not known, in their own words. */
 export interface UnknownOutcome {

@@ -54,7 +54,7 @@ export async function executeCommand<State, Result>(
 ): Promise<Executed<State, Result>> {
   let contradicted: string | undefined
   for (let conflicts = 0; conflicts < CONFLICTS.most; conflicts++) {
-    if (conflicts > 0) await pause(path, conflicts)
+    if (conflicts > 0) await pauseForOthers(path, conflicts)
     const { state: before, revision: expected } = await load()
     const { events, result } = await decide(before)
     const [first] = events
@@ -68,16 +68,16 @@ export async function executeCommand<State, Result>(
       contradicted = first.id
     }
   }
-  throw contendedError(stream)
+  throw contendedError()
 }
 
 /** Before a decision is made anew: others are at work on the same stream, and have to come to their end. */
-export function pause({ sleep, signal }: AppendPath, conflicts: number): Promise<void> {
+export function pauseForOthers({ sleep, signal }: AppendPath, conflicts: number): Promise<void> {
   const { pausesMs } = CONFLICTS
   return sleep(pausesMs[Math.min(conflicts, pausesMs.length) - 1] ?? 0, signal)
 }
 
-const contendedError = (stream: string): ServiceError =>
+const contendedError = (): ServiceError =>
   new ServiceError('store_unavailable', {
-    message: `${stream} changed ${CONFLICTS.most} times while it was to be changed; nothing was recorded`,
+    message: `Others were quicker to change the same thing ${CONFLICTS.most} times in a row; nothing was recorded`,
   })

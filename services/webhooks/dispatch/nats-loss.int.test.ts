@@ -29,7 +29,8 @@ describe.skipIf(servers.missing !== undefined)(`a dispatcher over NATS${servers.
   const open = async (): Promise<Bus> => {
     const report = (fault: ServiceError): void => void faults.push(fault)
     const times = { publishTimeoutMs: 500, ackWaitMs: 2_000 }
-    const bus = await openNatsBus({ url: server.url, now: Date.now, random: Math.random, report, ...times })
+    const clocks = { now: Date.now, random: Math.random }
+    const bus = await openNatsBus({ url: server.url, logId: 'loss', ...clocks, report, ...times })
     buses.push(bus)
     return bus
   }

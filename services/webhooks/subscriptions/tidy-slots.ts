@@ -70,7 +70,7 @@ export async function removeOrphans(
   }
 }
 
-const PASSING: ReadonlySet<string> = new Set(['append_unknown', 'store_unavailable', 'store_full'])
+const PASSING: ReadonlySet<string> = new Set(['outcome_unknown', 'store_unavailable', 'store_full'])
 
 /** Removes what an account had before it was erased; when it resolves, nothing is sent there any more. */
 export async function removeFormer(

@@ -116,7 +116,8 @@ export class DispatchWorld {
     const stream = subscriptionStream(anId(name))
     const meta = { correlationId: id, actor: 'owner' }
     const definition = EVENT_CATALOGUE[type] as typeof SubscriptionRecovered
-    const given = { subscriptionId: anId(name), ...data }
+    const by = type === 'SubscriptionDisabled' ? { by: 'endpoint' } : {}
+    const given = { subscriptionId: anId(name), ...by, ...data }
     await this.store.append(stream, [newEvent(definition, { id, data: given, meta })], { expected: 'any' })
   }
 

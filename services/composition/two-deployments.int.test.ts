@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createRateLimits } from '../api/index.ts'
+import { createRemoteDesk, type Desk, serveDesk } from '../engine/index.ts'
+import { openNatsBus } from '../platform/bus/nats-bus.ts'
+import { readSettings } from '../platform/config/read-settings.ts'
+import { natsServers } from '../platform/test-servers/nats-servers.ts'
+import { redisServers } from '../platform/test-servers/redis-servers.ts'
+import type { TestServer } from '../platform/test-servers/test-server.ts'
+import { openPlatform, type Platform } from './open-platform.ts'
+
+const nats = await natsServers({ killable: false })
+const redis = await redisServers({ killable: false })
+const missing = nats.missing ?? redis.missing
+
+describe.skipIf(missing !== undefined)(`two deployments on one NATS and one Redis${missing ?? ''}`, () => {
+  const ending = new AbortController()
+  const { signal } = ending
+  const closers: (() => Promise<void>)[] = []
+  let directory: string
+  let servers: TestServer[]
+  let production: Platform
+  let staging: Platform
+
+  /** A deployment with a log of its own, as its settings say. */
+  const open = (name: string): Promise<Platform> => {
+    const environment = { NATS_URL: servers[0]?.url, REDIS_URL: servers[1]?.url, MARKET_SEED: name }
+    const settings = readSettings(['--data-dir', join(directory, name)], environment)
+    return openPlatform(settings, pino({ level: 'silent' }), (close) => closers.unshift(close))
+  }
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'two-deployments-'))
+    servers = [await nats.start(), await redis.start()]
+    production = await open('production')
+    staging = await open('staging')
+  })
+  afterAll(async () => {
+    ending.abort()
+    for (const close of closers) await close()
+    await Promise.all(servers.map((server) => server.stop()))
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  test('a question for a tool is answered by an engine of the same log only', async () => {
+    const asked: string[] = []
+    const deskOf = (name: string): Desk => ({
+      answer: () => {
+        asked.push(name)
+        throw new Error('asked')
+      },
+    })
+    const request = { coin: 'BTC', timeframe: '1h' }
+    const ask = ({ bus }: Platform) => createRemoteDesk(bus).answer('get_trade_call', request)
+    serveDesk(production.bus, deskOf('production'), signal)
+    // Its own question comes after its offer to answer, on one connection.
+    await expect(ask(production)).rejects.toThrow()
+    await expect(ask(staging)).rejects.toThrow('nobody answers')
+    serveDesk(staging.bus, deskOf('staging'), signal)
+    for (let tries = 0; tries < 10; tries++) await expect(ask(staging)).rejects.toThrow()
+    expect(asked).toEqual(['production', ...Array.from({ length: 10 }, () => 'staging')])
+  })
+
+  test('a question about the subscriptions of a shard stays within its log', async () => {
+    const heard: unknown[] = []
+    const serve = ({ bus }: Platform): void =>
+      bus.serve(
+        'webhooks.refresh.0',
+        (body) => {
+          heard.push(body)
+          return Promise.resolve(true)
+        },
+        { signal },
+      )
+    serve(production)
+    const ask = ({ bus }: Platform, of: string) => bus.request('webhooks.refresh.0', of, { timeoutMs: 5_000 })
+    expect(await ask(production, 'production')).toBe(true)
+    await expect(ask(staging, 'staging')).rejects.toThrow('nobody answers')
+    expect(heard).toEqual(['production'])
+  })
+
+  test('signals come to the consumers of their log only, under the same name and subject', async () => {
+    const names = { name: 'dispatcher', subjects: ['signal.trade_call.>'], signal }
+    const consumptions = [production, staging].map(({ bus }) => bus.consume(names))
+    await Promise.all(consumptions.map(({ established }) => established))
+    const message = { id: 'same', subject: 'signal.trade_call.SIM.BTC.1h' }
+    // The same id: neither is a duplicate of the other.
+    expect(await production.bus.publish({ ...message, body: 'production' })).toEqual({ duplicate: false })
+    expect(await staging.bus.publish({ ...message, body: 'staging' })).toEqual({ duplicate: false })
+    await production.bus.publish({ id: 'last', subject: message.subject, body: 'last of production' })
+    await staging.bus.publish({ id: 'last', subject: message.subject, body: 'last of staging' })
+    const read = consumptions.map(async (consumption) => {
+      const bodies: unknown[] = []
+      for await (const received of consumption) {
+        received.ack()
+        expect(received.subject).toBe(message.subject)
+        bodies.push(received.body)
+        if (received.id === 'last') break
+      }
+      return bodies
+    })
+    expect(await Promise.all(read)).toEqual([
+      ['production', 'last of production'],
+      ['staging', 'last of staging'],
+    ])
+  })
+
+  test('what one keeps and counts in Redis is nothing to the other', async () => {
+    await production.cache.set('answer', 'of production', 60_000)
+    expect(await staging.cache.get('answer')).toBeUndefined()
+    await production.cache.increment('count', { ttlMs: 60_000, by: 5 })
+    expect(await staging.cache.increment('count', { ttlMs: 60_000 })).toMatchObject({ count: 1 })
+    const lock = { ttlMs: 60_000 }
+    expect(await production.cache.acquireLock('work', { ...lock, token: 'p' })).toBe(true)
+    expect(await staging.cache.acquireLock('work', { ...lock, token: 's' })).toBe(true)
+    await staging.cache.delete('answer')
+    expect(await production.cache.get('answer')).toBe('of production')
+  })
+
+  test('an address that used up its rate at one is a stranger to the other', async () => {
+    const limitsOf = ({ cache }: Platform) =>
+      createRateLimits({ perAddress: 2, perKey: undefined, shared: cache, now: () => performance.now() })
+    const [first, second] = [limitsOf(production), limitsOf(staging)]
+    const address = '192.0.2.7'
+    for (let request = 0; request < 5; request++) await first.take({ address })
+    expect((await second.take({ address })).isAdmitted).toBe(true)
+  })
+
+  test('processes of one log do meet', async () => {
+    const { logId } = production
+    const url = servers[0]?.url ?? ''
+    const report = (): void => undefined
+    const other = await openNatsBus({ url, logId, now: Date.now, random: Math.random, report })
+    closers.unshift(() => other.close())
+    production.bus.serve('engine.echo', (body) => Promise.resolve(body), { signal })
+    await production.bus.request('engine.echo', 'its own', { timeoutMs: 5_000 })
+    expect(await other.request('engine.echo', 'hello', { timeoutMs: 5_000 })).toBe('hello')
+  })
+})

@@ -1,0 +1,97 @@
+// Plain JavaScript, because an older Node cannot even read what it would have to refuse.
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { constants } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+
+/** Exit code of `runtime_too_old` in contracts/errors.ts, which an older Node cannot read. */
+const RUNTIME_TOO_OLD = 11
+const OLDEST_MAJOR = 24
+const BROUGHT_ALONG = 'Linux (x64, arm64), Windows (x64) and macOS (x64)'
+/** Signals that ask for an end, and are passed on. */
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP']
+/** How often it is looked whether whoever started this is still there. */
+const PARENT_CHECK_MS = 250
+
+/** Names the starting process to the one it waits for (main.ts), which ends when that one is gone. */
+const STARTER_VARIABLE = 'SIGNAL_SERVICE_STARTER'
+
+/** Whether this Node.js runs TypeScript and all that the service needs. */
+export function isRuntimeNewEnough(version = process.versions.node) {
+  return Number(version.split('.')[0]) >= OLDEST_MAJOR
+}
+
+/**
+ * The Node.js 24 that `npm ci` brought for this system, looked up where the package lies: the links that npm makes in
+ * `.bin` are not the same in all its versions.
+ *
+ * @returns {string | undefined} its path.
+ */
+export function findOwnNode(platform = process.platform, architecture = process.arch) {
+  const isWindows = platform === 'win32'
+  try {
+    const name = `node-${isWindows ? 'win' : platform}-${architecture}/package.json`
+    const folder = dirname(createRequire(import.meta.url).resolve(name))
+    return join(folder, 'bin', isWindows ? 'node.exe' : 'node')
+  } catch {
+    // Not every system has such a package, and `npm ci --omit=optional` leaves it out: whoever asks says so.
+    return undefined
+  }
+}
+
+/**
+ * Runs a script by a Node.js that is new enough: by this one, or by the one that came with the dependencies. Input,
+ * output and signals are passed on, and this process ends as that one does.
+ *
+ * @param {readonly string[]} args of node: a script and its arguments, or options.
+ */
+export function runOnOwnNode(args) {
+  const node = isRuntimeNewEnough() ? process.execPath : findOwnNode()
+  if (node === undefined) return refuse('the dependencies brought no newer one along')
+  const env = {
+    ...process.env,
+    // For what it starts by the name `node` in turn.
+    PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}`,
+    [STARTER_VARIABLE]: String(process.pid),
+  }
+  const child = spawn(node, args, { stdio: 'inherit', env })
+  child.on('error', (error) => refuse(`${node} cannot be run: ${error.message}`))
+  passSignals(child)
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1)
+    for (const name of ENDING) process.removeAllListeners(name)
+    process.kill(process.pid, signal)
+    // Where that signal does not end this process: the code that a shell gives for it.
+    setTimeout(() => process.exit(128 + constants.signals[signal]), PARENT_CHECK_MS)
+  })
+}
+
+/** @param {import('node:child_process').ChildProcess} child */
+function passSignals(child) {
+  for (const name of ENDING) {
+    process.on(name, () => {
+      // Ctrl-C comes to all processes at the terminal; passed on as well, it would be a second one.
+      if (name === 'SIGINT' && isAtTerminal()) return
+      child.kill(name)
+    })
+  }
+  if (process.env.npm_lifecycle_event === undefined) return
+  // npm passes a signal to its shell only, which dies of it.
+  const parent = process.ppid
+  const watching = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watching)
+    child.kill('SIGTERM')
+  }, PARENT_CHECK_MS)
+}
+
+const isAtTerminal = () => [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY)
+
+/** @param {string} reason */
+function refuse(reason) {
+  process.stderr.write(
+    `error runtime_too_old: this is Node.js ${process.versions.node}, ${OLDEST_MAJOR} or newer is needed, and ${reason}.\n` +
+      `Run \`npm ci\`, which brings one along for ${BROUGHT_ALONG}; on other systems install Node.js ${OLDEST_MAJOR} from https://nodejs.org.\n`,
+  )
+  process.exitCode = RUNTIME_TOO_OLD
+}
