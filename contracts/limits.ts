@@ -390,10 +390,10 @@ export const LIMITS = {
   /** Longest excerpt of a section. */
   excerptCharacters: 320,
   /** Length of an answer to a question, and its encoded size in the log with its citations. */
-  chatAnswerCharacters: 2_000,
+  chatAnswerCharacters: 3_200,
   chatAnswerBytes: 32_768,
-  /** What an answer quotes of one section; of a second one half. */
-  chatExtractCharacters: 600,
+  /** What an answer quotes of a section: most of them whole. */
+  chatExtractCharacters: 1_500,
   /** Sections that a model is given to answer from. */
   chatPassages: 6,
   /** How long a model may take in all, and how much of its answer is read. */
@@ -422,6 +422,8 @@ export const LIMITS = {
   leaseRenewMs: 3_000,
   /** What others wait beyond that before they take the shards of one that is silent. */
   leaseGraceMs: 2_000,
+  /** How long a process may have shards that it does not work on before it counts as not ready. */
+  leaseIdleMs: 60_000,
 
   /** How long a shutdown may take before what is left is cut. */
   shutdownMs: 10_000,

@@ -143,6 +143,10 @@ function createHttpServer(
           demo: payments.demo,
           dispatcher: webhooks.dispatcher?.health(),
           digestProblems: webhooks.digestProblems(),
+          leases: [
+            { group: 'dispatcher', leases: webhooks.leases },
+            { group: 'settler', leases: payments.leases },
+          ].flatMap(({ group, leases }) => (leases === undefined ? [] : [{ group, leases }])),
           feed,
           staleAfterMs: staleAfterMs(settings),
         }),
