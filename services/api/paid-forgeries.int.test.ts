@@ -65,7 +65,7 @@ test(`${FORGED} forged signatures are refused, and nothing is computed or claime
     }
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, forge))
-  expect([...statuses.keys()].toSorted()).toEqual([402, 429])
+  expect(new Set(statuses.keys())).toEqual(new Set([402, 429]))
   // Past so many the address is not looked at any more, but for what is under way at that moment.
   const looked = statuses.get(402) ?? 0
   expect(looked).toBeGreaterThanOrEqual(LIMITS.paymentsRefusedPerAddress)

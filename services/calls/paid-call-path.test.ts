@@ -425,5 +425,6 @@ describe('an address', () => {
   test('that pays and is refused in between is not held to what it paid', async () => {
     for (let n = 0; n < LIMITS.paymentsRefusedPerAddress - 1; n++) offerIn(await pay(1_000 + n, {}, 1))
     for (let n = 1; n <= 5; n++) answerIn(await pay(n))
+    expect(payments.claims).toHaveLength(5)
   })
 })

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { createPayments, type PaymentsOptions, type RunningPayments } from '../payments/create-payments.ts'
 import { openRecovery } from '../payments/recovery/open-recovery.ts'
@@ -64,13 +65,13 @@ function start(change: Partial<PaymentsOptions> = {}, log = createMemoryLog()) {
     }
     return handshake.pay(presented, { ...usual, ...work }).then(
       ({ answer, isReplay }) => `${isReplay ? 'again ' : ''}${JSON.stringify(answer)}`,
-      (error: { code?: string }) => error.code ?? String(error),
+      (error: unknown) => (isServiceError(error) ? error.code : 'not told'),
     )
   }
   return { pay, log, computed: () => computed }
 }
 
-async function header(
+async function signed(
   payerNo: number,
   nonce: number,
   change: Parameters<typeof anAuthorization>[1] = {},
@@ -93,11 +94,11 @@ test('payments at the gateway of a key that owns nothing neither compute anythin
   const service = start({ gateway })
   const all = Promise.all(
     Array.from({ length: LIMITS.paymentsAtOnce }, async (_, n) =>
-      service.pay(await header(5, n + 1, week), { address: `192.0.2.${n % 200}` }),
+      service.pay(await signed(5, n + 1, week), { address: `192.0.2.${n % 200}` }),
     ),
   )
   while (asked.length < LIMITS.paymentsAtOncePerPayer) await sleep(1, new AbortController().signal)
-  expect(await service.pay(await header(6, 1))).toBe('{"serial":1}')
+  expect(await service.pay(await signed(6, 1))).toBe('{"serial":1}')
   for (const answer of asked) answer()
   const outcomes = new Set(await all)
   expect(outcomes).toEqual(new Set(['payments_unavailable', 'payment_refused']))
@@ -106,7 +107,7 @@ test('payments at the gateway of a key that owns nothing neither compute anythin
 
 test('what was claimed is answered, whatever has become of price, recipient and validity since', async () => {
   const { pay, log } = start()
-  const paid = await header(7, 1)
+  const paid = await signed(7, 1)
   expect(await pay(paid)).toBe('{"serial":1}')
   const later = {
     now: () => (NOW_S + 86_400) * 1_000,
@@ -117,15 +118,15 @@ test('what was claimed is answered, whatever has become of price, recipient and 
     const after = start(change, log)
     expect(await after.pay(paid, { price: 30_000n })).toBe('again {"serial":1}')
     expect(await after.pay(paid, { requestHash: () => 'b'.repeat(64) })).toBe('payment_mismatch')
-    expect(await after.pay(await header(7, 2), { price: 30_000n })).not.toContain('serial')
+    expect(await after.pay(await signed(7, 2), { price: 30_000n })).not.toContain('serial')
   }
 })
 
 test('a claim is not answered to who presents its nonce with another signature', async () => {
   const { pay, log } = start()
-  await pay(await header(7, 1))
-  expect(await pay(await header(7, 1, { value: 1n }))).toBe('payment_refused')
-  const stolen = JSON.parse(Buffer.from(await header(8, 1), 'base64').toString()) as {
+  await pay(await signed(7, 1))
+  expect(await pay(await signed(7, 1, { value: 1n }))).toBe('payment_refused')
+  const stolen = JSON.parse(Buffer.from(await signed(8, 1), 'base64').toString()) as {
     payload: { authorization: { from: string } }
   }
   stolen.payload.authorization.from = payerNumber(7).address.toLowerCase()
