@@ -111,6 +111,11 @@ export const LIMITS = {
   /** Replays that one process serves at a time, and how many of them one address may hold. */
   verdictReplays: 50,
   verdictReplaysPerAddress: 4,
+  /** How long a replay has its thread before others have it, and how long where that thread answers calls too. */
+  replayTurnMs: 10,
+  sharedTurnMs: 2,
+  /** Events that a replay looks at before its first verdict; then it ends and says where to go on. */
+  replaySearchEvents: 5_000_000,
   /** One place in so many is kept for addresses that hold none. */
   placesKeptShare: 5,
   /** How often a stream without news says that it is there. */
