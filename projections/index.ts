@@ -41,9 +41,9 @@ export {
 } from './payments/payment-state.ts'
 export {
   OPEN_PAYMENT_PREFIX,
-  PAYABLE_PREFIX,
   type OpenPayment,
   openPaymentKey,
+  PAYABLE_PREFIX,
   PAYMENT_PREFIX,
   type PayerTotals,
   type PaymentsRow,
