@@ -234,8 +234,8 @@ export const LIMITS = {
   /** How long an offer can be paid for, and what of that must be left when it is. */
   paymentValidityS: 300,
   paymentValidityLeastS: 60,
-  /** The longest validity taken: a claim is watched until it ends. */
-  paymentValidityMostS: 86_400,
+  /** The longest validity taken: a claim is watched until it ends. Clients may sign twice what an offer says. */
+  paymentValidityMostS: 600,
   /** The same for authorizations of the gateway rail, which must be valid for a week at least. */
   gatewayValidityS: 604_900,
   gatewayValidityLeastS: 604_800,
@@ -272,10 +272,31 @@ export const LIMITS = {
   /** How long what a node said of a payer is remembered: its balance, and whether it is a contract. */
   payerBalanceMs: 5_000,
   payerCodeMs: 600_000,
+  /** How long a facilitator's refusal of a payer is remembered. */
+  payerRefusedMs: 5_000,
+  /** Payers that a node or a facilitator is asked about at a time; past it callers are told to try again. */
+  payersAskedAtOnce: 64,
   /** Payers whose facts one process remembers. */
   payersRemembered: 20_000,
-  /** Answers to payments under way in one process; past it callers are told to try again. */
+  /**
+   * Payments of a rail that one process checks and computes answers for at a time: in all, of one payer, from one
+   * address; past it callers are told to try again.
+   */
   paymentsAtOnce: 1_024,
+  paymentsAtOncePerPayer: 128,
+  paymentsAtOncePerAddress: 256,
+  /** Requests that wait in one process for their money: in all, of one payer, from one address. */
+  settlementsAwaited: 1_024,
+  settlementsAwaitedPerPayer: 16,
+  settlementsAwaitedPerAddress: 64,
+  /** Claims of a rail that are settled before they are answered, and are not settled: in all, and of one payer. */
+  claimsWaiting: 1_024,
+  claimsWaitingPerPayer: 16,
+  /** Payments from one address that are refused within a time; past it none is looked at until that is over. */
+  paymentsRefusedPerAddress: 60,
+  paymentsRefusedMs: 60_000,
+  /** Addresses whose refused payments one process counts. */
+  paymentsRefusedAddresses: 20_000,
   /** Rows in one list of payments. */
   paymentRows: 100,
 
