@@ -104,26 +104,23 @@ export function createCarryOut(options: CarryOutOptions): CarryOut {
     return nextNotice(endpoint)
   }
 
-  const work = (endpoint: Endpoint, effect: SlowEffect): Promise<Input | undefined> => {
-    switch (effect.kind) {
-      case 'load':
-        return load(endpoint)
-      case 'settle':
-        return settle(endpoint)
-      case 'seek':
-        return seekAll(endpoint, effect.requests)
-      case 'say':
-        return say(endpoint, effect.change)
-      case 'next_notice':
-        return nextNotice(endpoint)
-      case 'tell':
-        return tell(endpoint, effect)
-    }
+  const works: {
+    readonly [Kind in SlowEffect['kind']]: (
+      endpoint: Endpoint,
+      effect: Extract<SlowEffect, { readonly kind: Kind }>,
+    ) => Promise<Input | undefined>
+  } = {
+    load,
+    settle,
+    seek: (endpoint, { requests }) => seekAll(endpoint, requests),
+    say: (endpoint, { change }) => say(endpoint, change),
+    next_notice: nextNotice,
+    tell,
   }
 
   return async (endpoint, effect) => {
     try {
-      return await work(endpoint, effect)
+      return await works[effect.kind](endpoint, effect as never)
     } catch (error) {
       if (isServiceError(error, 'lease_lost')) return { kind: 'lost' }
       report(error)

@@ -76,14 +76,14 @@ const decision = (change: Partial<AttemptDecision> = {}): AttemptDecision => ({
 const kinds = (effects: readonly Effect[]): string[] => effects.map(({ kind }) => kind)
 const told = (change: Partial<Subscription>): Input => ({
   kind: 'subscription',
-  subscription: { ...subscription, revision: 4, ...change } as Subscription,
+  subscription: { ...subscription, revision: 4, ...change },
 })
 
 describe('given an endpoint whose logs are not read yet', () => {
   const loading = initialEndpoint(subscription, { readFrom: { after: START, sequence: 1 }, nowMs: 0 })
   const loaded = (change: Partial<Subscription> = {}): Input => ({
     kind: 'loaded',
-    subscription: { ...subscription, revision: 4, ...change } as Subscription,
+    subscription: { ...subscription, revision: 4, ...change },
     standing: fine,
   })
 
@@ -216,7 +216,7 @@ describe('given an attempt', () => {
 
   test('when it was a replay of one that is paused now, it waits until it is resumed', () => {
     const item = { kind: 'replay', tries: 0 } as Extract<EndpointItem, { kind: 'replay' }>
-    const paused = ready({ subscription: { ...subscription, state: 'paused' } as Subscription })
+    const paused = ready({ subscription: { ...subscription, state: 'paused' } })
     const { effects } = decideEndpoint(paused, { kind: 'undone', item }, now())
     expect(effects).toEqual([{ kind: 'replay', replays: [item], where: 'front' }])
   })
@@ -257,8 +257,8 @@ describe('given a degraded endpoint', () => {
   })
 
   test('when it recovered by itself, it goes on without being settled', () => {
-    const recovered = behind({ subscription: { ...subscription, state: 'degraded' } as Subscription })
-    const active = { ...subscription, revision: 5 } as Subscription
+    const recovered = behind({ subscription: { ...subscription, state: 'degraded' } })
+    const active = { ...subscription, revision: 5 }
     const change = { kind: 'recovered' } as const
     const { state, effects } = decideEndpoint(
       recovered,
@@ -282,7 +282,7 @@ describe('given a replay that was asked for', () => {
   })
 
   test('when it is resumed, a replay that was asked for during its pause is looked for', () => {
-    const paused = ready({ subscription: { ...subscription, state: 'paused' } as Subscription })
+    const paused = ready({ subscription: { ...subscription, state: 'paused' } })
     const whilePaused = decideEndpoint(paused, told({ state: 'paused', replays: [asked] }), now())
     expect(kinds(whilePaused.effects)).not.toContain('seek')
     const resumed = decideEndpoint(whilePaused.state, told({ revision: 5, replays: [asked] }), now())

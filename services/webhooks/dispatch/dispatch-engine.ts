@@ -17,7 +17,9 @@ import type { Effect, Input, Timer } from './endpoint-state.ts'
 import { createJournalTaker } from './journal-taker.ts'
 import { createLogReader, type SignalSink } from './log-reader.ts'
 import { createOwnerNotices } from './owner-notices.ts'
+import { createPassBrake } from './pass-brake.ts'
 import { createSignalMemory } from './queued-signals.ts'
+import { writeDownQuiet } from './write-down.ts'
 
 /** A dispatcher at work: what it is told of, and what it does about it. */
 export interface DispatchEngine {
@@ -46,9 +48,6 @@ const LOADS_AT_ONCE = 32
 const LETTING_GO_MS = 5_000
 /** What ends the sending to an endpoint at once. */
 const STOPPING = ['SubscriptionPaused', 'SubscriptionDisabled', 'SubscriptionRemoved']
-/** How far an endpoint without signals has come is written down this often, for so many of them at a time. */
-const WRITE_AFTER_MS = 900_000
-const WRITES_AT_A_TIME = 256
 const WRITES_AT_ONCE = 32
 /** An endpoint that is behind for longer is told of. */
 const LONG_BEHIND_MS = 60_000
@@ -77,8 +76,7 @@ class Engine implements DispatchEngine {
   /** Endpoints whose logs are to be read. */
   readonly #toLoad: Endpoint[] = []
   #loading = 0
-  /** How much may be left of the queue of each that the pass waits for. */
-  readonly #heldUp = new Map<Endpoint, number>()
+  readonly #brake
   #trouble: string | undefined
   #isLooking = false
   #isToLookAgain = false
@@ -106,6 +104,7 @@ class Engine implements DispatchEngine {
       holds: ({ shard, token }) => leases.held().some((held) => held.shard === shard && held.token === token),
       cutOff: ({ shard }) => this.#registry.shard(shard)?.cutOff.signal ?? signal,
     })
+    this.#brake = createPassBrake(this.#attempts, signal)
     this.#carryOut = createCarryOut({
       store,
       deliveries,
@@ -200,7 +199,7 @@ class Engine implements DispatchEngine {
         if (!endpoint.offer(matched, weight)) return false
         this.#attempts.offer(endpoint)
         this.#attempts.pump()
-        if (source === 'pass') this.#lookAtRoom(endpoint)
+        if (source === 'pass') this.#brake.look(endpoint)
         return true
       },
       hasRoom: (id) => get(id)?.hasRoom ?? false,
@@ -217,25 +216,7 @@ class Engine implements DispatchEngine {
         for (const id of ids) happen(id, { kind: 'failed', what: 'read' })
       },
       subscription: (event) => this.#onSubscription(event),
-      whenRoom: () => (this.#heldUp.size === 0 ? undefined : this.#makeRoom()),
-    }
-  }
-
-  /**
-   * With more to be sent at once than can be, reading on would only drop endpoints out of the pass. So the pass waits
-   * for those whose queue is full because they wait for their turn, until half of that is sent.
-   */
-  #lookAtRoom(endpoint: Endpoint): void {
-    if (!endpoint.hasRoom && this.#attempts.isHeldUp(endpoint))
-      this.#heldUp.set(endpoint, endpoint.queued / 2)
-  }
-
-  async #makeRoom(): Promise<void> {
-    for (const [endpoint, most] of this.#heldUp) {
-      const isWaitedFor = (): boolean =>
-        endpoint.queued > most && endpoint.state.source === 'pass' && this.#attempts.isHeldUp(endpoint)
-      while (isWaitedFor() && !this.#signal.aborted) await this.#attempts.nextTurn()
-      this.#heldUp.delete(endpoint)
+      whenRoom: () => this.#brake.whenRoom(),
     }
   }
 
@@ -320,7 +301,12 @@ class Engine implements DispatchEngine {
       this.#options.report(strayError(endpoint))
       this.#happen(endpoint, { kind: 'stray' })
     }
-    await this.#writeDownQuiet()
+    await writeDownQuiet(this.#registry.all(), {
+      nowMs: this.#elapsed(),
+      cursorOf: (endpoint) => this.#reader.cursor(endpoint.id),
+      journalOf: this.#journalOf,
+      onWritten: (endpoint) => this.#apply(endpoint, { kind: 'written' }),
+    })
   }
 
   #straying(): Endpoint[] {
@@ -329,24 +315,6 @@ class Engine implements DispatchEngine {
     )
     this.#strays = found.length
     return found
-  }
-
-  /** How far endpoints have come that have nothing to be sent, so that it need not be looked through again. */
-  async #writeDownQuiet(): Promise<void> {
-    const before = this.#elapsed() - WRITE_AFTER_MS
-    const quiet: Endpoint[] = []
-    for (const endpoint of this.#registry.all()) {
-      const { source, writtenAtMs } = endpoint.state
-      const isDue = source === 'pass' && writtenAtMs <= before && endpoint.isIdle
-      if (isDue && quiet.length < WRITES_AT_A_TIME) quiet.push(endpoint)
-    }
-    await mapInTurns(quiet, WRITES_AT_ONCE, async (endpoint) => {
-      this.#apply(endpoint, { kind: 'written' })
-      if (this.#reader.cursor(endpoint.id) === undefined) return
-      const journal = await this.#journalOf(endpoint)
-      const cursor = this.#reader.cursor(endpoint.id)
-      if (cursor !== undefined && endpoint.isIdle) await journal.advance(cursor)
-    })
   }
 
   readonly refresh = async (subscriptionId: string): Promise<void> => {

@@ -51,14 +51,14 @@ describe.each(['SubscriptionPaused', 'SubscriptionDisabled'] as const)('resumed 
 })
 
 test('resumed while the pass is still in front of its pause, it is sent everything', async () => {
-  let held: Promise<void> | undefined
+  const held: Promise<void>[] = []
   /** The pass through the log is slow, and nothing else is. */
   const store: EventStore = {
     ...world.store,
     async *readAll(options) {
       const isPass = options?.filter?.types?.includes('SubscriptionPaused') === true
       for await (const event of world.store.readAll(options)) {
-        if (isPass && event.type === 'VerdictRecorded') await held
+        if (isPass && event.type === 'VerdictRecorded') await Promise.all(held)
         yield event
       }
     },
@@ -68,7 +68,7 @@ test('resumed while the pass is still in front of its pause, it is sent everythi
   await world.verdicts(2)
   await world.time.pass(5_000)
   const { promise, resolve } = Promise.withResolvers<void>()
-  held = promise
+  held.push(promise)
   await world.verdicts(3)
   await world.time.pass(1_000)
   expect(world.sequences('bot')).toEqual([1, 2])

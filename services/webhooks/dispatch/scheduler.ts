@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../contracts/limits.ts'
-import { SLOW_MS } from './decide-endpoint.ts'
+import { SLOW_MS } from './endpoint-moves.ts'
 import type { Pace } from './endpoint-state.ts'
 
 /** What is asked of an endpoint to give it its turn. */

@@ -241,14 +241,14 @@ class FuzzedWorld {
     const wrong = (what: string): void =>
       void this.faults.push(`${name}, ${subscription.state}, cursor ${JSON.stringify(state.cursor)}: ${what}`)
     if (left > 0) wrong(`${left} signals behind its cursor were not sent`)
-    if (state.open.size > 0) wrong(`${[...state.open.keys()]} still wait for another try`)
+    if (state.open.size > 0) wrong(`${[...state.open.keys()].join()} still wait for another try`)
     const unstable = [...taken].filter(([, bodies]) => bodies.size > 1).map(([sequence]) => sequence)
-    if (unstable.length > 0) wrong(`${unstable} had several ids or bodies`)
+    if (unstable.length > 0) wrong(`${unstable.join()} had several ids or bodies`)
     if (!isMoved) {
       const missing = Array.from({ length: count }, (_, index) => index + 1).filter((one) => !taken.has(one))
-      if (missing.length > state.counts.exhausted) wrong(`${missing} of ${count} never arrived`)
+      if (missing.length > state.counts.exhausted) wrong(`${missing.join()} of ${count} never arrived`)
       const extra = [...taken.keys()].filter((sequence) => sequence > count)
-      if (extra.length > 0) wrong(`${extra} are numbers of no signal`)
+      if (extra.length > 0) wrong(`${extra.join()} are numbers of no signal`)
     }
     for (const { replayId, toSequence } of subscription.replays) {
       if (!replays.includes(replayId)) continue
@@ -281,6 +281,7 @@ class FuzzedWorld {
 const isExpected = (error: unknown): boolean =>
   isServiceError(error, 'store_unavailable') ||
   isServiceError(error, 'append_unknown') ||
+  isServiceError(error, 'outcome_unknown') ||
   isServiceError(error, 'lease_lost')
 
 /** Lives one seed through. @returns what went wrong, in words */
