@@ -183,8 +183,8 @@ describe('the read model', () => {
       subscriptionId,
       filter: { ...FILTER, events: ['scan_digest'], digest },
     })
-    const wanted = (...facts: readonly Fact[]) =>
-      Object.entries(fold(subscriptions, given(created, ...facts))).filter(([key]) =>
+    const wanted = (...happened: readonly Fact[]) =>
+      Object.entries(fold(subscriptions, given(created, ...happened))).filter(([key]) =>
         key.startsWith(WANTED_DIGEST_PREFIX),
       )
     const one = [

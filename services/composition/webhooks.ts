@@ -10,6 +10,7 @@ import { CONFIDENCE_CAP, type Desk, loadModel } from '../engine/index.ts'
 import { createPacer, pacedReads } from '../platform/async/pacer.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
+import type { Leases } from '../platform/lease/leases.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import {
   createBlockedHosts,
@@ -56,6 +57,7 @@ export interface OpenedWebhooks {
   readonly server: NonNullable<ServerOptions['webhooks']>
   /** Undefined without the dispatcher role. */
   readonly dispatcher: Dispatcher | undefined
+  readonly leases: Leases | undefined
   /** What keeps digests from being recorded at the moment, in words. */
   digestProblems(): readonly string[]
   /** Begins to send; resolves when what was under way has ended. */
@@ -140,6 +142,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
 
   /** The part that sends. Without the role it only asks those who have it. */
   function createWorker() {
+    const leases = openLeases({ settings, platform, group: 'dispatcher', shards: SHARDS, log })
     const directory = index && createSubscriptionDirectory({ index, owners, now: Date.now, sleep, signal })
     const dispatcher = createDispatcher({
       store,
@@ -151,7 +154,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       newId,
       sleep,
       shards: SHARDS,
-      leases: openLeases({ settings, platform, group: 'dispatcher', shards: SHARDS, log }),
+      leases,
       holder: platform.processId,
       directory: directory ?? NO_DIRECTORY,
       baseUrl: publicUrl,
@@ -171,10 +174,10 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       clock: parts.marketNow,
       onProblem: (scan, error) => log.warn({ ...scan, err: error }, 'a digest cannot be recorded'),
     })
-    return { dispatcher, digests }
+    return { dispatcher, digests, leases }
   }
 
-  const { dispatcher, digests } = worker
+  const { dispatcher, digests, leases } = worker
   return {
     server: {
       subscriptions,
@@ -186,6 +189,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       checkUrl: guard.check,
     },
     dispatcher: isDispatcher ? dispatcher : undefined,
+    leases: isDispatcher ? leases : undefined,
     digestProblems: () => digests.problems(),
     async run(until) {
       await hosts.refresh()

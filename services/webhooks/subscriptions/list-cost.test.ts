@@ -27,12 +27,12 @@ function counting(store: EventStore) {
       yield item
     }
   }
-  const counted_: EventStore = {
+  const countedStore: EventStore = {
     ...store,
     read: (stream, options) => counted(store.read(stream, options), 'events'),
     readAll: (options) => counted(store.readAll(options), 'wholeLog'),
   }
-  return { read, store: counted_ }
+  return { read, store: countedStore }
 }
 
 /** Attempts that were recorded one by one since the newest snapshot. */

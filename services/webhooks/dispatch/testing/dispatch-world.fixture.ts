@@ -162,7 +162,7 @@ export class DispatchWorld {
     const store = options.store ?? this.store
     const bus = options.bus ?? this.bus
     const group = { store, holder, newId, report, group: 'dispatcher', shards: SHARDS }
-    const leases = shares ? createLeases({ ...group, sleep, elapsed: now }) : createSoleLeases(group)
+    const leases = shares ? createLeases({ ...group, sleep, elapsed: now, now }) : createSoleLeases(group)
     const dispatcher = createDispatcher({
       store,
       bus,
