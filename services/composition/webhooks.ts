@@ -167,7 +167,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
     })
     const digests = createDigestRecorder({
       wanted: () => index?.wantedDigests() ?? [],
-      scan: (request) => parts.desk.answer('scan_trade_calls', request),
+      scan: (request) => parts.desk.answer('scan_trade_calls', request, 'digests'),
       store,
       idOf,
       sleep,
