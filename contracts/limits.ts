@@ -111,6 +111,11 @@ export const LIMITS = {
   /** Replays that one process serves at a time, and how many of them one address may hold. */
   verdictReplays: 50,
   verdictReplaysPerAddress: 4,
+  /** How long a replay has its thread before others have it, and how long where that thread answers calls too. */
+  replayTurnMs: 10,
+  sharedTurnMs: 2,
+  /** Events that a replay looks at before its first verdict; then it ends and says where to go on. */
+  replaySearchEvents: 5_000_000,
   /** One place in so many is kept for addresses that hold none. */
   placesKeptShare: 5,
   /** How often a stream without news says that it is there. */
@@ -216,8 +221,8 @@ export const LIMITS = {
   /** How long an offer can be paid for, and what of that must be left when it is. */
   paymentValidityS: 300,
   paymentValidityLeastS: 60,
-  /** The longest validity taken: a claim is watched until it ends. */
-  paymentValidityMostS: 86_400,
+  /** The longest validity taken: a claim is watched until it ends. Clients may sign twice what an offer says. */
+  paymentValidityMostS: 600,
   /** The same for authorizations of the gateway rail, which must be valid for a week at least. */
   gatewayValidityS: 604_900,
   gatewayValidityLeastS: 604_800,
@@ -254,10 +259,31 @@ export const LIMITS = {
   /** How long what a node said of a payer is remembered: its balance, and whether it is a contract. */
   payerBalanceMs: 5_000,
   payerCodeMs: 600_000,
+  /** How long a facilitator's refusal of a payer is remembered. */
+  payerRefusedMs: 5_000,
+  /** Payers that a node or a facilitator is asked about at a time; past it callers are told to try again. */
+  payersAskedAtOnce: 64,
   /** Payers whose facts one process remembers. */
   payersRemembered: 20_000,
-  /** Answers to payments under way in one process; past it callers are told to try again. */
+  /**
+   * Payments of a rail that one process checks and computes answers for at a time: in all, of one payer, from one
+   * address; past it callers are told to try again.
+   */
   paymentsAtOnce: 1_024,
+  paymentsAtOncePerPayer: 128,
+  paymentsAtOncePerAddress: 256,
+  /** Requests that wait in one process for their money: in all, of one payer, from one address. */
+  settlementsAwaited: 1_024,
+  settlementsAwaitedPerPayer: 16,
+  settlementsAwaitedPerAddress: 64,
+  /** Claims of a rail that are settled before they are answered, and are not settled: in all, and of one payer. */
+  claimsWaiting: 1_024,
+  claimsWaitingPerPayer: 16,
+  /** Payments from one address that are refused within a time; past it none is looked at until that is over. */
+  paymentsRefusedPerAddress: 60,
+  paymentsRefusedMs: 60_000,
+  /** Addresses whose refused payments one process counts. */
+  paymentsRefusedAddresses: 20_000,
   /** Rows in one list of payments. */
   paymentRows: 100,
 
@@ -369,10 +395,10 @@ export const LIMITS = {
   /** Longest excerpt of a section. */
   excerptCharacters: 320,
   /** Length of an answer to a question, and its encoded size in the log with its citations. */
-  chatAnswerCharacters: 2_000,
+  chatAnswerCharacters: 3_200,
   chatAnswerBytes: 32_768,
-  /** What an answer quotes of one section; of a second one half. */
-  chatExtractCharacters: 600,
+  /** What an answer quotes of a section: most of them whole. */
+  chatExtractCharacters: 1_500,
   /** Sections that a model is given to answer from. */
   chatPassages: 6,
   /** How long a model may take in all, and how much of its answer is read. */

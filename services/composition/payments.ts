@@ -99,6 +99,9 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     store,
     index,
     chain,
+    // Beside a node the wallet settles, or the facilitator is asked about nothing that the node knows.
+    facilitator,
+    gateway,
     payTo: rails.payTo,
     offersGateway: rails.offersGateway,
     taking,
