@@ -195,9 +195,10 @@ test('a verdict is verified as the document says, as JSON and as a page', async 
     headers: { authorization: `Bearer ${OPERATOR_TOKEN}` },
   })
   const { verdict_id: id } = JSON.parse(await asked.text()) as { verdict_id: string }
-  const { content } = document.paths['/verify/{verdict_id}']?.get?.responses[200] as unknown as {
-    content: Record<string, { schema?: JsonObject }>
-  }
+  const described = document.paths['/verify/{verdict_id}']?.get?.responses[200]
+  const content = (described?.content ?? {}) as unknown as Readonly<
+    Record<string, { readonly schema?: JsonObject }>
+  >
   const json = await fetch(`${service.url}/verify/${id}`)
   expect(jsonSchemaFaults(await json.json(), resolved(content['application/json']?.schema ?? {}))).toEqual([])
   const page = await fetch(`${service.url}/verify/${id}?format=html`)
