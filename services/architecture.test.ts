@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { importsOf } from './imports-of.fixture.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const THIS_FILE = 'services/architecture.test.ts'
@@ -29,7 +30,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'services/with-own-node.js',
     'services/own-node.e2e.test.ts',
     'services/silent-nats.e2e.test.ts',
-    'services/manifest.test.ts',
+    'services/deployment.test.ts',
     'services/cli.e2e.test.ts',
     'services/main.e2e.test.ts',
     'services/write-docs.ts',
@@ -41,12 +42,6 @@ const FLOORS: readonly (readonly string[])[] = [
 
 /** Its rooms do not import one another, and others enter them through their index. */
 const DOMAIN_FLOOR = 3
-
-/** Every import in a file's text, static or dynamic, type or value. */
-export function importsOf(text: string): string[] {
-  const found = text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\(\s*)(['"])([^'"\n]+)\1/g)
-  return [...found].map((match) => match[2] ?? '')
-}
 
 const roomOf = (file: string): { room: string; floor: number } | undefined => {
   for (const [floor, rooms] of FLOORS.entries()) {

@@ -101,7 +101,9 @@ export function marketComponent(
   const isStale =
     feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs() + staleAfterMs)
   const age =
-    ageMs === undefined ? 'no bar yet' : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
+    ageMs === undefined
+      ? 'warming up, no bar yet'
+      : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
   return {
     name: 'market',
     isRequired: false,

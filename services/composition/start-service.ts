@@ -21,7 +21,7 @@ import type { OnClose } from './open-platform.ts'
 import { openServed, runServed, type Served } from './open-served.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
 import { readModelAnswers } from './read-models.ts'
-import { closeServer, listen } from './serve.ts'
+import { addressWarning, closeServer, listen } from './serve.ts'
 import { openWatchList, staleAfterMs, type WatchList } from './watch-list.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -85,6 +85,8 @@ async function compose(
   })
   const url = settings.ROLES.includes('api') ? await listen(app, settings) : undefined
   address.url = url ?? address.url
+  const warning = addressWarning(settings, url)
+  if (warning !== undefined) log.warn({ HOST: settings.HOST }, warning)
   owner.socket = await openOwnerSocket(app, platform.directory, log)
   working = runServed(served, ending.signal)
   const failure = working.then(() => new Promise<never>(() => undefined))
@@ -92,7 +94,8 @@ async function compose(
   failure.catch(reported)
   const monitoring = watchList?.describe()
   const { demo } = served.payments
-  people.banner(bannerLines({ version, settings, platform: platform.summary, monitoring, demo, url }))
+  const lines = bannerLines({ version, settings, platform: platform.summary, monitoring, demo, url })
+  people.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
   serveDesk(platform.bus, engine.desk, ending.signal)
   return { url, failure, marketEnd: followMarket(parts, engine, url, ending.signal) }

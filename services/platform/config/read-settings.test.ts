@@ -86,13 +86,14 @@ describe('settings', () => {
     [['--market', 'recorded'], 'MARKET_DATA (--data) names no folder'],
     [['--from', '2024-02-01', '--to', '2024-01-01'], 'is not before'],
     [['--roles', 'api'], 'Set EVENTSTORE_URL'],
+    [['--eventstore-url', 'esdb://localhost:2113'], 'SEALING_KEY, without which'],
     [['--verbose'], "Unknown option '--verbose'"],
     [['--port'], '--port'],
     [['start'], 'start'],
   ])('%j is refused with the name, the value and an example', (args, words) => {
     const message = refusal(args)
     expect(message).toContain(words)
-    expect(message).toMatch(/For example: |Flags: |Set EVENTSTORE_URL/)
+    expect(message).toMatch(/For example: |Flags: |Set EVENTSTORE_URL|Set the same one/)
   })
 
   test('a refused variable is named as the variable it is', () => {
