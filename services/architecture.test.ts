@@ -23,7 +23,14 @@ const FLOORS: readonly (readonly string[])[] = [
   ['services/calls'],
   ['services/api'],
   ['services/composition'],
-  ['services/main.ts', 'services/cli.ts', 'services/fit.ts', 'services/evaluate.ts', 'services/own-node.js'],
+  [
+    'services/main.ts',
+    'services/cli.ts',
+    'services/fit.ts',
+    'services/evaluate.ts',
+    'services/own-node.js',
+    'services/imports-of.fixture.ts',
+  ],
   [
     'services/start.js',
     'services/signal.js',

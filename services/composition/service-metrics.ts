@@ -29,6 +29,9 @@ export function createServiceMetrics(sources: {
 }): ServiceMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  // Gauges named like counters, which the rules for metrics forbid; the gauges without the ending hold the same.
+  for (const what of ['handles', 'requests', 'resources'])
+    registry.removeSingleMetric(`nodejs_active_${what}_total`)
   const registers = [registry]
   const recorded = new Counter({
     name: 'verdicts_recorded_total',
