@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { listFolder, readAskedOf } from '../services/knowledge/corpus/read-pages.ts'
 import { splitPage } from '../services/knowledge/corpus/split-page.ts'
 import { openKnowledge } from '../services/knowledge/index.ts'
 import { createSearchIndex } from '../services/knowledge/search/search-index.ts'
@@ -31,8 +32,9 @@ const knowledge = await openKnowledge({
 })
 const openMs = performance.now() - opened
 const pages = await knowledge.pages()
-const passages = pages.flatMap(splitPage)
-print(`\n${pages.length} pages in ${passages.length} passages, read and indexed in ${openMs.toFixed(0)} ms`)
+const sections = pages.flatMap(splitPage)
+const asked = await readAskedOf(await listFolder(FOLDER))
+print(`\n${pages.length} pages in ${sections.length} sections, read and indexed in ${openMs.toFixed(0)} ms`)
 
 const questions = labelledQuestions()
 const scores = await scoreQuestions(knowledge, questions)
@@ -49,6 +51,14 @@ printScores(
   'written later (fresh)',
   scores.filter(({ split }) => split === 'fresh'),
 )
+printScores(
+  'by a stranger (open)',
+  scores.filter(({ split }) => split === 'open'),
+)
+printScores(
+  'beside the wordings (own)',
+  scores.filter(({ split }) => split === 'own'),
+)
 for (const kind of ['plain', 'paraphrase', 'misspelt', 'unanswerable'] as const) {
   printScores(
     kind,
@@ -57,7 +67,7 @@ for (const kind of ['plain', 'paraphrase', 'misspelt', 'unanswerable'] as const)
 }
 if (process.env.BENCH_VERBOSE !== undefined) printMissed(scores)
 
-await printTime('build the index', 200, ROUNDS, async () => createSearchIndex(passages).close())
+await printTime('build the index', 200, ROUNDS, async () => createSearchIndex(sections, asked).close())
 await printTime('search, 10 rows', 1, ROUNDS * questions.length, async (round) => {
   await knowledge.search({ query: questionAt(round), limit: 10 })
 })

@@ -9,11 +9,11 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { NewEvent } from '../contracts/event.ts'
 import { latestVerdicts } from '../projections/index.ts'
-import { followVerdicts, replayVerdicts } from '../services/analyst/index.ts'
+import { followVerdicts, openReplayWorker } from '../services/analyst/index.ts'
 import { createServer, readinessOf } from '../services/api/index.ts'
 import { NO_READ_MODELS } from '../services/api/testing/no-read-models.ts'
 import { sleep } from '../services/platform/async/sleep.ts'
-import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
+import { logFile, openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../services/platform/event-store/event-store.ts'
 import { uuidV7 } from '../services/platform/ids/uuid.ts'
 import { startProjector } from '../services/platform/projector/projector.ts'
@@ -137,7 +137,7 @@ async function serve(of: EventStore) {
     newId: () => 'bench',
     marketNow: Date.now,
     readiness: async () => readinessOf([]),
-    replay: (options) => replayVerdicts(of, options),
+    replay: replays.replay,
     follow: (options) => followVerdicts(of, { ...options, sleep }),
     ...NO_READ_MODELS,
     answerTool: async () => null,
@@ -177,10 +177,12 @@ report('reading the log', 'events/s', await measure([ceiling(), port, rebuild], 
   'projection rebuilt': 0.5,
 })
 
+const replays = openReplayWorker({ file: logFile(directory) })
 const { app, url } = await serve(store)
 const http = counted('replay as NDJSON over HTTP', () => replayOver(url))
 report('replay', 'events/s', await measure([port, http], ROUNDS), port.name, { [http.name]: 0.5 })
 await app.close()
+await replays.close()
 
 const waits = await latency(2_000)
 print(

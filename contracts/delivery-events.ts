@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
+import type { JsonObject } from './json.ts'
 import { LIMITS } from './limits.ts'
 import { positionSchema } from './position.ts'
 
@@ -41,6 +42,14 @@ const endFields = {
   reason: z.string().min(1).max(64).nullable(),
 }
 
+/** Sealed under the key of the subscription's account, since it may name the host or repeat what is personal. */
+export const attemptDetailSchema = z.union([
+  z.strictObject({ sealed: z.string().min(1).max(LIMITS.webhookSealedAnswerCharacters) }),
+  /** Of attempts that were recorded before these texts were sealed. */
+  z.strictObject({ text: z.string().max(LIMITS.webhookResponseKeptBytes) }),
+])
+export type AttemptDetail = z.infer<typeof attemptDetailSchema>
+
 export const deliveryAttemptSchema = z.object({
   ...deliveryFields,
   ...endFields,
@@ -49,7 +58,7 @@ export const deliveryAttemptSchema = z.object({
   durationMs: z.number().nonnegative(),
   result: z.enum(DELIVERY_RESULTS),
   /** First bytes of the answer, or what went wrong in words; null where it was delivered. */
-  detail: z.string().max(LIMITS.webhookResponseKeptBytes).nullable(),
+  detail: attemptDetailSchema.nullable(),
   /** Of the body that was sent; null where nothing was. */
   bodySha256: sha256.nullable(),
   /** When it is tried again; null where it is not. */
@@ -123,6 +132,7 @@ export const CursorTaken = defineEvent({
 
 export const DeliveriesAttempted = defineEvent({
   type: 'DeliveriesAttempted',
+  schema: 2,
   stream,
   summary:
     'What came of attempts to deliver, several in one event, and where the cursor stands behind them. Bodies are made again from template, address and event; their SHA-256 is kept.',
@@ -136,6 +146,15 @@ export const DeliveriesAttempted = defineEvent({
     /** Of the replays that these attempts belong to. */
     replays: z.array(replayProgress).max(LIMITS.webhookReplaysKept),
   }),
+  upcasters: {
+    1: (data) => ({
+      ...data,
+      attempts: (data.attempts as JsonObject[]).map((attempt) => ({
+        ...attempt,
+        detail: attempt.detail === null ? null : { text: String(attempt.detail) },
+      })),
+    }),
+  },
 })
 
 export const CursorMoved = defineEvent({

@@ -27,6 +27,7 @@ import {
   subscriptionStream,
   universeStream,
   verdictStream,
+  WEBHOOK_HOSTS_STREAM,
 } from './streams.ts'
 
 /** One recorded event as a log holds it, per event type and schema version that was ever written. */
@@ -53,6 +54,83 @@ const PAYMENT_STREAM = paymentStream({
   nonce: `0x${'2a'.padStart(64, '0')}`,
 })
 const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as const
+
+const CREATED = {
+  subscriptionId: SUBSCRIPTION,
+  accountId: ACCOUNT,
+  generation: 0,
+  sealedUrl: 'v1.c2VhbGVkIGFkZHJlc3M',
+  sealedSecret: 'v1.c2VhbGVkIHNlY3JldA',
+  filter: {
+    events: ['trade_call', 'scan_digest'],
+    timeframes: ['15m', '1h'],
+    assets: ['BTC', 'top:20'],
+    exchanges: null,
+    minConfidence: 53,
+    minStrength: 70,
+    onlyChanges: true,
+    freshness: {
+      policy: 'skip',
+      maxBars: 2,
+    },
+    digest: {
+      timeframe: '1h',
+      exchange: 'HL',
+      topN: 10,
+      cadence: '4h',
+    },
+  },
+  startAfter: '41',
+}
+
+const attempted = (detail: JsonObject): JsonObject => ({
+  subscriptionId: '7b1e4c90-2f3a-8d56-b1c7-90ab34cd56ef',
+  token: 17,
+  template: 1,
+  baseUrl: 'https://signals.example.com',
+  cursor: { after: '9007199254741001/9007199254741000', sequence: 43 },
+  attempts: [
+    {
+      deliveryId: '01941fa8-3a38-8b11-9c20-5566778899aa',
+      sequence: 41,
+      eventId: '6d0a3b52-9c1e-8f47-a2d3-5b7e9014c6f8',
+      position: '9007199254740993/9007199254740992',
+      stream: 'verdict-BINANCE.1000PEPE.4h',
+      revision: 1180,
+      topN: null,
+      attempt: 2,
+      status: 503,
+      reason: 'status',
+      at: 1735704005510,
+      durationMs: 31.5,
+      result: 'failed',
+      detail,
+      bodySha256: 'abababababababababababababababababababababababababababababababab',
+      nextAt: 1735704036000,
+      replayId: null,
+    },
+    {
+      deliveryId: '01941fa8-3a38-8c22-8d31-66778899aabb',
+      sequence: 42,
+      eventId: 'a3d5c7e9-1b2f-8a4c-9e6d-0f1e2d3c4b5a',
+      position: '9007199254741001/9007199254741000',
+      stream: 'scan-BINANCE.4h',
+      revision: 7,
+      topN: 10,
+      attempt: 1,
+      status: 200,
+      reason: null,
+      at: 1735704006000,
+      durationMs: 4,
+      result: 'delivered',
+      detail: null,
+      bodySha256: 'cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd',
+      nextAt: null,
+      replayId: null,
+    },
+  ],
+  replays: [{ replayId: '0190a000-0000-7000-8000-0000000000ee', through: 12 }],
+})
 
 const GOLDEN: Readonly<Record<string, Golden>> = {
   'StoreInitialised.v1.json': {
@@ -529,54 +607,12 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
   'DeliveriesAttempted.v1.json': {
     sha256: '2552de163d750f4ccce04fbb6519489ee634c5594c6892f852e4b05848c42201',
     stream: deliveryStream(SUBSCRIPTION),
-    current: {
-      subscriptionId: '7b1e4c90-2f3a-8d56-b1c7-90ab34cd56ef',
-      token: 17,
-      template: 1,
-      baseUrl: 'https://signals.example.com',
-      cursor: { after: '9007199254741001/9007199254741000', sequence: 43 },
-      attempts: [
-        {
-          deliveryId: '01941fa8-3a38-8b11-9c20-5566778899aa',
-          sequence: 41,
-          eventId: '6d0a3b52-9c1e-8f47-a2d3-5b7e9014c6f8',
-          position: '9007199254740993/9007199254740992',
-          stream: 'verdict-BINANCE.1000PEPE.4h',
-          revision: 1180,
-          topN: null,
-          attempt: 2,
-          status: 503,
-          reason: 'status',
-          at: 1735704005510,
-          durationMs: 31.5,
-          result: 'failed',
-          detail: '{"error":"später “noch einmal”"}',
-          bodySha256: 'abababababababababababababababababababababababababababababababab',
-          nextAt: 1735704036000,
-          replayId: null,
-        },
-        {
-          deliveryId: '01941fa8-3a38-8c22-8d31-66778899aabb',
-          sequence: 42,
-          eventId: 'a3d5c7e9-1b2f-8a4c-9e6d-0f1e2d3c4b5a',
-          position: '9007199254741001/9007199254741000',
-          stream: 'scan-BINANCE.4h',
-          revision: 7,
-          topN: 10,
-          attempt: 1,
-          status: 200,
-          reason: null,
-          at: 1735704006000,
-          durationMs: 4,
-          result: 'delivered',
-          detail: null,
-          bodySha256: 'cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd',
-          nextAt: null,
-          replayId: null,
-        },
-      ],
-      replays: [{ replayId: '0190a000-0000-7000-8000-0000000000ee', through: 12 }],
-    },
+    current: attempted({ text: '{"error":"später “noch einmal”"}' }),
+  },
+  'DeliveriesAttempted.v2.json': {
+    sha256: 'f473d55a3bf19c82b2d36ef7283c2b29c185d6e129c61e805eac43cc437efe6e',
+    stream: deliveryStream(SUBSCRIPTION),
+    current: attempted({ sealed: 'v1.c2VhbGVkIGFuc3dlcg' }),
   },
   'CursorMoved.v1.json': {
     sha256: '48e5f475b6b1bf2a02c0d0b04c1da731982f7c8a1ba09949dc5d503823b42023',
@@ -635,34 +671,12 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
   'SubscriptionCreated.v1.json': {
     sha256: '8c3e32fbb619892ce696a3ec5d863de67a5668dca537c6a254923a4dc593c4ed',
     stream: subscriptionStream(SUBSCRIPTION),
-    current: {
-      subscriptionId: SUBSCRIPTION,
-      accountId: ACCOUNT,
-      generation: 0,
-      sealedUrl: 'v1.c2VhbGVkIGFkZHJlc3M',
-      sealedSecret: 'v1.c2VhbGVkIHNlY3JldA',
-      origin: 'https://bot.example.com:8443',
-      filter: {
-        events: ['trade_call', 'scan_digest'],
-        timeframes: ['15m', '1h'],
-        assets: ['BTC', 'top:20'],
-        exchanges: null,
-        minConfidence: 53,
-        minStrength: 70,
-        onlyChanges: true,
-        freshness: {
-          policy: 'skip',
-          maxBars: 2,
-        },
-        digest: {
-          timeframe: '1h',
-          exchange: 'HL',
-          topN: 10,
-          cadence: '4h',
-        },
-      },
-      startAfter: '41',
-    },
+    current: CREATED,
+  },
+  'SubscriptionCreated.v2.json': {
+    sha256: '3aad1973a18022b22f5048f796a0eed6d3ffb087a3559f1da53326708d24fbee',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: CREATED,
   },
   'SubscriptionChanged.v1.json': {
     sha256: '9a4132e051616939c65a943268e738b630a16fc9b81db735f00849836ca0fd2d',
@@ -733,7 +747,37 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
     current: {
       subscriptionId: SUBSCRIPTION,
       reason: 'no success for 5 days',
+      by: 'endpoint',
     },
+  },
+  'SubscriptionDisabled.v2.json': {
+    sha256: '2f1ae89a02a28f3bd2ae853836e1296869778674d0079705bfd414285b3f1a01',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: {
+      subscriptionId: SUBSCRIPTION,
+      reason: 'stopped by the operator: complaints',
+      by: 'operator',
+    },
+  },
+  'SubscriptionAllowed.v1.json': {
+    sha256: 'd0f0e55ef506a6b5386957867ca0e72ab0bbbb4d4bfdd80569c7addc145cbc3b',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: { subscriptionId: SUBSCRIPTION, reason: 'allowed by the operator: it was a mistake' },
+  },
+  'SecretOverlapEnded.v1.json': {
+    sha256: '4109fd640ab0be0fbc4cd8c41cdcb09759bb737fbd81caf1ba5af538820022e5',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: { subscriptionId: SUBSCRIPTION },
+  },
+  'WebhookHostBlocked.v1.json': {
+    sha256: '64e3c02cf0b4aaf13beb8efb4a13977c037ec6cf5c8b73692879a0b3290cc986',
+    stream: WEBHOOK_HOSTS_STREAM,
+    current: { host: 'victim.example.com', reason: 'complaints' },
+  },
+  'WebhookHostAllowed.v1.json': {
+    sha256: '95b0ba8ccc33dd3e9d959424b999ec1f46fe8bbf9ae5b5b86bd761f9f0a71bfb',
+    stream: WEBHOOK_HOSTS_STREAM,
+    current: { host: 'victim.example.com', reason: 'complaints' },
   },
   'ReplayRequested.v1.json': {
     sha256: 'c4519eda83752e7434c8cf3e587683dd73a3821dbee692ed9e4006861ab842fd',

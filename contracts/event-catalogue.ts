@@ -39,7 +39,9 @@ import { ScanCompleted } from './scan-events.ts'
 import { seriesSchema } from './series.ts'
 import {
   ReplayRequested,
+  SecretOverlapEnded,
   SecretRotated,
+  SubscriptionAllowed,
   SubscriptionChanged,
   SubscriptionCreated,
   SubscriptionDegraded,
@@ -53,6 +55,7 @@ import {
 } from './subscription-events.ts'
 import { universeSchema } from './universe.ts'
 import { verdictSchema } from './verdict.ts'
+import { WebhookHostAllowed, WebhookHostBlocked } from './webhook-host-events.ts'
 
 const timeMs = z.int().nonnegative()
 
@@ -157,12 +160,16 @@ export const EVENT_CATALOGUE = {
   SubscriptionCreated,
   SubscriptionChanged,
   SecretRotated,
+  SecretOverlapEnded,
   SubscriptionPaused,
   SubscriptionResumed,
   SubscriptionDegraded,
   SubscriptionRecovered,
   SubscriptionDisabled,
+  SubscriptionAllowed,
   SubscriptionRemoved,
+  WebhookHostBlocked,
+  WebhookHostAllowed,
   ReplayRequested,
   CursorTaken,
   DeliveriesAttempted,

@@ -111,6 +111,11 @@ export const LIMITS = {
   /** Replays that one process serves at a time, and how many of them one address may hold. */
   verdictReplays: 50,
   verdictReplaysPerAddress: 4,
+  /** How long a replay has its thread before others have it, and how long where that thread answers calls too. */
+  replayTurnMs: 10,
+  sharedTurnMs: 2,
+  /** Events that a replay looks at before its first verdict; then it ends and says where to go on. */
+  replaySearchEvents: 5_000_000,
   /** One place in so many is kept for addresses that hold none. */
   placesKeptShare: 5,
   /** How often a stream without news says that it is there. */
@@ -216,8 +221,8 @@ export const LIMITS = {
   /** How long an offer can be paid for, and what of that must be left when it is. */
   paymentValidityS: 300,
   paymentValidityLeastS: 60,
-  /** The longest validity taken: a claim is watched until it ends. */
-  paymentValidityMostS: 86_400,
+  /** The longest validity taken: a claim is watched until it ends. Clients may sign twice what an offer says. */
+  paymentValidityMostS: 600,
   /** The same for authorizations of the gateway rail, which must be valid for a week at least. */
   gatewayValidityS: 604_900,
   gatewayValidityLeastS: 604_800,
@@ -254,10 +259,31 @@ export const LIMITS = {
   /** How long what a node said of a payer is remembered: its balance, and whether it is a contract. */
   payerBalanceMs: 5_000,
   payerCodeMs: 600_000,
+  /** How long a facilitator's refusal of a payer is remembered. */
+  payerRefusedMs: 5_000,
+  /** Payers that a node or a facilitator is asked about at a time; past it callers are told to try again. */
+  payersAskedAtOnce: 64,
   /** Payers whose facts one process remembers. */
   payersRemembered: 20_000,
-  /** Answers to payments under way in one process; past it callers are told to try again. */
+  /**
+   * Payments of a rail that one process checks and computes answers for at a time: in all, of one payer, from one
+   * address; past it callers are told to try again.
+   */
   paymentsAtOnce: 1_024,
+  paymentsAtOncePerPayer: 128,
+  paymentsAtOncePerAddress: 256,
+  /** Requests that wait in one process for their money: in all, of one payer, from one address. */
+  settlementsAwaited: 1_024,
+  settlementsAwaitedPerPayer: 16,
+  settlementsAwaitedPerAddress: 64,
+  /** Claims of a rail that are settled before they are answered, and are not settled: in all, and of one payer. */
+  claimsWaiting: 1_024,
+  claimsWaitingPerPayer: 16,
+  /** Payments from one address that are refused within a time; past it none is looked at until that is over. */
+  paymentsRefusedPerAddress: 60,
+  paymentsRefusedMs: 60_000,
+  /** Addresses whose refused payments one process counts. */
+  paymentsRefusedAddresses: 20_000,
   /** Rows in one list of payments. */
   paymentRows: 100,
 
@@ -268,6 +294,8 @@ export const LIMITS = {
   subscriptionsOnPaid: 50,
   /** Subscriptions whose state one process keeps in memory. */
   subscriptionsKept: 20_000,
+  /** Subscriptions of which one process remembers how their deliveries stand, for who asks again. */
+  webhookDeliveriesKnown: 2_000,
   /** Filters that one subscription may have had: each stays, for the signals of its time. */
   subscriptionFilters: 500,
   /** How long a slot may stand without its subscription before it is taken for one that a crash left behind. */
@@ -277,10 +305,22 @@ export const LIMITS = {
   /** Endpoints whose address and secrets one process remembers, and for how long. */
   webhookTargetsKept: 20_000,
   webhookTargetMs: 30_000,
-  /** Looks through the log for owners, as dry runs and pulls are, that one process makes at a time. */
+  /**
+   * Questions of owners about their webhooks that one process works on at a time, and dry runs apart from them; each
+   * time one of an account. And how many wait in line: of one account, and of all.
+   */
   webhookLooksAtOnce: 4,
+  webhookDryRunsAtOnce: 4,
+  webhookLooksWaitingEach: 8,
+  webhookLooksWaiting: 1_024,
+  /** How long looks through the log work at a stretch, and how much longer than that they rest. */
+  webhookLookSliceMs: 3,
+  webhookLookRestRatio: 2,
   /** Tries to tell one endpoint of an owner about another. */
   webhookNoticeTries: 3,
+  /** Hosts that the operator may block, and the longest of them. */
+  webhookBlockedHosts: 10_000,
+  webhookHostCharacters: 253,
   /** Longest address that webhooks are sent to. */
   webhookUrlCharacters: 2_048,
   /** Connecting to an endpoint, and one attempt in all, its answer included. */
@@ -289,6 +329,8 @@ export const LIMITS = {
   /** How much of an endpoint's answer is read, and how much of that is kept. */
   webhookResponseBytes: 16_384,
   webhookResponseKeptBytes: 1_024,
+  /** What is kept of it, sealed. */
+  webhookSealedAnswerCharacters: 2_048,
   /** Headers of an endpoint's answer. */
   webhookResponseHeaderBytes: 16_384,
   /** Longest `Retry-After` that is believed: four times the longest step between two attempts. */
@@ -311,8 +353,11 @@ export const LIMITS = {
   secretOverlapMaxMs: 604_800_000,
   /** Secrets that sign one delivery: the newest, and older ones whose overlap has not ended. */
   webhookSecretsSigning: 10,
-  /** Test deliveries of one subscription in a minute. */
+  /** Test deliveries of one account in a minute, and subscriptions that it may create in an hour. */
   webhookTestsPerMinute: 10,
+  webhookCreationsPerHour: 100,
+  /** Tests and new subscriptions at one host in a minute, over all accounts. */
+  webhookUnaskedPerHost: 60,
   /** Deliveries of one subscription that wait for another try; past it nothing new is taken up. */
   webhookOpenDeliveries: 1_000,
   /** Signals of one subscription that wait in memory; past it they are read from the log when their turn comes. */
@@ -333,9 +378,10 @@ export const LIMITS = {
   webhookSeriesRemembered: 100_000,
   /** Rows in one list of subscriptions or deliveries. */
   webhookRows: 100,
-  /** Deliveries that one request may ask to be sent again, and events that one dry run looks at. */
+  /** Deliveries that one request may ask to be sent again; events that one dry run looks at, and one pull. */
   webhookReplayDeliveries: 10_000,
-  webhookDryRunEvents: 200_000,
+  webhookDryRunEvents: 50_000,
+  webhookPullEvents: 10_000,
 
   /** A search: characters of a query, rows of an answer. */
   searchCharacters: 500,
@@ -349,10 +395,10 @@ export const LIMITS = {
   /** Longest excerpt of a section. */
   excerptCharacters: 320,
   /** Length of an answer to a question, and its encoded size in the log with its citations. */
-  chatAnswerCharacters: 2_000,
+  chatAnswerCharacters: 3_200,
   chatAnswerBytes: 32_768,
-  /** What an answer quotes of one section; of a second one half. */
-  chatExtractCharacters: 600,
+  /** What an answer quotes of a section: most of them whole. */
+  chatExtractCharacters: 1_500,
   /** Sections that a model is given to answer from. */
   chatPassages: 6,
   /** How long a model may take in all, and how much of its answer is read. */
@@ -381,6 +427,8 @@ export const LIMITS = {
   leaseRenewMs: 3_000,
   /** What others wait beyond that before they take the shards of one that is silent. */
   leaseGraceMs: 2_000,
+  /** How long a process may have shards that it does not work on before it counts as not ready. */
+  leaseIdleMs: 60_000,
 
   /** How long a shutdown may take before what is left is cut. */
   shutdownMs: 10_000,

@@ -67,6 +67,9 @@ export const deliveryStream = (subscriptionId: string): string => `delivery-${su
 /** What the owner of a subscription was told about its endpoint. */
 export const noticeStream = (subscriptionId: string): string => `notice-${subscriptionId}`
 
+/** Hosts that the operator has nothing sent to. */
+export const WEBHOOK_HOSTS_STREAM = 'webhook-hosts'
+
 /** Who does the work of a group, when several processes share it. @example leaseStream('dispatcher') */
 export const leaseStream = (group: string): string => `lease-${group}`
 

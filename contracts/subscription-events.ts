@@ -13,6 +13,7 @@ const reason = z.string().min(1).max(200)
 
 export const SubscriptionCreated = defineEvent({
   type: 'SubscriptionCreated',
+  schema: 2,
   stream,
   summary:
     'An account subscribed an address to signals, from a position of the log on, which may lie in the past. Address and secret are sealed under the key of the account.',
@@ -22,12 +23,12 @@ export const SubscriptionCreated = defineEvent({
     generation: z.int().nonnegative(),
     sealedUrl: sealed,
     sealedSecret: sealed,
-    /** Where the address points, without path and query, for the operator: `https://bot.example.com`. */
-    origin: z.string().min(1).max(300),
     filter: subscriptionFilterSchema,
     /** Signals behind this position. */
     startAfter: positionSchema,
   }),
+  // The host stood in clear in schema 1; it is part of the sealed address, and read from there.
+  upcasters: { 1: ({ origin: _clear, ...data }) => data },
 })
 
 export const SubscriptionChanged = defineEvent({
@@ -47,6 +48,13 @@ export const SecretRotated = defineEvent({
     sealedSecret: sealed,
     overlapUntil: timeMs,
   }),
+})
+
+export const SecretOverlapEnded = defineEvent({
+  type: 'SecretOverlapEnded',
+  stream,
+  summary: 'The owner ended the overlap of a rotation early: only the newest secret signs from here on.',
+  data: z.object({ subscriptionId }),
 })
 
 export const SubscriptionPaused = defineEvent({
@@ -82,10 +90,29 @@ export const SubscriptionRecovered = defineEvent({
   data: z.object({ subscriptionId }),
 })
 
+/** With what the operator's reasons began in schema 1, where nothing else told whose stop it was. */
+const BY_THE_OPERATOR = 'disabled by the operator'
+
 export const SubscriptionDisabled = defineEvent({
   type: 'SubscriptionDisabled',
+  schema: 2,
   stream,
-  summary: 'The endpoint failed for so long, or said that it is gone, that it is not tried any more.',
+  summary:
+    'Nothing is sent any more: the endpoint failed for so long, or said that it is gone; or the operator stopped it, and only the operator can allow it again.',
+  data: z.object({ subscriptionId, reason, by: z.enum(['endpoint', 'operator']) }),
+  upcasters: {
+    1: (data) => ({
+      ...data,
+      by: String(data.reason).startsWith(BY_THE_OPERATOR) ? 'operator' : 'endpoint',
+    }),
+  },
+})
+
+export const SubscriptionAllowed = defineEvent({
+  type: 'SubscriptionAllowed',
+  stream,
+  summary:
+    'The operator lifted a stop: the subscription is paused from here on, and its owner may resume it.',
   data: z.object({ subscriptionId, reason }),
 })
 

@@ -27,8 +27,10 @@ const filterAnswerFields = {
 }
 
 const stateFields = {
-  state: z.enum(['active', 'paused', 'degraded', 'disabled']),
-  reason: z.string().nullable().describe('Why it is paused, degraded or disabled'),
+  state: z
+    .enum(['active', 'paused', 'degraded', 'disabled', 'stopped'])
+    .describe('`stopped`: by the operator, who alone can allow it again'),
+  reason: z.string().nullable().describe('Why it is paused, degraded, disabled or stopped'),
   state_since: instant,
   created_at: instant,
   cursor: z
@@ -39,7 +41,8 @@ const stateFields = {
       signals: count,
       is_more: z.boolean().describe('The log goes on behind the 300 events that were looked at for this'),
     })
-    .describe('Signals that wait behind the cursor'),
+    .nullable()
+    .describe('Signals that wait behind the cursor; null in lists and in answers to changes'),
   last_attempt_at: instant.nullable(),
   last_success_at: instant.nullable(),
   failures_in_a_row: count.describe('Attempts since the newest success'),
@@ -91,7 +94,7 @@ export const createdSubscriptionAnswerSchema = subscriptionAnswerSchema.extend({
 
 export const subscriptionsAnswerSchema = z.object({
   webhooks: z.array(subscriptionAnswerSchema).describe('In the order of their creation'),
-  needs_review: count.describe('How many are disabled; `?status=disabled` lists them'),
+  needs_review: count.describe('How many are disabled or stopped; `?status=disabled` lists them'),
   next: z.string().nullable().describe('Give it as `after` for those behind; null at the end'),
 })
 
@@ -99,7 +102,10 @@ export const subscriptionsAnswerSchema = z.object({
 export const operatorSubscriptionSchema = z.object({
   id: z.uuid(),
   account_id: z.uuid(),
-  origin: z.string().describe('Where its address points, without path and query'),
+  origin: z
+    .string()
+    .nullable()
+    .describe('Where its address points, without path and query; null once its account is erased'),
   ...filterAnswerFields,
   ...stateFields,
 })
@@ -110,6 +116,13 @@ export const operatorSubscriptionsSchema = z.object({
   webhooks: z.array(operatorSubscriptionSchema),
   next: z.uuid().nullable(),
 })
+
+/** Hosts that nothing is sent to, for the operator. */
+export const blockedHostsSchema = z.object({
+  hosts: z.array(z.object({ host: z.string(), reason: z.string(), since: instant })),
+})
+
+export type BlockedHostsAnswer = z.infer<typeof blockedHostsSchema>
 
 export const rotatedSecretAnswerSchema = z.object({
   secret: z.string().describe('Signs deliveries from now on. It is not shown again'),
@@ -135,7 +148,10 @@ export const replayAnswerSchema = z.object({
 const attemptSchema = z.object({
   delivery_id: z.uuid(),
   sequence,
-  event_id: z.uuid(),
+  event_id: z
+    .uuid()
+    .nullable()
+    .describe('By which it can be looked up; null while your endpoint has never taken a delivery'),
   attempt: count.describe('From 1; attempts at a degraded endpoint do not count. 0 where nothing was sent'),
   at: instant,
   duration_ms: z.number(),
@@ -183,7 +199,7 @@ export const deliveryAnswerSchema = z.object({
   is_complete: z.boolean().describe('False where so much was recorded since that the newest may be missing'),
 })
 
-/** What was or will be sent, as bodies. */
+/** What was sent or is due, as bodies. */
 export const eventsAnswerSchema = z.object({
   events: z.array(
     z.object({
@@ -197,7 +213,9 @@ export const eventsAnswerSchema = z.object({
   next: z
     .string()
     .nullable()
-    .describe('Give it as `after` to go on, also where there are fewer rows; null at the end of the log'),
+    .describe(
+      'Give it as `after` to go on, also where there are fewer rows; null at the end of what can be pulled now',
+    ),
 })
 
 export const dryRunAnswerSchema = z.object({

@@ -23,9 +23,20 @@ export const WEBHOOK_ERRORS = defineErrors({
     message: 'The subscription is in a state in which this cannot be done.',
     nextStep: 'See `details.state` and the message.',
   },
+  subscription_stopped: {
+    status: 409,
+    message: 'The operator of this service stopped the subscription.',
+    nextStep: 'Ask the operator to allow it again; until then it can be shown, changed and deleted.',
+  },
   delivery_unknown: {
     status: 404,
     message: 'The subscription has no delivery with this id.',
     nextStep: 'Check the id; `GET /api/webhooks/:id/deliveries` lists them.',
+  },
+  delivery_withheld: {
+    status: 409,
+    message: 'What this delivery says is not shown while its window is open.',
+    nextStep:
+      'Let your endpoint take deliveries: those that it misses from then on can be pulled. Or ask again when the window has closed.',
   },
 })

@@ -33,6 +33,8 @@ export {
   evolvePayment,
   isDebt,
   isOpen,
+  isPayable,
+  isRefusal,
   isServable,
   isUnsettled,
   type Payment,
@@ -41,6 +43,7 @@ export {
   OPEN_PAYMENT_PREFIX,
   type OpenPayment,
   openPaymentKey,
+  PAYABLE_PREFIX,
   PAYMENT_PREFIX,
   type PayerTotals,
   type PaymentsRow,
@@ -65,6 +68,7 @@ export {
   type SubscriptionsRow,
   subscriptionRowKey,
   subscriptions,
+  WANTED_DIGEST_PREFIX,
 } from './subscriptions/subscriptions.ts'
 
 export {

@@ -70,7 +70,6 @@ const HISTORY = given(
     generation: 0,
     sealedUrl: 'v1.url',
     sealedSecret: 'v1.secret',
-    origin: 'https://bot.example.com',
     filter: {
       events: ['trade_call'],
       timeframes: null,

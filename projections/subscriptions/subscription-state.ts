@@ -31,7 +31,7 @@ export interface Subscription extends JsonObject {
   readonly subscriptionId: string
   readonly accountId: string
   readonly state: SubscriptionState
-  /** Why it is paused, degraded or disabled. */
+  /** Why it is paused, degraded, disabled or stopped. */
   readonly reason: string | null
   /** Since when it is in this state. */
   readonly stateSince: number
@@ -39,7 +39,6 @@ export interface Subscription extends JsonObject {
   readonly sealedUrl: string
   /** Newest first. */
   readonly secrets: readonly SealedSecret[]
-  readonly origin: string
   /** Every filter it ever had, oldest first. */
   readonly filters: readonly FilterPeriod[]
   readonly startAfter: Position
@@ -64,14 +63,12 @@ export function evolveSubscription(
 ): Subscription | undefined {
   const at = Date.parse(event.at)
   if (event.type === 'SubscriptionCreated') {
-    const { filter, sealedSecret, generation, startAfter, subscriptionId, accountId, sealedUrl, origin } =
-      event.data
+    const { filter, sealedSecret, generation, startAfter, subscriptionId, accountId, sealedUrl } = event.data
     return {
       subscriptionId,
       accountId,
       generation,
       sealedUrl,
-      origin,
       startAfter,
       state: 'active',
       reason: null,
@@ -88,9 +85,13 @@ export function evolveSubscription(
   if (before === undefined || before.state === 'removed') return before
   const change = changeBy(event, before, at)
   if (change === undefined) return before
+  // What was under way when the operator stopped it does not start it again.
+  if (before.state === 'stopped' && change.state !== undefined && !ENDS_A_STOP.has(event.type)) return before
   const stateSince = change.state === undefined || change.state === before.state ? before.stateSince : at
   return { ...before, ...change, stateSince, changedAt: at, revision: event.revision }
 }
+
+const ENDS_A_STOP: ReadonlySet<ServiceEvent['type']> = new Set(['SubscriptionAllowed', 'SubscriptionRemoved'])
 
 function changeBy(event: ServiceEvent, before: Subscription, at: number): Partial<Subscription> | undefined {
   switch (event.type) {
@@ -106,14 +107,19 @@ function changeBy(event: ServiceEvent, before: Subscription, at: number): Partia
         .filter(({ signsUntil }) => signsUntil > at)
       return { secrets: [{ generation, sealed: sealedSecret, signsUntil: null }, ...older] }
     }
+    case 'SecretOverlapEnded':
+      return { secrets: before.secrets.slice(0, 1) }
     case 'SubscriptionPaused':
+    case 'SubscriptionAllowed':
       return { state: 'paused', reason: event.data.reason }
     case 'SubscriptionDegraded':
       return { state: 'degraded', reason: event.data.reason }
     case 'SubscriptionRecovered':
       return { state: 'active', reason: null }
-    case 'SubscriptionDisabled':
-      return { state: 'disabled', reason: event.data.reason }
+    case 'SubscriptionDisabled': {
+      const { by, reason } = event.data
+      return { state: by === 'operator' ? 'stopped' : 'disabled', reason }
+    }
     case 'SubscriptionRemoved':
       return { state: 'removed', reason: event.data.reason }
     case 'SubscriptionResumed': {

@@ -41,7 +41,6 @@ const created = subscriptionFact(SubscriptionCreated, {
   generation: 2,
   sealedUrl: 'v1.url',
   sealedSecret: 'v1.first',
-  origin: 'https://bot.example.com',
   filter: FILTER,
   startAfter: 'start',
 })
@@ -53,7 +52,7 @@ const paused = subscriptionFact(SubscriptionPaused, { subscriptionId, reason: 'p
 const degraded = (reason = 'failing'): Fact =>
   subscriptionFact(SubscriptionDegraded, { subscriptionId, reason })
 const recovered = subscriptionFact(SubscriptionRecovered, { subscriptionId })
-const disabled = subscriptionFact(SubscriptionDisabled, { subscriptionId, reason: 'gone' })
+const disabled = subscriptionFact(SubscriptionDisabled, { subscriptionId, reason: 'gone', by: 'endpoint' })
 const removed = subscriptionFact(SubscriptionRemoved, { subscriptionId, reason: 'removed' })
 const resumed = (from: 'cursor' | 'now' | 'since', after: string | null): Fact =>
   subscriptionFact(SubscriptionResumed, { subscriptionId, from, after })
@@ -75,7 +74,6 @@ describe('a subscription', () => {
       accountId,
       generation: 2,
       sealedUrl: 'v1.url',
-      origin: 'https://bot.example.com',
       state: 'active',
       reason: null,
       stateSince: AT,

@@ -1,5 +1,8 @@
+import type { Exchange } from '../../contracts/exchanges.ts'
 import type { JsonObject } from '../../contracts/json.ts'
-import type { Projection } from '../projection.ts'
+import type { Cadence } from '../../contracts/subscription.ts'
+import type { Timeframe } from '../../contracts/timeframes.ts'
+import type { Projection, Rows } from '../projection.ts'
 import { evolveSubscription, type Subscription } from './subscription-state.ts'
 
 /** A subscription that is not removed. Key: {@link subscriptionRowKey}. */
@@ -14,7 +17,18 @@ export interface AccountSubscriptionRow extends JsonObject {
   readonly subscriptionId: string
 }
 
-export type SubscriptionsRow = SubscriptionRow | AccountSubscriptionRow
+/** How many subscriptions ask for a digest now. Key: {@link WANTED_DIGEST_PREFIX}, then the digest's name. */
+export interface WantedDigestRow extends JsonObject {
+  readonly kind: 'digest'
+  readonly exchange: Exchange
+  readonly timeframe: Timeframe
+  readonly cadence: Cadence
+  readonly count: number
+}
+
+export type SubscriptionsRow = SubscriptionRow | AccountSubscriptionRow | WantedDigestRow
+
+export const WANTED_DIGEST_PREFIX = 'digest/'
 
 export const SUBSCRIPTION_PREFIX = 'subscription/'
 export const subscriptionRowKey = (subscriptionId: string): string =>
@@ -23,21 +37,24 @@ export const accountSubscriptionPrefix = (accountId: string): string => `account
 
 /**
  * Every subscription that is not removed, as its stream tells it, by id and by account: so that a process that
- * begins need not look through the whole log for them. Addresses and secrets stay sealed.
+ * begins need not look through the whole log for them. Addresses and secrets stay sealed. And how many ask for each
+ * digest, so that nobody has to look through all of them for that.
  */
 export const subscriptions: Projection<SubscriptionsRow> = {
   name: 'subscriptions',
-  version: 1,
+  version: 2,
   changes: 'rows',
   events: [
     'SubscriptionCreated',
     'SubscriptionChanged',
     'SecretRotated',
+    'SecretOverlapEnded',
     'SubscriptionPaused',
     'SubscriptionResumed',
     'SubscriptionDegraded',
     'SubscriptionRecovered',
     'SubscriptionDisabled',
+    'SubscriptionAllowed',
     'SubscriptionRemoved',
     'ReplayRequested',
   ],
@@ -49,6 +66,7 @@ export const subscriptions: Projection<SubscriptionsRow> = {
     const after = evolveSubscription(before, event)
     // What was removed before it was created never is.
     if (after === undefined || after === before) return
+    countDigests(rows, before, after)
     const placeKey = `${accountSubscriptionPrefix(after.accountId)}${subscriptionId}`
     if (after.state === 'removed') {
       rows.delete(subscriptionRowKey(subscriptionId))
@@ -58,4 +76,35 @@ export const subscriptions: Projection<SubscriptionsRow> = {
     rows.put(subscriptionRowKey(subscriptionId), { kind: 'subscription', subscription: after })
     if (before === undefined) rows.put(placeKey, { kind: 'place', subscriptionId })
   },
+}
+
+/**
+ * One that is paused, disabled or stopped counts too: its place in the log stands still, and what it did not see is to
+ * be there when it goes on.
+ */
+function countDigests(
+  rows: Rows<SubscriptionsRow>,
+  before: Subscription | undefined,
+  after: Subscription,
+): void {
+  const [had, has] = [before && digestOf(before), after.state === 'removed' ? undefined : digestOf(after)]
+  if (had !== undefined && has !== undefined && had.key === has.key) return
+  if (had !== undefined) countDigest(rows, had, -1)
+  if (has !== undefined) countDigest(rows, has, 1)
+}
+
+type AskedDigest = Pick<WantedDigestRow, 'exchange' | 'timeframe' | 'cadence'> & { readonly key: string }
+
+function digestOf({ filters }: Subscription): AskedDigest | undefined {
+  const digest = filters.at(-1)?.filter.digest ?? null
+  if (digest === null) return undefined
+  const { exchange, timeframe, cadence } = digest
+  return { exchange, timeframe, cadence, key: `${WANTED_DIGEST_PREFIX}${exchange}.${timeframe}.${cadence}` }
+}
+
+function countDigest(rows: Rows<SubscriptionsRow>, { key, ...digest }: AskedDigest, by: 1 | -1): void {
+  const row = rows.get(key)
+  const count = (row?.kind === 'digest' ? row.count : 0) + by
+  if (count > 0) rows.put(key, { kind: 'digest', ...digest, count })
+  else rows.delete(key)
 }

@@ -16,6 +16,12 @@ export interface Subject {
   readonly generation: number
 }
 
+/** Texts of a subject, unsealed, and what seals others of it. */
+export interface OpenedTexts {
+  readonly texts: readonly string[]
+  readonly seal: (purpose: string, text: string) => string
+}
+
 export interface SubjectKeysOptions {
   readonly store: EventStore
   /** 32 bytes, under which the keys of all subjects are wrapped. */
@@ -58,6 +64,16 @@ export interface SubjectKeys {
     subject: Subject,
     texts: readonly { readonly purpose: string; readonly sealed: string }[],
   ): Promise<readonly string[]>
+  /**
+   * What {@link SubjectKeys.unseal} does, and with the same look at the key what seals further texts: for a moment
+   * only, since what it holds would outlive an erasure.
+   *
+   * @throws ServiceError `account_unknown` where the subject was erased
+   */
+  open(
+    subject: Subject,
+    texts: readonly { readonly purpose: string; readonly sealed: string }[],
+  ): Promise<OpenedTexts>
   /** Whether the subject has a key, so that what is sealed can be opened. */
   has(subject: Subject): Promise<boolean>
   /** Forgets a subject, for good; doing it again does nothing. */
@@ -124,6 +140,20 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
     throw new ServiceError('account_unknown', { message: 'The account was erased.' })
   }
 
+  async function open(
+    subject: Subject,
+    texts: readonly { readonly purpose: string; readonly sealed: string }[],
+  ): Promise<OpenedTexts> {
+    const key = await requireKey(subject)
+    const contextOf = (purpose: string) => ({ key, context: textContext(subject, purpose) })
+    return {
+      texts: texts.map(({ purpose, sealed }) =>
+        Buffer.from(unseal(sealed, contextOf(purpose))).toString('utf8'),
+      ),
+      seal: (purpose, text) => seal(Buffer.from(text), contextOf(purpose), random),
+    }
+  }
+
   return {
     async sealEmail(subject, email, origin) {
       const key = (await find(subject)) ?? (await create(subject, origin))
@@ -137,12 +167,8 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
       const key = (await find(subject)) ?? (await create(subject, origin))
       return seal(Buffer.from(text), { key, context: textContext(subject, purpose) }, random)
     },
-    async unseal(subject, texts) {
-      const key = await requireKey(subject)
-      return texts.map(({ purpose, sealed }) =>
-        Buffer.from(unseal(sealed, { key, context: textContext(subject, purpose) })).toString('utf8'),
-      )
-    },
+    unseal: async (subject, texts) => (await open(subject, texts)).texts,
+    open,
     async has(subject) {
       let count = 0
       for await (const { revision } of store.read(streamOf(subject), { limit: 1 })) count += revision + 1

@@ -5,7 +5,7 @@ import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { AccountIndex } from './account-index.ts'
 import { createAccountLog, type Origin } from './account-log.ts'
 import type { SubscriptionSlot } from './account-state.ts'
-import { createSubjectKeys, SUBJECT_KEYS_PURPOSE, type Subject } from './subject-keys.ts'
+import { createSubjectKeys, type OpenedTexts, SUBJECT_KEYS_PURPOSE, type Subject } from './subject-keys.ts'
 
 export interface SubscriberAccountsOptions {
   readonly store: EventStore
@@ -47,6 +47,16 @@ export interface SubscriberAccounts {
     subject: Subject,
     texts: readonly { readonly purpose: string; readonly sealed: string }[],
   ): Promise<readonly string[]>
+  /**
+   * What `unsealFor` does, and what seals further texts as `sealFor` does, without waiting: to be kept for a moment
+   * only, since it would outlive an erasure.
+   *
+   * @throws ServiceError `account_unknown` where the account was erased since
+   */
+  openFor(
+    subject: Subject,
+    texts: readonly { readonly purpose: string; readonly sealed: string }[],
+  ): Promise<OpenedTexts>
   /**
    * Takes room for a subscription, within what the plan allows at this moment; taking it again does nothing.
    *
@@ -92,6 +102,7 @@ export function createSubscriberAccounts(options: SubscriberAccountsOptions): Su
       }
     },
     unsealFor: (subject, texts) => subjectKeys.unseal(subject, texts),
+    openFor: (subject, texts) => subjectKeys.open(subject, texts),
     async takeSlot({ accountId, generation }, subscriptionId, origin) {
       try {
         const command = { kind: 'TakeSlot', subscriptionId, generation, now: now() } as const

@@ -19,7 +19,9 @@ export {
   replayParameters,
   replayQueryFault,
 } from './replay-query.ts'
+export { type Replay, type ReplayRequest, type ReplaySource, replaysInTurns } from './replay-source.ts'
 export { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
+export { openReplayWorker, type ReplayWorker } from './replay-worker.ts'
 export {
   type TrackRecordPage,
   type TrackRecordQuery,

@@ -42,6 +42,8 @@ export interface ReplayLook {
   readonly readAfter: Position
   /** Offered every matching verdict in log order: the cursor behind it where it is to be shown, else undefined. */
   offer(position: Position, validUntil: number): ReplayCursor | undefined
+  /** The cursor behind a place up to which all was offered and nothing shown. */
+  passed(position: Position): ReplayCursor
   /** The cursor behind everything offered. */
   end(): ReplayCursor
 }
@@ -63,6 +65,12 @@ export function createLook(from: ReplayCursor, now: number): ReplayLook {
     return comparePositions(position, from.looked) <= 0 && validUntil <= from.asOf
   }
 
+  function cursorBehind(position: Position): ReplayCursor {
+    if (comparePositions(position, from.looked) > 0) return { complete, looked: position, asOf }
+    const second = complete === position ? {} : { second: { at: position, asOf } }
+    return { complete, looked: from.looked, asOf: from.asOf, ...second }
+  }
+
   return {
     readAfter: from.complete,
     offer(position, validUntil) {
@@ -72,10 +80,11 @@ export function createLook(from: ReplayCursor, now: number): ReplayLook {
         return undefined
       }
       if (!hasWithheld) complete = position
-      if (wasShown(position, validUntil)) return undefined
-      if (comparePositions(position, from.looked) > 0) return { complete, looked: position, asOf }
-      const second = complete === position ? {} : { second: { at: position, asOf } }
-      return { complete, looked: from.looked, asOf: from.asOf, ...second }
+      return wasShown(position, validUntil) ? undefined : cursorBehind(position)
+    },
+    passed(position) {
+      if (!hasWithheld) complete = position
+      return cursorBehind(position)
     },
     end: () => ({ complete, looked, asOf }),
   }

@@ -1,7 +1,8 @@
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { Position } from '../../contracts/position.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
-import type { EventStore } from '../platform/event-store/event-store.ts'
+import type { Turn } from '../platform/async/fair-turns.ts'
+import type { EventStore, LookedAt } from '../platform/event-store/event-store.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
 import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
 
@@ -14,6 +15,17 @@ export interface ReplayOptions {
   /** Market time, Unix milliseconds: verdicts whose window closes later are withheld. Infinity shows all. */
   readonly now: number
   readonly signal: AbortSignal
+  /** Shares the thread with others; it has it to itself without one. */
+  readonly turn?: Pick<Turn, 'isOver' | 'again'>
+  /** How long to look for a first verdict; to the end of the log without it. */
+  readonly search?: ReplaySearch
+}
+
+export interface ReplaySearch {
+  /** Events that are looked at, at most, about. */
+  readonly events: number
+  /** Told where to go on; the replay ends then. */
+  readonly onEnd: (cursor: ReplayCursor) => void
 }
 
 /**
@@ -21,16 +33,34 @@ export interface ReplayOptions {
  * they are withheld until it closes; a cursor behind any row resumes without loss or repeat.
  */
 export async function* replayVerdicts(
-  store: EventStore,
+  store: Pick<EventStore, 'readAll' | 'head'>,
   options: ReplayOptions,
 ): AsyncGenerator<VerdictRow, void, void> {
-  const { filter, limit, signal } = options
+  const { filter, limit, turn, search } = options
   const upTo = options.upTo ?? (await store.head())
+  const found = new AbortController()
+  const signal = AbortSignal.any([options.signal, found.signal])
   let left = limit
+  let searched = 0
   for (let from: ReplayCursor | undefined = options.after; from !== undefined; ) {
     const look = createLook(from, options.now)
-    const events = store.readAll({ after: look.readAfter, upTo, filter: storeFilter(filter), signal })
+    const onLooked = async ({ upTo: passed, events: count }: LookedAt): Promise<void> => {
+      searched += count
+      if (search !== undefined && left === limit && searched >= search.events) {
+        search.onEnd(look.passed(passed))
+        found.abort()
+      }
+      if (turn?.isOver() === true) await turn.again()
+    }
+    const events = store.readAll({
+      after: look.readAfter,
+      upTo,
+      filter: storeFilter(filter),
+      signal,
+      onLooked,
+    })
     for await (const recorded of events) {
+      if (turn?.isOver() === true) await turn.again()
       const event = decodeEvent(recorded)
       if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
       const cursor = look.offer(event.position, event.data.validUntil)

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
-import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import { mcpOptions } from './mcp/testing/mcp-edge.fixture.ts'
 import { createServer, type ServerOptions } from './server.ts'
 import { serverOptions } from './testing/server-options.fixture.ts'
@@ -127,9 +127,15 @@ test('without one that is idle a new connection is not taken', async () => {
 
 /** Rows without end. */
 const endless = {
-  replay: async function* () {
-    for (let n = 0; ; n++) yield { cursor: String(n), coin: 'X'.repeat(1_000) } as unknown as VerdictRow
-  },
+  replay: () => ({
+    goOnAfter: () => undefined,
+    chunks: (async function* () {
+      for (;;) {
+        await setImmediate()
+        yield 'X'.repeat(65_536)
+      }
+    })(),
+  }),
 }
 
 test('who asks for much and does not read is cut off, and what was held is free again', async () => {

@@ -8,8 +8,8 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { verdictStream } from '../../contracts/streams.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
-import { type VerdictRow, verdictRowSchema } from '../../contracts/verdict-row.ts'
-import { followVerdicts, replayVerdicts } from '../analyst/index.ts'
+import { verdictRowSchema } from '../../contracts/verdict-row.ts'
+import { followVerdicts } from '../analyst/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
@@ -17,6 +17,7 @@ import { uuidV8 } from '../platform/ids/uuid.ts'
 import { type Readiness, readinessOf } from './readiness.ts'
 import { createServer, type ServerOptions } from './server.ts'
 import { NO_READ_MODELS } from './testing/no-read-models.ts'
+import { replaysOf } from './testing/replays.fixture.ts'
 
 const HOUR_MS = 3_600_000
 const T0 = Date.UTC(2025, 0, 1)
@@ -39,7 +40,7 @@ async function start(change: Partial<ServerOptions> = {}): Promise<void> {
     newId: () => `request-${++requests}`,
     marketNow: () => now,
     readiness: async () => readiness,
-    replay: (options) => replayVerdicts(store, options),
+    replay: replaysOf(store),
     follow: (options) => followVerdicts(store, { ...options, sleep }),
     ...NO_READ_MODELS,
     answerTool: async () => ({}),
@@ -300,11 +301,14 @@ describe('shutdown', () => {
     const gate = Promise.withResolvers<void>()
     await app.close()
     await start({
-      replay: async function* () {
-        begun.resolve()
-        await gate.promise
-        yield { cursor: '1' } as VerdictRow
-      },
+      replay: () => ({
+        goOnAfter: () => undefined,
+        chunks: (async function* () {
+          begun.resolve()
+          await gate.promise
+          yield '{"cursor":"1"}\n'
+        })(),
+      }),
     })
     return { begun: begun.promise, open: gate.resolve }
   }

@@ -29,7 +29,7 @@ import { type MarketRoutesOptions, marketRoutes } from './routes/markets.ts'
 import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from './routes/operator-accounts.ts'
 import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from './routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
-import { operatorWebhookRoutes } from './routes/operator-webhooks.ts'
+import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from './routes/operator-webhooks.ts'
 import { type SearchRoutesOptions, searchRoutes } from './routes/search.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
 import { type UsageRoutesOptions, usageRoutes } from './routes/usage.ts'
@@ -40,6 +40,7 @@ import { webhookRoutes } from './routes/webhooks.ts'
 import { type PaidRoutesOptions, paidRoutes } from './routes/x402.ts'
 import { type PaymentRoutesOptions, paymentRoutes } from './routes/x402-payments.ts'
 import { useRateLimits } from './use-rate-limits.ts'
+import { createWebhookLooks } from './webhook-looks.ts'
 
 export interface ServerOptions
   extends VerdictRoutesOptions,
@@ -59,7 +60,7 @@ export interface ServerOptions
   /** Search, questions and pages of the documentation; not served where they are left out. */
   readonly knowledge?: (SearchRoutesOptions & ChatRoutesOptions & DocsRoutesOptions) | undefined
   /** Subscriptions to webhooks; not served where they are left out. */
-  readonly webhooks?: WebhookDeliveryRoutesOptions | undefined
+  readonly webhooks?: (Omit<WebhookDeliveryRoutesOptions, 'looks'> & OperatorWebhookRoutesOptions) | undefined
   readonly log: FastifyBaseLogger
   readonly metrics: Registry
   readonly readiness: () => Promise<Readiness>
@@ -159,8 +160,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(docsRoutes, options.knowledge)
   }
   if (options.webhooks !== undefined) {
-    await app.register(webhookRoutes, options.webhooks)
-    await app.register(webhookDeliveryRoutes, options.webhooks)
+    const webhooks = { ...options.webhooks, looks: createWebhookLooks() }
+    await app.register(webhookRoutes, webhooks)
+    await app.register(webhookDeliveryRoutes, webhooks)
     await app.register(operatorWebhookRoutes, { ...options, ...options.webhooks })
   }
   if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf })

@@ -1,11 +1,16 @@
-import type { DeliveryAttempt, OpenDelivery } from '../../contracts/delivery-events.ts'
+import type { OpenDelivery } from '../../contracts/delivery-events.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type {
   AttemptAnswer,
   OperatorSubscription,
   SubscriptionAnswer,
 } from '../../contracts/webhook-answers.ts'
-import { currentFilter, type SubscriptionView, toFilterFields } from '../webhooks/index.ts'
+import {
+  currentFilter,
+  type OpenedAttempt,
+  type SubscriptionView,
+  toFilterFields,
+} from '../webhooks/index.ts'
 
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
 
@@ -23,7 +28,7 @@ const toState = ({ subscription, deliveries, lag, notices }: SubscriptionView) =
     state_since: isoTime(stateSince),
     created_at: isoTime(createdAt),
     cursor: { position: cursor.after, sequence: cursor.sequence },
-    lag: { signals: lag.signals, is_more: lag.isMore },
+    lag: lag && { signals: lag.signals, is_more: lag.isMore },
     last_attempt_at: timeOrNull(deliveries.lastAttemptAt),
     last_success_at: timeOrNull(deliveries.lastSuccessAt),
     failures_in_a_row: deliveries.failuresInARow,
@@ -66,12 +71,12 @@ export const toSubscriptionAnswer = (
 export const toOperatorSubscription = (view: SubscriptionView): OperatorSubscription => ({
   id: view.subscription.subscriptionId,
   account_id: view.subscription.accountId,
-  origin: view.subscription.origin,
+  origin: view.origin,
   ...toFilterFields(currentFilter(view.subscription)),
   ...toState(view),
 })
 
-export const toAttempt = (attempt: DeliveryAttempt): AttemptAnswer => ({
+export const toAttempt = (attempt: OpenedAttempt): AttemptAnswer => ({
   delivery_id: attempt.deliveryId,
   sequence: attempt.sequence,
   event_id: attempt.eventId,

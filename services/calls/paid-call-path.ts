@@ -103,6 +103,7 @@ export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
             compute: () => options.answer(tool, body.require()),
             accountId: null,
             mustSettleFirst: false,
+            address: call.address,
             requestId,
             signal,
             ...(traceparent !== undefined && { traceparent }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MINUTE_MS } from '../../contracts/timeframes.ts'
-import { marketComponent } from './components.ts'
+import { leasesComponent, marketComponent } from './components.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const LATE_MS = 3 * MINUTE_MS
@@ -36,5 +36,15 @@ describe('the market', () => {
       state: 'degraded',
       detail: 'recorded: the disk is full',
     })
+  })
+})
+
+test('a shard that is held and not worked on makes a process unready; one that is not held does not', () => {
+  const group = (idle: number[]) => [{ group: 'dispatcher', leases: { idle: () => idle } }]
+  expect(leasesComponent(group([]))).toMatchObject({ isRequired: true, state: 'ok' })
+  expect(leasesComponent(group([3, 7]))).toMatchObject({
+    isRequired: true,
+    state: 'failed',
+    detail: expect.stringContaining('dispatcher 3, dispatcher 7'),
   })
 })

@@ -3,6 +3,7 @@ import type { Component } from '../api/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
 import type { DemoChain, SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
+import type { Leases } from '../platform/lease/leases.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { EngineRole } from './engine-role.ts'
@@ -19,6 +20,8 @@ export async function componentsOf(parts: {
   readonly dispatcher: DispatcherHealth | undefined
   /** What keeps digests from being recorded. */
   readonly digestProblems: readonly string[]
+  /** Work that this process shares with others, by the name of its group. */
+  readonly leases: readonly { readonly group: string; readonly leases: Pick<Leases, 'idle'> }[]
   readonly feed: MarketFeed
   /** How much later than its due time a bar may come, in market time, before the market counts as stale. */
   readonly staleAfterMs: number
@@ -65,6 +68,7 @@ export async function componentsOf(parts: {
   if (parts.dispatcher !== undefined) {
     components.push(dispatcherComponent(parts.dispatcher, parts.digestProblems))
   }
+  if (parts.leases.length > 0) components.push(leasesComponent(parts.leases))
   for (const venue of engine === undefined ? [] : parts.feed.venues()) {
     components.push(venueComponent(venue, engine?.rankingProblem(venue.exchange)))
   }
@@ -150,6 +154,22 @@ export function dispatcherComponent(
       open_retries: sum((shard) => shard.openRetries),
       attempts_under_way: attemptsUnderWay,
     },
+  }
+}
+
+/** Work that the log gives to this process, and that it does not do, nobody does. */
+export function leasesComponent(
+  groups: readonly { readonly group: string; readonly leases: Pick<Leases, 'idle'> }[],
+): Component {
+  const idle = groups.flatMap(({ group, leases }) => leases.idle().map((shard) => `${group} ${shard}`))
+  return {
+    name: 'leases',
+    isRequired: true,
+    state: idle.length === 0 ? 'ok' : 'failed',
+    detail:
+      idle.length === 0
+        ? groups.map(({ group }) => group).join(', ')
+        : `held by this process and not worked on: ${idle.join(', ')}`,
   }
 }
 

@@ -35,9 +35,9 @@ beforeEach(async () => {
     serverOptions({
       operatorToken: OPERATOR_TOKEN,
       marketNow: () => 42,
-      async *replay({ now }) {
-        shownAsOf.push(now)
-        yield* []
+      replay({ options }) {
+        shownAsOf.push(options.now)
+        return { chunks: (async function* () {})(), goOnAfter: () => undefined }
       },
     }),
   )

@@ -25,6 +25,7 @@ import {
 } from '../payments/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
+import type { Leases } from '../platform/lease/leases.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import { planDeskOf, startPaidPlan } from './bought-plans.ts'
 import type { OnClose, Platform } from './open-platform.ts'
@@ -49,6 +50,8 @@ export interface PaymentParts {
 export interface OpenedPayments {
   readonly server: NonNullable<ServerOptions['payments']>
   readonly settler: Settler | undefined
+  /** Undefined where nobody shares the settling with this process. */
+  readonly leases: Leases | undefined
   readonly demo: DemoChain | undefined
   /** Undefined where this process keeps no read models. */
   totals(): PaymentTotals | undefined
@@ -96,6 +99,9 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     store,
     index,
     chain,
+    // Beside a node the wallet settles, or the facilitator is asked about nothing that the node knows.
+    facilitator,
+    gateway,
     payTo: rails.payTo,
     offersGateway: rails.offersGateway,
     taking,
@@ -114,6 +120,9 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
   })
   const paymentDesk = createPaymentDesk({ store, index, newId, now: Date.now, sleep, signal: ending.signal })
   const isSettler = settings.ROLES.includes('settler') && projector !== undefined && taking.length > 0
+  const leases = isSettler
+    ? sharedLeases({ settings, platform, group: 'settler', shards: 1, log })
+    : undefined
   const settler = isSettler
     ? createSettler({
         store,
@@ -125,7 +134,7 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
         sleep,
         report,
         reader: projector.reader(paymentsProjection),
-        leases: sharedLeases({ settings, platform, group: 'settler', shards: 1, log }),
+        leases,
         onPaid: (payment) => startPaidPlan(accounts, payment, report),
         now: Date.now,
       })
@@ -143,6 +152,7 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
   return {
     server: { paid, showPayment: (id) => payments.show(id), paymentDesk },
     settler,
+    leases,
     demo,
     totals: () => paymentDesk.totals(),
     async run(signal) {

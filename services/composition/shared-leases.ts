@@ -21,7 +21,7 @@ export function openLeases({ settings, platform, group, shards, log }: LeasePart
   const report = (error: unknown): void => log.warn({ err: error, group }, 'leases')
   const parts = { store, group, shards, holder: processId, newId, report }
   if (settings.EVENTSTORE_URL === undefined) return createSoleLeases(parts)
-  return createLeases({ ...parts, elapsed: () => performance.now(), sleep })
+  return createLeases({ ...parts, elapsed: () => performance.now(), now: Date.now, sleep })
 }
 
 /** Undefined where no other process can have the store open, so that there is nothing to share. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Json } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
-import { followVerdicts, replayVerdicts } from '../analyst/index.ts'
+import { followVerdicts, type ReplaySource } from '../analyst/index.ts'
 import { createRateLimits, createServer, readinessOf } from '../api/index.ts'
 import { createRemoteDesk, type Desk, type EngineRun, serveDesk } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
@@ -18,6 +18,7 @@ import { mcpOptions } from './mcp-options.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
 import { openParts, type Parts } from './open-parts.ts'
 import type { OnClose } from './open-platform.ts'
+import { openReplays } from './open-replays.ts'
 import { openServed, runServed, type Served } from './open-served.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
 import { readModelAnswers } from './read-models.ts'
@@ -74,7 +75,8 @@ async function compose(
   const engine = watchList && createEngine(parts, watchList, address, ending.signal)
   const desk = engine?.desk ?? createRemoteDesk(platform.bus)
   const served = await openServed(parts, { desk, watchList, publicUrl: () => address.url, version }, onClose)
-  const app = await createHttpServer(parts, { desk, served, watchList, address })
+  const replay = openReplays(settings, platform, onClose)
+  const app = await createHttpServer(parts, { desk, served, watchList, address, replay })
   const owner: { socket?: OwnerSocket | undefined } = {}
   let working: Promise<void> = Promise.resolve()
   // Before anything listens, so that what cannot start does not go on answering.
@@ -111,9 +113,10 @@ function createHttpServer(
     readonly served: Served
     readonly watchList: WatchList | undefined
     readonly address: { readonly url: string }
+    readonly replay: ReplaySource
   },
 ) {
-  const { desk, served, watchList, address } = behind
+  const { desk, served, watchList, address, replay } = behind
   const { callers, payments, webhooks, knowledge } = served
   const { settings, log, platform, feed, projector, metrics, running } = parts
   const answers = readModelAnswers(platform.store, projector)
@@ -146,6 +149,10 @@ function createHttpServer(
           demo: payments.demo,
           dispatcher: webhooks.dispatcher?.health(),
           digestProblems: webhooks.digestProblems(),
+          leases: [
+            { group: 'dispatcher', leases: webhooks.leases },
+            { group: 'settler', leases: payments.leases },
+          ].flatMap(({ group, leases }) => (leases === undefined ? [] : [{ group, leases }])),
           feed,
           staleAfterMs: staleAfterMs(settings),
         }),
@@ -166,7 +173,7 @@ function createHttpServer(
         return { as_of: asOf, rows: rows as unknown as Json }
       },
     }),
-    replay: (options) => replayVerdicts(platform.store, options),
+    replay,
     follow: (options) => followVerdicts(platform.store, { ...options, sleep }),
     answerTool: (tool, request) => desk.answer(toolNamed(tool), request),
   })

@@ -4,18 +4,16 @@ import { reasonOf } from '../../contracts/errors.ts'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { TIMEFRAMES } from '../../contracts/timeframes.ts'
-import {
-  type Accounts,
-  createAccountIndex,
-  createAttemptLimiter,
-  createSubscriberAccounts,
-} from '../accounts/index.ts'
+import { type Accounts, createAccountIndex, createSubscriberAccounts } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
 import { CONFIDENCE_CAP, type Desk, loadModel } from '../engine/index.ts'
+import { createPacer, pacedReads } from '../platform/async/pacer.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
+import type { Leases } from '../platform/lease/leases.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import {
+  createBlockedHosts,
   createDeliveryQueries,
   createDigestRecorder,
   createDispatcher,
@@ -35,10 +33,10 @@ import type { OnClose, Platform } from './open-platform.ts'
 import { keepsNoReadModels } from './read-models.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 import { openLeases } from './shared-leases.ts'
+import { createUnaskedLimits } from './unasked-limits.ts'
 
 /** Parts of the work on subscriptions that processes share; the same in all of them. */
 const SHARDS = 16
-const MINUTE_MS = 60_000
 
 export interface WebhookParts {
   readonly settings: Settings
@@ -61,6 +59,7 @@ export interface OpenedWebhooks {
   readonly server: NonNullable<ServerOptions['webhooks']>
   /** Undefined without the dispatcher role. */
   readonly dispatcher: Dispatcher | undefined
+  readonly leases: Leases | undefined
   /** What keeps digests from being recorded at the moment, in words. */
   digestProblems(): readonly string[]
   /** Begins to send; resolves when what was under way has ended. */
@@ -73,8 +72,10 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
   const ending = new AbortController()
   const { signal } = ending
   const report = (event: string, details: Readonly<Record<string, string>>): void => log.warn(details, event)
+  const hosts = createBlockedHosts({ store, newId, sleep, signal, report, now: Date.now })
   const guard = createEgressGuard({
     allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
+    isBlocked: hosts.isBlocked,
     ownHosts: ownHosts(settings),
   })
   const sender = createGuardedSender({ guard, now: Date.now })
@@ -91,16 +92,18 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
   })
   const index = projector && createSubscriptionIndex(projector)
   const deliveries = openDeliveryLog({ store, newId, now: Date.now, sleep, signal })
-  const queries = createDeliveryQueries({ store, idOf, baseUrl: publicUrl })
-  const tests = createAttemptLimiter({
-    cache,
-    idOf,
-    name: 'webhook-test',
-    whose: 'of this subscription',
-    limit: LIMITS.webhookTestsPerMinute,
-    windowMs: MINUTE_MS,
-    onTrouble: (error) => log.warn({ err: error }, 'tests of webhooks are not counted'),
-  })
+  const looking = pacedReads(
+    store,
+    createPacer({
+      sliceMs: LIMITS.webhookLookSliceMs,
+      restRatio: LIMITS.webhookLookRestRatio,
+      now: () => performance.now(),
+      sleep: (ms) => sleep(ms, signal),
+    }),
+  )
+  const { marketNow } = parts
+  const queries = createDeliveryQueries({ store: looking, idOf, marketNow, baseUrl: publicUrl })
+  const takeUnasked = createUnaskedLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE })
   const { timeframes } = loadModel()
   const silentTimeframes = TIMEFRAMES.filter((timeframe) => !timeframes[timeframe].skill)
   const reach = () => ({
@@ -117,15 +120,18 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
     newId,
     sender,
     sign,
-    deliveries,
     sleep,
     signal,
     report,
     reach,
     random: (bytes) => randomBytes(bytes),
-    checkUrl: (url) => guard.checkReachable(url),
+    looking,
+    takeUnasked,
+    async checkUrl(url) {
+      await hosts.refresh()
+      return guard.checkReachable(url)
+    },
     settle: (id) => worker.dispatcher.forget(id),
-    takeTest: (id) => tests.take(id),
     baseUrl: publicUrl,
     now: Date.now,
   })
@@ -138,6 +144,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
 
   /** The part that sends. Without the role it only asks those who have it. */
   function createWorker() {
+    const leases = openLeases({ settings, platform, group: 'dispatcher', shards: SHARDS, log })
     const directory = index && createSubscriptionDirectory({ index, owners, now: Date.now, sleep, signal })
     const dispatcher = createDispatcher({
       store,
@@ -149,7 +156,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       newId,
       sleep,
       shards: SHARDS,
-      leases: openLeases({ settings, platform, group: 'dispatcher', shards: SHARDS, log }),
+      leases,
       holder: platform.processId,
       directory: directory ?? NO_DIRECTORY,
       baseUrl: publicUrl,
@@ -169,16 +176,26 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       clock: parts.marketNow,
       onProblem: (scan, error) => log.warn({ ...scan, err: error }, 'a digest cannot be recorded'),
     })
-    return { dispatcher, digests }
+    return { dispatcher, digests, leases }
   }
 
-  const { dispatcher, digests } = worker
+  const { dispatcher, digests, leases } = worker
   return {
-    server: { subscriptions, queries, identify: parts.accounts.identify, now: Date.now, reach },
+    server: {
+      subscriptions,
+      queries,
+      hosts,
+      reach,
+      identify: parts.accounts.identify,
+      now: Date.now,
+      checkUrl: guard.check,
+    },
     dispatcher: isDispatcher ? dispatcher : undefined,
+    leases: isDispatcher ? leases : undefined,
     digestProblems: () => digests.problems(),
     async run(until) {
-      const work: Promise<void>[] = []
+      await hosts.refresh()
+      const work: Promise<void>[] = [hosts.follow(until)]
       // Over NATS those who record tell those who send; within a process whoever sends has to tell itself.
       if (settings.ROLES.includes('engine') || (settings.NATS_URL === undefined && isDispatcher)) {
         const onTrouble = (error: unknown): void =>

@@ -1,6 +1,6 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { type DocPage, listPages, readPages, stampOf } from './corpus/read-pages.ts'
+import { type DocPage, listFolder, readAskedOf, readPages, stampOf } from './corpus/read-pages.ts'
 import { splitPage } from './corpus/split-page.ts'
 import { createSearchIndex, type SearchIndex } from './search/search-index.ts'
 
@@ -39,8 +39,7 @@ export async function openLibrary({ folder, now, report }: LibraryOptions): Prom
 
   async function look(): Promise<void> {
     try {
-      const files = await listPages(folder)
-      if (stampOf(files) === stamp)
+      if (stampOf(await listFolder(folder)) === stamp)
         return // The old index is not closed: somebody may be answering from it yet. Its memory goes with the last of them.
       ;({ stamp, shelf } = await readShelf(folder))
     } catch (error) {
@@ -64,8 +63,8 @@ export async function openLibrary({ folder, now, report }: LibraryOptions): Prom
 }
 
 async function readShelf(folder: string): Promise<{ stamp: string; shelf: Shelf }> {
-  const files = await listPages(folder)
-  const pages = await readPages(files)
-  const index = createSearchIndex(pages.flatMap(splitPage))
+  const files = await listFolder(folder)
+  const [pages, asked] = await Promise.all([readPages(files), readAskedOf(files)])
+  const index = createSearchIndex(pages.flatMap(splitPage), asked)
   return { stamp: stampOf(files), shelf: { pages: new Map(pages.map((page) => [page.name, page])), index } }
 }

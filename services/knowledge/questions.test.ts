@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readAsked } from './corpus/read-asked.ts'
+import { splitPage } from './corpus/split-page.ts'
 import { type Knowledge, openKnowledge } from './knowledge.ts'
 import {
   labelledQuestions,
@@ -33,13 +36,13 @@ const missed = (wrong: readonly QuestionScore[]): string =>
     .map(({ question, found, cited }) => `${question} | found ${found.join(' ')} | cited ${cited.join(' ')}`)
     .join('\n')
 
-test('the questions are enough, in callers’ words, and a fifth has no answer', () => {
+test('the questions are enough, in callers’ words, and some have no answer', () => {
   const questions = labelledQuestions()
-  expect(questions.length).toBeGreaterThanOrEqual(130)
+  expect(questions.length).toBeGreaterThanOrEqual(200)
   expect(new Set(questions.map(({ question }) => question)).size).toBe(questions.length)
   const unanswerable = questions.filter(({ places }) => places.length === 0)
   expect(unanswerable.every(({ kind }) => kind === 'unanswerable')).toBe(true)
-  expect(unanswerable.length / questions.length).toBeCloseTo(0.2, 1)
+  expect(unanswerable.length / questions.length).toBeGreaterThan(0.1)
 })
 
 test('every question is labelled with at least one place that exists', async () => {
@@ -56,16 +59,33 @@ test('every question is labelled with at least one place that exists', async () 
   expect(nowhere.map(({ question }) => question)).toEqual([])
 })
 
-describe.each(['tune', 'held', 'fresh'] as const)('of the questions of the part %s', (split) => {
-  test('the search finds nearly all among five', () => {
-    const part = scores.filter((one) => one.split === split)
-    const wrong = part.filter(({ places, rank }) => places.length > 0 && rank === undefined)
-    expect(summarise(part).hitAt5, missed(wrong)).toBeGreaterThanOrEqual(LEAST_HIT_AT_5)
+describe('how people ask', () => {
+  const asked = readAsked(readFileSync(join(DOCS, 'asked.txt'), 'utf8'))
+
+  test('is written down for sections that exist', async () => {
+    const sections = new Set((await knowledge.pages()).flatMap(splitPage).map(({ id }) => id))
+    expect([...asked.bySection.keys()].filter((id) => !sections.has(id))).toEqual([])
   })
 
-  test('the chat answers from the right place, or rightly does not answer', () => {
-    const part = scores.filter((one) => one.split === split)
-    const wrong = part.filter(({ isRightChat }) => !isRightChat)
-    expect(summarise(part).chat, missed(wrong)).toBeGreaterThanOrEqual(LEAST_CHAT)
+  test('leads to one section, or to none', () => {
+    const all = [...asked.bySection.values(), asked.unanswered].flat()
+    expect(all.filter((wording, place) => all.indexOf(wording) !== place)).toEqual([])
   })
 })
+
+describe.each(['tune', 'held', 'fresh', 'open', 'own'] as const)(
+  'of the questions of the part %s',
+  (split) => {
+    test('the search finds nearly all among five', () => {
+      const part = scores.filter((one) => one.split === split)
+      const wrong = part.filter(({ places, rank }) => places.length > 0 && rank === undefined)
+      expect(summarise(part).hitAt5, missed(wrong)).toBeGreaterThanOrEqual(LEAST_HIT_AT_5)
+    })
+
+    test('the chat answers from the right place, or rightly does not answer', () => {
+      const part = scores.filter((one) => one.split === split)
+      const wrong = part.filter(({ isRightChat }) => !isRightChat)
+      expect(summarise(part).chat, missed(wrong)).toBeGreaterThanOrEqual(LEAST_CHAT)
+    })
+  },
+)

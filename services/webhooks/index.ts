@@ -47,6 +47,7 @@ export { matchRange } from './signals/match-range.ts'
 export { createMatcher, type Matcher, type MatcherOptions } from './signals/matcher.ts'
 export type { Matched, Signal } from './signals/signal.ts'
 export { SIGNAL_EVENTS, toSignal } from './signals/to-signal.ts'
+export { type BlockedHost, type BlockedHosts, createBlockedHosts } from './subscriptions/blocked-hosts.ts'
 export type { CreatedSubscription, CreateRequest } from './subscriptions/create-subscription.ts'
 export { currentFilter } from './subscriptions/decide-subscription.ts'
 export {
@@ -64,6 +65,10 @@ export {
   everySubscription,
   type SubscriptionIndex,
 } from './subscriptions/subscription-directory.ts'
-export { LIST_STATUSES, type Subscriptions } from './subscriptions/subscription-operations.ts'
+export {
+  LIST_STATUSES,
+  type OpenedAttempt,
+  type Subscriptions,
+} from './subscriptions/subscription-operations.ts'
 export type { SubscriptionsOptions } from './subscriptions/subscription-parts.ts'
 export { createSubscriptions } from './subscriptions/subscriptions.ts'

@@ -16,6 +16,9 @@ const OWN_ERRORS = [
   'subscription_unknown',
 ] as const satisfies readonly ErrorCode[]
 
+/** Of questions that wait in line. */
+const LINE_ERRORS = ['rate_limited', 'too_many_streams'] as const satisfies readonly ErrorCode[]
+
 const own = { tag: 'webhooks', key: 'required' } as const
 const parameters = { id: 'The `id` of the subscription' }
 
@@ -33,6 +36,8 @@ const managing: Operations = {
       'too_many_subscriptions',
       'idempotency_mismatch',
       'account_unknown',
+      'rate_limited',
+      'cache_unavailable',
     ],
     headers: { 'Idempotency-Key': 'Makes a repeat of this request safe: it answers what the first made' },
     bodyExample: {
@@ -46,13 +51,13 @@ const managing: Operations = {
     ...own,
     id: 'webhooks',
     summary: 'The subscriptions of the account, and how each of them stands',
-    errors: [...KEY_ERRORS, 'invalid_request'],
+    errors: [...KEY_ERRORS, ...LINE_ERRORS, 'invalid_request'],
   },
   'GET /api/webhooks/:id': {
     ...own,
     id: 'webhook',
-    summary: 'One subscription',
-    errors: OWN_ERRORS,
+    summary: 'One subscription, and how many signals wait for it',
+    errors: [...OWN_ERRORS, ...LINE_ERRORS],
     parameters,
   },
   'PATCH /api/webhooks/:id': {
@@ -76,14 +81,14 @@ const managing: Operations = {
     ...own,
     id: 'pauseWebhook',
     summary: 'Send nothing until it is resumed; nothing is lost',
-    errors: [...OWN_ERRORS, 'subscription_state'],
+    errors: [...OWN_ERRORS, 'subscription_state', 'subscription_stopped'],
     parameters,
   },
   'POST /api/webhooks/:id/resume': {
     ...own,
     id: 'resumeWebhook',
     summary: 'Go on after a pause or when it was disabled: where it stopped, from now, or from the past',
-    errors: OWN_ERRORS,
+    errors: [...OWN_ERRORS, 'subscription_stopped'],
     parameters,
     bodyExample: { from: 'cursor' },
   },
@@ -95,11 +100,18 @@ const managing: Operations = {
     parameters,
     bodyExample: { overlap_hours: 24 },
   },
+  'POST /api/webhooks/:id/end-overlap': {
+    ...own,
+    id: 'endWebhookOverlap',
+    summary: 'End the overlap of a rotation: from now on only the newest secret signs',
+    errors: OWN_ERRORS,
+    parameters,
+  },
   'POST /api/webhooks/:id/test': {
     ...own,
     id: 'testWebhook',
     summary: 'Send a signed sample now, and see what the endpoint answers',
-    errors: [...OWN_ERRORS, 'rate_limited'],
+    errors: [...OWN_ERRORS, 'rate_limited', 'cache_unavailable', 'subscription_stopped'],
     parameters,
   },
   'POST /api/webhooks/:id/replay': {
@@ -107,7 +119,7 @@ const managing: Operations = {
     id: 'replayWebhook',
     summary: 'Send a window of the past again, with the same ids and bodies',
     description: 'Its progress stands in `replays` of the subscription.',
-    errors: [...OWN_ERRORS, 'subscription_state'],
+    errors: [...OWN_ERRORS, ...LINE_ERRORS, 'subscription_state', 'subscription_stopped'],
     parameters,
     bodyExample: { from_sequence: 1, to_sequence: 20 },
   },
@@ -118,37 +130,38 @@ const deliveries: Operations = {
     ...own,
     id: 'webhookAttempts',
     summary: 'What was sent and what came of it, newest first',
-    errors: [...OWN_ERRORS, 'rate_limited'],
+    errors: [...OWN_ERRORS, ...LINE_ERRORS],
     parameters,
   },
   'GET /api/webhooks/:id/deliveries/:delivery_id': {
     ...own,
     id: 'webhookDelivery',
     summary: 'One delivery: its exact body, and all attempts',
-    errors: [...OWN_ERRORS, 'delivery_unknown', 'rate_limited'],
+    errors: [...OWN_ERRORS, ...LINE_ERRORS, 'delivery_unknown', 'delivery_withheld'],
     parameters: { ...parameters, delivery_id: 'The `delivery_id` of an attempt, or of a body' },
   },
   'GET /api/webhooks/:id/retries': {
     ...own,
     id: 'webhookRetries',
     summary: 'Deliveries that wait for another try',
-    errors: OWN_ERRORS,
+    errors: [...OWN_ERRORS, ...LINE_ERRORS],
     parameters,
   },
   'GET /api/webhooks/:id/events': {
     ...own,
     id: 'webhookEvents',
-    summary: 'Pull what was or will be sent, behind a number',
+    summary: 'Pull what was sent or is due, behind a number',
     description:
-      'The same bodies with the same ids, whether they were delivered or not: for what a receiver missed.',
-    errors: [...OWN_ERRORS, 'rate_limited'],
+      'The same bodies with the same ids, whether they were delivered or not: for what a receiver missed. Signals whose window is open come only to a subscription whose endpoint took a delivery before.',
+    errors: [...OWN_ERRORS, ...LINE_ERRORS],
     parameters,
   },
   'POST /api/webhooks/dry-run': {
     ...own,
     id: 'dryRunWebhook',
     summary: 'What a filter would have sent in the past',
-    errors: [...KEY_ERRORS, 'invalid_request', 'rate_limited'],
+    description: 'Signals whose window is open are neither shown nor counted.',
+    errors: [...KEY_ERRORS, ...LINE_ERRORS, 'invalid_request', 'url_refused'],
     bodyExample: { events: ['trade_call'], timeframes: ['1h'], min_strength: 70 },
   },
 }

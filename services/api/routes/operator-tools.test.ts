@@ -23,7 +23,7 @@ beforeEach(async () => {
     newId: () => 'request',
     marketNow: () => 0,
     readiness: async () => readinessOf([]),
-    replay: async function* () {},
+    replay: () => ({ chunks: (async function* () {})(), goOnAfter: () => undefined }),
     follow: async function* () {},
     ...NO_READ_MODELS,
     async answerTool(tool, request) {

@@ -1,18 +1,22 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import {
+  type BlockedHostsAnswer,
+  blockedHostsSchema,
   operatorSubscriptionSchema,
   operatorSubscriptionsSchema,
 } from '../../../contracts/webhook-answers.ts'
-import type { Subscriptions } from '../../webhooks/index.ts'
+import type { BlockedHosts, Subscriptions } from '../../webhooks/index.ts'
 import { isOperator } from '../operator.ts'
 import { toOperatorSubscription } from '../webhook-answers.ts'
 import { subscriptionParams } from './webhooks.ts'
 
 export interface OperatorWebhookRoutesOptions {
   readonly subscriptions: Subscriptions
+  readonly hosts: BlockedHosts
 }
 
 const listSchema = z.strictObject({
@@ -20,9 +24,11 @@ const listSchema = z.strictObject({
   limit: z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(LIMITS.webhookRows),
 })
 
-const disableSchema = z.strictObject({
-  reason: z.string().trim().min(1).max(150),
+const reasonSchema = z.strictObject({
+  reason: z.string().trim().min(1).max(120),
 })
+
+const hostSchema = reasonSchema.extend({ host: z.string().trim().min(1).max(LIMITS.webhookHostCharacters) })
 
 /**
  * Subscriptions for the operator, under `/operator`: by the owner's socket or with the operator's token. Their
@@ -32,7 +38,7 @@ const disableSchema = z.strictObject({
  */
 export const operatorWebhookRoutes: FastifyPluginAsyncZod<
   OperatorWebhookRoutesOptions & { readonly operatorToken: string | undefined }
-> = async (app, { subscriptions, operatorToken }) => {
+> = async (app, { subscriptions, hosts, operatorToken }) => {
   app.addHook('onRequest', async (request, reply) => {
     if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
     reply.header('cache-control', 'no-store')
@@ -49,9 +55,33 @@ export const operatorWebhookRoutes: FastifyPluginAsyncZod<
     toOperatorSubscription(await subscriptions.showAny(params.id)),
   )
 
-  app.post('/operator/webhooks/:id/disable', { schema: { ...one, body: disableSchema } }, async (request) => {
-    const reason = `disabled by the operator: ${request.body.reason}`
-    const origin = { correlationId: request.id, actor: 'operator' }
-    return toOperatorSubscription(await subscriptions.disable(request.params.id, reason, origin))
+  const changing = { ...one, body: reasonSchema }
+  app.post('/operator/webhooks/:id/stop', { schema: changing }, async ({ id, params, body }) => {
+    const reason = `stopped by the operator: ${body.reason}`
+    return toOperatorSubscription(await subscriptions.stop(params.id, reason, originOf(id)))
+  })
+
+  app.post('/operator/webhooks/:id/allow', { schema: changing }, async ({ id, params, body }) => {
+    const reason = `allowed again by the operator, to be resumed: ${body.reason}`
+    return toOperatorSubscription(await subscriptions.allow(params.id, reason, originOf(id)))
+  })
+
+  const hostsAnswer = async (): Promise<BlockedHostsAnswer> => ({
+    hosts: (await hosts.list()).map(({ host, reason, since }) => ({ host, reason, since: isoTime(since) })),
+  })
+  const listed = { response: { 200: blockedHostsSchema } }
+  app.get('/operator/webhook-hosts', { schema: listed }, hostsAnswer)
+
+  const changingHost = { ...listed, body: hostSchema }
+  app.post('/operator/webhook-hosts/block', { schema: changingHost }, async ({ id, body }) => {
+    await hosts.block(body.host, body.reason, originOf(id))
+    return hostsAnswer()
+  })
+
+  app.post('/operator/webhook-hosts/allow', { schema: changingHost }, async ({ id, body }) => {
+    await hosts.allow(body.host, body.reason, originOf(id))
+    return hostsAnswer()
   })
 }
+
+const originOf = (correlationId: string) => ({ correlationId, actor: 'operator' })

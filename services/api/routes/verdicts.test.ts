@@ -7,11 +7,12 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
-import { followVerdicts, replayVerdicts } from '../../analyst/index.ts'
+import { followVerdicts } from '../../analyst/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
 import { createServer } from '../server.ts'
+import { replaysOf } from '../testing/replays.fixture.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 
 const OPERATOR_TOKEN = 'operator-token-for-tests'
@@ -35,7 +36,7 @@ beforeEach(async () => {
       operatorToken: OPERATOR_TOKEN,
       trustProxy: { hops: 1 },
       marketNow: () => now,
-      replay: (options) => replayVerdicts(store, options),
+      replay: replaysOf(store),
       follow: (options) => followVerdicts(store, { ...options, sleep: turn }),
     }),
   )
@@ -240,7 +241,7 @@ describe('GET /api/verdicts/stream', () => {
       code: 'rate_limited',
       details: { per: 'address' },
     })
-    const neighbour = await tail('', { 'x-forwarded-for': '2001:db8:1:3::' })
+    const neighbour = await tail('', { 'x-forwarded-for': '2001:db8:2::' })
     expect(neighbour.response.status).toBe(200)
   })
 

@@ -4,14 +4,13 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import {
   acceptedFormat,
   FORMATS,
   type FollowItem,
   type FollowOptions,
   type ReplayFilterQuery,
-  type ReplayOptions,
+  type ReplaySource,
   replayFilterOf,
   replayFilterParameters,
   replayOptionsOf,
@@ -19,11 +18,12 @@ import {
   replayQueryFault,
   VERDICT_FORMATS,
 } from '../../analyst/index.ts'
+import { addressBlock } from '../client-address.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
 import { createPlaces, type Places } from '../places.ts'
 
 export interface VerdictRoutesOptions {
-  readonly replay: (options: ReplayOptions) => AsyncIterable<VerdictRow>
+  readonly replay: ReplaySource
   readonly follow: (options: Omit<FollowOptions, 'sleep'>) => AsyncGenerator<FollowItem, void, void>
   /** Market time, Unix milliseconds, never falling. */
   readonly marketNow: () => number
@@ -35,6 +35,9 @@ export interface CallerOptions {
   /** The address of the caller, in one spelling. */
   readonly addressOf: (request: FastifyRequest) => string
 }
+
+/** Stands for who comes by the owner's socket, whose replays share the thread with those of addresses. */
+const OWNER = 'owner'
 
 const replaySchema = z.strictObject({ ...replayParameters, format: z.enum(VERDICT_FORMATS).optional() })
 const streamSchema = z.strictObject(replayFilterParameters)
@@ -86,8 +89,16 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
     if (name !== 'ndjson') reply.header('content-disposition', `attachment; filename="verdicts.${name}"`)
     if (request.method === 'HEAD') return reply.send()
     takePlace(replays, request, reply)
-    const rows = options.replay({ ...replayOptionsOf(query), now, signal: signalOfLeaving(reply) })
-    return reply.send(Readable.from(await begin(format.encode(rows)), { objectMode: false }))
+    const replay = options.replay({
+      options: { ...replayOptionsOf(query), now },
+      format: name,
+      owner: isByOwnersDoor(request) ? OWNER : addressBlock(options.addressOf(request)),
+      signal: signalOfLeaving(reply),
+    })
+    const chunks = await begin(replay.chunks)
+    const goOnAfter = replay.goOnAfter()
+    if (goOnAfter !== undefined) reply.header('x-next-cursor', goOnAfter)
+    return reply.send(Readable.from(chunks, { objectMode: false }))
   })
 
   app.get('/api/verdicts/stream', { schema: { querystring: streamSchema } }, async (request, reply) => {

@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { DELIVERY_RESULTS } from '../../../contracts/delivery-events.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -19,6 +18,8 @@ import { ownerOf, pointSchema, subscriptionParams, type WebhookRoutesOptions } f
 
 export interface WebhookDeliveryRoutesOptions extends WebhookRoutesOptions {
   readonly reach: () => SignalReach
+  /** Checks how an address is written. @throws ServiceError `url_refused` */
+  readonly checkUrl: (url: string) => unknown
 }
 
 const limit = z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(50).describe('Rows at most')
@@ -43,6 +44,12 @@ const deliveryParams = z.strictObject({
 })
 
 const dryRunSchema = z.strictObject({
+  url: z
+    .string()
+    .min(1)
+    .max(LIMITS.webhookUrlCharacters)
+    .optional()
+    .describe('Checked as at a creation, without being looked up; nothing is sent to it'),
   ...filterFields,
   from: pointSchema.optional().describe('A position or an ISO 8601 instant; a day ago without it'),
   to: pointSchema.optional().describe('A position or an instant; now without it'),
@@ -59,8 +66,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
   app,
   options,
 ) => {
-  const { subscriptions, queries, now, reach } = options
-  const inTurn = createLookGate()
+  const { subscriptions, queries, now, reach, looks } = options
   app.removeContentTypeParser('text/plain')
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
@@ -71,33 +77,40 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
     querystring: attemptsQuery,
     response: { 200: attemptsAnswerSchema },
   }
-  app.get('/api/webhooks/:id/deliveries', { schema: attempts }, async (request) => {
+  app.get('/api/webhooks/:id/deliveries', { schema: attempts }, async (request, reply) => {
     const { accountId } = await ownerOf(options, request)
-    const { subscriptionId } = await subscriptions.find(accountId, request.params.id)
-    const { rows, next } = await inTurn(accountId, () => queries.attempts(subscriptionId, request.query))
-    return { attempts: rows.map(toAttempt), next }
+    return looks.look(accountId, reply, async () => {
+      const subscription = await subscriptions.find(accountId, request.params.id)
+      const { rows, next } = await queries.attempts(subscription.subscriptionId, request.query)
+      return { attempts: (await subscriptions.openAttempts(subscription, rows)).map(toAttempt), next }
+    })
   })
 
   const delivery = { params: deliveryParams, response: { 200: deliveryAnswerSchema } }
-  app.get('/api/webhooks/:id/deliveries/:delivery_id', { schema: delivery }, async (request) => {
+  app.get('/api/webhooks/:id/deliveries/:delivery_id', { schema: delivery }, async (request, reply) => {
     const { accountId } = await ownerOf(options, request)
-    const { subscriptionId } = await subscriptions.find(accountId, request.params.id)
-    const shown = await inTurn(accountId, () => queries.show(subscriptionId, request.params.delivery_id))
+    const { shown, opened } = await looks.look(accountId, reply, async () => {
+      const subscription = await subscriptions.find(accountId, request.params.id)
+      const found = await queries.show(subscription, request.params.delivery_id)
+      return { shown: found, opened: await subscriptions.openAttempts(subscription, found.attempts) }
+    })
     return {
       delivery_id: shown.deliveryId,
       sequence: shown.sequence,
       event: shown.signal.type,
       body: shown.body.toString('utf8'),
       body_sha256: shown.bodySha256,
-      attempts: shown.attempts.map(toAttempt),
+      attempts: opened.map(toAttempt),
       is_complete: shown.isComplete,
     }
   })
 
   const retries = { params: subscriptionParams, response: { 200: retriesAnswerSchema } }
-  app.get('/api/webhooks/:id/retries', { schema: retries }, async (request) => {
+  app.get('/api/webhooks/:id/retries', { schema: retries }, async (request, reply) => {
     const { accountId } = await ownerOf(options, request)
-    const open = await queries.open(await subscriptions.find(accountId, request.params.id))
+    const open = await looks.look(accountId, reply, async () =>
+      queries.open(await subscriptions.find(accountId, request.params.id)),
+    )
     return { retries: open.map(toRetry) }
   })
 
@@ -106,22 +119,26 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
     querystring: eventsQuery,
     response: { 200: eventsAnswerSchema },
   }
-  app.get('/api/webhooks/:id/events', { schema: events }, async (request) => {
+  app.get('/api/webhooks/:id/events', { schema: events }, async (request, reply) => {
     const { accountId } = await ownerOf(options, request)
-    const subscription = await subscriptions.find(accountId, request.params.id)
-    const { rows, next } = await inTurn(accountId, () => queries.missed(subscription, request.query))
+    const { rows, next } = await looks.look(accountId, reply, async () =>
+      queries.missed(await subscriptions.find(accountId, request.params.id), request.query),
+    )
     const bodies = rows.map(({ body }) => JSON.parse(body.toString('utf8')) as EventBody)
     return { events: bodies, next }
   })
 
   const dryRun = { body: dryRunSchema, response: { 200: dryRunAnswerSchema } }
-  app.post('/api/webhooks/dry-run', { schema: dryRun }, async (request) => {
+  app.post('/api/webhooks/dry-run', { schema: dryRun }, async (request, reply) => {
     const { accountId } = await ownerOf(options, request)
-    const { from, to, limit: rows, ...fields } = request.body
+    const { from, to, limit: rows, url, ...fields } = request.body
+    if (url !== undefined) options.checkUrl(url)
     const filter = readFilter(fields)
-    const behind = await subscriptions.positionOf('from', from ?? isoTime(now() - DAY_MS))
-    const upTo = to === undefined ? undefined : await subscriptions.positionOf('to', to)
-    const run = await inTurn(accountId, () => queries.dryRun(filter, { after: behind, upTo, limit: rows }))
+    const run = await looks.dryRun(accountId, reply, async () => {
+      const behind = await subscriptions.positionOf('from', from ?? isoTime(now() - DAY_MS))
+      const upTo = to === undefined ? undefined : await subscriptions.positionOf('to', to)
+      return queries.dryRun(filter, { after: behind, upTo, limit: rows })
+    })
     return {
       matched: run.matched,
       rows: run.rows.map(({ eventId, position, at, data }) => ({
@@ -138,27 +155,3 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
 }
 
 type EventBody = z.infer<typeof eventsAnswerSchema>['events'][number] & JsonObject
-
-/**
- * Looking through the log takes long: a process does it a few times at once, and once for an account, so that none
- * of them keeps the others waiting.
- */
-function createLookGate() {
-  const underWay = new Set<string>()
-  return async <Answer>(accountId: string, look: () => Promise<Answer>): Promise<Answer> => {
-    if (underWay.has(accountId) || underWay.size >= LIMITS.webhookLooksAtOnce) {
-      throw new ServiceError('rate_limited', {
-        message: underWay.has(accountId)
-          ? 'A request of your account is looking through the log already; send this one when it is answered.'
-          : `This process looks through the log for ${underWay.size} requests already; send this one again in a moment.`,
-        details: { retry_after_s: 1 },
-      })
-    }
-    underWay.add(accountId)
-    try {
-      return await look()
-    } finally {
-      underWay.delete(accountId)
-    }
-  }
-}

@@ -215,11 +215,17 @@ describe('other requests', () => {
     },
   )
 
-  test('one look through the log for an account at a time', async () => {
-    const look = () => edge.ask('POST', '/api/webhooks/dry-run', { payload: { events: ['trade_call'] } })
-    const statuses = (await Promise.all([look(), look(), look()])).map(({ status }) => status)
-    expect(statuses).toContain(200)
-    expect(new Set(statuses)).toEqual(new Set([200, 429]))
+  test.each([
+    ['POST', '/api/webhooks/dry-run'],
+    ['GET', '/api/webhooks'],
+  ] as const)('%s %s waits in line, and the line of an account has an end', async (method, url) => {
+    const payload = method === 'POST' ? { events: ['trade_call'] } : undefined
+    const look = () => edge.ask(method, url, { payload })
+    const asked = Array.from({ length: 2 * LIMITS.webhookLooksWaitingEach }, look)
+    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    const answered = statuses.filter((status) => status === 200).length
+    expect(answered).toBeGreaterThanOrEqual(LIMITS.webhookLooksWaitingEach)
+    expect(statuses.filter((status) => status !== 200).every((status) => status === 429)).toBe(true)
     expect((await look()).status).toBe(200)
   })
 })

@@ -40,7 +40,7 @@ describe('a subscription over HTTP', () => {
       cadence: null,
       state: 'active',
       reason: null,
-      lag: { signals: 0, is_more: false },
+      lag: null,
       retries_open: 0,
       secrets_signing: 1,
       secret: expect.stringMatching(/^whsec_/),
@@ -48,7 +48,7 @@ describe('a subscription over HTTP', () => {
     })
     const path = `/api/webhooks/${created.body.id}`
     const { secret: _secret, ...shown } = created.body as never as { secret: string }
-    expect((await edge.ask('GET', path)).body).toEqual(shown)
+    expect((await edge.ask('GET', path)).body).toEqual({ ...shown, lag: { signals: 0, is_more: false } })
     expect((await edge.ask('GET', '/api/webhooks')).body).toEqual({
       webhooks: [shown],
       needs_review: 0,
@@ -143,23 +143,30 @@ describe('a subscription over HTTP', () => {
 })
 
 describe('the operator', () => {
-  test('sees one without its address, stops it, and is nobody else', async () => {
+  test('sees one without its address, stops it until it allows it, and is nobody else', async () => {
     const id = await edge.createId()
     const as = { as: TOKEN }
     const shown = await edge.ask('GET', `/operator/webhooks/${id}`, as)
     expect(shown.body).toMatchObject({ id, origin: 'https://bot.example.com', state: 'active' })
     expect(shown.body).not.toHaveProperty('url')
-    const stopped = await edge.ask('POST', `/operator/webhooks/${id}/disable`, {
+    const stopped = await edge.ask('POST', `/operator/webhooks/${id}/stop`, {
       ...as,
       payload: { reason: 'complaints' },
     })
-    expect(stopped.body).toMatchObject({ state: 'disabled', reason: 'disabled by the operator: complaints' })
+    expect(stopped.body).toMatchObject({ state: 'stopped', reason: 'stopped by the operator: complaints' })
     expect((await edge.ask('GET', '/api/webhooks')).body).toMatchObject({ webhooks: [], needs_review: 1 })
     expect((await edge.ask('GET', '/api/webhooks?status=disabled')).body).toMatchObject({
       webhooks: [{ id }],
     })
-    const refused = await edge.ask('POST', `/api/webhooks/${id}/pause`)
-    expect([refused.status, refused.body.code]).toEqual([409, 'subscription_state'])
+    for (const what of ['pause', 'resume', 'test']) {
+      const { status, body } = await edge.ask('POST', `/api/webhooks/${id}/${what}`)
+      expect([what, status, body.code]).toEqual([what, 409, 'subscription_stopped'])
+    }
+    const allowed = await edge.ask('POST', `/operator/webhooks/${id}/allow`, {
+      ...as,
+      payload: { reason: 'cleared' },
+    })
+    expect(allowed.body.state).toBe('paused')
     expect((await edge.ask('POST', `/api/webhooks/${id}/resume`)).body).toMatchObject({ state: 'active' })
     for (const stranger of ['', edge.key]) {
       expect((await edge.ask('GET', '/operator/webhooks', { as: stranger })).status).toBe(401)

@@ -23,6 +23,7 @@ import {
   type SubscriptionView,
 } from '../../webhooks/index.ts'
 import { toSubscriptionAnswer } from '../webhook-answers.ts'
+import type { WebhookLooks } from '../webhook-looks.ts'
 
 export interface WebhookRoutesOptions {
   readonly subscriptions: Subscriptions
@@ -31,6 +32,8 @@ export interface WebhookRoutesOptions {
   readonly identify: (authorization: string | undefined) => Promise<Identity>
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number
+  /** One for all routes of webhooks. */
+  readonly looks: WebhookLooks
 }
 
 export const subscriptionParams = z.strictObject({ id: z.uuid().toLowerCase() })
@@ -118,7 +121,7 @@ export async function ownerOf(
  * @example curl -H "Authorization: Bearer $API_KEY" -d '{"url":"https://…","events":["trade_call"]}' …/api/webhooks
  */
 export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async (app, options) => {
-  const { subscriptions, now } = options
+  const { subscriptions, now, looks } = options
   // Text that is not said to be JSON is refused as every other type is.
   app.removeContentTypeParser('text/plain')
   app.addHook('onRequest', async (_request, reply) => {
@@ -139,16 +142,19 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
   })
 
   const list = { querystring: listQuery, response: { 200: subscriptionsAnswerSchema } }
-  app.get('/api/webhooks', { schema: list }, async (request) => {
+  app.get('/api/webhooks', { schema: list }, async (request, reply) => {
     const { accountId } = await callerOf(request)
-    const { rows, next, needsReview } = await subscriptions.list(accountId, request.query)
-    return { webhooks: rows.map(answerOf), needs_review: needsReview, next }
+    return looks.look(accountId, reply, async () => {
+      const { rows, next, needsReview } = await subscriptions.list(accountId, request.query)
+      return { webhooks: rows.map(answerOf), needs_review: needsReview, next }
+    })
   })
 
   const one = { params: subscriptionParams, response: { 200: subscriptionAnswerSchema } }
-  app.get('/api/webhooks/:id', { schema: one }, async (request) => {
+  app.get('/api/webhooks/:id', { schema: one }, async (request, reply) => {
     const { accountId } = await callerOf(request)
-    return answerOf(await subscriptions.show(accountId, request.params.id))
+    const show = () => subscriptions.show(accountId, request.params.id)
+    return answerOf(await looks.look(accountId, reply, show))
   })
 
   app.patch('/api/webhooks/:id', { schema: { ...one, body: filterChangeSchema } }, async (request) => {
@@ -186,6 +192,11 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
     return { secret: rotated.secret, overlap_until: isoTime(rotated.overlapUntil) }
   })
 
+  app.post('/api/webhooks/:id/end-overlap', { schema: one }, async (request) => {
+    const { accountId, origin } = await callerOf(request)
+    return answerOf(await subscriptions.endOverlap(accountId, request.params.id, origin))
+  })
+
   const test = { params: subscriptionParams, response: { 200: testAnswerSchema } }
   app.post('/api/webhooks/:id/test', { schema: test }, async (request) => {
     const { accountId } = await callerOf(request)
@@ -210,7 +221,8 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
       'from' in body
         ? { from: Date.parse(body.from), to: Date.parse(body.to) }
         : { fromSequence: body.from_sequence, toSequence: body.to_sequence }
-    const asked = await subscriptions.replay(accountId, request.params.id, window, origin)
+    const ask = () => subscriptions.replay(accountId, request.params.id, window, origin)
+    const asked = await looks.look(accountId, reply, ask)
     return reply.code(202).send({
       replay_id: asked.replayId,
       from_sequence: asked.fromSequence,

@@ -18,7 +18,7 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   newId: () => 'request',
   marketNow: () => 0,
   readiness: async () => readinessOf([]),
-  replay: async function* () {},
+  replay: () => ({ chunks: (async function* () {})(), goOnAfter: () => undefined }),
   follow: async function* () {},
   answerTool: absent,
   trackRecord: absent,

@@ -22,12 +22,12 @@ import { uuidV7 } from '../../platform/ids/uuid.ts'
 import { startProjector } from '../../platform/projector/projector.ts'
 import { openRowTables } from '../../platform/projector/row-tables.ts'
 import {
+  createBlockedHosts,
   createDeliveryQueries,
   createEgressGuard,
   createSign,
   createSubscriptionIndex,
   createSubscriptions,
-  openDeliveryLog,
   type Sender,
   type WebhookRequest,
 } from '../../webhooks/index.ts'
@@ -114,8 +114,10 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     mailer: { send: async () => undefined, close: async () => undefined },
     publicUrl: () => 'https://signals.example.com',
   })
+  const hosts = createBlockedHosts(parts)
   const guard = createEgressGuard({
     allowPrivate,
+    isBlocked: hosts.isBlocked,
     ownHosts: ['signals.example.com'],
     resolve: async (name) => (name === 'bot.example.com' ? [{ address: '93.184.215.14', family: 4 }] : []),
   })
@@ -125,7 +127,11 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     reach,
     index: createSubscriptionIndex(projector),
     owners: createSubscriberAccounts({ ...parts, index }),
-    checkUrl: (url) => guard.checkReachable(url),
+    looking: parts.store,
+    async checkUrl(url) {
+      await hosts.refresh()
+      return guard.checkReachable(url)
+    },
     sender: sender ?? {
       async send(request) {
         sent.push(request)
@@ -133,18 +139,30 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
       },
     },
     sign: createSign({ userAgent: 'test' }),
-    deliveries: openDeliveryLog(parts),
     settle: async () => true,
-    async takeTest() {
-      if (++edge.tests > LIMITS.webhookTestsPerMinute) throw new ServiceError('rate_limited')
+    async takeUnasked(what) {
+      if (what === 'test' && ++edge.tests > LIMITS.webhookTestsPerMinute)
+        throw new ServiceError('rate_limited')
     },
     baseUrl: () => 'https://signals.example.com',
   })
-  const queries = createDeliveryQueries({ ...parts, baseUrl: () => 'https://signals.example.com' })
+  const queries = createDeliveryQueries({
+    ...parts,
+    marketNow: now,
+    baseUrl: () => 'https://signals.example.com',
+  })
   const app = await createServer(
     serverOptions({
       operatorToken: TOKEN,
-      webhooks: { subscriptions, queries, identify: accounts.identify, now, reach },
+      webhooks: {
+        subscriptions,
+        queries,
+        hosts,
+        now,
+        reach,
+        identify: accounts.identify,
+        checkUrl: guard.check,
+      },
     }),
   )
   const issueKey = (email: string) => accounts.createKey({ email }, { label: '' }, ORIGIN)

@@ -45,14 +45,18 @@ export function createServerSource(options: ServerSourceOptions): VerdictSource 
       while (left > 0) {
         const page = Math.min(left, pageRows)
         const query = { ...parameters, ...(after !== undefined && { after }), limit: String(page) }
+        const answer = await ask(options, '/api/verdicts', query, signal)
         let count = 0
-        for await (const row of readRows(await ask(options, '/api/verdicts', query, signal), options)) {
+        for await (const row of readRows(answer, options)) {
           yield row
           after = row.cursor
           count += 1
         }
-        if (signal.aborted || count < page) return
-        left -= page
+        // A search that found nothing for long says where to go on.
+        const goOn = answer.headers['x-next-cursor']
+        if (typeof goOn === 'string') after = goOn
+        if (signal.aborted || (count < page && goOn === undefined)) return
+        left -= count
       }
     },
 

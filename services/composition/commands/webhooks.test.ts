@@ -44,7 +44,7 @@ async function signal(...args: readonly string[]) {
   return { code, ...written }
 }
 
-test('the operator lists, shows and disables subscriptions, and never sees their addresses', async () => {
+test('the operator lists, shows, stops and allows subscriptions, and never sees their addresses', async () => {
   const ids = [await edge.createId(), await edge.createId()].toSorted()
   const listed = async (): Promise<OperatorSubscription[]> => {
     const { out } = await signal('list')
@@ -61,17 +61,35 @@ test('the operator lists, shows and disables subscriptions, and never sees their
     out: expect.stringContaining('sends to      https://bot.example.com\n'),
   })
   expect(shown.out).toMatch(/state {9}active since/)
-  const disabled = await signal('disable', id, '--reason', 'complaints', '--json')
-  expect(JSON.parse(disabled.out)).toMatchObject({
-    state: 'disabled',
-    reason: 'disabled by the operator: complaints',
+  const stopped = await signal('stop', id, '--reason', 'complaints', '--json')
+  expect(JSON.parse(stopped.out)).toMatchObject({
+    state: 'stopped',
+    reason: 'stopped by the operator: complaints',
   })
-  for (const { out } of [shown, disabled, await signal('list')]) expect(out).not.toContain('/hook')
+  expect((await signal('allow', id)).out).toMatch(/state {9}paused since/)
+  for (const { out } of [shown, stopped, await signal('list')]) expect(out).not.toContain('/hook')
 })
 
 test('what is no subscription, or no id, is said to be none', async () => {
   const unknown = await signal('show', NOBODYS)
   expect(unknown.code).not.toBe(0)
   expect(unknown.err).toContain('subscription_unknown')
-  expect((await signal('disable', 'mine')).err).toContain('no UUID')
+  expect((await signal('show', 'mine')).err).toContain('no UUID')
+  expect((await signal('stop', 'https://mine/x')).err).toContain('is not a host')
+})
+
+test('a host that the operator stops takes no new subscription until it is allowed', async () => {
+  const url = 'https://bot.example.com/again'
+  const create = async () => (await edge.create({ url })).status
+  expect((await signal('hosts')).out).toBe('')
+  const stopped = await signal('stop', 'Example.COM', '--reason', 'complaints')
+  expect(stopped).toMatchObject({ code: 0, out: expect.stringContaining('example.com  since ') })
+  expect(JSON.parse((await signal('hosts')).out)).toMatchObject({
+    host: 'example.com',
+    reason: 'complaints',
+  })
+  const refused = await edge.create({ url })
+  expect([refused.status, refused.body.code]).toEqual([400, 'url_refused'])
+  expect((await signal('allow', 'example.com')).out).toBe('no host is stopped\n')
+  expect(await create()).toBe(201)
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { blockText } from '../corpus/block-text.ts'
 import { SHELF } from '../testing/sections.fixture.ts'
 import { createWriter, NOT_SAID, refusal, research } from './answer-question.ts'
 import { type ChatModel, ChatModelError, type GivenPassage } from './chat-model.ts'
@@ -15,17 +16,13 @@ function aWriter() {
 const model = (complete: ChatModel['complete']): ChatModel => ({ name: 'big', complete })
 
 describe('extractively', () => {
-  test('a question is answered with sentences of the documentation, word for word, and where they stand', () => {
+  test('a question is answered with text of the documentation, word for word, and where they stand', () => {
     const { answer, citations, model: by, note } = aWriter().writer.extractive(research(SHELF, QUESTION))
     expect(answer).toContain('Refused calls count nothing.')
     expect(citations[0]).toMatchObject({ id: 'quotas#quotas', title: 'Quotas', url: '/docs/quotas#quotas' })
     expect([by, note]).toEqual(['extractive', null])
-    const sentences = SHELF.index.passages.flatMap((passage) => passage.sentences)
-    for (const part of answer.split('\n\n')) {
-      const [, text = ''] = /^(.*) \[\d\]$/s.exec(part) ?? []
-      const rest = sentences.reduce((left, sentence) => left.replace(sentence, ''), text)
-      expect(rest.replaceAll(/[\s.]/g, '')).toBe('')
-    }
+    const said = SHELF.index.sections.flatMap(({ blocks }) => blocks.map(blockText)).join('\n\n')
+    expect(said).toContain(answer.replace(/ \[1\]$/, ''))
   })
 
   test.each(['What is the capital of France?', 'zzzz qqqq', 'the and of'])(

@@ -2,10 +2,12 @@ import { reasonOf } from '../../../contracts/errors.ts'
 import { type Citation, EXTRACTIVE_MODEL } from '../../../contracts/knowledge-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Shelf } from '../library.ts'
-import { cite, findSections, type Section } from '../search/find-sections.ts'
+import { atPublicUrl } from '../public-address.ts'
+import { cite, type Found, findSections } from '../search/find-sections.ts'
 import type { Understood } from '../search/search-index.ts'
-import { type ChatModel, ChatModelError } from './chat-model.ts'
+import { type ChatModel, ChatModelError, type GivenPassage } from './chat-model.ts'
 import { type DraftAnswer, extractiveAnswer } from './extractive-answer.ts'
+import { quoteSection } from './quote-section.ts'
 import { readCompletion } from './read-completion.ts'
 
 /** What was found for a question; nothing has been written yet. */
@@ -14,7 +16,7 @@ export interface Research {
   readonly shelf: Shelf
   readonly query: Understood
   /** Those that an answer may be taken from; none where the documentation does not say. */
-  readonly sections: readonly Section[]
+  readonly sections: readonly Found[]
   /** What they say of it, word for word. */
   readonly draft: DraftAnswer
 }
@@ -28,10 +30,8 @@ export interface WrittenAnswer {
   readonly note: string | null
 }
 
-/** Below it a quote says too little of what was asked, words here and words there; measured in the same way. */
-const LEAST_SAID = 0.4
-/** Below it a passage does not know enough of what was asked to answer it; measured on the labelled questions. */
-const LEAST_COVERAGE = 0.45
+/** Below it the best section does not know enough of what was asked; measured on the labelled questions. */
+const LEAST_FIT = 0.8
 
 export const NOT_SAID = 'The documentation does not say.'
 
@@ -39,15 +39,14 @@ export const NOT_SAID = 'The documentation does not say.'
 export function research(shelf: Shelf, question: string): Research {
   const query = shelf.index.understand(question)
   const found = findSections(shelf.index, query).slice(0, LIMITS.chatPassages)
-  const draft = extractiveAnswer(shelf.index, question, query, found)
+  const draft = extractiveAnswer(shelf.index, query, found)
+  const [best] = found
   const isKnown =
-    draft.coverage >= LEAST_SAID &&
-    found.some(({ coverage }, place) => place < CONSIDERED && coverage >= LEAST_COVERAGE)
+    best !== undefined &&
+    best.nearness + best.coverage >= LEAST_FIT &&
+    best.nearness >= shelf.index.unanswered(query)
   return { question, shelf, query, draft, sections: isKnown ? found : [] }
 }
-
-/** Only sections that would be cited count: a word here and a word there are no answer. */
-const CONSIDERED = 3
 
 /** The answer where the documentation does not say. */
 export const refusal = (model: string): WrittenAnswer => ({
@@ -73,7 +72,7 @@ export interface Writer {
 export function createWriter({ publicUrl, report }: WriterOptions): Writer {
   let underWay = 0
   const written = ({ shelf, query }: Research, draft: DraftAnswer, model: string): WrittenAnswer => ({
-    answer: draft.answer,
+    answer: atPublicUrl(draft.answer, publicUrl()),
     citations: cite(shelf.index, query, draft.sections, publicUrl()),
     model,
     note: null,
@@ -91,7 +90,10 @@ export function createWriter({ publicUrl, report }: WriterOptions): Writer {
         return instead(found, 'the model has as many questions as it takes')
       underWay += 1
       try {
-        const text = await model.complete(found.question, found.sections.map(asGiven))
+        const text = await model.complete(
+          found.question,
+          found.sections.map((one) => asGiven(found, one)),
+        )
         const read = readCompletion(text, found.sections)
         if (read.kind === 'answer') return written(found, read, model.name)
         return read.kind === 'not said' ? refusal(model.name) : instead(found, read.reason)
@@ -106,10 +108,12 @@ export function createWriter({ publicUrl, report }: WriterOptions): Writer {
   }
 }
 
-const asGiven = ({ passage: { pageTitle, heading, sentences, code } }: Section) => ({
-  title: heading === '' ? pageTitle : `${pageTitle}: ${heading}`,
-  text: [...sentences, code].join('\n').slice(0, GIVEN_CHARACTERS).toWellFormed(),
-})
+function asGiven({ shelf: { index }, query }: Research, { section }: Found): GivenPassage {
+  const { pageTitle, heading, blocks } = section
+  const title = heading === '' ? pageTitle : `${pageTitle}: ${heading}`
+  const text = quoteSection(blocks, index.valueOf(query), GIVEN_CHARACTERS)
+  return { title, text: text.slice(0, GIVEN_CHARACTERS).toWellFormed() }
+}
 
-/** Of one passage; a long example does not crowd out the others. */
+/** Of one section; a long example does not crowd out the others. */
 const GIVEN_CHARACTERS = 2_000

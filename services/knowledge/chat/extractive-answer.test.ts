@@ -9,116 +9,109 @@ const FILLER = 'Bars are counted from midnight and their order is never changed 
 const { index } = aShelf({
   numbers: `# Numbers
 
+Two of them.
+
 ## What are confidence and strength?
 
-They answer different questions and never mix.
+They answer different questions.
 
-**Confidence** is a calibrated probability. A 55 means that the side comes first 55 times in 100.
-
-**Strength** is a percentile among the last bars. It ranks; it is no probability, and its confidence is another matter.
-`,
-  backup: `# Keeping copies
-
-## Which files do I back up?
-
-The files to back up are the log and the key. Without the key the log is refused.
-
-This is done while the service runs:
-
-\`\`\`sh
-${'cp data/events.db copies/ # and so on\n'.repeat(12)}\`\`\`
-
-It takes a second.
+- **Confidence** is a calibrated probability.
+- **Strength** is a percentile.
 `,
   states: `# States
 
 ## How is a subscription doing?
 
-A look at the list tells it.
+${FILLER.repeat(12)}
 
-| state | meaning | leaves it by |
-|---|---|---|
-| active | signals are sent as they come to the endpoint | nothing |
-${Array.from({ length: 12 }, (_, n) => `| state${n} | ${FILLER.trim()} | waiting until the end of the window |`).join('\n')}
-| disabled | no success for five days, so it is not tried any more | resuming it by a request of its owner |
+These are its states:
+
+| state | leaves it by |
+|---|---|
+| active | nothing |
+| paused | a \`resume\` of its owner \\| or time |
+| disabled | resuming it |
+
+${FILLER.repeat(12)}
 `,
-  steps: `# Checking
+  codes: `# Codes
 
-## How do I check a delivery?
+Each has a number.
 
-1. Take the body as bytes.
-2. Compute the HMAC of it.
-3. Only then read it.
+| code | what to do |
+|---|---|
+${Array.from({ length: 80 }, (_, n) => `| code_${n} | ${n === 57 ? 'call the plumber' : FILLER.trim()} |`).join('\n')}
 `,
-  rotation: `# Rotating
+  backup: `# Copies
 
-## What do I do while the secret is rotated?
+## Which files do I back up?
 
-${FILLER.repeat(9)}
+The log and the key, both of them. This is done while the service runs:
 
-Old and new secret sign while they overlap. That ends after a day, and the older one is forgotten.
+\`\`\`sh
+${'cp data/events.db copies/ # and so on\n'.repeat(60)}\`\`\`
+
+It takes a second.
 `,
 })
 
-function answerTo(question: string) {
+function answerTo(question: string): string {
   const query = index.understand(question)
-  return extractiveAnswer(index, question, query, findSections(index, query))
+  return extractiveAnswer(index, query, findSections(index, query)).answer
 }
 
-test('what something means is answered by its definition, not by a sentence that only uses the word', () => {
-  const { answer } = answerTo('What does confidence mean?')
-  expect(answer).toBe(
-    'Confidence is a calibrated probability. A 55 means that the side comes first 55 times in 100. [1]',
-  )
-  expect(answerTo('what is strenght').answer).toMatch(
-    /^Strength is a percentile among the last bars\. It ranks/,
+test('a section that has room is quoted whole, as it stands', () => {
+  expect(answerTo('What does confidence mean?')).toBe(
+    'They answer different questions.\n\n- Confidence is a calibrated probability.\n- Strength is a percentile. [1]',
   )
 })
 
-test('a row that defines what was asked for is enough', () => {
-  expect(answerTo('What does disabled mean?').answer).toBe(
-    '- disabled (meaning no success for five days, so it is not tried any more): resuming it by a request of its owner. [1]',
+test('of a longer one the pieces are quoted that say most, a table whole, with its header and what introduces it', () => {
+  const answer = answerTo('By which states does a paused subscription leave?')
+  expect(answer).toContain(
+    'These are its states:\n\n| state | leaves it by |\n| --- | --- |\n| active | nothing |\n| paused | a resume of its owner \\| or time |\n| disabled | resuming it |',
   )
+  expect(answer.length).toBeLessThanOrEqual(LIMITS.chatExtractCharacters + 20)
 })
 
-test('what defines several things that were asked for is given for each of them', () => {
-  expect(answerTo('What do disabled and active mean?').answer).toMatch(/^- active: .*\n- disabled [^\n]*$/)
+test('of a table that is longer than any answer the rows that say what was asked for are given, under its header', () => {
+  const answer = answerTo('For which code do I call the plumber?')
+  expect(answer).toMatch(/^\| code \| what to do \|\n\| --- \| --- \|\n/)
+  expect(answer).toContain('| code_57 | call the plumber |')
+  expect(answer.length).toBeLessThanOrEqual(LIMITS.chatExtractCharacters + 20)
 })
 
-test('a section that the question names is quoted from its beginning, without what announces something left out', () => {
-  expect(answerTo('Which files do I have to back up?').answer).toBe(
-    'The files to back up are the log and the key. Without the key the log is refused. [1]',
-  )
+test('an example that is longer than any answer is left out', () => {
+  const answer = answerTo('Which files do I back up while the service runs?')
+  expect(answer).toContain('The log and the key, both of them.')
+  expect(answer).not.toContain('cp data')
 })
 
-test('of a long table the rows that say what was asked for are given', () => {
-  const { answer } = answerTo('Why is my subscription not tried, without success?')
-  expect(answer).toContain('- disabled')
-  expect(answer).not.toContain('state1')
+test('a second section is quoted where the words of the question may mean either', () => {
+  const { index: twins } = aShelf({
+    key: '# Keys\n\n## How do I rotate a key?\n\nAsk for another key, and revoke the old one.',
+    secret: '# Secrets\n\n## How do I rotate a secret?\n\nThe old one signs for a day.',
+    safety: '# Safety\n\nFor operators.\n\n## How do I rotate a token?\n\nSet another one and restart.',
+  })
+  const query = twins.understand('How do I rotate it?')
+  const { answer, sections } = extractiveAnswer(twins, query, findSections(twins, query))
+  expect(sections.map(({ section }) => section.page)).toEqual(['secret', 'key'])
+  expect(answer).toBe('The old one signs for a day. [1]\n\nAsk for another key, and revoke the old one. [2]')
 })
 
-test('a list stands whole and in its order', () => {
-  expect(answerTo('How do I check the HMAC of a delivery?').answer).toBe(
-    '- Take the body as bytes.\n- Compute the HMAC of it.\n- Only then read it. [1]',
-  )
+test('what is written for operators is not put beside what everybody reads', () => {
+  const { index: mixed } = aShelf({
+    key: '# Keys\n\n## How do I rotate a key?\n\nAsk for another key.',
+    safety: '# Safety\n\nFor operators.\n\n## How do I rotate a token?\n\nSet another one and restart.',
+  })
+  const query = mixed.understand('How do I rotate it?')
+  expect(extractiveAnswer(mixed, query, findSections(mixed, query)).sections).toHaveLength(1)
 })
 
-test('a place far down is quoted with the sentences that it leans on', () => {
-  const { answer } = answerTo('When is the older one forgotten, after a day?')
-  expect(answer).toBe(
-    'Old and new secret sign while they overlap. That ends after a day, and the older one is forgotten. [1]',
-  )
-})
-
-test('a second section is quoted where it says what the first does not, and no other', () => {
-  const two = answerTo('Do I check a delivery when the older secret is forgotten?')
-  expect(two.sections.map(({ passage }) => passage.page).toSorted()).toEqual(['rotation', 'steps'])
-  expect(answerTo('What does strength mean?').sections).toHaveLength(1)
-})
-
-test('an answer is no longer than its limits, and says how much of the question it knows', () => {
-  const { answer, coverage } = answerTo('In which order are bars counted from midnight?')
-  expect(answer.length).toBeLessThanOrEqual(LIMITS.chatExtractCharacters * 1.5 + 20)
-  expect(coverage).toBeGreaterThan(0.5)
-  expect(answerTo('Which shares of Nasdaq pay in bytes?').coverage).toBeLessThan(0.4)
+test('the mark of the citation stays where a quote is cut', () => {
+  const { index: long } = aShelf({ long: `# Long\n\n## What is it?\n\n${FILLER.repeat(60)}` })
+  const query = long.understand('What is counted from midnight?')
+  const { answer } = extractiveAnswer(long, query, findSections(long, query))
+  expect(answer.length).toBeLessThanOrEqual(LIMITS.chatAnswerCharacters)
+  expect(answer).toMatch(/… \[1\]$/)
 })

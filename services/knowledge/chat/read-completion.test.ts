@@ -6,7 +6,7 @@ import { research } from './answer-question.ts'
 import { readCompletion } from './read-completion.ts'
 
 const { sections } = research(SHELF, 'Which quota has a webhook secret?')
-const [first, second] = sections.map(({ passage }) => passage.id)
+const [first, second] = sections.map(({ section }) => section.id)
 
 const read = (text: string) => readCompletion(text, sections)
 const answerOf = (text: string): string => {
@@ -18,7 +18,7 @@ test('an answer keeps the citations of what was given, numbered as they come', (
   expect(read('Signed [2]. Counted [1], as said [2].')).toMatchObject({
     kind: 'answer',
     answer: 'Signed [1]. Counted [2], as said [1].',
-    sections: [{ passage: { id: second } }, { passage: { id: first } }],
+    sections: [{ section: { id: second } }, { section: { id: first } }],
   })
 })
 

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Section } from '../search/find-sections.ts'
-import { shortened } from '../search/find-sections.ts'
+import { blockText } from '../corpus/block-text.ts'
+import { type Found, shortened } from '../search/find-sections.ts'
 import type { DraftAnswer } from './extractive-answer.ts'
 import { NO_ANSWER } from './openai-model.ts'
 
@@ -21,7 +21,7 @@ const ADDRESS = /\b(?:https?|ftp|file|data|javascript|mailto):[^\s<>"'`)\]]*|\bw
  *
  * @param sections what the model was given, in the order of their numbers
  */
-export function readCompletion(text: string, sections: readonly Section[]): ReadCompletion {
+export function readCompletion(text: string, sections: readonly Found[]): ReadCompletion {
   if (text.trim().replace(/\.$/, '') === NO_ANSWER) return { kind: 'not said' }
   const plain = neutralised(text, sections)
   const numbers = [...plain.matchAll(MARK)].map(([, digits]) => Number(digits))
@@ -39,10 +39,8 @@ export function readCompletion(text: string, sections: readonly Section[]): Read
   return { kind: 'answer', answer, sections: cited.flatMap((number) => sections[number - 1] ?? []) }
 }
 
-function neutralised(text: string, sections: readonly Section[]): string {
-  const known = sections
-    .map(({ passage: { sentences, code } }) => `${sentences.join('\n')}\n${code}`)
-    .join('\n')
+function neutralised(text: string, sections: readonly Found[]): string {
+  const known = sections.flatMap(({ section: { blocks } }) => blocks.map(blockText)).join('\n')
   return (
     text
       .toWellFormed()

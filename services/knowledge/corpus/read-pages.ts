@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Block, parseMarkdown, plainText } from '../markdown/parse-markdown.ts'
+import { type Asked, NOTHING_ASKED, readAsked } from './read-asked.ts'
 
 /** A page of the documentation. */
 export interface DocPage {
@@ -25,6 +26,14 @@ interface PageFile {
 
 /** Names that pages may have; what else lies in the folder is no page. */
 const PAGE_FILE = /^([a-z0-9][a-z0-9-]{0,63})\.md$/
+/** How people ask; a folder without it is read as well. */
+const ASKED_FILE = 'asked.txt'
+
+/** What lies in a folder: its pages, in the order of their names, and how people ask for their sections. */
+export interface DocsFolder {
+  readonly pages: readonly PageFile[]
+  readonly asked: PageFile | undefined
+}
 
 /**
  * The pages that lie in a folder itself. Decision records and examples are in folders of their own: they are about
@@ -32,7 +41,7 @@ const PAGE_FILE = /^([a-z0-9][a-z0-9-]{0,63})\.md$/
  *
  * @throws ServiceError `internal_error` where there are more, or larger ones, than are read
  */
-export async function listPages(folder: string): Promise<PageFile[]> {
+export async function listFolder(folder: string): Promise<DocsFolder> {
   const entries = await readdir(folder, { withFileTypes: true })
   const names = entries
     .filter((entry) => entry.isFile())
@@ -44,26 +53,33 @@ export async function listPages(folder: string): Promise<PageFile[]> {
       message: `${folder} has ${names.length} pages, and at most ${LIMITS.docsPages} are read`,
     })
   }
-  return Promise.all(
-    names.map(async (name) => {
-      const path = join(folder, `${name}.md`)
-      const { size, mtimeMs: changedAt } = await stat(path)
-      if (size > LIMITS.docsPageBytes) {
-        throw new ServiceError('internal_error', {
-          message: `${path} has ${size} bytes, and at most ${LIMITS.docsPageBytes} are read`,
-        })
-      }
-      return { name, path, size, changedAt }
-    }),
-  )
+  const hasAsked = entries.some(({ name }) => name === ASKED_FILE)
+  const pages = await Promise.all(names.map((name) => fileAt(name, join(folder, `${name}.md`))))
+  const asked = hasAsked ? await fileAt(ASKED_FILE, join(folder, ASKED_FILE)) : undefined
+  return { pages, asked }
+}
+
+async function fileAt(name: string, path: string): Promise<PageFile> {
+  const { size, mtimeMs: changedAt } = await stat(path)
+  if (size > LIMITS.docsPageBytes) {
+    throw new ServiceError('internal_error', {
+      message: `${path} has ${size} bytes, and at most ${LIMITS.docsPageBytes} are read`,
+    })
+  }
+  return { name, path, size, changedAt }
 }
 
 /** Tells two states of a folder apart without reading the pages. */
-export const stampOf = (files: readonly PageFile[]): string =>
-  files.map(({ name, size, changedAt }) => `${name} ${size} ${changedAt}`).join('\n')
+export const stampOf = ({ pages, asked }: DocsFolder): string =>
+  [...pages, ...(asked === undefined ? [] : [asked])]
+    .map(({ name, size, changedAt }) => `${name} ${size} ${changedAt}`)
+    .join('\n')
 
-export const readPages = (files: readonly PageFile[]): Promise<DocPage[]> =>
-  Promise.all(files.map(async ({ name, path }) => docPage(name, await readFile(path, 'utf8'))))
+export const readPages = ({ pages }: DocsFolder): Promise<DocPage[]> =>
+  Promise.all(pages.map(async ({ name, path }) => docPage(name, await readFile(path, 'utf8'))))
+
+export const readAskedOf = async ({ asked }: DocsFolder): Promise<Asked> =>
+  asked === undefined ? NOTHING_ASKED : readAsked(await readFile(asked.path, 'utf8'))
 
 /** @example docPage('quotas', '# Quotas\n\nEvery call counts.').title === 'Quotas' */
 export function docPage(name: string, text: string): DocPage {

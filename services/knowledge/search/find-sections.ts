@@ -1,27 +1,20 @@
 import type { Citation } from '../../../contracts/knowledge-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Passage } from '../corpus/split-page.ts'
-import { coverageOf, type SearchIndex, type Understood } from './search-index.ts'
+import type { Section } from '../corpus/split-page.ts'
+import { atPublicUrl } from '../public-address.ts'
+import type { Hit, SearchIndex, Understood } from './search-index.ts'
 
-/** A section that fits, by the part of it that fits best. */
-export interface Section {
-  readonly row: number
-  readonly passage: Passage
-  readonly score: number
-  /** How much of the query it knows, 0 to 1. */
-  readonly coverage: number
+/** A section that fits. */
+export interface Found extends Hit {
+  readonly section: Section
 }
 
-/** Sections that fit a query, the best first, each once. */
-export function findSections(index: SearchIndex, query: Understood): Section[] {
-  const sections = new Map<string, Section>()
-  for (const { row, score } of index.find(query)) {
-    const passage = index.passages[row]
-    if (passage === undefined || sections.has(passage.id)) continue
-    sections.set(passage.id, { row, passage, score, coverage: coverageOf(query.words, row) })
-  }
-  return [...sections.values()]
-}
+/** Sections that fit a query, the best first. */
+export const findSections = (index: SearchIndex, query: Understood): Found[] =>
+  index.find(query).flatMap((hit) => {
+    const section = index.sections[hit.row]
+    return section === undefined ? [] : [{ ...hit, section }]
+  })
 
 /**
  * How sections are shown.
@@ -31,18 +24,23 @@ export function findSections(index: SearchIndex, query: Understood): Section[] {
 export function cite(
   index: SearchIndex,
   query: Understood,
-  sections: readonly Section[],
+  found: readonly Found[],
   publicUrl: string,
 ): Citation[] {
   const excerpts = index.excerpts(
-    sections.map(({ row }) => row),
+    found.map(({ row }) => row),
     query,
   )
-  return sections.map(({ row, passage: { id, page, anchor, pageTitle, heading } }) => ({
+  return found.map(({ row, section: { id, page, anchor, pageTitle, heading } }) => ({
     id,
     title: heading === '' ? pageTitle : `${pageTitle}: ${heading}`,
     url: `${publicUrl}/docs/${page}#${encodeURIComponent(anchor)}`,
-    excerpt: shortened((excerpts.get(row) ?? '').replaceAll(/\s+/g, ' ').trim(), LIMITS.excerptCharacters),
+    excerpt: shortened(
+      atPublicUrl(excerpts.get(row) ?? '', publicUrl)
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+      LIMITS.excerptCharacters,
+    ),
   }))
 }
 

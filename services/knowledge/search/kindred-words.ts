@@ -3,26 +3,26 @@
  * it yet. Every group is of one meaning in this house; a word is in one group at most.
  */
 const KINDRED: readonly (readonly string[])[] = [
-  ['price', 'cost', 'fee', 'expensive', 'cheap'],
+  ['price', 'cost', 'fee', 'expensive', 'cheap', 'pricing'],
   ['pay', 'payment', 'paid'],
-  ['charge', 'charged', 'billed', 'bill', 'count', 'counted'],
-  ['erase', 'erased', 'forget', 'forgotten'],
-  ['delete', 'remove', 'unsubscribe', 'cancel'],
-  ['revoke', 'lost', 'leaked', 'stolen'],
-  ['quota', 'allowance'],
+  ['charge', 'bill', 'count', 'debit'],
+  ['erase', 'forget', 'forgotten'],
+  ['delete', 'remove', 'unsubscribe', 'cancel', 'quit'],
+  ['revoke', 'lost', 'leak', 'stolen', 'compromised'],
+  ['quota', 'allowance', 'credits'],
   ['remaining', 'left'],
-  ['signal', 'verdict'],
+  ['signal', 'verdict', 'prediction', 'recommendation'],
   ['exchange', 'venue'],
-  ['endpoint', 'receiver'],
+  ['endpoint', 'receiver', 'listener'],
   ['install', 'setup', 'deploy', 'deployment'],
   ['start', 'run', 'launch'],
-  ['laptop', 'machine', 'computer', 'server'],
+  ['laptop', 'machine', 'computer', 'server', 'box', 'vps', 'host'],
   ['error', 'refusal', 'refused'],
   ['retry', 'retried', 'repeat', 'repeated', 'resend'],
   ['verify', 'verification', 'check', 'proof', 'prove'],
   ['historical', 'history', 'past', 'old', 'recorded'],
   ['download', 'export'],
-  ['accuracy', 'accurate', 'good', 'reliable'],
+  ['accuracy', 'accurate', 'good', 'reliable', 'performance'],
   ['sign', 'signature', 'signed'],
   ['currency', 'usdc', 'money'],
   ['chain', 'blockchain', 'network'],
@@ -37,19 +37,44 @@ const KINDRED: readonly (readonly string[])[] = [
   ['daily', 'day'],
   ['backup', 'back'],
   ['biggest', 'largest', 'big', 'large', 'top'],
-  ['push', 'webhook', 'notify', 'notified', 'notification'],
+  ['push', 'webhook', 'hook', 'callback', 'notify', 'notification', 'alert'],
   ['disabled', 'disable', 'switched', 'deactivated', 'stopped'],
   ['flip', 'turn', 'change'],
+  ['edit', 'edited', 'alter', 'modify', 'tamper', 'manipulate', 'rewrite'],
   ['payload', 'body', 'data'],
-  ['down', 'outage', 'away', 'unreachable', 'offline'],
+  ['down', 'outage', 'away', 'unreachable', 'offline', 'downtime'],
   ['crash', 'dies', 'killed', 'sigkill'],
   ['losing', 'loss', 'lose'],
+  ['win', 'right', 'correct'],
+  ['twice', 'double', 'duplicate', 'identical'],
+  ['fast', 'quick', 'quickly', 'speed', 'latency', 'delay', 'slow'],
+  ['docs', 'documentation', 'manual'],
+  ['param', 'parameter', 'argument', 'field'],
+  ['example', 'sample', 'snippet'],
+  ['candle', 'bar', 'kline'],
+  ['factor', 'feature', 'input'],
+  ['weight', 'weigh', 'coefficient'],
+  ['profit', 'profitable', 'gain', 'earn'],
+  ['guarantee', 'promise'],
+  ['url', 'address', 'link'],
+  ['coin', 'crypto', 'cryptocurrency', 'asset', 'ticker', 'symbol'],
+  ['candlestick', 'ohlc', 'ohlcv'],
+  ['timeframe', 'interval', 'period'],
+  ['confidential', 'private', 'privacy'],
+  ['refund', 'reimburse', 'compensate'],
+  ['recompute', 'recalculate', 'reproduce'],
+  ['threshold', 'cutoff'],
+  ['logging', 'logs', 'verbose'],
+  ['upgrade', 'update', 'migrate'],
 ]
 
 const GROUPS = new Map(KINDRED.flatMap((group) => group.map((word) => [word, group] as const)))
 
-/** Other words for a word, or for the word that it is the plural of. */
+/** Other words for a word, or for the word that it is a form of. */
 export function kindredOf(word: string): readonly string[] {
-  const group = GROUPS.get(word) ?? GROUPS.get(word.replace(/s$/, ''))
-  return group?.filter((other) => other !== word) ?? []
+  const own = [word, ...ENDINGS.map((ending) => word.replace(ending, ''))].find((one) => GROUPS.has(one))
+  return own === undefined ? [] : (GROUPS.get(own)?.filter((other) => other !== own) ?? [])
 }
+
+/** What forms of a word end in. */
+const ENDINGS = [/s$/, /d$/, /ed$/, /ing$/]

@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { blockText } from '../corpus/block-text.ts'
+import { readAsked } from '../corpus/read-asked.ts'
 import { docPage } from '../corpus/read-pages.ts'
 import { splitPage } from '../corpus/split-page.ts'
 import { cite, findSections } from './find-sections.ts'
 import { queryTerms } from './query-terms.ts'
-import { coverageOf, createSearchIndex } from './search-index.ts'
+import { createSearchIndex } from './search-index.ts'
 
 const PAGES = {
   quotas: `# Quotas
@@ -73,27 +75,21 @@ describe('a section is found', () => {
     ])
   })
 
-  test('with an excerpt of its own, and the words that each of its sentences says', () => {
+  test('with an excerpt of its own', () => {
     const query = index.understand('key quota delivery event')
     const sections = findSections(index, query)
     expect(sections.length).toBeGreaterThan(3)
     for (const [place, { excerpt }] of cite(index, query, sections, '').entries()) {
-      const { row, passage } = sections[place] ?? expect.fail('there is no such section')
-      const text = passage.sentences.join(' ')
+      const { section } = sections[place] ?? expect.fail('there is no such section')
+      const text = section.blocks.map(blockText).join(' ').replaceAll(/\s+/g, ' ')
       for (const part of excerpt.split('…')) expect(text).toContain(part.trim())
-      const said = index.said(row, query)
-      expect(said).toHaveLength(passage.sentences.length)
-      for (const [one, words] of said.entries()) {
-        if (words.size > 0) expect(passage.sentences[one]).toMatch(/key|quota|allowance|deliver|event/i)
-      }
     }
   })
 
-  test('in a long section by the part that fits, which shares its id', () => {
+  test('in a long section by the part that fits', () => {
     const rows = Array.from({ length: 60 }, (_, n) => `| code_${n} | what number${n} means in general |`)
     const page = docPage('long', ['# Long', '', '| code | meaning |', '|---|---|', ...rows].join('\n'))
     const long = createSearchIndex(splitPage(page))
-    expect(long.passages.length).toBeGreaterThan(2)
     const query = long.understand('number57')
     const found = cite(long, query, findSections(long, query), '')
     expect(found).toHaveLength(1)
@@ -110,7 +106,7 @@ test('another word is not taken for a misspelt one, and a short guess counts les
   expect(wordsOf('bank')).toEqual([[0, 1]])
   expect(wordsOf('paris')).toEqual([[1, expect.closeTo(0.6)]])
   expect(wordsOf('verfication')).toEqual([[1, 1]])
-  expect(coverageOf(small.understand('paris').words, 0)).toBeCloseTo(0.6)
+  expect(small.find(small.understand('paris'))[0]?.coverage).toBeCloseTo(0.6)
 })
 
 describe('what a caller writes', () => {
@@ -164,4 +160,44 @@ describe('the words of a query', () => {
   test('keep names together', () => {
     expect(queryTerms('get_trade_call on /api/search').names).toEqual(['get_trade_call', 'api/search'])
   })
+})
+
+describe('how people ask', () => {
+  const asked = readAsked(`lines before the first section are for editors
+
+@quotas#how-many-calls-are-there
+what is my budget for a month
+
+@nothing
+which broker is the cheapest for a month
+`)
+  const sections = Object.entries(PAGES).flatMap(([name, text]) => splitPage(docPage(name, text)))
+  const knowing = createSearchIndex(sections, asked)
+
+  test('finds a section that has none of its words, and shows nothing of it', () => {
+    const query = knowing.understand('the budget for a month')
+    const [best] = findSections(knowing, query)
+    expect(best?.section.id).toBe('quotas#how-many-calls-are-there')
+    expect(best?.nearness).toBeGreaterThan(0.9)
+    expect(cite(knowing, query, best === undefined ? [] : [best], '')[0]?.excerpt).not.toContain('budget')
+  })
+
+  test('tells a question that no page answers from one that a page does', () => {
+    const nearness = (text: string) => knowing.unanswered(knowing.understand(text))
+    expect(nearness('Which broker is the cheapest?')).toBeGreaterThan(0.8)
+    expect(nearness('How do I verify a signature?')).toBe(0)
+  })
+})
+
+test('sections say whom they are for', () => {
+  const audiences = (text: string) => splitPage(docPage('page', text)).map(({ audience }) => audience)
+  expect(audiences('# Running\n\nFor operators. How to run it.\n\n## Where?\n\nThere.')).toEqual([
+    'operators',
+    'operators',
+  ])
+  expect(audiences('# Keys\n\nFor callers.\n\n## How do I make keys as the operator?\n\nSo.')).toEqual([
+    'all',
+    'operators',
+  ])
+  expect(audiences('<!-- Generated -->\n\n# Errors\n\nAll of them.')).toEqual(['reference'])
 })

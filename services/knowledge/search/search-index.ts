@@ -1,16 +1,17 @@
 import { DatabaseSync } from 'node:sqlite'
 import { LIMIT_PARAMETER } from '../../platform/sqlite/limit-parameter.ts'
-import type { Passage } from '../corpus/split-page.ts'
+import { blockText } from '../corpus/block-text.ts'
+import { type Asked, NOTHING_ASKED } from '../corpus/read-asked.ts'
+import type { Audience, Section } from '../corpus/split-page.ts'
 import { editDistance } from './edit-distance.ts'
 import { kindredOf } from './kindred-words.ts'
-import { isStopWord, queryTerms } from './query-terms.ts'
+import { isFormOf, isStopWord, queryTerms, respelt } from './query-terms.ts'
 
-/** What of a query the passages know. */
+/** What of a query the sections know. */
 export interface Understood {
   readonly words: readonly UnderstoodWord[]
-  /** FTS5 expression of the words that were given; empty where none is known. */
+  /** FTS5 expression of the words that were given, and of those that mean the same; empty where none is known. */
   readonly direct: string
-  /** The same of words that mean the same; empty where there are none. */
   readonly kindred: string
 }
 
@@ -18,38 +19,49 @@ export interface UnderstoodWord {
   readonly given: string
   /** As it was understood: spelt as the documentation spells it. */
   readonly word: string
-  /** Passages that it stands in, or that a word of the same meaning does. */
+  /** Sections that it stands in, or that a word of the same meaning does; beside their text that is how people ask. */
   readonly rows: ReadonlySet<number>
-  /** Those of them where it stands in the heading or in the page's title; and in the heading itself. */
-  readonly headings: ReadonlySet<number>
-  readonly ownHeadings: ReadonlySet<number>
+  /** Wordings that it stands in, and what it counts there: a word of the same meaning counts less. */
+  readonly wordings: ReadonlyMap<number, number>
   /** How much it tells: the rarer, the more. */
   readonly weight: number
   /** How sure it is that this was meant, 0 to 1: a short word may be another one, and not a misspelt one. */
   readonly certainty: number
 }
 
-/** A passage, by its place in the list, and how well it fits. Higher is better. */
+/** A section, by its place in the list. Higher is better. */
 export interface Hit {
   readonly row: number
   readonly score: number
+  /** How much of the query the section says anywhere, by the weight of its words, 0 to 1. */
+  readonly coverage: number
+  /** How near the query is to the nearest wording of the section, its heading among them, 0 to 1. */
+  readonly nearness: number
 }
 
-/** An index of passages, made once and never changed. */
+/** An index of sections, made once and never changed. */
 export interface SearchIndex {
-  readonly passages: readonly Passage[]
+  readonly sections: readonly Section[]
   understand(text: string): Understood
-  /** Passages that fit, the best first; several parts of one section may be among them. */
+  /** Sections that say anything of it, the best first. */
   find(query: Understood): Hit[]
-  /** The part of each passage that fits best, as plain text. */
+  /** How near a query is to a question of a kind that no page answers, 0 to 1. */
+  unanswered(query: Understood): number
+  /** How much of the query a text says, by the weight of its words. */
+  valueOf(query: Understood): (text: string) => number
+  /** The part of each section that fits best, as plain text. */
   excerpts(rows: readonly number[], query: Understood): ReadonlyMap<number, string>
-  /** For each sentence of a passage, places of the words of the query that it says, itself or by a word of the same meaning. */
-  said(row: number, query: Understood): ReadonlySet<number>[]
   close(): void
 }
 
-/** What a word is worth by where it stands: in the page's title, in the heading, in a sentence, in an example. */
-const COLUMN_WEIGHTS = '2.0, 4.0, 1.0, 0.3'
+/** What a word is worth by where it stands: page's title, heading, how people ask, text, example. */
+const COLUMN_WEIGHTS = '2.0, 4.0, 4.0, 1.0, 0.3'
+/** What a word of the same meaning is worth beside the word itself. */
+const KINDRED_SHARE = 0.3
+/** What a section is worth by whom it is written for. */
+const AUDIENCE_SHARE: Readonly<Record<Audience, number>> = { all: 1, operators: 0.9, reference: 0.8 }
+/** A word that hardly any section has, or none, weighs as one of so many: people tell more than they ask. */
+const RARE = 2
 /** Words shorter than this are not taken for misspelt ones: too many others are near. */
 const LEAST_MISSPELT = 5
 /** From so many letters on a word may have two mistakes; shorter ones would be taken for others. */
@@ -60,73 +72,41 @@ const GUESS = 0.6
 const MOST_MISSPELT = 40
 /** Words with common letters among which a misspelt one is looked for. */
 const NEAR_WORDS = 24
-/** What a word of the same meaning is worth beside the word itself. */
-const KINDRED_SHARE = 0.4
-/** How much a heading that the query says in full adds, in parts of what BM25 gives. */
-const HEADING_WEIGHT = 2
-/** What a page's title is worth beside a heading of its own. */
-const TITLE_SHARE = 0.5
-/** What a page that is made from the code is worth beside one that was written for readers. */
-const REFERENCE_SHARE = 0.7
 /** FTS5 takes up to 64. */
 const EXCERPT_WORDS = 48
-/** A passage has fewer, since its characters are limited; the place of a sentence follows from its row. */
-const SENTENCES_PER_PASSAGE = 10_000
 
 /**
- * Builds the index in memory: FTS5 with porter stemming over passages and over their sentences, and one of trigrams
- * over their words, by which misspelt ones are found.
+ * Builds the index in memory: FTS5 with porter stemming over sections and over the wordings in which they are asked for,
+ * and one of trigrams over their words, by which misspelt ones are found.
  *
  * @example const index = createSearchIndex(pages.flatMap(splitPage))
  */
-export function createSearchIndex(passages: readonly Passage[]): SearchIndex {
+export function createSearchIndex(sections: readonly Section[], asked: Asked = NOTHING_ASKED): SearchIndex {
   const db = new DatabaseSync(':memory:')
   db.exec(`
-    CREATE VIRTUAL TABLE passages USING fts5(title, heading, body, code, tokenize = 'porter unicode61');
-    CREATE VIRTUAL TABLE sentences USING fts5(body, tokenize = 'porter unicode61');
+    CREATE VIRTUAL TABLE sections USING fts5(title, heading, asked, body, code, tokenize = 'porter unicode61');
+    CREATE VIRTUAL TABLE wordings USING fts5(text, tokenize = 'porter unicode61');
     CREATE VIRTUAL TABLE words USING fts5(word, tokenize = 'trigram');
+    CREATE VIRTUAL TABLE stems USING fts5vocab(sections, row);
+    CREATE VIRTUAL TABLE said USING fts5vocab(wordings, instance);
     BEGIN`)
-  const vocabulary = fill(db, passages)
+  const { vocabulary, sectionOf } = fill(db, sections, asked)
   db.exec('COMMIT')
-  const find = db.prepare(
-    `SELECT rowid AS row, -bm25(passages, ${COLUMN_WEIGHTS}) AS score FROM passages WHERE passages MATCH ?`,
+  const weightOf = (count: number): number =>
+    Math.log(1 + (sections.length + 1) / (Math.max(count, RARE) + 0.5))
+  const wordingWeights = weighWordings(db, sectionOf.length, weightOf)
+  const rank = db.prepare(
+    `SELECT rowid AS row, -bm25(sections, ${COLUMN_WEIGHTS}) AS score FROM sections WHERE sections MATCH ?`,
   )
-  const rowsOf = db.prepare('SELECT rowid AS row FROM passages WHERE passages MATCH ?')
+  const rowsOf = db.prepare('SELECT rowid AS row FROM sections WHERE sections MATCH ?')
+  const wordingsOf = db.prepare('SELECT rowid AS row FROM wordings WHERE wordings MATCH ?')
   const near = db.prepare(`SELECT word FROM words WHERE words MATCH ? ORDER BY rank ${LIMIT_PARAMETER}`)
   // Numbers are bound as reals, and FTS5 takes a bound of rowids that is not an integer for none at all.
   const excerpt = db.prepare(
-    `SELECT snippet(passages, 2, '', '', ' … ', ${EXCERPT_WORDS}) AS text FROM passages WHERE passages MATCH ? AND rowid = CAST(? AS INTEGER)`,
-  )
-  const findSentences = db.prepare(
-    `SELECT rowid AS id FROM sentences
-     WHERE sentences MATCH ? AND rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)`,
+    `SELECT snippet(sections, 3, '', '', ' … ', ${EXCERPT_WORDS}) AS text FROM sections WHERE sections MATCH ? AND rowid = CAST(? AS INTEGER)`,
   )
 
-  /** How many telling words each heading has, and a page's title, which stands over every heading of it. */
-  const withHeadings = new Set(passages.flatMap(({ page, heading }) => (heading === '' ? [] : [page])))
-  const headingWords = passages.map(({ page, heading, pageTitle }) => ({
-    own: heading === '' ? 0 : queryTerms(heading).words.length,
-    isIntroduction: heading === '' && withHeadings.has(page),
-    title: queryTerms(pageTitle).words.length,
-  }))
-
-  /** How much of a heading a query says: what was asked word for word is found first. */
-  function headingShare(words: readonly UnderstoodWord[], row: number): number {
-    const { own, title, isIntroduction } = headingWords[row] ?? { own: 0, title: 0, isIntroduction: false }
-    let said = 0
-    for (const { headings, ownHeadings } of words) {
-      if (ownHeadings.has(row)) said += 1
-      else if (headings.has(row)) said += TITLE_SHARE
-    }
-    const share = Math.min(1, said / Math.max(1, own + TITLE_SHARE * title))
-    // What stands before the first heading introduces a page, and says little.
-    return isIntroduction ? share * TITLE_SHARE : share
-  }
-
-  const rowsWith = (expression: string): Set<number> =>
-    new Set((rowsOf.all(expression) as { row: number }[]).map(({ row }) => row))
-
-  /** The word of the passages that was probably meant: the nearest, and of equally near ones the most used. */
+  /** The word of the sections that was probably meant: the nearest, and of equally near ones the most used. */
   function spelling(word: string): string | undefined {
     // Letters beyond the first plane take two units each.
     const { length } = Array.from(word)
@@ -148,22 +128,51 @@ export function createSearchIndex(passages: readonly Passage[]): SearchIndex {
 
   /** A word as it is looked for: as it was given, or the word it was probably meant to be. */
   function understandWord(given: string): UnderstoodWord {
-    const asGiven = rowsWith(anyOf([given, ...kindredOf(given)]))
-    const meant = asGiven.size === 0 ? spelling(given) : undefined
+    const asGiven = lookUp(given)
+    const meant = asGiven === undefined ? spelling(given) : undefined
     const word = meant ?? given
-    const rows = meant === undefined ? asGiven : rowsWith(anyOf([meant, ...kindredOf(meant)]))
-    const inColumns = (columns: string): Set<number> =>
-      rows.size === 0 ? new Set() : rowsWith(`{${columns}} : (${anyOf([word, ...kindredOf(word)])})`)
-    const headings = inColumns('title heading')
-    const ownHeadings = inColumns('heading')
-    // What BM25 weighs a word with (Robertson and Spärck Jones), kept above zero.
-    const weight = Math.log(1 + (passages.length - rows.size + 0.5) / (rows.size + 0.5))
+    const { rows, wordings } = asGiven ?? (meant === undefined ? undefined : lookUp(meant)) ?? NOWHERE
+    const kindred = kindredOf(word)
+    const beside = kindred.length === 0 ? NOWHERE : (lookUp(...kindred) ?? NOWHERE)
     const certainty = meant === undefined || given.length >= MISSPELT_TWICE ? 1 : GUESS
-    return { given, word, rows, headings, ownHeadings, weight, certainty }
+    return {
+      given,
+      word,
+      rows: new Set([...rows, ...beside.rows]),
+      wordings: new Map([
+        ...beside.wordings.map((row) => [row, KINDRED_SHARE] as const),
+        ...wordings.map((row) => [row, 1] as const),
+      ]),
+      weight: weightOf(rows.length),
+      certainty,
+    }
+  }
+
+  /** Where any of some words stands; undefined where none does. */
+  function lookUp(...words: readonly string[]): Places | undefined {
+    const expression = anyOf(words)
+    const placesIn = (statement: typeof rowsOf): number[] =>
+      (statement.all(expression) as { row: number }[]).map(({ row }) => row)
+    const [rows, wordings] = [placesIn(rowsOf), placesIn(wordingsOf)]
+    return rows.length + wordings.length === 0 ? undefined : { rows, wordings }
+  }
+
+  /** How near a query is to every wording that has any of its words: the cosine of both, by the weight of their words. */
+  function nearnesses({ words }: Understood): Map<number, number> {
+    const all = words.reduce((sum, { weight }) => sum + weight, 0)
+    const common = new Map<number, number>()
+    for (const { wordings, weight, certainty } of words) {
+      for (const [row, share] of wordings)
+        common.set(row, (common.get(row) ?? 0) + share * weight * certainty)
+    }
+    for (const [row, weight] of common) {
+      common.set(row, Math.min(1, weight / Math.sqrt(all * Math.max(weight, wordingWeights[row] ?? 0))))
+    }
+    return common
   }
 
   return {
-    passages,
+    sections,
     understand(text) {
       const { words, names } = queryTerms(text)
       const understood = words
@@ -174,49 +183,69 @@ export function createSearchIndex(passages: readonly Passage[]): SearchIndex {
       const kindred = known.flatMap(kindredOf).filter((word) => !known.includes(word))
       return { words: understood, direct, kindred: kindred.length === 0 ? '' : anyOf(kindred) }
     },
-    find({ words, direct, kindred }) {
-      const scores = new Map<number, number>()
+    find(query) {
+      const ranks = new Map<number, number>()
       for (const [expression, share] of [
-        [direct, 1],
-        [kindred, KINDRED_SHARE],
+        [query.direct, 1],
+        [query.kindred, KINDRED_SHARE],
       ] as const) {
         if (expression === '') continue
-        for (const { row, score } of find.all(expression) as unknown as Hit[]) {
-          scores.set(row, (scores.get(row) ?? 0) + share * score)
-        }
+        for (const { row, score } of rank.all(expression) as { row: number; score: number }[])
+          ranks.set(row, (ranks.get(row) ?? 0) + share * score)
       }
-      const hits = [...scores].map(([row, score]) => ({
-        row,
-        score:
-          score *
-          (1 + coverageOf(words, row) + HEADING_WEIGHT * headingShare(words, row)) *
-          (passages[row]?.isReference === true ? REFERENCE_SHARE : 1),
-      }))
+      const best = Math.max(...ranks.values())
+      const nearest = new Map<number, number>()
+      for (const [wording, nearness] of nearnesses(query)) {
+        const row = sectionOf[wording] ?? UNANSWERED
+        nearest.set(row, Math.max(nearest.get(row) ?? 0, nearness))
+      }
+      const hits = [...ranks].map(([row, score]): Hit => {
+        const coverage = coverageOf(query.words, row)
+        const nearness = nearest.get(row) ?? 0
+        const share = AUDIENCE_SHARE[sections[row]?.audience ?? 'all']
+        return { row, coverage, nearness, score: share * (nearness + coverage + score / best) }
+      })
       return hits.toSorted((a, b) => b.score - a.score || a.row - b.row)
+    },
+    unanswered(query) {
+      let most = 0
+      for (const [wording, nearness] of nearnesses(query))
+        if (sectionOf[wording] === UNANSWERED) most = Math.max(most, nearness)
+      return most
+    },
+    valueOf({ words }) {
+      const forms = words.map(({ word, weight }) => ({ weight, word, kindred: kindredOf(word) }))
+      return (text) => {
+        const said = new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu))
+        const says = (word: string): boolean => [...said].some((one) => isFormOf(one, word))
+        return forms.reduce((sum, { word, kindred, weight }) => {
+          const share = says(word) ? 1 : kindred.some(says) ? KINDRED_SHARE : 0
+          return sum + share * weight
+        }, 0)
+      }
     },
     excerpts(rows, query) {
       const expression = allOf(query)
       if (expression === '') return new Map()
       return new Map(rows.map((row) => [row, (excerpt.get(expression, row) as { text: string }).text]))
     },
-    said(row, { words }) {
-      const first = row * SENTENCES_PER_PASSAGE
-      const count = passages[row]?.sentences.length ?? 0
-      const said = Array.from({ length: count }, () => new Set<number>())
-      for (const [place, { word, rows }] of words.entries()) {
-        if (!rows.has(row)) continue
-        const expression = anyOf([word, ...kindredOf(word)])
-        const found = findSentences.all(expression, first, first + SENTENCES_PER_PASSAGE - 1)
-        for (const { id } of found as { id: number }[]) said[id - first]?.add(place)
-      }
-      return said
-    },
     close: () => db.close(),
   }
 }
 
-/** How much of what a query says a passage knows, by the weight of its words: 0 to 1. */
-export function coverageOf(words: readonly UnderstoodWord[], row: number): number {
+/** Sections and wordings that a word stands in. */
+interface Places {
+  readonly rows: readonly number[]
+  readonly wordings: readonly number[]
+}
+
+const NOWHERE: Places = { rows: [], wordings: [] }
+
+/** Stands for the place of a section where there is none. */
+const UNANSWERED = -1
+
+/** How much of what a query says a section knows, by the weight of its words: 0 to 1. */
+function coverageOf(words: readonly UnderstoodWord[], row: number): number {
   let [known, all] = [0, 0]
   for (const { rows, weight, certainty } of words) {
     all += weight
@@ -225,31 +254,59 @@ export function coverageOf(words: readonly UnderstoodWord[], row: number): numbe
   return all === 0 ? 0 : known / all
 }
 
-/** The words of all passages. */
+/** The words of all sections. */
 interface Vocabulary {
   uses(word: string): number
   readonly byLetter: ReadonlyMap<string, readonly string[]>
 }
 
-function fill(db: DatabaseSync, passages: readonly Passage[]): Vocabulary {
-  const addPassage = db.prepare(
-    'INSERT INTO passages (rowid, title, heading, body, code) VALUES (?, ?, ?, ?, ?)',
+interface Filled {
+  readonly vocabulary: Vocabulary
+  /** The section of each wording. */
+  readonly sectionOf: readonly number[]
+}
+
+function fill(db: DatabaseSync, sections: readonly Section[], { bySection, unanswered }: Asked): Filled {
+  const addSection = db.prepare(
+    'INSERT INTO sections (rowid, title, heading, asked, body, code) VALUES (?, ?, ?, ?, ?, ?)',
   )
-  const addSentence = db.prepare('INSERT INTO sentences (rowid, body) VALUES (?, ?)')
+  const addWording = db.prepare('INSERT INTO wordings (rowid, text) VALUES (?, ?)')
   const addWord = db.prepare('INSERT INTO words (word) VALUES (?)')
   const uses = new Map<string, number>()
-  for (const [row, { pageTitle, heading, sentences, code }] of passages.entries()) {
-    const body = sentences.join('\n')
-    addPassage.run(row, pageTitle, heading, body, code)
-    for (const [place, sentence] of sentences.entries())
-      addSentence.run(row * SENTENCES_PER_PASSAGE + place, sentence)
-    for (const word of `${pageTitle} ${heading} ${body}`.toLowerCase().match(/\p{L}{4,}/gu) ?? []) {
-      uses.set(word, (uses.get(word) ?? 0) + 1)
-    }
+  const sectionOf: number[] = []
+  const ask = (wording: string, row: number): void => {
+    // Words that tell nothing would count as such that the question lacks.
+    addWording.run(sectionOf.length, queryTerms(wording).words.join(' '))
+    sectionOf.push(row)
   }
+  for (const [row, { id, pageTitle, heading, blocks }] of sections.entries()) {
+    const wordings = bySection.get(id) ?? []
+    const isCode = ({ kind }: (typeof blocks)[number]): boolean => kind === 'code'
+    const body = blocks
+      .filter((block) => !isCode(block))
+      .map(blockText)
+      .join('\n')
+    const code = blocks.filter(isCode).map(blockText).join('\n')
+    addSection.run(row, ...[pageTitle, heading, wordings.join('\n'), body].map(respelt), code)
+    for (const wording of [heading === '' ? pageTitle : heading, ...wordings]) ask(wording, row)
+    const text = `${pageTitle} ${heading} ${wordings.join(' ')} ${body}`
+    for (const word of text.toLowerCase().match(/\p{L}{4,}/gu) ?? [])
+      uses.set(word, (uses.get(word) ?? 0) + 1)
+  }
+  for (const wording of unanswered) ask(wording, UNANSWERED)
   for (const word of uses.keys()) addWord.run(word)
   const byLetter = Map.groupBy(uses.keys(), (word) => word[0] ?? '')
-  return { uses: (word) => uses.get(word) ?? 0, byLetter }
+  return { vocabulary: { uses: (word) => uses.get(word) ?? 0, byLetter }, sectionOf }
+}
+
+/** What the words of each wording weigh together. */
+function weighWordings(db: DatabaseSync, count: number, weightOf: (rows: number) => number): number[] {
+  const stems = db.prepare('SELECT term, doc FROM stems').all() as { term: string; doc: number }[]
+  const rows = new Map(stems.map(({ term, doc }) => [term, doc]))
+  const weights = Array<number>(count).fill(0)
+  const said = db.prepare('SELECT DISTINCT term, doc FROM said').all() as { term: string; doc: number }[]
+  for (const { term, doc } of said) weights[doc] = (weights[doc] ?? 0) + weightOf(rows.get(term) ?? 0)
+  return weights
 }
 
 function trigramsOf(word: string): string[] {

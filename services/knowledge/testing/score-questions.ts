@@ -8,10 +8,11 @@ const questionSchema = z.strictObject({
   question: z.string(),
   kind: z.enum(['plain', 'paraphrase', 'misspelt', 'unanswerable']),
   /**
-   * What was looked at while the search was made, what was kept aside then, and what was written for the answers later.
-   * The answers to all of them have been read since, so none is kept aside any more.
+   * What was looked at while the first search was made, what was kept aside then, what was written for its answers later;
+   * what somebody wrote from nothing but the list of roles and what is sold (`open`), and what was written beside the
+   * wordings of `asked.txt` (`own`). The answers to all of them have been read since, so none is kept aside any more.
    */
-  split: z.enum(['tune', 'held', 'fresh']),
+  split: z.enum(['tune', 'held', 'fresh', 'open', 'own']),
   /** Pages or sections that hold the answer; none where the documentation does not say. */
   places: z.array(z.string()),
 })

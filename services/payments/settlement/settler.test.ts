@@ -26,6 +26,7 @@ function counting(): Facilitator & { readonly asked: string[] } {
       asked.push(nonce)
       return { kind: 'settled', transaction: HASH }
     },
+    verify: async () => ({ kind: 'valid' }),
     trouble: async () => undefined,
   }
 }
@@ -68,6 +69,7 @@ test('settles only while it holds the lease, and goes on from the log when it ge
   const taken = Promise.withResolvers<Work>()
   const leases: Leases = {
     held: () => [],
+    idle: () => [],
     async run(work, signal) {
       taken.resolve(work)
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))

@@ -31,6 +31,14 @@ export const LOOKS_AGAIN: AppendPolicy = {
   pausesMs: [20, 100, 400, 1_000, 2_000],
 }
 
+/** A claim that is made anew every few seconds: what is refused is left, and what is not known is pursued until then. */
+export const PURSUED_BRIEFLY: AppendPolicy = {
+  repeated: new Set(),
+  refusedMs: 0,
+  unknownMs: LIMITS.leaseRenewMs,
+  pausesMs: [10, 25, 50, 100, 250, 500],
+}
+
 /** Work that has nothing else to do before this is in the log: it waits for as long as it runs. */
 export const UNTIL_ENDED: AppendPolicy = {
   repeated: PASSING,

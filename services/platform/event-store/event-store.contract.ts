@@ -481,6 +481,26 @@ export function describeEventStoreContract(
         expect(await numbers({ filter: both, limit: 3 })).toEqual([1, 3, 7])
         expect(await numbers({ filter: { types: ['NeverHappened'] } })).toEqual([])
       })
+
+      test('says how far it has looked, also where nothing matches, once all before was taken', async () => {
+        const events = 2 * LIMITS.readPageEvents + 10
+        for (let n = 0; n < events; n += 10) await store.append('s-1', someEvents(10), { expected: 'any' })
+        const all = (await collect(store.readAll())).map(({ position }) => position)
+        for (const filter of [undefined, { types: ['NeverHappened'] }]) {
+          const taken: string[] = []
+          let looked = 0
+          let upTo = ''
+          const onLooked = async (at: { upTo: string; events: number }): Promise<void> => {
+            looked += at.events
+            upTo = at.upTo
+            if (filter === undefined) expect(taken).toEqual(all.slice(0, all.indexOf(upTo) + 1))
+          }
+          const reading = store.readAll({ onLooked, ...(filter && { filter }) })
+          for await (const { position } of reading) taken.push(position)
+          expect(all).toContain(upTo)
+          expect(looked).toBeGreaterThanOrEqual(2 * LIMITS.readPageEvents)
+        }
+      })
     })
 
     describe('subscribe', () => {

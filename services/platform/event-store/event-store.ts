@@ -41,6 +41,15 @@ export interface ReadAllOptions {
   /** Matching events, at most. */
   readonly limit?: number
   readonly signal?: AbortSignal
+  /** Awaited now and then, once what was given has been taken: how far was looked, also where nothing matched. */
+  readonly onLooked?: (looked: LookedAt) => Promise<void>
+}
+
+export interface LookedAt {
+  /** All up to here, inclusive, was given. */
+  readonly upTo: Position
+  /** Events that were looked at since the last time, about. */
+  readonly events: number
 }
 
 export interface SubscribeOptions {

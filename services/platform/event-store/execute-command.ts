@@ -72,7 +72,10 @@ export async function executeCommand<State, Result>(
 }
 
 /** Before a decision is made anew: others are at work on the same stream, and have to come to their end. */
-export function pauseForOthers({ sleep, signal }: AppendPath, conflicts: number): Promise<void> {
+export function pauseForOthers(
+  { sleep, signal }: Pick<AppendPath, 'sleep' | 'signal'>,
+  conflicts: number,
+): Promise<void> {
   const { pausesMs } = CONFLICTS
   return sleep(pausesMs[Math.min(conflicts, pausesMs.length) - 1] ?? 0, signal)
 }

@@ -2,7 +2,9 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { LeaseHolder } from '../../../contracts/lease-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { EventStore } from '../event-store/event-store.ts'
+import { pauseForOthers } from '../event-store/execute-command.ts'
 import { decideLease, withoutHolder } from './decide-lease.ts'
+import { createIdleWatch } from './idle-watch.ts'
 import { createLeaseLog, type LeaseTable, nextRevision } from './lease-log.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
 import type { Leases } from './leases.ts'
@@ -18,18 +20,26 @@ export interface LeasesOptions {
   readonly newId: () => string
   /** Milliseconds of a clock that is never set: only how long something took matters here. */
   readonly elapsed: () => number
+  /** Wall clock, Unix milliseconds: it goes on while a machine is suspended, when the other one stands still. */
+  readonly now: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told of what kept a renewal from happening, and of work that would not begin or end. */
   readonly report: (error: unknown) => void
   readonly ttlMs?: number
   readonly renewMs?: number
   readonly graceMs?: number
+  readonly idleMs?: number
 }
 
 /** Races lost in a row after which the next try waits for its turn. */
 const MOST_RACES = 32
 /** How soon a renewal that failed is tried again. */
 const RETRY_MS = 250
+/** How soon it is noticed that a machine was suspended. */
+const LOOK_MS = 1_000
+
+/** A deadline that has always passed. */
+const NEVER = { elapsed: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY }
 
 /**
  * Leases over the log of a store that several processes write to. Nobody compares clocks: a holder stops by itself
@@ -42,29 +52,33 @@ const RETRY_MS = 250
  * await leases.run({ gained: async (lease) => start(lease), lost: async (lease) => stop(lease) }, signal)
  */
 export function createLeases(options: LeasesOptions): Leases {
-  const { group, shards, holder, elapsed, sleep, report } = options
+  const { group, shards, holder, elapsed, now, sleep, report } = options
   const { ttlMs = LIMITS.leaseTtlMs, renewMs = LIMITS.leaseRenewMs, graceMs = LIMITS.leaseGraceMs } = options
+  const { idleMs = LIMITS.leaseIdleMs } = options
   const log = createLeaseLog(options)
   /** Of each other holder its newest renewal, and when it was first seen here. */
   let seen = new Map<string, { readonly renewedBy: number; readonly at: number }>()
   /** Until when this process may go on without another renewal. */
-  let deadline = Number.NEGATIVE_INFINITY
+  let deadline = NEVER
   let work: LeasedWork | undefined
+  const watch = createIdleWatch((shard) => work?.isWorking(shard) === true, elapsed, idleMs)
 
-  const isInTime = (): boolean => elapsed() < deadline
+  /** By both clocks: whoever was suspended must not believe the one that stood still, and a clock may be set back. */
+  const leftMs = (): number => Math.min(deadline.elapsed - elapsed(), deadline.wall - now())
+  const isInTime = (): boolean => leftMs() > 0
 
   function observe(holders: readonly LeaseHolder[]): ReadonlySet<string> {
     const at = elapsed()
-    const now = new Map<string, { renewedBy: number; at: number }>()
+    const present = new Map<string, { renewedBy: number; at: number }>()
     const silent = new Set<string>()
     for (const { holder: other, renewedBy, ttlMs: theirs } of holders) {
       if (other === holder) continue
       const known = seen.get(other)
       const entry = known?.renewedBy === renewedBy ? known : { renewedBy, at }
-      now.set(other, entry)
+      present.set(other, entry)
       if (theirs === null || at - entry.at >= theirs + graceMs) silent.add(other)
     }
-    seen = now
+    seen = present
     return silent
   }
 
@@ -72,24 +86,31 @@ export function createLeases(options: LeasesOptions): Leases {
   async function claim(doing: LeasedWork): Promise<boolean> {
     const before = await log.newest()
     const silent = observe(before.holders)
+    const own = sharesOf(before, holder)
     // What the log gives to others, or to nobody, is stopped; and is not claimed again before it has.
-    doing.keepOnly(sharesOf(before, holder))
+    doing.keepOnly(own)
     const revision = nextRevision(before.revision)
-    const stopped = doing.stopped()
-    const begun = elapsed()
+    // What it gives to us by an append that was not heard of, nobody works on: given back, and gained anew.
+    const unheard = [...own.keys()].filter((shard) => !doing.isKnown(shard))
+    const stopped = new Set([...doing.stopped(), ...unheard])
+    const begun = { elapsed: elapsed(), wall: now() }
     const decision = decideLease(before.holders, { holder, shards, ttlMs, revision, silent, stopped })
     if (!(await log.append('LeaseTaken', decision.table, before.revision))) return false
-    deadline = begun + ttlMs
+    deadline = { elapsed: begun.elapsed + ttlMs, wall: begun.wall + ttlMs }
     doing.forget(stopped)
     for (const lease of decision.gained) doing.start(lease)
     for (const shard of decision.surplus) doing.stop(shard)
+    watch.assign([...sharesOf({ holders: decision.table }, holder).keys()])
     return true
   }
 
   /** Whether this process is known to be there for another while. */
-  async function renew(doing: LeasedWork): Promise<boolean> {
+  async function renew(doing: LeasedWork, signal: AbortSignal): Promise<boolean> {
     try {
-      for (let races = 0; races < MOST_RACES; races++) if (await claim(doing)) return true
+      for (let races = 0; races < MOST_RACES; races++) {
+        if (races > 0) await pauseForOthers({ sleep, signal }, races)
+        if (await claim(doing)) return true
+      }
       report(
         new ServiceError('store_unavailable', {
           message: `Other processes renewed their leases of ${group} in front of each of ${MOST_RACES} tries`,
@@ -103,13 +124,29 @@ export function createLeases(options: LeasesOptions): Leases {
 
   /** How long to wait before the next renewal; a process that lost its shards by its own slowness does not. */
   function restAfter(hasRenewed: boolean): number {
-    if (!hasRenewed) return isInTime() ? Math.min(RETRY_MS, renewMs, deadline - elapsed()) : RETRY_MS
-    return isInTime() ? Math.min(renewMs, deadline - elapsed()) : 0
+    if (!hasRenewed) return isInTime() ? Math.min(RETRY_MS, renewMs, leftMs()) : RETRY_MS
+    return isInTime() ? Math.min(renewMs, leftMs()) : 0
+  }
+
+  /** Rests, but looks up now and then: after a machine was suspended the rest is over at once. */
+  async function rest(milliseconds: number, signal: AbortSignal): Promise<void> {
+    const until = elapsed() + milliseconds
+    const wasInTime = isInTime()
+    while (!signal.aborted && elapsed() < until && isInTime() === wasInTime) {
+      await sleep(Math.min(LOOK_MS, until - elapsed()), signal)
+    }
+  }
+
+  /** Resolves when the time of this process is over. */
+  async function timeUp(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && isInTime()) await sleep(Math.min(LOOK_MS, leftMs()), signal)
   }
 
   async function release(): Promise<void> {
+    const { signal } = new AbortController()
     try {
       for (let races = 0; races < MOST_RACES; races++) {
+        if (races > 0) await pauseForOthers({ sleep, signal }, races)
         const before = await log.newest()
         const table = withoutHolder(before.holders, holder)
         if (table.length === before.holders.length) return
@@ -126,26 +163,27 @@ export function createLeases(options: LeasesOptions): Leases {
       const doing = createLeasedWork(handlers, report)
       work = doing
       while (!signal.aborted) {
-        const renewal = renew(doing)
+        const renewal = renew(doing, signal)
         const timing = new AbortController()
-        const timeUp = isInTime() ? sleep(deadline - elapsed(), timing.signal) : undefined
-        await Promise.race([renewal, ...(timeUp === undefined ? [] : [timeUp])])
+        await Promise.race([renewal, ...(isInTime() ? [timeUp(timing.signal)] : [])])
         if (!isInTime()) doing.stopAll()
         const hasRenewed = await renewal
         timing.abort()
         if (!isInTime()) doing.stopAll()
-        await sleep(restAfter(hasRenewed), signal)
+        await rest(restAfter(hasRenewed), signal)
       }
       doing.stopAll()
       await doing.settled()
       await release()
-      deadline = Number.NEGATIVE_INFINITY
+      deadline = NEVER
+      watch.assign([])
     },
     held: () => (isInTime() ? (work?.held() ?? []) : []),
+    idle: () => watch.idle(),
   }
 }
 
-const sharesOf = ({ holders }: LeaseTable, holder: string): ReadonlyMap<number, number> =>
+const sharesOf = ({ holders }: Pick<LeaseTable, 'holders'>, holder: string): ReadonlyMap<number, number> =>
   new Map(
     holders.find((part) => part.holder === holder)?.shards.map(({ shard, token }) => [shard, token] as const),
   )

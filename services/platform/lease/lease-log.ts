@@ -1,9 +1,11 @@
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { type LeaseHolder, LeaseReleased, LeaseTaken } from '../../../contracts/lease-events.ts'
 import { leaseStream } from '../../../contracts/streams.ts'
+import { PURSUED_BRIEFLY } from '../event-store/append-policies.ts'
+import { appendedOr, appendUntilKnown } from '../event-store/append-until-known.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 
 /** Everybody's part of a group of work, and where the log says so. */
@@ -18,7 +20,7 @@ export interface LeaseLog {
   /**
    * Appends behind what was read. False where somebody else was quicker: read again, and decide anew.
    *
-   * @throws ServiceError of the store, once it was told the same several times
+   * @throws ServiceError of the store; `outcome_unknown` where it could not be learned for a while whether it happened
    */
   append(
     type: 'LeaseTaken' | 'LeaseReleased',
@@ -32,16 +34,24 @@ export interface LeaseLogOptions {
   readonly group: string
   readonly holder: string
   readonly newId: () => string
+  /** Milliseconds of a clock that is never set. */
+  readonly elapsed: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
-
-/** An append of unknown outcome is repeated so often: with its id and revision it happens once. */
-const TRIES = 3
 
 /** @example nextRevision('no-stream') === 0 */
 export const nextRevision = (revision: LeaseTable['revision']): Revision =>
   revision === 'no-stream' ? 0 : revision + 1
 
-export function createLeaseLog({ store, group, holder, newId }: LeaseLogOptions): LeaseLog {
+export function createLeaseLog(options: LeaseLogOptions): LeaseLog {
+  const { store, group, holder, newId, elapsed, sleep } = options
+  // Its own patience ends it: what gives leases back does so when everything else has been told to end.
+  const { signal } = new AbortController()
+  const path = { store, policy: PURSUED_BRIEFLY, now: elapsed, sleep, signal }
+  const unknown = {
+    what: `${holder} has renewed or given back its leases of ${group}`,
+    again: 'The next renewal reads what became of it.',
+  }
   const stream = leaseStream(group)
   return {
     async newest() {
@@ -62,15 +72,8 @@ export function createLeaseLog({ store, group, holder, newId }: LeaseLogOptions)
       const meta = { correlationId: id, actor: holder }
       const data = { group, holder, table: [...table] }
       const event = newEvent(type === 'LeaseTaken' ? LeaseTaken : LeaseReleased, { id, data, meta })
-      for (let tries = 1; ; tries++) {
-        try {
-          await store.append(stream, [event], { expected: behind })
-          return true
-        } catch (error) {
-          if (isServiceError(error, 'revision_conflict')) return false
-          if (!isServiceError(error, 'append_unknown') || tries === TRIES) throw error
-        }
-      }
+      const outcome = await appendUntilKnown(path, { stream, events: [event], expected: behind })
+      return appendedOr(outcome, unknown) !== undefined
     },
   }
 }

@@ -4,7 +4,7 @@ type Handlers = Parameters<Leases['run']>[0]
 
 interface Part {
   readonly lease: Lease
-  state: 'held' | 'stopping' | 'stopped'
+  state: 'beginning' | 'working' | 'stopping' | 'stopped'
 }
 
 /** What this process does on its shards: begun and ended for each in turn, and never two at once for one shard. */
@@ -19,6 +19,10 @@ export interface LeasedWork {
   /** Those that were given back. */
   forget(shards: ReadonlySet<number>): void
   held(): readonly Lease[]
+  /** Whether this process does, did or stops something on a shard; of others it only has the name in the log. */
+  isKnown(shard: number): boolean
+  /** Whether the work on a shard has begun and goes on. */
+  isWorking(shard: number): boolean
   /** Resolves when all that was asked to end has ended. */
   settled(): Promise<void>
 }
@@ -34,7 +38,7 @@ export function createLeasedWork(handlers: Handlers, report: (error: unknown) =>
 
   function stop(shard: number): void {
     const part = parts.get(shard)
-    if (part?.state !== 'held') return
+    if (part === undefined || !isHeld(part)) return
     part.state = 'stopping'
     inTurn(shard, async () => {
       await handlers.lost(part.lease).catch(report)
@@ -44,10 +48,12 @@ export function createLeasedWork(handlers: Handlers, report: (error: unknown) =>
 
   return {
     start(lease) {
-      parts.set(lease.shard, { lease, state: 'held' })
+      const part: Part = { lease, state: 'beginning' }
+      parts.set(lease.shard, part)
       inTurn(lease.shard, async () => {
         try {
           await handlers.gained(lease)
+          if (part.state === 'beginning') part.state = 'working'
         } catch (error) {
           // Work that could not begin is given up, so that another process, or this one later, tries it anew.
           report(error)
@@ -66,10 +72,14 @@ export function createLeasedWork(handlers: Handlers, report: (error: unknown) =>
     forget(shards) {
       for (const shard of shards) if (parts.get(shard)?.state === 'stopped') parts.delete(shard)
     },
-    held: () => [...parts.values()].filter(({ state }) => state === 'held').map(({ lease }) => lease),
+    held: () => [...parts.values()].filter(isHeld).map(({ lease }) => lease),
+    isKnown: (shard) => parts.has(shard),
+    isWorking: (shard) => parts.get(shard)?.state === 'working',
     async settled() {
       // A turn may add another one: work that would not begin is stopped.
       while ([...parts.values()].some(({ state }) => state === 'stopping')) await Promise.all(turns.values())
     },
   }
 }
+
+const isHeld = ({ state }: Part): boolean => state === 'beginning' || state === 'working'

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
@@ -15,7 +16,9 @@ const faults = fc.array(
   fc.record({
     afterMs: fc.integer({ min: 100, max: 20_000 }),
     process: fc.nat(3),
-    what: fc.constantFrom('join', 'kill', 'freeze', 'thaw', 'leave', 'away', 'back', 'lose'),
+    what: fc.constantFrom(
+      ...(['join', 'kill', 'freeze', 'suspend', 'thaw', 'leave', 'away', 'back', 'lose', 'lose'] as const),
+    ),
   }),
   { maxLength: 25 },
 )
@@ -90,6 +93,65 @@ describe('leases', () => {
     await world.end()
   })
 
+  test.each([1_000, 5_000, 25_000])(
+    'of which a process hears nothing for %i ms are given back and had anew by the next claim',
+    async (deafMs) => {
+      const world = new SimulatedHolders({ shards: SHARDS })
+      await world.join(0, deafMs)
+      await world.pass(deafMs + 4_000)
+      expect(world.shardsOf(0)).toHaveLength(SHARDS)
+      await world.join(1)
+      await world.pass(10_000)
+      expect([world.shardsOf(0).length, world.shardsOf(1).length]).toEqual([3, 3])
+      expect(world.violations).toEqual([])
+      await world.end()
+    },
+  )
+
+  test('whose answer was lost over a store that then went away are worked on when it is back', async () => {
+    const world = new SimulatedHolders({ shards: SHARDS })
+    await world.join(0, 1_000)
+    world.storeAway(0)
+    await world.pass(20_000)
+    expect(world.shardsOf(0)).toEqual([])
+    world.storeBack(0)
+    await world.pass(4_000)
+    expect(world.shardsOf(0)).toHaveLength(SHARDS)
+    expect(world.violations).toEqual([])
+    await world.end()
+  })
+
+  test('are not believed by a machine that was suspended, whose clock stood still', async () => {
+    const world = new SimulatedHolders({ shards: SHARDS })
+    await world.join(0)
+    await world.join(1)
+    await world.pass(10_000)
+    world.suspend(0)
+    await world.pass(20_000)
+    expect(world.shardsOf(1)).toHaveLength(SHARDS)
+    expect(world.shardsOf(0)).toEqual([])
+    await world.thaw(0)
+    expect(world.shardsOf(0)).toEqual([])
+    await world.pass(15_000)
+    expect([world.shardsOf(0).length, world.shardsOf(1).length]).toEqual([3, 3])
+    expect(world.violations).toEqual([])
+    await world.end()
+  })
+
+  test('on which no work begins for a while are told', async () => {
+    const world = new SimulatedHolders({ shards: SHARDS })
+    world.refuseNext(Number.POSITIVE_INFINITY)
+    await world.join(0)
+    await world.pass(30_000)
+    expect(world.idleOf(0)).toEqual([])
+    await world.pass(40_000)
+    expect(world.idleOf(0)).toHaveLength(SHARDS)
+    world.refuseNext(0)
+    await world.pass(10_000)
+    expect(world.idleOf(0)).toEqual([])
+    await world.end()
+  })
+
   test('are never held twice, whoever dies, freezes, leaves or loses its log, with clocks apart', async () => {
     await fc.assert(
       fc.asyncProperty(faults, fc.array(fc.integer({ min: -2_000, max: 2_000 })), async (steps, drifts) => {
@@ -107,6 +169,7 @@ describe('leases', () => {
         expect(world.allShards().toSorted((a, b) => a - b)).toEqual(
           Array.from({ length: SHARDS }, (_, shard) => shard),
         )
+        expect([0, 1, 2, 3].flatMap((process) => world.idleOf(process))).toEqual([])
         await world.end()
       }),
       { numRuns: 40 },
@@ -148,6 +211,50 @@ describe('sole leases', () => {
   test('have everything at once, and higher tokens with each start', async () => {
     expect(await run('first')).toEqual({ tokens: [0, 0, 0], ended: 3 })
     expect(await run('second')).toEqual({ tokens: [1, 1, 1], ended: 3 })
+    // Also where it goes by the name of an earlier one.
+    expect(await run('second')).toEqual({ tokens: [2, 2, 2], ended: 3 })
+  })
+
+  test('of which the work cannot begin are tried again under a higher token', async () => {
+    const store = openMemoryStore({ now: () => 0 })
+    const ending = new AbortController()
+    const tokens: number[] = []
+    const idle: number[] = []
+    let elapsed = 0
+    const both = Promise.withResolvers<void>()
+    const leases = createSoleLeases({
+      store,
+      group: 'sole',
+      shards: 1,
+      holder: 'h',
+      newId,
+      report: () => undefined,
+      elapsed: () => elapsed,
+      sleep: async (ms) => {
+        elapsed += ms
+        await setImmediate()
+      },
+      idleMs: 10_000,
+    })
+    const running = leases.run(
+      {
+        gained: async ({ token }) => {
+          tokens.push(token)
+          idle.push(leases.idle().length)
+          if (tokens.length < 6) throw new Error('cannot begin')
+          both.resolve()
+        },
+        lost: async () => undefined,
+      },
+      ending.signal,
+    )
+    await both.promise
+    expect(idle[0]).toBe(0)
+    expect(idle.at(-1)).toBe(1)
+    expect(tokens).toEqual([0, 1, 2, 3, 4, 5])
+    await expect.poll(() => leases.idle()).toEqual([])
+    ending.abort()
+    await running
   })
 
   test('fail where the store does', async () => {

@@ -275,7 +275,11 @@ describe('a holder', () => {
     const journal = await world.deliveries.take(world.own(), 1, 'here')
     const ends = await Promise.allSettled([
       journal.record(recordOf(anAttempt(one))),
-      journal.record(recordOf(anAttempt(two, { detail: 'x'.repeat(LIMITS.webhookResponseKeptBytes + 1) }))),
+      journal.record(
+        recordOf(
+          anAttempt(two, { detail: { sealed: 'x'.repeat(LIMITS.webhookSealedAnswerCharacters + 1) } }),
+        ),
+      ),
       journal.record(recordOf(anAttempt(three))),
     ])
     expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])

@@ -3,6 +3,8 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
 import { subscriptionStream } from '../../../contracts/streams.ts'
 import { SubscriptionResumed } from '../../../contracts/subscription-events.ts'
+import type { Subscription } from '../../../projections/index.ts'
+import { windowClosesAt } from '../signals/signal-window.ts'
 import { aFilter, anId } from '../signals/testing/signal-log.fixture.ts'
 import type { DeliveryJournal } from './delivery-journal.ts'
 import { createDeliveryQueries } from './delivery-queries.ts'
@@ -33,8 +35,11 @@ async function sent(delivered: number, signals: number): Promise<Sent> {
   return { world, all, journal }
 }
 
-const queriesOf = ({ store }: DeliveryWorld) =>
-  createDeliveryQueries({ store, idOf, baseUrl: () => BASE_URL })
+/** When every window of these tests has closed, unless they say otherwise. */
+const LATER = Date.UTC(2100, 0, 1)
+
+const queriesOf = ({ store }: DeliveryWorld, marketNow = LATER) =>
+  createDeliveryQueries({ store, idOf, baseUrl: () => BASE_URL, marketNow: () => marketNow })
 
 /** All pages, one after the other. */
 async function pages<Row>(
@@ -65,7 +70,10 @@ describe('attempts', () => {
       expect(Math.max(...found.map((rows) => rows.length))).toBe(Math.min(limit, 9))
     }
     const failed = await queries.attempts(world.subscriptionId, { limit: 5, result: 'failed' })
-    expect(failed).toMatchObject({ rows: [{ sequence: 9, status: 503, detail: 'no' }], next: null })
+    expect(failed).toMatchObject({
+      rows: [{ sequence: 9, status: 503, detail: { sealed: 'v1.no' } }],
+      next: null,
+    })
     expect((await queries.open(world.own())).map(({ sequence }) => sequence)).toEqual([9])
   })
 
@@ -92,7 +100,7 @@ describe('one delivery', () => {
     await journal.record(recordOf(anAttempt(four, { result: 'failed' })))
     await world.signals(3)
     await journal.record(recordOf(anAttempt(four, { attempt: 2, at: 10_000 })))
-    const shown = await queriesOf(world).show(world.subscriptionId, four.deliveryId)
+    const shown = await queriesOf(world).show(world.own(), four.deliveryId)
     expect(shown.attempts.map(({ attempt, result }) => [attempt, result])).toEqual([
       [1, 'failed'],
       [2, 'delivered'],
@@ -106,7 +114,7 @@ describe('one delivery', () => {
     const { world, all, journal } = await sent(0, 1)
     const [one] = all as [PreparedDelivery]
     await journal.record(recordOf(anAttempt(one, { bodySha256: '0'.repeat(64) })))
-    await expect(queriesOf(world).show(world.subscriptionId, one.deliveryId)).rejects.toEqual(
+    await expect(queriesOf(world).show(world.own(), one.deliveryId)).rejects.toEqual(
       expect.objectContaining({ code: 'event_unreadable', message: expect.stringContaining(one.bodySha256) }),
     )
   })
@@ -116,13 +124,13 @@ describe('one delivery', () => {
     const queries = queriesOf(world)
     const unknown = expect.objectContaining({ code: 'delivery_unknown' })
     const asked = [
-      [world.subscriptionId, all[1]?.deliveryId],
-      [anId('other'), all[0]?.deliveryId],
-      [world.subscriptionId, anId('other')],
-      [world.subscriptionId, 'x'.repeat(5_000)],
+      [world.own(), all[1]?.deliveryId],
+      [{ ...world.own(), subscriptionId: anId('other') }, all[0]?.deliveryId],
+      [world.own(), anId('other')],
+      [world.own(), 'x'.repeat(5_000)],
     ] as const
-    for (const [subscriptionId, deliveryId = ''] of asked) {
-      await expect(queries.show(subscriptionId, deliveryId)).rejects.toEqual(unknown)
+    for (const [subscription, deliveryId = ''] of asked) {
+      await expect(queries.show(subscription, deliveryId)).rejects.toEqual(unknown)
     }
   })
 })
@@ -240,5 +248,82 @@ describe('a dry run', () => {
       limit: LIMITS.webhookRows,
     })
     expect(all.matched).toEqual({ trade_call: 2, regime_shift: 1, scan_digest: 0 })
+  })
+})
+
+describe('while windows are open', () => {
+  /** Market time at which nothing of a world has closed yet. */
+  const FRESH = Date.UTC(2020, 0, 1)
+  const numbersOf = async (
+    world: DeliveryWorld,
+    marketNow: number,
+    change: Pick<Subscription, 'state'> | object = {},
+  ) => {
+    const subscription: Subscription = { ...world.own(), ...change }
+    const { rows, next } = await queriesOf(world, marketNow).missed(subscription, { after: '0', limit: 100 })
+    expect(next).toBeNull()
+    return rows.map(({ sequence }) => sequence)
+  }
+
+  test('nothing is pulled for an endpoint that never took a delivery, tried or not, and not shown either', async () => {
+    const { world, all, journal } = await sent(0, 5)
+    const [one, two] = all as [PreparedDelivery, PreparedDelivery]
+    await journal.record(recordOf(anAttempt(one, { result: 'failed' })))
+    await journal.record(recordOf(anAttempt(two, { result: 'skipped', bodySha256: null })))
+    expect(await numbersOf(world, FRESH)).toEqual([])
+    await expect(queriesOf(world, FRESH).show(world.own(), one.deliveryId)).rejects.toEqual(
+      expect.objectContaining({ code: 'delivery_withheld' }),
+    )
+    expect(await numbersOf(world, LATER)).toEqual([1, 2, 3, 4, 5])
+    expect((await queriesOf(world, LATER).show(world.own(), one.deliveryId)).sequence).toBe(1)
+  })
+
+  test('an endpoint that took one before can pull all that is due, while it is degraded as well', async () => {
+    const { world, all, journal } = await sent(1, 5)
+    await journal.record(recordOf(anAttempt(all[1] as PreparedDelivery, { result: 'failed' })))
+    for (const state of ['active', 'degraded'] as const) {
+      expect(await numbersOf(world, FRESH, { state })).toEqual([1, 2, 3, 4, 5])
+    }
+    expect((await queriesOf(world, FRESH).show(world.own(), all[1]?.deliveryId ?? '')).sequence).toBe(2)
+  })
+
+  test.each(['paused', 'disabled', 'stopped'] as const)(
+    'one that is %s has due only what was tried before, in its order',
+    async (state) => {
+      const { world, all, journal } = await sent(2, 6)
+      // Tried out of its turn: what lies in front of it is not due.
+      await journal.record(recordOf(anAttempt(all[4] as PreparedDelivery)))
+      expect(await numbersOf(world, FRESH, { state })).toEqual([1, 2])
+      expect(await numbersOf(world, LATER, { state })).toEqual([1, 2, 3, 4, 5, 6])
+    },
+  )
+
+  test('a page ends in front of the first window that is open, and goes on from there later', async () => {
+    const { world, all } = await sent(0, 4)
+    const closed = all.slice(0, 2).map(({ signal }) => windowClosesAt(signal))
+    const marketNow = Math.max(...closed)
+    expect(await numbersOf(world, marketNow)).toEqual([1, 2])
+    const { rows } = await queriesOf(world).missed(world.own(), { after: '2', limit: 10 })
+    expect(rows.map(({ sequence }) => sequence)).toEqual([3, 4])
+  })
+
+  test('a dry run neither shows nor counts them, of any type', async () => {
+    const world = await aDeliveryWorld()
+    await world.verdict({ call: 'BUY', coin: 'ETH' }, 'RANGING')
+    await world.digest('HL', '1h', '1h', 2)
+    const filter = aFilter({
+      events: ['trade_call', 'regime_shift', 'scan_digest'],
+      digest: { exchange: 'HL', timeframe: '1h', cadence: '1h', topN: 2 },
+    })
+    const run = (marketNow: number) =>
+      queriesOf(world, marketNow).dryRun(filter, { after: START, limit: LIMITS.webhookRows })
+    expect(await run(FRESH)).toMatchObject({
+      matched: { trade_call: 0, regime_shift: 0, scan_digest: 0 },
+      rows: [],
+      next: null,
+    })
+    const later = await run(LATER)
+    expect(later.matched).toEqual({ trade_call: 1, regime_shift: 1, scan_digest: 1 })
+    expect(later.scanned).toBe((await run(FRESH)).scanned)
   })
 })

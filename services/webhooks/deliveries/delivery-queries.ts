@@ -1,12 +1,16 @@
 import type { DeliveryAttempt, OpenDelivery } from '../../../contracts/delivery-events.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { SignalType, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import { lookThrough } from '../signals/match-range.ts'
+import { windowClosesAt } from '../signals/signal-window.ts'
 import { signalData } from './delivery-body.ts'
 import { type AttemptsQuery, listAttempts, type Page } from './list-attempts.ts'
+import { mayPull } from './may-pull.ts'
 import { type MissedPage, type PullOptions, pullMissed } from './pull-missed.ts'
 import { readDeliveries } from './read-deliveries.ts'
 import { type ShownDelivery, showDelivery } from './show-delivery.ts'
@@ -43,12 +47,12 @@ export interface DeliveryQueries {
   /**
    * One delivery that was attempted, with the exact body.
    *
-   * @throws ServiceError `delivery_unknown`; `event_unreadable` where the body does not come out as it was sent
+   * @throws ServiceError `delivery_unknown`; `delivery_withheld` where it may not be pulled; `event_unreadable` where the body does not come out as it was sent
    */
-  show(subscriptionId: string, deliveryId: string): Promise<ShownDelivery>
+  show(subscription: Subscription, deliveryId: string): Promise<ShownDelivery>
   /**
    * Signals of a subscription behind a sequence, with the bodies they are sent with, whether they were sent or
-   * not: what a receiver that sees a hole asks for.
+   * not: what a receiver that sees a hole asks for. It ends in front of the first that may not be pulled yet.
    *
    * @param query.after a sequence (`"41"`; `"0"` for the first), or `next` of the page before
    * @throws ServiceError `invalid_request` for another `after`
@@ -57,7 +61,10 @@ export interface DeliveryQueries {
     subscription: Subscription,
     query: { readonly after: string; readonly limit: number },
   ): Promise<MissedPage>
-  /** What a filter would have let through in a stretch of the log; both ends as positions, `upTo` inclusive. */
+  /**
+   * What a filter would have let through in a stretch of the log; both ends as positions, `upTo` inclusive. Of signals
+   * whose window is open nothing is told, nor are they counted: a count would tell what they say.
+   */
   dryRun(
     filter: SubscriptionFilter,
     query: { readonly after: Position; readonly upTo?: Position | undefined; readonly limit: number },
@@ -66,24 +73,32 @@ export interface DeliveryQueries {
 
 /** @example const queries = createDeliveryQueries({ store, idOf, baseUrl: () => 'https://signals.example.com' }) */
 export function createDeliveryQueries(options: PullOptions): DeliveryQueries {
-  const { store, baseUrl } = options
+  const { store, baseUrl, marketNow } = options
   return {
     attempts: (subscriptionId, query) => listAttempts(store, subscriptionId, query),
     async open(subscription) {
       const { open } = await readDeliveries(store, subscription)
       return [...open.values()].toSorted((a, b) => a.sequence - b.sequence)
     },
-    show: (subscriptionId, deliveryId) => showDelivery(store, subscriptionId, deliveryId),
+    async show(subscription, deliveryId) {
+      const shown = await showDelivery(store, subscription.subscriptionId, deliveryId)
+      const state = await readDeliveries(store, subscription)
+      if (mayPull(shown, subscription, state, marketNow())) return shown
+      throw new ServiceError('delivery_withheld', {
+        message: `The window of delivery ${deliveryId} is open until ${isoTime(windowClosesAt(shown.signal))} of market time, and no delivery of subscription ${subscription.subscriptionId} was ever taken.`,
+      })
+    },
     missed: (subscription, query) => pullMissed(options, subscription, query),
     async dryRun(filter, { after, upTo, limit }) {
       const subscription = { subscriptionId: DRY_RUN_ID, filters: [{ after, filter }] }
       const matched = { trade_call: 0, regime_shift: 0, scan_digest: 0 }
       const rows: DryRunRow[] = []
       let scanned = 0
+      const asOf = marketNow()
       const end = upTo ?? (await store.head())
       for await (const looked of lookThrough({ store }, subscription, { after, sequence: 1 }, end)) {
         scanned += 1
-        if (looked.matched !== undefined) {
+        if (looked.matched !== undefined && windowClosesAt(looked.matched.signal) <= asOf) {
           const { signal, topN } = looked.matched
           const { type, eventId, position, at } = signal
           matched[type] += 1

@@ -7,6 +7,7 @@ import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import { lookThrough } from '../signals/match-range.ts'
 import { type Deliveries, withMove } from './delivery-state.ts'
+import { mayPull } from './may-pull.ts'
 import { numberedDeliveries } from './numbered-deliveries.ts'
 import { type PreparedDelivery, prepareAgain, prepareDelivery } from './prepare-delivery.ts'
 import { readDeliveries } from './read-deliveries.ts'
@@ -16,11 +17,13 @@ export interface PullOptions {
   readonly idOf: FactId
   /** Address of this service, without a slash at its end, for bodies that were never sent. */
   readonly baseUrl: () => string
+  /** Market time, Unix milliseconds: signals whose window is open then are not for everybody. */
+  readonly marketNow: () => number
 }
 
 export interface MissedPage {
   readonly rows: readonly PreparedDelivery[]
-  /** Where to go on; null at the end of the log. A page may have fewer rows than asked for, or none, and go on. */
+  /** Where to go on; null at the end of what may be pulled now. A page may have fewer rows than asked for, or none, and go on. */
   readonly next: string | null
 }
 
@@ -28,7 +31,7 @@ const READS_AT_ONCE = 8
 
 /**
  * The signals behind a sequence: those that were attempted as their log has them, those that were not as they
- * will be.
+ * will be. It ends in front of the first that may not be pulled yet.
  */
 export async function pullMissed(
   options: PullOptions,
@@ -47,7 +50,11 @@ export async function pullMissed(
     from.sequence + 1,
     lastAttempted,
   )
-  const rows = await mapInTurns(numbered, READS_AT_ONCE, (place) => prepareAgain(store, place))
+  const prepared = await mapInTurns(numbered, READS_AT_ONCE, (place) => prepareAgain(store, place))
+  const marketNow = options.marketNow()
+  const end = prepared.findIndex((row) => !mayPull(row, subscription, state, marketNow))
+  if (end >= 0) return { rows: prepared.slice(0, end), next: null }
+  const rows = prepared
   if (rows.length === most || lastAttempted < state.cursor.sequence - 1) {
     return { rows, next: String(lastAttempted) }
   }
@@ -58,12 +65,13 @@ export async function pullMissed(
 
 /** What lies ahead of the cursor, numbered as it will be. */
 async function pullAhead(
-  { store, idOf, baseUrl }: PullOptions,
+  { store, idOf, baseUrl, marketNow }: PullOptions,
   subscription: Subscription,
-  { cursor }: Deliveries,
+  state: Deliveries,
   from: After,
   most: number,
 ): Promise<MissedPage> {
+  const { cursor } = state
   const isKnown = from.position !== undefined && from.sequence >= cursor.sequence - 1
   const begin = isKnown ? { after: from.position ?? cursor.after, sequence: from.sequence + 1 } : cursor
   const rows: PreparedDelivery[] = []
@@ -71,10 +79,11 @@ async function pullAhead(
   let looked = 0
   for await (const { position, matched } of lookThrough({ store }, subscription, begin, await store.head())) {
     if (matched !== undefined) {
+      if (!mayPull(matched, subscription, state, marketNow())) return { rows, next: null }
       sequence = matched.sequence + 1
       if (matched.sequence > from.sequence) rows.push(prepareDelivery(matched, { idOf, baseUrl: baseUrl() }))
     }
-    if (rows.length === most || ++looked === LIMITS.webhookDryRunEvents) {
+    if (rows.length === most || ++looked === LIMITS.webhookPullEvents) {
       return { rows, next: `${sequence - 1}~${position}` }
     }
   }

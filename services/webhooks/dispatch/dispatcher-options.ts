@@ -14,6 +14,8 @@ export interface DeliveryTarget {
   readonly url: string
   /** Newest first; all that sign now. */
   readonly secrets: readonly string[]
+  /** Seals what the endpoint answered so that erasing the account makes it unreadable. */
+  readonly sealAnswer: (text: string) => string
 }
 
 /** What the dispatcher asks of the keeper of subscriptions. */

@@ -124,10 +124,8 @@ function eventOf({ subscriptionId }: Subscription, fact: EndpointFact, id: strin
   const meta = { correlationId: `subscription ${subscriptionId}`, actor: 'dispatcher' }
   if (fact.kind === 'recovered')
     return newEvent(SubscriptionRecovered, { id, data: { subscriptionId }, meta })
-  const definition = fact.kind === 'degraded' ? SubscriptionDegraded : SubscriptionDisabled
-  return newEvent<string, { subscriptionId: string; reason: string }>(definition, {
-    id,
-    data: { subscriptionId, reason: fact.reason },
-    meta,
-  })
+  const data = { subscriptionId, reason: fact.reason }
+  return fact.kind === 'degraded'
+    ? newEvent(SubscriptionDegraded, { id, data, meta })
+    : newEvent(SubscriptionDisabled, { id, data: { ...data, by: 'endpoint' }, meta })
 }

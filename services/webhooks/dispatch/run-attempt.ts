@@ -108,7 +108,8 @@ export async function runAttempt(
   if (lane.health.state === 'active') lane.probesAnswered = 0
   // What is begun in its place is begun on what this attempt has shown.
   onSent()
-  const attempt = attemptOf(prepared, decision, outcome, { at, replayId })
+  const detail = decision.result === 'delivered' ? null : { sealed: target.sealAnswer(outcome.detail) }
+  const attempt = attemptOf(prepared, decision, outcome, { at, replayId, detail })
   await context.recorder.record(lane, prepared, attempt, item.kind === 'replay' ? item.item : undefined)
   const isFirst = item.kind === 'first' && decision.result === 'delivered'
   context.metrics?.attempt?.({
@@ -169,7 +170,7 @@ function attemptOf(
   prepared: PreparedDelivery,
   { result, attempts, reason, nextAt }: AttemptDecision,
   outcome: SendOutcome,
-  { at, replayId }: Pick<DeliveryAttempt, 'at' | 'replayId'>,
+  { at, replayId, detail }: Pick<DeliveryAttempt, 'at' | 'replayId' | 'detail'>,
 ): DeliveryAttempt {
   return {
     ...placeIn(prepared),
@@ -179,7 +180,7 @@ function attemptOf(
     result,
     status: outcome.status ?? null,
     reason,
-    detail: result === 'delivered' ? null : outcome.detail,
+    detail,
     bodySha256: prepared.bodySha256,
     nextAt: replayId === null ? nextAt : null,
     replayId,

@@ -8,11 +8,13 @@ export const SUBSCRIPTION_EVENTS = [
   'SubscriptionCreated',
   'SubscriptionChanged',
   'SecretRotated',
+  'SecretOverlapEnded',
   'SubscriptionPaused',
   'SubscriptionResumed',
   'SubscriptionDegraded',
   'SubscriptionRecovered',
   'SubscriptionDisabled',
+  'SubscriptionAllowed',
   'SubscriptionRemoved',
   'ReplayRequested',
 ] as const satisfies readonly EventType[]

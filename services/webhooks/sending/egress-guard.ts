@@ -6,6 +6,8 @@ import { createDnsResolver, type NameAddress, type ResolveName, resolveAsSystem 
 export interface EgressGuardOptions extends EgressPolicy {
   /** By default the servers of this machine are asked; local trials resolve as its other programs do. */
   readonly resolve?: ResolveName
+  /** Whether the operator has nothing sent to a name or an address; by default to all. It may change at any time. */
+  readonly isBlocked?: (host: string) => boolean
   /** Which addresses may be connected to; by default public ones, and in local trials private ones too. */
   readonly admits?: (address: string) => boolean
 }
@@ -32,6 +34,12 @@ export interface EgressGuard {
   addressesOf(hostname: string): Promise<readonly NameAddress[]>
   /** Whether an address may be connected to. */
   admits(address: string): boolean
+  /**
+   * Whether the operator has nothing sent to a name or an address now; what was checked before may be blocked since.
+   *
+   * @throws ServiceError `url_refused`
+   */
+  requireAllowed(host: string): void
 }
 
 /**
@@ -41,16 +49,30 @@ export interface EgressGuard {
  */
 export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
   const { allowPrivate, resolve = allowPrivate ? resolveAsSystem : createDnsResolver() } = options
-  const { admits = allowPrivate ? isTrialAddress : isPublicAddress } = options
-  const check = (url: string): CheckedUrl => checkUrl(url, options)
+  const { admits: isReachable = allowPrivate ? isTrialAddress : isPublicAddress } = options
+  const { isBlocked = () => false } = options
+  const admits = (address: string): boolean => isReachable(address) && !isBlocked(address)
+
+  function requireAllowed(host: string): void {
+    if (isBlocked(host)) throw refusal(`The operator of this service has nothing sent to ${host}.`)
+  }
+
+  function check(url: string): CheckedUrl {
+    const checked = checkUrl(url, options)
+    requireAllowed(checked.hostname)
+    return checked
+  }
 
   async function addressesOf(hostname: string): Promise<readonly NameAddress[]> {
     const found = await resolve(hostname)
     if (found.length === 0) throw new Error(`${hostname} has no address`)
     // One that is public does not excuse another: which of them is taken is not ours to choose. They are not named,
     // because who asks could read our view of the network from the refusals.
-    if (!found.every(({ address }) => admits(address))) {
+    if (!found.every(({ address }) => isReachable(address))) {
       throw refusal(`The name ${hostname} stands for an address that is not a public one.`)
+    }
+    if (found.some(({ address }) => isBlocked(address))) {
+      throw refusal(`The operator of this service has nothing sent to where ${hostname} points.`)
     }
     return found
   }
@@ -58,6 +80,7 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
   return {
     check,
     admits,
+    requireAllowed,
     addressesOf,
     async checkReachable(url) {
       const checked = check(url)

@@ -24,7 +24,7 @@ export interface GuardedSenderOptions {
   readonly authorities?: readonly string[]
 }
 
-/** Addresses that were checked; a check is a pure function of the address, so one is enough. */
+/** Addresses that were checked; but for the operator's blocks a check is a pure function, so one is enough. */
 const CHECKED_URLS_KEPT = 10_000
 
 /**
@@ -52,7 +52,10 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
 
   function check(url: string): CheckedUrl {
     const known = checkedUrls.get(url)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      guard.requireAllowed(known.hostname)
+      return known
+    }
     const checked = guard.check(url)
     if (checkedUrls.size >= CHECKED_URLS_KEPT) checkedUrls.clear()
     checkedUrls.set(url, checked)

@@ -30,8 +30,8 @@ export async function executeFor(
 /** What an owner changes. */
 export function changing(
   parts: SubscriptionParts,
-): Pick<Subscriptions, 'change' | 'pause' | 'resume' | 'remove' | 'rotateSecret'> {
-  const { log, owners, store, settle, now } = parts
+): Pick<Subscriptions, 'change' | 'pause' | 'resume' | 'remove' | 'rotateSecret' | 'endOverlap'> {
+  const { log, owners, looking, settle, now } = parts
   return {
     async change(accountId, id, change, origin) {
       const command: SubscriptionCommand = {
@@ -48,7 +48,7 @@ export function changing(
     },
     async resume(accountId, id, { from, since }, origin) {
       const { startAfter } = await findOwn(parts, accountId, id)
-      const asked = from === 'cursor' ? null : await resolveStart(store, 'since', since ?? 'now', now())
+      const asked = from === 'cursor' ? null : await resolveStart(looking, 'since', since ?? 'now', now())
       // It has no filter for what came before its start.
       const after = asked !== null && comparePositions(asked, startAfter) < 0 ? startAfter : asked
       const command = { kind: 'Resume', from, after } as const
@@ -83,6 +83,11 @@ export function changing(
       // From here on what is sent is signed with it too, so that a receiver may change at once.
       await settle(id)
       return { secret, overlapUntil }
+    },
+    async endOverlap(accountId, id, origin) {
+      const subscription = await executeFor(parts, accountId, id, origin, () => ({ kind: 'EndOverlap' }))
+      await settle(id)
+      return viewOf(parts, subscription)
     },
   }
 }

@@ -46,8 +46,9 @@ export async function createSubscription(
   const before = ids && (await repeated(parts, ids))
   if (before !== undefined) return before
   const { subscriptionId, eventId } = ids ?? { subscriptionId: newId(), eventId: newId() }
-  const { origin: urlOrigin } = await parts.checkUrl(request.url)
-  const startAfter = await resolveStart(parts.store, 'start', request.start, parts.now())
+  await parts.checkUrl(request.url)
+  await parts.takeUnasked('creation', accountId, request.url)
+  const startAfter = await resolveStart(parts.looking, 'start', request.start, parts.now())
   const secret = createSecret(parts.random)
   const url = await sealUrl(parts.owners, subscriptionId, accountId, request.url, origin)
   const sealed = await sealSecret(parts.owners, subscriptionId, accountId, secret, origin)
@@ -60,7 +61,6 @@ export async function createSubscription(
     generation,
     filter,
     startAfter,
-    origin: urlOrigin,
     sealedUrl: url.sealed,
     sealedSecret: sealed.sealed,
   }

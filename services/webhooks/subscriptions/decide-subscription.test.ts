@@ -19,7 +19,6 @@ const created: SubscriptionFact = {
     generation: 0,
     sealedUrl: 'v1.url',
     sealedSecret: 'v1.secret',
-    origin: 'https://bot.example.com',
     filter: FILTER,
     startAfter: 'start',
   },
@@ -27,7 +26,11 @@ const created: SubscriptionFact = {
 const paused: SubscriptionFact = { type: 'SubscriptionPaused', data: { subscriptionId, reason: 'a reason' } }
 const disabled: SubscriptionFact = {
   type: 'SubscriptionDisabled',
-  data: { subscriptionId, reason: 'a reason' },
+  data: { subscriptionId, reason: 'a reason', by: 'endpoint' },
+}
+const stopped: SubscriptionFact = {
+  type: 'SubscriptionDisabled',
+  data: { subscriptionId, reason: 'stopped by the operator: a reason', by: 'operator' },
 }
 const removed: SubscriptionFact = {
   type: 'SubscriptionRemoved',
@@ -105,18 +108,55 @@ test('pausing stops what sends, once; what is disabled is not paused', () => {
 
 test('resuming goes on from everywhere, and moves the cursor where that is asked for', () => {
   expect(given(created).when(resume())).toEqual([])
-  for (const stopped of [paused, degraded, disabled]) {
-    expect(given(created, stopped).when(resume())).toEqual([resumed('cursor', null)])
+  for (const silent of [paused, degraded, disabled]) {
+    expect(given(created, silent).when(resume())).toEqual([resumed('cursor', null)])
   }
   expect(given(created).when(resume('now', '9'))).toEqual([resumed('now', '9')])
   expect(given(created, paused).when(resume('since', '4'))).toEqual([resumed('since', '4')])
 })
 
-test('disabling stops it in any state, once', () => {
-  const disable: SubscriptionCommand = { kind: 'Disable', reason: 'a reason' }
-  for (const facts of [[], [paused], [degraded]])
-    expect(given(created, ...facts).when(disable)).toEqual([disabled])
-  expect(given(created, disabled).when(disable)).toEqual([])
+describe('a stop by the operator', () => {
+  const reason = 'stopped by the operator: a reason'
+  const stop: SubscriptionCommand = { kind: 'Stop', reason }
+  const allow: SubscriptionCommand = { kind: 'Allow', reason: 'allowed' }
+  const allowed = { type: 'SubscriptionAllowed', data: { subscriptionId, reason: 'allowed' } } as const
+
+  test('happens in any state, once, also to one that is disabled and that its owner would resume', () => {
+    for (const facts of [[], [paused], [degraded], [disabled]]) {
+      expect(given(created, ...facts).when(stop)).toEqual([stopped])
+    }
+    expect(given(created, stopped).when(stop)).toEqual([])
+  })
+
+  test('is lifted by the operator alone, into a pause that its owner may end', () => {
+    for (const refused of [resume(), resume('now', '9'), pause]) {
+      expect(given(created, stopped).when(refused)).toBe('subscription_stopped')
+    }
+    expect(given(created, stopped).when(allow)).toEqual([allowed])
+    expect(given(created, stopped, allowed).when(resume())).toEqual([resumed('cursor', null)])
+    for (const facts of [[], [paused], [disabled]]) expect(given(created, ...facts).when(allow)).toEqual([])
+  })
+
+  test.each([
+    ['an attempt that failed meanwhile', degraded],
+    ['an endpoint that was given up meanwhile', disabled],
+    ['a resumption of before stops were kept', resumed('cursor', null)],
+    ['a pause', paused],
+  ] as const)('is not ended by %s', (_what, fact) => {
+    expect(given(created, stopped, fact).when(resume())).toBe('subscription_stopped')
+  })
+
+  test('leaves the owner to change, rotate and delete it', () => {
+    expect(given(created, stopped).when({ kind: 'Remove', reason: 'a reason' })).toEqual([removed])
+  })
+})
+
+test('the overlap of a rotation is ended once, and not where there is none', () => {
+  const end: SubscriptionCommand = { kind: 'EndOverlap' }
+  const ended = { type: 'SecretOverlapEnded', data: { subscriptionId } } as const
+  expect(given(created).when(end)).toEqual([])
+  expect(given(created, rotated(NOW + 1_000)).when(end)).toEqual([ended])
+  expect(given(created, rotated(NOW + 1_000), ended).when(end)).toEqual([])
 })
 
 describe('changing its filter', () => {

@@ -6,7 +6,9 @@ import type { Position } from '../../../contracts/position.ts'
 import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type {
   ReplayRequested,
+  SecretOverlapEnded,
   SecretRotated,
+  SubscriptionAllowed,
   SubscriptionChanged,
   SubscriptionCreated,
   SubscriptionDisabled,
@@ -23,9 +25,11 @@ export type SubscriptionFact =
   | FactOf<typeof SubscriptionCreated>
   | FactOf<typeof SubscriptionChanged>
   | FactOf<typeof SecretRotated>
+  | FactOf<typeof SecretOverlapEnded>
   | FactOf<typeof SubscriptionPaused>
   | FactOf<typeof SubscriptionResumed>
   | FactOf<typeof SubscriptionDisabled>
+  | FactOf<typeof SubscriptionAllowed>
   | FactOf<typeof SubscriptionRemoved>
   | FactOf<typeof ReplayRequested>
 
@@ -50,13 +54,16 @@ export type SubscriptionCommand =
       readonly newest: number
       readonly isDone: (replayId: string, toSequence: number) => boolean
     }
-  | { readonly kind: 'Disable'; readonly reason: string }
+  | { readonly kind: 'EndOverlap' }
+  /** By the operator, who alone can allow it again. */
+  | { readonly kind: 'Stop' | 'Allow'; readonly reason: string }
   | { readonly kind: 'Remove'; readonly reason: string }
 
 /**
  * What happens to a subscription on a command. Asking for what is so already makes nothing happen.
  *
- * @throws ServiceError `subscription_unknown` once it is removed; `subscription_state`, `invalid_request`
+ * @throws ServiceError `subscription_unknown` once it is removed; `subscription_stopped`, `subscription_state`,
+ *   `invalid_request`
  */
 export function decideSubscription(
   { subscriptionId }: Pick<Subscription, 'subscriptionId'>,
@@ -68,23 +75,34 @@ export function decideSubscription(
     case 'Change':
       return change(command, state)
     case 'Pause':
+      requireNotStopped(state)
       if (state.state === 'disabled') {
         throw inState(state, 'it sends nothing, and waits to be resumed or deleted')
       }
       if (state.state === 'paused') return []
       return [{ type: 'SubscriptionPaused', data: { subscriptionId, reason: command.reason } }]
     case 'Resume': {
+      requireNotStopped(state)
       const { from, after } = command
       if (state.state === 'active' && from === 'cursor') return []
       return [{ type: 'SubscriptionResumed', data: { subscriptionId, from, after } }]
     }
     case 'RotateSecret':
       return rotateSecret(command, state)
+    case 'EndOverlap':
+      if (state.secrets.length <= 1) return []
+      return [{ type: 'SecretOverlapEnded', data: { subscriptionId } }]
     case 'RequestReplay':
+      requireNotStopped(state)
       return requestReplay(command, state)
-    case 'Disable':
-      if (state.state === 'disabled') return []
-      return [{ type: 'SubscriptionDisabled', data: { subscriptionId, reason: command.reason } }]
+    case 'Stop':
+      if (state.state === 'stopped') return []
+      return [
+        { type: 'SubscriptionDisabled', data: { subscriptionId, reason: command.reason, by: 'operator' } },
+      ]
+    case 'Allow':
+      if (state.state !== 'stopped') return []
+      return [{ type: 'SubscriptionAllowed', data: { subscriptionId, reason: command.reason } }]
     default:
       return [{ type: 'SubscriptionRemoved', data: { subscriptionId, reason: command.reason } }]
   }
@@ -92,6 +110,15 @@ export function decideSubscription(
 
 export const unknownSubscription = (subscriptionId: string): ServiceError =>
   new ServiceError('subscription_unknown', { message: `You have no subscription ${subscriptionId}.` })
+
+/** @throws ServiceError `subscription_stopped` */
+export function requireNotStopped({ subscriptionId, state, reason }: Subscription): void {
+  if (state !== 'stopped') return
+  throw new ServiceError('subscription_stopped', {
+    message: `Subscription ${subscriptionId} was ${reason}.`,
+    details: { state, reason },
+  })
+}
 
 /** The filter that applies now. */
 export const currentFilter = ({ subscriptionId, filters }: Subscription): SubscriptionFilter => {

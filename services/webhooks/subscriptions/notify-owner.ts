@@ -7,7 +7,7 @@ import type { Sign } from '../sending/sign.ts'
 import type { OwnerAccounts } from './owner-accounts.ts'
 import { isAccepted } from './send-sample.ts'
 import type { SubscriptionLog } from './subscription-log.ts'
-import { openSubscription, signingAt } from './subscription-secrets.ts'
+import { openSubscription, openUrl, signingAt } from './subscription-secrets.ts'
 
 export interface NotifyOwnerOptions {
   readonly log: Pick<SubscriptionLog, 'load'>
@@ -38,8 +38,9 @@ export function createNotifyOwner(
   const { log, owners, sender, sign, idOf, now, sleep, signal, report } = options
 
   async function tell(other: Subscription, about: Subscription, kind: NoticeKind): Promise<void> {
-    const { subscriptionId, stateSince, state, reason, origin } = about
+    const { subscriptionId, stateSince, state, reason } = about
     const opened = await openSubscription(owners, other)
+    const { origin } = new URL(await openUrl(owners, about))
     const since = new Date(stateSince).toISOString()
     const deliveryId = idOf('notice', other.subscriptionId, subscriptionId, kind, String(stateSince))
     const body = Buffer.from(

@@ -34,6 +34,14 @@ export interface OwnerAccounts {
     owner: Owner,
     texts: readonly { readonly purpose: string; readonly sealed: string }[],
   ): Promise<readonly string[]>
+  /** What `unsealFor` does, and what seals other texts of the owner without waiting; to be kept for a moment only. */
+  openFor(
+    owner: Owner,
+    texts: readonly { readonly purpose: string; readonly sealed: string }[],
+  ): Promise<{
+    readonly texts: readonly string[]
+    readonly seal: (purpose: string, text: string) => string
+  }>
   /** Taking what is taken does nothing. @throws ServiceError `too_many_subscriptions`, `account_unknown` */
   takeSlot(owner: Owner, subscriptionId: string, origin: Origin): Promise<void>
   /** Freeing what is free does nothing. */

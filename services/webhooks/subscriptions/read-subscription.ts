@@ -1,3 +1,4 @@
+import { isServiceError } from '../../../contracts/errors.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import { noticeStream } from '../../../contracts/streams.ts'
@@ -29,13 +30,16 @@ export interface SubscriptionView {
   readonly subscription: Subscription
   /** Null for the operator, who is not shown it. */
   readonly url: string | null
+  /** Where it points, without path and query: `https://bot.example.com`; null where nobody can read it any more. */
+  readonly origin: string | null
   readonly deliveries: Deliveries
-  readonly lag: Lag
+  /** Null where it was not looked at: looking through the log costs more than all the rest. */
+  readonly lag: Lag | null
   /** Newest first. */
   readonly notices: readonly ToldNotice[]
 }
 
-/** Events behind a cursor that are looked at: enough to tell who keeps up, and cheap for a whole list. */
+/** Events behind a cursor that are looked at: enough to tell who keeps up. */
 const LAG_LOOKED = 300
 const NOTICES_SHOWN = 10
 
@@ -54,27 +58,36 @@ export async function findOwn({ log }: Pick<Parts, 'log'>, accountId: string, su
   return subscription
 }
 
-/** @throws ServiceError `account_unknown` where the account was erased meanwhile; of the store */
+/**
+ * A row of a list: what few reads of a few events tell.
+ *
+ * @throws ServiceError `account_unknown` where the account was erased meanwhile; of the store
+ */
 export async function viewOf(parts: Parts, subscription: Subscription): Promise<SubscriptionView> {
   const url = await openUrl(parts.owners, subscription)
-  return { ...(await sealedViewOf(parts, subscription)), url }
-}
-
-/** What the operator may see. */
-export async function sealedViewOf(
-  parts: Omit<Parts, 'owners' | 'log'>,
-  subscription: Subscription,
-): Promise<SubscriptionView> {
-  const { subscriptionId } = subscription
   const deliveries = await parts.deliveries.load(subscription)
-  const [lag, notices] = await Promise.all([
-    lagOf(parts, subscription, deliveries),
-    noticesOf(parts, subscriptionId),
-  ])
-  return { subscription, url: null, deliveries, lag, notices }
+  const notices = await noticesOf(parts, subscription.subscriptionId)
+  return { subscription, url, origin: new URL(url).origin, deliveries, lag: null, notices }
 }
 
-async function lagOf(
+/** One that is asked for by itself: also what waits for it in the log. */
+export async function closeViewOf(parts: Parts, subscription: Subscription): Promise<SubscriptionView> {
+  const view = await viewOf(parts, subscription)
+  return { ...view, lag: await lagOf(parts, subscription, view.deliveries) }
+}
+
+/** What the operator may see: also of one whose account was erased a moment ago. */
+export async function operatorViewOf(parts: Parts, subscription: Subscription): Promise<SubscriptionView> {
+  try {
+    return { ...(await viewOf(parts, subscription)), url: null }
+  } catch (error) {
+    if (!isServiceError(error, 'account_unknown')) throw error
+    const deliveries = await parts.deliveries.load(subscription)
+    return { subscription, url: null, origin: null, deliveries, lag: null, notices: [] }
+  }
+}
+
+export async function lagOf(
   { store }: Pick<Parts, 'store'>,
   subscription: Subscription,
   { cursor }: Deliveries,

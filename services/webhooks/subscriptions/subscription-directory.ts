@@ -49,7 +49,7 @@ export function* everySubscription(index: SubscriptionIndex): Generator<Subscrip
 
 export interface SubscriptionDirectoryOptions {
   readonly index: SubscriptionIndex
-  readonly owners: Pick<OwnerAccounts, 'unsealFor'>
+  readonly owners: Pick<OwnerAccounts, 'openFor'>
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
@@ -86,7 +86,7 @@ export function createSubscriptionDirectory(options: SubscriptionDirectoryOption
   async function open(subscription: Subscription): Promise<OpenedSubscription | undefined> {
     const { subscriptionId, revision } = subscription
     try {
-      const opened = await openSubscription(owners as OwnerAccounts, subscription)
+      const opened = await openSubscription(owners, subscription)
       remember(subscriptionId, { revision, opened, until: now() + LIMITS.webhookTargetMs })
       return opened
     } catch (error) {
@@ -96,7 +96,11 @@ export function createSubscriptionDirectory(options: SubscriptionDirectoryOption
     }
   }
 
-  const targetOf = (opened: OpenedSubscription) => ({ url: opened.url, secrets: signingAt(opened, now()) })
+  const targetOf = (opened: OpenedSubscription) => ({
+    url: opened.url,
+    secrets: signingAt(opened, now()),
+    sealAnswer: opened.sealAnswer,
+  })
 
   return {
     async all() {

@@ -5,7 +5,9 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { subscriptionStream } from '../../../contracts/streams.ts'
 import {
   ReplayRequested,
+  SecretOverlapEnded,
   SecretRotated,
+  SubscriptionAllowed,
   SubscriptionChanged,
   SubscriptionCreated,
   SubscriptionDisabled,
@@ -67,9 +69,11 @@ const DEFINITIONS: Readonly<Record<SubscriptionFact['type'], EventDefinition>> =
   SubscriptionCreated,
   SubscriptionChanged,
   SecretRotated,
+  SecretOverlapEnded,
   SubscriptionPaused,
   SubscriptionResumed,
   SubscriptionDisabled,
+  SubscriptionAllowed,
   SubscriptionRemoved,
   ReplayRequested,
 }

@@ -1,3 +1,4 @@
+import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
@@ -25,6 +26,14 @@ export interface SubscriptionList {
   readonly next: string | null
   /** How many are disabled, of all that the account has. */
   readonly needsReview: number
+}
+
+/** An attempt as its owner sees it. */
+export interface OpenedAttempt extends Omit<DeliveryAttempt, 'detail' | 'eventId'> {
+  /** What the endpoint answered, or what went wrong; null where nothing is kept. */
+  readonly detail: string | null
+  /** Null while the endpoint has never taken a delivery: by it anybody can look the signal up. */
+  readonly eventId: string | null
 }
 
 /** A secret, the one time that it is told. */
@@ -63,9 +72,9 @@ export interface Subscriptions {
     change: FilterChange,
     origin: Origin,
   ): Promise<SubscriptionView>
-  /** @throws ServiceError `subscription_state` for one that is disabled */
+  /** @throws ServiceError `subscription_state` for one that is disabled, `subscription_stopped` */
   pause(accountId: string, subscriptionId: string, origin: Origin): Promise<SubscriptionView>
-  /** @throws ServiceError `invalid_request` for a `since` that is none */
+  /** @throws ServiceError `invalid_request` for a `since` that is none; `subscription_stopped` */
   resume(
     accountId: string,
     subscriptionId: string,
@@ -85,6 +94,13 @@ export interface Subscriptions {
     overlapMs: number,
     origin: Origin,
   ): Promise<RotatedSecret>
+  /** Ends the overlap of a rotation: only the newest secret signs when this resolves. */
+  endOverlap(accountId: string, subscriptionId: string, origin: Origin): Promise<SubscriptionView>
+  /** Attempts of a subscription as its owner may see them, in the order given. */
+  openAttempts(
+    subscription: Subscription,
+    attempts: readonly DeliveryAttempt[],
+  ): Promise<readonly OpenedAttempt[]>
   /** Sends a sample now, in whatever state the subscription is. @throws ServiceError `rate_limited` */
   test(accountId: string, subscriptionId: string): Promise<SampleOutcome>
   /** @throws ServiceError `invalid_request`, `subscription_state` */
@@ -105,14 +121,16 @@ export interface Subscriptions {
   warnings(subscription: Subscription): readonly string[]
   /** Tells the owner of a subscription about it, at their other endpoints. */
   notify(subscription: Subscription, kind: NoticeKind): Promise<void>
-  /** All accounts', in the order of ids, without addresses. @throws ServiceError `store_unavailable` */
+  /** All accounts', in the order of ids, with no more of their addresses than where they point. @throws ServiceError `store_unavailable` */
   listAll(query: {
     readonly after?: string | undefined
     readonly limit: number
   }): Promise<readonly SubscriptionView[]>
   showAny(subscriptionId: string): Promise<SubscriptionView>
-  /** Stops one until its owner resumes it. */
-  disable(subscriptionId: string, reason: string, origin: Origin): Promise<SubscriptionView>
+  /** Stops one until the operator allows it. */
+  stop(subscriptionId: string, reason: string, origin: Origin): Promise<SubscriptionView>
+  /** Lifts a stop: it is paused from then on, and its owner may resume it. Without effect on one that is not stopped. */
+  allow(subscriptionId: string, reason: string, origin: Origin): Promise<SubscriptionView>
   /**
    * Removes what an account had that was erased; when it resolves, nothing begins to be sent there any more. It
    * happens by itself as well, a moment later, and where this fails.

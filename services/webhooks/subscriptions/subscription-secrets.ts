@@ -1,3 +1,4 @@
+import type { AttemptDetail } from '../../../contracts/delivery-events.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { Origin, Owner, OwnerAccounts } from './owner-accounts.ts'
 
@@ -6,9 +7,12 @@ export interface OpenedSubscription {
   readonly url: string
   /** Newest first, each with the instant until which it signs; null for the newest. */
   readonly secrets: readonly { readonly secret: string; readonly signsUntil: number | null }[]
+  /** Seals what its endpoint answered. */
+  readonly sealAnswer: (text: string) => string
 }
 
 const urlPurpose = (subscriptionId: string): string => `url of ${subscriptionId}`
+const answerPurpose = (subscriptionId: string): string => `answer to ${subscriptionId}`
 const secretPurpose = (subscriptionId: string): string => `secret of ${subscriptionId}`
 
 export const sealUrl = (
@@ -30,7 +34,10 @@ export const sealSecret = (
 type Sealed = Pick<Subscription, 'subscriptionId' | 'accountId' | 'generation' | 'sealedUrl'>
 
 /** @throws ServiceError `account_unknown` where the account was erased */
-export async function openUrl(owners: OwnerAccounts, subscription: Sealed): Promise<string> {
+export async function openUrl(
+  owners: Pick<OwnerAccounts, 'unsealFor'>,
+  subscription: Sealed,
+): Promise<string> {
   const { subscriptionId, sealedUrl } = subscription
   const [url = ''] = await owners.unsealFor(ownerOf(subscription), [
     { purpose: urlPurpose(subscriptionId), sealed: sealedUrl },
@@ -44,20 +51,48 @@ export async function openUrl(owners: OwnerAccounts, subscription: Sealed): Prom
  * @throws ServiceError `account_unknown` where the account was erased
  */
 export async function openSubscription(
-  owners: OwnerAccounts,
+  owners: Pick<OwnerAccounts, 'openFor'>,
   subscription: Sealed & Pick<Subscription, 'secrets'>,
 ): Promise<OpenedSubscription> {
   const { subscriptionId, sealedUrl, secrets } = subscription
-  const [url = '', ...opened] = await owners.unsealFor(ownerOf(subscription), [
+  const { texts, seal } = await owners.openFor(ownerOf(subscription), [
     { purpose: urlPurpose(subscriptionId), sealed: sealedUrl },
     // All are of the account between two erasures, as the subscription itself is.
     ...secrets.map(({ sealed }) => ({ purpose: secretPurpose(subscriptionId), sealed })),
   ])
+  const [url = '', ...opened] = texts
   return {
     url,
+    sealAnswer: (text) => seal(answerPurpose(subscriptionId), text),
     secrets: secrets.map(({ signsUntil }, index) => ({ secret: opened[index] ?? '', signsUntil })),
   }
 }
+
+/**
+ * What endpoints answered, unsealed, in the order given.
+ *
+ * @throws ServiceError `account_unknown` where the account was erased
+ */
+export async function openAnswers(
+  owners: Pick<OwnerAccounts, 'unsealFor'>,
+  subscription: Sealed,
+  details: readonly (AttemptDetail | null)[],
+): Promise<readonly (string | null)[]> {
+  const sealed = details.flatMap((detail) => (detail !== null && 'sealed' in detail ? [detail.sealed] : []))
+  if (sealed.length === 0) return details.map(clearText)
+  const purpose = answerPurpose(subscription.subscriptionId)
+  const texts = await owners.unsealFor(
+    ownerOf(subscription),
+    sealed.map((one) => ({ purpose, sealed: one })),
+  )
+  const opened = texts.values()
+  return details.map((detail) =>
+    detail !== null && 'sealed' in detail ? (opened.next().value ?? null) : clearText(detail),
+  )
+}
+
+const clearText = (detail: AttemptDetail | null): string | null =>
+  detail !== null && 'text' in detail ? detail.text : null
 
 const ownerOf = ({ accountId, generation }: Sealed): Owner => ({ accountId, generation })
 

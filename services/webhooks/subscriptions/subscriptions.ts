@@ -2,19 +2,28 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { hasAccepted } from '../deliveries/may-pull.ts'
 import { changing, executeFor } from './change-subscription.ts'
 import { createSubscription } from './create-subscription.ts'
-import { currentFilter, decideSubscription, unknownSubscription } from './decide-subscription.ts'
+import {
+  currentFilter,
+  decideSubscription,
+  requireNotStopped,
+  type SubscriptionCommand,
+  unknownSubscription,
+} from './decide-subscription.ts'
 import { filterWarnings } from './filter-warnings.ts'
 import { resolveStart } from './find-position.ts'
 import { findWindow } from './find-window.ts'
+import { createKnownDeliveries } from './known-deliveries.ts'
 import { createNotifyOwner } from './notify-owner.ts'
-import { findOwn, sealedViewOf, viewOf } from './read-subscription.ts'
+import type { Origin } from './owner-accounts.ts'
+import { closeViewOf, findOwn, lagOf, operatorViewOf, viewOf } from './read-subscription.ts'
 import { sendSample } from './send-sample.ts'
 import { createSubscriptionLog } from './subscription-log.ts'
 import type { Subscriptions } from './subscription-operations.ts'
 import type { SubscriptionParts, SubscriptionsOptions } from './subscription-parts.ts'
-import { openSubscription, signingAt } from './subscription-secrets.ts'
+import { openAnswers, openSubscription, signingAt } from './subscription-secrets.ts'
 import { removeFormer, removeOrphans, tidySlot } from './tidy-slots.ts'
 
 /**
@@ -23,7 +32,8 @@ import { removeFormer, removeOrphans, tidySlot } from './tidy-slots.ts'
  * @example const subscriptions = createSubscriptions({ store, owners, sender, sign, deliveries, settle, … })
  */
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
-  const parts: SubscriptionParts = { ...options, log: createSubscriptionLog(options) }
+  const deliveries = createKnownDeliveries(options.store)
+  const parts: SubscriptionParts = { ...options, deliveries, log: createSubscriptionLog(options) }
   const running = removeOrphans(parts).catch((error: unknown) =>
     options.report('removing subscriptions of erased accounts has stopped', { reason: reasonOf(error) }),
   )
@@ -34,7 +44,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     ...changing(parts),
     ...sending(parts),
     ...operating(parts),
-    positionOf: (field, text) => resolveStart(options.store, field, text, options.now()),
+    positionOf: (field, text) => resolveStart(options.looking, field, text, options.now()),
     warnings: (subscription) => filterWarnings(currentFilter(subscription), options.reach()),
     notify: createNotifyOwner(parts),
     removeErased: (accountId) => removeFormer(parts, accountId),
@@ -46,10 +56,13 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 const placeOf = ({ createdAt, subscriptionId }: Subscription): string =>
   `${String(createdAt).padStart(15, '0')}.${subscriptionId}`
 
+/** Given up, or stopped by the operator. */
+const isOut = ({ state }: Subscription): boolean => state === 'disabled' || state === 'stopped'
+
 const READS_AT_ONCE = 4
 const TIDYING = { correlationId: 'list', actor: 'subscriptions' }
 
-function reading(parts: SubscriptionParts): Pick<Subscriptions, 'list' | 'show' | 'find'> {
+function reading(parts: SubscriptionParts): Pick<Subscriptions, 'list' | 'show' | 'find' | 'openAttempts'> {
   const { log, owners } = parts
   return {
     async list(accountId, { status, after, limit }) {
@@ -61,7 +74,7 @@ function reading(parts: SubscriptionParts): Pick<Subscriptions, 'list' | 'show' 
         else await tidySlot(parts, accountId, slot, TIDYING)
       }
       const wanted = all
-        .filter(({ state }) => status === 'all' || (state === 'disabled') === (status === 'disabled'))
+        .filter((one) => status === 'all' || isOut(one) === (status === 'disabled'))
         .toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
         .filter((subscription) => after === undefined || placeOf(subscription) > after)
       const page = wanted.slice(0, limit)
@@ -69,28 +82,43 @@ function reading(parts: SubscriptionParts): Pick<Subscriptions, 'list' | 'show' 
       return {
         rows: await mapInTurns(page, READS_AT_ONCE, (subscription) => viewOf(parts, subscription)),
         next: last !== undefined && page.length < wanted.length ? placeOf(last) : null,
-        needsReview: all.filter(({ state }) => state === 'disabled').length,
+        needsReview: all.filter(isOut).length,
       }
     },
-    show: async (accountId, subscriptionId) => viewOf(parts, await findOwn(parts, accountId, subscriptionId)),
+    show: async (accountId, subscriptionId) =>
+      closeViewOf(parts, await findOwn(parts, accountId, subscriptionId)),
     find: (accountId, subscriptionId) => findOwn(parts, accountId, subscriptionId),
+    async openAttempts(subscription, attempts) {
+      const isAccepting = hasAccepted(await parts.deliveries.load(subscription))
+      const answers = await openAnswers(
+        owners,
+        subscription,
+        attempts.map(({ detail }) => detail),
+      )
+      return attempts.map((attempt, index) => ({
+        ...attempt,
+        detail: answers[index] ?? null,
+        eventId: isAccepting ? attempt.eventId : null,
+      }))
+    },
   }
 }
 
 function sending(parts: SubscriptionParts): Pick<Subscriptions, 'test' | 'replay'> {
-  const { store, owners, deliveries, takeTest, now, newId } = parts
+  const { looking, owners, deliveries, takeUnasked, now, newId } = parts
   return {
     async test(accountId, id) {
       const subscription = await findOwn(parts, accountId, id)
-      await takeTest(id)
+      requireNotStopped(subscription)
       const opened = await openSubscription(owners, subscription)
+      await takeUnasked('test', accountId, opened.url)
       const target = { url: opened.url, secrets: signingAt(opened, now()) }
       const [event = 'trade_call'] = currentFilter(subscription).events
       return sendSample(parts, target, event)
     },
     async replay(accountId, id, window, origin) {
       await findOwn(parts, accountId, id)
-      const numbers = await findWindow(store, id, window)
+      const numbers = await findWindow(looking, id, window)
       const replayId = newId()
       await executeFor(parts, accountId, id, origin, async (state) => {
         const { cursor, finishedAbove, open, replays } = await deliveries.load(state)
@@ -108,12 +136,20 @@ function sending(parts: SubscriptionParts): Pick<Subscriptions, 'test' | 'replay
   }
 }
 
-function operating(parts: SubscriptionParts): Pick<Subscriptions, 'listAll' | 'showAny' | 'disable'> {
+function operating(parts: SubscriptionParts): Pick<Subscriptions, 'listAll' | 'showAny' | 'stop' | 'allow'> {
   const { log, index, settle } = parts
   const findAny = async (id: string): Promise<Subscription> => {
     const subscription = await log.load(id)
     if (subscription !== undefined && subscription.state !== 'removed') return subscription
     throw new ServiceError('subscription_unknown', { message: `There is no subscription ${id}.` })
+  }
+  const execute = async (id: string, command: SubscriptionCommand, origin: Origin) => {
+    const { after } = await log.execute(id, origin, (state) =>
+      decideSubscription({ subscriptionId: id }, command, state),
+    )
+    await settle(id)
+    if (after === undefined) throw unknownSubscription(id)
+    return operatorViewOf(parts, after)
   }
   return {
     async listAll({ after, limit }) {
@@ -123,16 +159,14 @@ function operating(parts: SubscriptionParts): Pick<Subscriptions, 'listAll' | 's
         })
       }
       const page = index.page({ after, limit: Math.min(limit, LIMITS.webhookRows) })
-      return mapInTurns(page, READS_AT_ONCE, (subscription) => sealedViewOf(parts, subscription))
+      return mapInTurns(page, READS_AT_ONCE, (subscription) => operatorViewOf(parts, subscription))
     },
-    showAny: async (id) => sealedViewOf(parts, await findAny(id)),
-    async disable(id, reason, origin) {
-      const { after } = await log.execute(id, origin, (state) =>
-        decideSubscription({ subscriptionId: id }, { kind: 'Disable', reason }, state),
-      )
-      await settle(id)
-      if (after === undefined) throw unknownSubscription(id)
-      return sealedViewOf(parts, after)
+    showAny: async (id) => {
+      const subscription = await findAny(id)
+      const view = await operatorViewOf(parts, subscription)
+      return { ...view, lag: await lagOf(parts, subscription, view.deliveries) }
     },
+    stop: (id, reason, origin) => execute(id, { kind: 'Stop', reason }, origin),
+    allow: (id, reason, origin) => execute(id, { kind: 'Allow', reason }, origin),
   }
 }

@@ -23,6 +23,9 @@ export interface EmbeddedStoreOptions {
   readonly writer?: (options: WriterOptions) => Promise<Writer>
 }
 
+/** The database file of a store. */
+export const logFile = (directory: string): string => join(directory, 'events.db')
+
 /**
  * The log in one SQLite file, for one process: durable to the disk before any append is answered, with
  * group commit in a writer thread. Nothing else needs to be installed.
@@ -34,7 +37,7 @@ export interface EmbeddedStoreOptions {
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<EventStore> {
   const { directory, now, maxPages, maxWaiting } = options
   mkdirSync(directory, { recursive: true })
-  const file = join(directory, 'events.db')
+  const file = logFile(directory)
   const lock = takeStoreLock(join(directory, 'events.lock'))
   try {
     const start = options.writer ?? startWriter

@@ -102,7 +102,7 @@ export function openLogReader(file: string): LogReader {
       }
     },
 
-    async *readAll({ after = START, upTo, filter, limit = Infinity, signal }) {
+    async *readAll({ after = START, upTo, filter, limit = Infinity, signal, onLooked }) {
       const newest = head()
       const end = typeof upTo === 'string' ? Math.min(toSequence(upTo), newest) : newest
       const until = upTo instanceof Date ? upTo.toISOString() : undefined
@@ -113,9 +113,11 @@ export function openLogReader(file: string): LogReader {
           if (signal?.aborted === true || (until !== undefined && row.at > until)) return
           yield recorded(row)
         }
+        const events = lookedUpTo - position
         position = lookedUpTo
         left -= rows.length
         await setImmediate()
+        await onLooked?.({ upTo: toPosition(position), events })
         if (signal?.aborted === true) return
       }
     },

@@ -90,6 +90,11 @@ const noAnswer = (stream: string, answerTimeoutMs: number): ServiceError =>
     message: `append to ${stream}: EventStoreDB did not answer within ${answerTimeoutMs} ms`,
   })
 
+const notReplicated = (stream: string, revision: Revision): ServiceError =>
+  new ServiceError('append_unknown', {
+    message: `append to ${stream}: revision ${revision} is taken by an event that cannot be read yet`,
+  })
+
 /** The newest revision that a wrong-expected-version error reports, -1 for a missing stream. */
 function actualHead(error: unknown): Revision {
   const actual = error instanceof Error && 'actualVersion' in error ? error.actualVersion : undefined
@@ -110,6 +115,8 @@ async function compareStored(
 ): Promise<AppendResult> {
   const stored =
     head < firstRevision ? [] : await readPlace(context, append, firstRevision, append.events.length)
+  // Whose event it is nobody can say before it is replicated; it may be that of an earlier try.
+  if (head >= firstRevision && stored.length === 0) throw notReplicated(append.stream, firstRevision)
   const ids = new Set(stored.map(({ event }) => event.id))
   const repeated = append.events.find((event) => ids.has(event.id))
   if (repeated === undefined) throw refused(revisionConflict(append, head))

@@ -1,6 +1,7 @@
 import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
 import { ServiceError } from '../../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../../contracts/event.ts'
+import { LIMITS } from '../../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../../contracts/position.ts'
 import { isStreamName } from '../../../../contracts/streams.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
@@ -52,7 +53,7 @@ export async function* readStoredStream(
 /** Events of the whole log. The client can filter subscriptions only, so that reads are filtered here. */
 export async function* readWholeLog(
   context: ReadContext,
-  { after = START, upTo, filter, limit = Infinity, signal }: ReadAllOptions = {},
+  { after = START, upTo, filter, limit = Infinity, signal, onLooked }: ReadAllOptions = {},
 ): AsyncGenerator<RecordedEvent, void, void> {
   if (limit <= 0) return
   const fromPosition = toLogPosition(after)
@@ -62,10 +63,17 @@ export async function* readWholeLog(
       ? event.at > upTo.toISOString()
       : upTo !== undefined && comparePositions(event.position, upTo) > 0
   let left = limit
+  let looked = 0
+  let before = after
   try {
     const open = () => context.client.readAll({ fromPosition })
     for await (const { event } of streamStored(context, open, signal)) {
       if (isPast(event)) return
+      if (++looked === LIMITS.readPageEvents) {
+        looked = 0
+        await onLooked?.({ upTo: before, events: LIMITS.readPageEvents })
+      }
+      before = event.position
       // The server's reads include the position they begin at.
       if (comparePositions(event.position, after) <= 0 || !matchesFilter(event, filter)) continue
       yield event

@@ -86,7 +86,8 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
       }
     },
 
-    async *readAll({ after = START, upTo, filter, limit = Infinity, signal }: ReadAllOptions = {}) {
+    async *readAll(readOptions: ReadAllOptions = {}) {
+      const { after = START, upTo, filter, limit = Infinity, signal, onLooked } = readOptions
       requireOpen()
       const end = typeof upTo === 'string' ? toPosition(toSequence(upTo)) : head()
       const until = upTo instanceof Date ? upTo.toISOString() : undefined
@@ -95,7 +96,10 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
         const row = log.rows[index]
         if (row === undefined || signal?.aborted === true) return
         if (comparePositions(row.position, end) > 0 || (until !== undefined && row.at > until)) return
-        if (index % LIMITS.readPageEvents === 0) await setImmediate()
+        if (index % LIMITS.readPageEvents === 0) {
+          await setImmediate()
+          if (index > 0) await onLooked?.({ upTo: toPosition(index), events: LIMITS.readPageEvents })
+        }
         if (!matchesFilter(row, filter)) continue
         left -= 1
         yield recorded(row)

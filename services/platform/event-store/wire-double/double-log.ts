@@ -33,6 +33,13 @@ export interface DoubleLog {
   softDelete(stream: string): void
   /** Final: no read, no append. */
   tombstone(stream: string): void
+  /**
+   * From now on followers confirm nothing: what is written has its place, which expected revisions count, and no read
+   * or subscription shows it.
+   */
+  holdReplication(): void
+  /** Followers have caught up: everything shows. */
+  replicate(): void
   /** Drops the memory of recent ids, as a restart does. */
   forgetRecentIds(): void
   /** Calls back after each append, until the returned function is called. */
@@ -55,6 +62,9 @@ export function createDoubleLog(now: () => number): DoubleLog {
   const recentIds = new Map<string, LoggedEvent>()
   const listeners = new Set<() => void>()
   let nextPosition = FIRST_POSITION
+  /** Position from which on nothing is replicated. */
+  let heldFrom: bigint | undefined
+  const isReplicated = ({ position }: LoggedEvent): boolean => heldFrom === undefined || position < heldFrom
 
   const eventsOf = (stream: string): LoggedEvent[] => streams.get(stream) ?? []
   const headOf = (stream: string): number => eventsOf(stream).length - 1
@@ -77,7 +87,9 @@ export function createDoubleLog(now: () => number): DoubleLog {
     const { $tb = 0, $maxCount = Infinity, $maxAge = Infinity } = rulesOf(stream)
     const all = eventsOf(stream)
     const from = Math.max($tb, all.length - $maxCount)
-    return all.filter((event) => event.revision >= from && now() - event.createdMs <= $maxAge * 1_000)
+    const isKept = ({ revision, createdMs }: LoggedEvent): boolean =>
+      revision >= from && now() - createdMs <= $maxAge * 1_000
+    return all.filter((event) => isReplicated(event) && isKept(event))
   }
 
   function write(stream: string, proposed: readonly ProposedEvent[]): LoggedEvent {
@@ -109,7 +121,7 @@ export function createDoubleLog(now: () => number): DoubleLog {
   }
 
   function isMet(stream: string, expected: Expectation): boolean {
-    const isThere = visible(stream).length > 0
+    const isThere = visible(stream).length > 0 || !eventsOf(stream).every(isReplicated)
     if (expected === 'any') return true
     if (expected === 'no-stream') return !isThere
     if (expected === 'stream-exists') return isThere
@@ -117,7 +129,9 @@ export function createDoubleLog(now: () => number): DoubleLog {
   }
 
   return {
-    events,
+    get events() {
+      return heldFrom === undefined ? events : events.filter(isReplicated)
+    },
     append(stream, proposed, expected) {
       if (tombstoned.has(stream)) return { kind: 'tombstoned' }
       const last = repeated(stream, proposed, expected)
@@ -133,6 +147,13 @@ export function createDoubleLog(now: () => number): DoubleLog {
     softDelete: (stream) => setRules(stream, { $tb: Number.MAX_SAFE_INTEGER }),
     tombstone(stream) {
       tombstoned.add(stream)
+    },
+    holdReplication() {
+      heldFrom ??= nextPosition
+    },
+    replicate() {
+      heldFrom = undefined
+      for (const listener of listeners) listener()
     },
     forgetRecentIds: () => recentIds.clear(),
     onAppend(listener) {

@@ -13,14 +13,20 @@ interface Process {
   isFrozen: boolean
   isDead: boolean
   isStoreAway: boolean
-  /** Loses the answers of its next appends, which happen. */
-  lostAnswers: number
+  /** Until when it hears nothing of its appends, which happen. */
+  deafUntil: number
+  /** Since when its machine is suspended: its clock that is never set stands still, the other one goes on. */
+  suspendedAt: number | undefined
+  suspendedMs: number
   readonly sleepers: Sleepers
 }
 
-type Fault = 'join' | 'kill' | 'freeze' | 'thaw' | 'leave' | 'away' | 'back' | 'lose'
+type Fault = 'join' | 'kill' | 'freeze' | 'suspend' | 'thaw' | 'leave' | 'away' | 'back' | 'lose'
 
 const STEP_MS = 250
+const NOON = Date.UTC(2026, 10, 22, 12)
+/** Longer than the outcome of one append is pursued, and shorter than a lease. */
+const DEAF_MS = 7_000
 /** Turns of the event loop in which everything that is ready has had its say. */
 const TURNS = 12
 
@@ -44,13 +50,14 @@ export class SimulatedHolders {
     this.#drifts = drifts
   }
 
-  async join(index: number): Promise<void> {
+  /** @param deafMs for how long it hears nothing of its first appends */
+  async join(index: number, deafMs = 0): Promise<void> {
     const before = this.#processes.get(index)
     if (before !== undefined) {
       if (!before.isDead) return
       this.#retired.push(before)
     }
-    const process = this.#start(index)
+    const process = this.#start(index, this.#now + deafMs)
     this.#processes.set(index, process)
     await this.#settle()
   }
@@ -75,10 +82,19 @@ export class SimulatedHolders {
     if (process !== undefined) process.isFrozen = true
   }
 
+  suspend(index: number): void {
+    const process = this.#processes.get(index)
+    if (process === undefined || process.isDead) return
+    process.isFrozen = true
+    process.suspendedAt ??= this.#now
+  }
+
   async thaw(index: number): Promise<void> {
     const process = this.#processes.get(index)
     if (process === undefined || process.isDead) return
     process.isFrozen = false
+    if (process.suspendedAt !== undefined) process.suspendedMs += this.#now - process.suspendedAt
+    process.suspendedAt = undefined
     await this.#settle()
   }
 
@@ -92,6 +108,16 @@ export class SimulatedHolders {
     if (process !== undefined) process.isStoreAway = false
   }
 
+  /** For so long the answers to its appends are lost, and the appends happen. */
+  deafen(index: number, milliseconds: number): void {
+    const process = this.#processes.get(index)
+    if (process !== undefined) process.deafUntil = this.#now + milliseconds
+  }
+
+  idleOf(index: number): readonly number[] {
+    return this.#processes.get(index)?.leases.idle() ?? []
+  }
+
   refuseNext(count: number): void {
     this.#refusals = count
   }
@@ -101,11 +127,11 @@ export class SimulatedHolders {
     if (what === 'kill') await this.kill(index)
     if (what === 'leave') await this.leave(index)
     if (what === 'freeze') this.freeze(index)
+    if (what === 'suspend') this.suspend(index)
     if (what === 'thaw') await this.thaw(index)
     if (what === 'away') this.storeAway(index)
     if (what === 'back') this.storeBack(index)
-    const process = this.#processes.get(index)
-    if (what === 'lose' && process !== undefined) process.lostAnswers = 2
+    if (what === 'lose') this.deafen(index, DEAF_MS)
   }
 
   async recover(index: number): Promise<void> {
@@ -147,20 +173,27 @@ export class SimulatedHolders {
     await Promise.all(all.map(({ ended }) => ended))
   }
 
-  #start(index: number): Process {
+  #start(index: number, deafUntil: number): Process {
     const store = openMemoryStore({ now: () => 0, log: this.#log })
     const ending = new AbortController()
     const drift = this.#drifts[index] ?? 0
-    const state = { isFrozen: false, isDead: false, isStoreAway: false, lostAnswers: 0 }
+    const state = {
+      isFrozen: false,
+      isDead: false,
+      isStoreAway: false,
+      deafUntil,
+      suspendedAt: undefined as number | undefined,
+      suspendedMs: 0,
+    }
     const sleepers = createSleepers()
+    const running = (): number => this.#runningMs(state)
     const leases = createLeases({
       store: {
         ...store,
         append: async (...append) => {
           if (state.isStoreAway) throw new ServiceError('store_unavailable')
           const result = await store.append(...append)
-          if (state.lostAnswers > 0) {
-            state.lostAnswers -= 1
+          if (this.#now < state.deafUntil) {
             throw new ServiceError('append_unknown')
           }
           return result
@@ -171,9 +204,10 @@ export class SimulatedHolders {
       holder: `process-${index}-${this.#ids}`,
       newId: () => `019abcde-7c00-7001-8000-${String(++this.#ids).padStart(12, '0')}`,
       // Clocks are apart, and one runs up to a percent faster than another.
-      elapsed: () => drift + this.#now * (1 + drift / 200_000),
+      elapsed: () => drift + running() * (1 + drift / 200_000),
+      now: () => NOON + drift + this.#now * (1 + drift / 200_000),
       sleep: (milliseconds, signal) =>
-        milliseconds <= 0 ? Promise.resolve() : sleepers.sleepUntil(this.#now + milliseconds, signal),
+        milliseconds <= 0 ? Promise.resolve() : sleepers.sleepUntil(running() + milliseconds, signal),
       report: (error) => this.errors.push(error),
     })
     const ended = leases.run(
@@ -194,11 +228,16 @@ export class SimulatedHolders {
     return Object.assign(state, { leases, ending, ended, sleepers })
   }
 
+  /** How long a process' machine has been running. */
+  #runningMs({ suspendedAt, suspendedMs }: Pick<Process, 'suspendedAt' | 'suspendedMs'>): number {
+    return (suspendedAt ?? this.#now) - suspendedMs
+  }
+
   /** Lets everything happen that is due now, and looks whether anybody has what another one has. */
   async #settle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) {
-      for (const { isFrozen, sleepers } of this.#processes.values()) {
-        if (!isFrozen) sleepers.wake(this.#now)
+      for (const process of this.#processes.values()) {
+        if (!process.isFrozen) process.sleepers.wake(this.#runningMs(process))
       }
       await setImmediate()
       this.#look()

@@ -75,7 +75,7 @@ export function anAttempt(of: PreparedDelivery, change: Partial<DeliveryAttempt>
     at: 1_000 * sequence,
     durationMs: 3.5,
     result: 'delivered',
-    detail: isFailed ? 'no' : null,
+    detail: isFailed ? { sealed: 'v1.no' } : null,
     bodySha256,
     nextAt: change.result === 'failed' ? 5_000 + sequence : null,
     replayId: null,

@@ -116,7 +116,8 @@ export class DispatchWorld {
     const stream = subscriptionStream(anId(name))
     const meta = { correlationId: id, actor: 'owner' }
     const definition = EVENT_CATALOGUE[type] as typeof SubscriptionRecovered
-    const given = { subscriptionId: anId(name), ...data }
+    const by = type === 'SubscriptionDisabled' ? { by: 'endpoint' } : {}
+    const given = { subscriptionId: anId(name), ...by, ...data }
     await this.store.append(stream, [newEvent(definition, { id, data: given, meta })], { expected: 'any' })
   }
 
@@ -161,7 +162,7 @@ export class DispatchWorld {
     const store = options.store ?? this.store
     const bus = options.bus ?? this.bus
     const group = { store, holder, newId, report, group: 'dispatcher', shards: SHARDS }
-    const leases = shares ? createLeases({ ...group, sleep, elapsed: now }) : createSoleLeases(group)
+    const leases = shares ? createLeases({ ...group, sleep, elapsed: now, now }) : createSoleLeases(group)
     const dispatcher = createDispatcher({
       store,
       bus,

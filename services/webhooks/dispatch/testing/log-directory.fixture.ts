@@ -4,7 +4,7 @@ import type { EventStore } from '../../../platform/event-store/event-store.ts'
 import type { DeliveryTarget, SubscriptionDirectory } from '../dispatcher-options.ts'
 import { SUBSCRIPTION_EVENTS } from '../signal-relay.ts'
 
-/** Subscriptions as the log tells them, whose addresses and secrets were never sealed. */
+/** Subscriptions as the log tells them, whose addresses, secrets and answers are never sealed. */
 export function createLogDirectory(store: EventStore): SubscriptionDirectory {
   return {
     async all() {
@@ -24,6 +24,7 @@ export function createLogDirectory(store: EventStore): SubscriptionDirectory {
     target: ({ sealedUrl, secrets }): DeliveryTarget => ({
       url: sealedUrl,
       secrets: secrets.map(({ sealed }) => sealed),
+      sealAnswer: (text) => `unsealed ${text}`,
     }),
   }
 }

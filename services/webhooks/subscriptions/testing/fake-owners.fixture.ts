@@ -54,6 +54,16 @@ export function fakeOwners(now: () => number): FakeOwners {
         return String(content.text)
       })
     },
+    async openFor(owner, texts) {
+      const { accountId, generation } = owner
+      return {
+        texts: await owners.unsealFor(owner, texts),
+        seal(purpose, text) {
+          const content = JSON.stringify({ accountId, generation, purpose, text })
+          return `fake.${Buffer.from(content).toString('base64url')}`
+        },
+      }
+    },
     async takeSlot({ accountId, generation }, subscriptionId) {
       const account = require(accountId)
       if (account.generation !== generation) throw new ServiceError('account_unknown')

@@ -12,7 +12,6 @@ import { createFactIds } from '../../../platform/ids/fact-id.ts'
 import { uuidV7 } from '../../../platform/ids/uuid.ts'
 import { startProjector } from '../../../platform/projector/projector.ts'
 import { openRowTables } from '../../../platform/projector/row-tables.ts'
-import { openDeliveryLog } from '../../deliveries/delivery-log.ts'
 import type { SendOutcome, WebhookRequest } from '../../sending/sender.ts'
 import { createSign } from '../../sending/sign.ts'
 import type { CreateRequest } from '../create-subscription.ts'
@@ -128,6 +127,7 @@ function startRoom(house: House, change: Partial<SubscriptionsOptions>): Room {
     signal,
     random: randomBytes,
     sleep: shortSleep,
+    looking: store,
     owners: house.owners,
     async checkUrl(url) {
       if (url.startsWith('https://')) return { origin: new globalThis.URL(url).origin }
@@ -140,12 +140,11 @@ function startRoom(house: House, change: Partial<SubscriptionsOptions>): Room {
       },
     },
     sign: createSign({ userAgent: 'test' }),
-    deliveries: openDeliveryLog({ store, newId, now, sleep: shortSleep, signal }),
     async settle(subscriptionId) {
       house.settled.push(subscriptionId)
       return house.isSettled
     },
-    takeTest: async () => undefined,
+    takeUnasked: async () => undefined,
     reach: () => ({ highestConfidence: 60, silentTimeframes: ['1d'], exchanges: undefined }),
     baseUrl: () => 'https://signals.example.com',
     report: (event, details) => void house.reports.push(`${event} ${JSON.stringify(details)}`),

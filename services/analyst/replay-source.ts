@@ -1,0 +1,67 @@
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Turn, Turns } from '../platform/async/fair-turns.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
+import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
+import { formatCursor } from './replay-cursor.ts'
+import { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
+
+/** A replay as somebody asks for it over HTTP. */
+export interface ReplayRequest {
+  readonly options: Omit<ReplayOptions, 'turn' | 'search' | 'signal'>
+  readonly format: VerdictFormat
+  /** Who asks; replays of one owner share what one gets. */
+  readonly owner: string
+  readonly signal: AbortSignal
+}
+
+/** A replay that is under way. */
+export interface Replay {
+  /** Its bytes, in the format asked for. Ending the iteration ends the replay. */
+  readonly chunks: AsyncGenerator<string | Uint8Array, void, void>
+  /**
+   * Where to go on, as a cursor, of a replay that has found nothing for so long that it ended before the log did;
+   * known with the first chunk, or once they have ended.
+   */
+  readonly goOnAfter: () => string | undefined
+}
+
+/** Answers replays; all that one gives share a thread. */
+export type ReplaySource = (request: ReplayRequest) => Replay
+
+/**
+ * Replays on the thread that asks for them, one at a time and each for a moment.
+ *
+ * @example const replay = replaysInTurns(store, createFairTurns({ … })); replay({ options, format: 'csv', … })
+ */
+export const replaysInTurns =
+  (store: Pick<EventStore, 'readAll' | 'head'>, turns: Turns): ReplaySource =>
+  ({ options, format, owner, signal }) => {
+    let goOnAfter: string | undefined
+    const turn = turns.join(owner)
+    const search = {
+      events: LIMITS.replaySearchEvents,
+      onEnd: (cursor: Parameters<typeof formatCursor>[0]) => {
+        goOnAfter = formatCursor(cursor)
+      },
+    }
+    const rows = replayVerdicts(store, { ...options, signal, turn, search })
+    return { chunks: inTurns(FORMATS[format].encode(rows), turn), goOnAfter: () => goOnAfter }
+  }
+
+/** Makes each next item in its turn; between two of them the thread is others'. */
+async function* inTurns<Item>(
+  items: AsyncGenerator<Item, void, void>,
+  turn: Turn,
+): AsyncGenerator<Item, void, void> {
+  try {
+    for (;;) {
+      await turn.begin()
+      const { done, value } = await items.next().finally(() => turn.release())
+      if (done === true) return
+      yield value
+    }
+  } finally {
+    turn.leave()
+    await items.return()
+  }
+}

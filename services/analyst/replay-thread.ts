@@ -1,0 +1,92 @@
+import { setPriority } from 'node:os'
+import { setImmediate } from 'node:timers/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+import { isServiceError } from '../../contracts/errors.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { createFairTurns } from '../platform/async/fair-turns.ts'
+import { openLogReader } from '../platform/event-store/embedded/log-reader.ts'
+import { CHUNKS_AHEAD, type ReplayAsk, type ReplayTell } from './replay-messages.ts'
+import { replaysInTurns } from './replay-source.ts'
+
+/** The thread of replays: reads the log over a connection of its own, so that nothing it does holds others up. */
+const port = parentPort
+if (port === null) throw new Error('replay-thread.ts runs as a worker thread')
+
+/**
+ * Linux gives each thread a priority of its own, and this one yields to those that answer calls and write. Elsewhere
+ * it would be that of the whole process.
+ */
+const LOWER_PRIORITY = 10
+if (process.platform === 'linux') setPriority(LOWER_PRIORITY)
+
+const reader = openLogReader((workerData as { readonly file: string }).file)
+const replay = replaysInTurns(
+  { readAll: (options = {}) => reader.readAll(options), head: async () => reader.head() },
+  createFairTurns({
+    turnMs: LIMITS.replayTurnMs,
+    // Questions are taken in between turns.
+    rest: () => setImmediate(),
+    now: () => performance.now(),
+  }),
+)
+
+interface UnderWay {
+  readonly ending: AbortController
+  /** Chunks that may be made. */
+  wanted: number
+  wake: () => void
+}
+
+const underWay = new Map<number, UnderWay>()
+const tell = (message: ReplayTell, transfer: readonly ArrayBuffer[] = []): void =>
+  port.postMessage(message, transfer)
+const encoder = new TextEncoder()
+
+async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promise<void> {
+  const one: UnderWay = { ending: new AbortController(), wanted: CHUNKS_AHEAD, wake: () => undefined }
+  underWay.set(id, one)
+  try {
+    const { chunks, goOnAfter } = replay({ ...request, signal: one.ending.signal })
+    for await (const chunk of chunks) {
+      const bytes = typeof chunk === 'string' ? encoder.encode(chunk) : new Uint8Array(chunk)
+      tell({ kind: 'chunk', id, bytes, goOnAfter: goOnAfter() }, [bytes.buffer])
+      one.wanted -= 1
+      while (one.wanted <= 0 && !one.ending.signal.aborted) {
+        await new Promise<void>((wake) => {
+          one.wake = wake
+        })
+      }
+      if (one.ending.signal.aborted) break
+    }
+    tell({ kind: 'done', id, goOnAfter: goOnAfter() })
+  } catch (error) {
+    if (isServiceError(error)) {
+      const { code, message, details } = error
+      tell({ kind: 'failed', id, refusal: { code, message, ...(details && { details }) } })
+    } else tell({ kind: 'failed', id, error })
+  } finally {
+    underWay.delete(id)
+  }
+}
+
+function close(): void {
+  for (const { ending, wake } of underWay.values()) {
+    ending.abort()
+    wake()
+  }
+  reader.close()
+  port?.close()
+}
+
+port.on('message', (ask: ReplayAsk) => {
+  if (ask.kind === 'open') {
+    void run(ask)
+    return
+  }
+  if (ask.kind === 'close') return close()
+  const one = underWay.get(ask.id)
+  if (one === undefined) return
+  if (ask.kind === 'more') one.wanted += 1
+  else one.ending.abort()
+  one.wake()
+})

@@ -1,0 +1,47 @@
+import type { FastifyReply } from 'fastify'
+import { ServiceError } from '../../contracts/errors.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { createFairLine, type FairLine } from '../platform/async/fair-line.ts'
+
+/**
+ * Questions of owners about their webhooks wait in line instead of being refused: one of an account is worked on at a
+ * time, and accounts take turns. Dry runs, which take long, have a line of their own.
+ */
+export interface WebhookLooks {
+  /** @throws ServiceError `rate_limited`, `too_many_streams` where there is no room in the line */
+  look<Answer>(accountId: string, reply: FastifyReply, work: () => Promise<Answer>): Promise<Answer>
+  dryRun<Answer>(accountId: string, reply: FastifyReply, work: () => Promise<Answer>): Promise<Answer>
+}
+
+/** @example const looks = createWebhookLooks() // one for all routes of a process */
+export function createWebhookLooks(): WebhookLooks {
+  const lineOf = (places: number): FairLine =>
+    createFairLine({
+      places,
+      waitingEach: LIMITS.webhookLooksWaitingEach,
+      waitingInAll: LIMITS.webhookLooksWaiting,
+      full: noRoom,
+    })
+  const inLine =
+    (line: FairLine) =>
+    <Answer>(accountId: string, reply: FastifyReply, work: () => Promise<Answer>): Promise<Answer> => {
+      const gone = new AbortController()
+      reply.raw.once('close', () => gone.abort(new ServiceError('shutting_down')))
+      return line.run(accountId, work, gone.signal)
+    }
+  return {
+    look: inLine(lineOf(LIMITS.webhookLooksAtOnce)),
+    dryRun: inLine(lineOf(LIMITS.webhookDryRunsAtOnce)),
+  }
+}
+
+const noRoom = (whose: 'subject' | 'all', waiting: number): ServiceError =>
+  whose === 'subject'
+    ? new ServiceError('rate_limited', {
+        message: `${waiting} questions of your account about its webhooks wait for their turn already; send this one when one of them is answered.`,
+        details: { limit: waiting, per: 'account', retry_after_s: 1 },
+      })
+    : new ServiceError('too_many_streams', {
+        message: `${waiting} questions about webhooks wait in this process, as many as it takes.`,
+        details: { retry_after_s: 1 },
+      })

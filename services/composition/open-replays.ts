@@ -1,0 +1,30 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { LIMITS } from '../../contracts/limits.ts'
+import { openReplayWorker, type ReplaySource, replaysInTurns } from '../analyst/index.ts'
+import { createFairTurns, type Turns } from '../platform/async/fair-turns.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import { logFile } from '../platform/event-store/embedded/embedded-store.ts'
+import type { OnClose, Platform } from './open-platform.ts'
+
+/**
+ * Replays of the log: on a thread of their own where the log is a file of this machine, else in turns with what else
+ * this thread does, since the connection to the server is its own.
+ */
+export function openReplays(
+  { EVENTSTORE_URL }: Pick<Settings, 'EVENTSTORE_URL'>,
+  { store, directory }: Pick<Platform, 'store' | 'directory'>,
+  onClose: OnClose,
+): ReplaySource {
+  if (EVENTSTORE_URL !== undefined) return replaysInTurns(store, sharedTurns())
+  const worker = openReplayWorker({ file: logFile(directory) })
+  onClose(() => worker.close())
+  return worker.replay
+}
+
+/** Between two turns calls have the thread for as long as the turn took, so that they have half of it at least. */
+const sharedTurns = (): Turns =>
+  createFairTurns({
+    turnMs: LIMITS.sharedTurnMs,
+    rest: (ranMs) => wait(Math.ceil(ranMs)),
+    now: () => performance.now(),
+  })

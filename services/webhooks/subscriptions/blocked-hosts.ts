@@ -1,0 +1,164 @@
+import { isIP } from 'node:net'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { WEBHOOK_HOSTS_STREAM } from '../../../contracts/streams.ts'
+import {
+  WebhookHostAllowed,
+  WebhookHostBlocked,
+  webhookHostSchema,
+} from '../../../contracts/webhook-host-events.ts'
+import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
+import type { UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { createStreamRepository } from '../../platform/event-store/stream-repository.ts'
+import type { Origin } from './owner-accounts.ts'
+
+/** A host that nothing is sent to. */
+export interface BlockedHost {
+  readonly host: string
+  readonly reason: string
+  /** Since when, Unix milliseconds. */
+  readonly since: number
+}
+
+/** Hosts that the operator has nothing sent to, as the log has them. */
+export interface BlockedHosts {
+  /**
+   * Whether nothing is sent to a name or an address: it is blocked itself, or a name above it. As this process knows it
+   * by now, which is a second behind other processes at most.
+   */
+  isBlocked(host: string): boolean
+  /** Takes in what other processes did. @throws ServiceError of the store */
+  refresh(): Promise<void>
+  /** In the order of the alphabet. @throws ServiceError of the store */
+  list(): Promise<readonly BlockedHost[]>
+  /** Blocking what is blocked does nothing. @throws ServiceError `invalid_request`; of the store */
+  block(host: string, reason: string, origin: Origin): Promise<void>
+  /** Allowing what is not blocked does nothing. @throws ServiceError `invalid_request`; of the store */
+  allow(host: string, reason: string, origin: Origin): Promise<void>
+  /** Looks at the log every second until the signal; told of what keeps it from that. */
+  follow(signal: AbortSignal): Promise<void>
+}
+
+export interface BlockedHostsOptions {
+  readonly store: Pick<EventStore, 'read' | 'append'>
+  readonly newId: () => string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends all waiting. */
+  readonly signal: AbortSignal
+  readonly report: (event: string, details: Readonly<Record<string, string>>) => void
+}
+
+type ByHost = ReadonlyMap<string, BlockedHost>
+
+const LOOK_EVERY_MS = 1_000
+const UNKNOWN: UnknownOutcome = {
+  what: 'the host was changed',
+  again: 'It can be asked for again as it was; `GET /operator/webhook-hosts` shows whether it happened.',
+}
+
+/** @example const hosts = createBlockedHosts({ store, newId, now, sleep, … }); hosts.isBlocked('bot.example.com') */
+export function createBlockedHosts(options: BlockedHostsOptions): BlockedHosts {
+  const { newId, sleep, report } = options
+  const repository = createStreamRepository<ByHost>({
+    ...options,
+    policy: CALLER_WAITS,
+    streamOf: () => WEBHOOK_HOSTS_STREAM,
+    initial: new Map(),
+    evolve: evolveHosts,
+    keep: 1,
+  })
+  let blocked: ByHost = new Map()
+
+  async function refresh(): Promise<void> {
+    blocked = (await repository.load(WEBHOOK_HOSTS_STREAM)).state
+  }
+
+  async function change(decide: (state: ByHost) => NewEvent[]): Promise<void> {
+    await repository.execute(
+      WEBHOOK_HOSTS_STREAM,
+      (state) => ({ events: decide(state), result: undefined }),
+      UNKNOWN,
+    )
+    await refresh()
+  }
+
+  return {
+    isBlocked(host) {
+      if (blocked.size === 0) return false
+      if (blocked.has(host)) return true
+      if (isIP(host) !== 0) return false
+      for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) {
+        if (blocked.has(host.slice(dot + 1))) return true
+      }
+      return false
+    },
+    refresh,
+    async list() {
+      await refresh()
+      return [...blocked.values()].toSorted((a, b) => (a.host < b.host ? -1 : 1))
+    },
+    async block(text, reason, origin) {
+      const host = hostOf(text)
+      await change((state) => {
+        if (state.has(host)) return []
+        if (state.size >= LIMITS.webhookBlockedHosts) throw tooManyHostsError(state.size)
+        return [newEvent(WebhookHostBlocked, { id: newId(), data: { host, reason }, meta: { ...origin } })]
+      })
+    },
+    async allow(text, reason, origin) {
+      const host = hostOf(text)
+      await change((state) =>
+        state.has(host)
+          ? [newEvent(WebhookHostAllowed, { id: newId(), data: { host, reason }, meta: { ...origin } })]
+          : [],
+      )
+    },
+    async follow(signal) {
+      let isWell = true
+      while (!signal.aborted) {
+        try {
+          await refresh()
+          isWell = true
+        } catch (error) {
+          if (isWell) report('blocked hosts cannot be looked up', { reason: reasonOf(error) })
+          isWell = false
+        }
+        await sleep(LOOK_EVERY_MS, signal)
+      }
+    },
+  }
+}
+
+function evolveHosts(before: ByHost, recorded: RecordedEvent): ByHost {
+  const event = decodeEvent(recorded)
+  const after = new Map(before)
+  if (event.type === 'WebhookHostBlocked') {
+    const { host, reason } = event.data
+    after.set(host, { host, reason, since: Date.parse(event.at) })
+  } else if (event.type === 'WebhookHostAllowed') after.delete(event.data.host)
+  return after
+}
+
+/** A host as addresses of webhooks have it: in lower case, without a port, IPv6 without brackets. */
+function hostOf(text: string): string {
+  const authority = isIP(text) === 6 ? `[${text}]` : text
+  const isOneHost = /^[^/?#@\\\s]+$/.test(authority) && URL.canParse(`https://${authority}/`)
+  const url = isOneHost ? new URL(`https://${authority}/`) : undefined
+  const host = url?.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  if (url?.port === '' && webhookHostSchema.safeParse(host).success) return host ?? ''
+  throw new ServiceError('invalid_request', {
+    message: `host: ${JSON.stringify(text.slice(0, 80))} is not a host: give a name as bot.example.com, or an address, without port and path`,
+    details: { fields: [{ field: 'host', problem: 'is not a host' }] },
+  })
+}
+
+const tooManyHostsError = (count: number): ServiceError =>
+  new ServiceError('invalid_request', {
+    message: `host: ${count} hosts are blocked, as many as there may be; allow one, or block a name above several`,
+  })
