@@ -67,7 +67,7 @@ export function fault(from: string, to: string): string | undefined {
   if (target.floor > source.floor) return `${from} imports ${to}, a floor up`
   if (target.floor === source.floor) return `${from} imports ${to}, sideways`
   const isInside =
-    target.floor === DOMAIN_FLOOR && !to.endsWith('/index.ts') && !/\.(test|contract)\.ts$/.test(from)
+    target.floor === DOMAIN_FLOOR && !to.endsWith('/index.ts') && !/\.(test|contract|fixture)\.ts$/.test(from)
   if (isInside && source.room !== 'bench') return `${from} imports ${to}, past its public index.ts`
   return undefined
 }
