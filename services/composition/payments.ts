@@ -143,7 +143,7 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     calls: parts.calls,
     payments,
     identify: accounts.identify,
-    answer: async (tool, request) => (await parts.desk.answer(tool, request)) as JsonObject,
+    answer: async (tool, request, payer) => (await parts.desk.answer(tool, request, payer)) as JsonObject,
     plans: planDeskOf(accounts),
     market: settings.MARKET,
     version: parts.version,

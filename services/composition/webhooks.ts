@@ -169,7 +169,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
     })
     const digests = createDigestRecorder({
       wanted: () => (index === undefined ? [] : wantedDigests(everySubscription(index))),
-      scan: (request) => parts.desk.answer('scan_trade_calls', request),
+      scan: (request) => parts.desk.answer('scan_trade_calls', request, 'digests'),
       store,
       idOf,
       sleep,

@@ -76,7 +76,7 @@ describe('settings', () => {
     [['--speed', '1e3'], '--speed is "1e3"'],
     [['--market', 'lunar'], '--market is "lunar"'],
     [['--timeframes', '1h,7m'], '--timeframes is "1h,7m"'],
-    [['--coins', 'btc'], '--coins is "btc"'],
+    [['--coins', 'b$c'], '--coins is "b$c"'],
     [['--coins', ''], '--coins is ""'],
     [['--exchanges', 'NASDAQ'], '--exchanges is "NASDAQ"'],
     [['--speed', '0'], '--speed is "0"'],
