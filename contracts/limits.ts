@@ -408,10 +408,10 @@ export const LIMITS = {
   /** Longest excerpt of a section. */
   excerptCharacters: 320,
   /** Length of an answer to a question, and its encoded size in the log with its citations. */
-  chatAnswerCharacters: 3_200,
+  chatAnswerCharacters: 4_600,
   chatAnswerBytes: 32_768,
   /** What an answer quotes of a section: most of them whole. */
-  chatExtractCharacters: 1_500,
+  chatExtractCharacters: 2_200,
   /** Sections that a model is given to answer from. */
   chatPassages: 6,
   /** How long a model may take in all, and how much of its answer is read. */
