@@ -185,8 +185,8 @@ async function describeService(address: ServerAddress) {
   const { status, components } = await askForState(address)
   const trouble = components.filter(({ state }) => state !== 'ok')
   if (status !== 'unready') {
-    const detail = [status, ...trouble.map(({ name, detail }) => `${name}: ${detail}`)].join('; ')
-    return { isDegraded: status !== 'ready', detail }
+    const sentences = trouble.map(({ name, detail }) => `${name}: ${detail}`)
+    return { isDegraded: status !== 'ready', detail: [status, ...sentences].join('; ') }
   }
   throw new ServiceError('store_unavailable', {
     message: trouble.map(({ name, state, detail }) => `${name} ${state}: ${detail}`).join('; '),
