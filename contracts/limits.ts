@@ -20,6 +20,8 @@ export const LIMITS = {
   staleAfterMs: 180_000,
   /** Series followed because somebody asked for them. */
   seriesOnDemand: 2_000,
+  /** Of those, how many because of one payer: as many as one scan looks at. */
+  seriesOnDemandPerPayer: 100,
   /** How long a series is followed after it was last asked for. */
   onDemandKeepMs: 3_600_000,
   /** How long a tool call waits for a series that is not followed yet. */
@@ -136,6 +138,8 @@ export const LIMITS = {
   connectionIdleMs: 72_000,
   /** How long nothing at all may come or go on a connection, an answer being made included. */
   connectionSilentMs: 90_000,
+  /** How long what `/readyz` found is told again, so that asking often asks nobody else. */
+  readinessKeptMs: 1_000,
   /** How often connections are looked at. */
   connectionLookMs: 5_000,
   /** Within this time, who reads an answer has to take so many bytes of it, or is cut off. */
@@ -184,15 +188,24 @@ export const LIMITS = {
   /** Days in one answer of the usage route. */
   usageDays: 62,
 
+  /** Calls without a key in a day from one IPv6 site (/48), however many networks of it they come from. */
+  anonymousCallsPerSite: 1_000,
+
   /** Longest e-mail address (RFC 5321 §4.5.3.1.3, less the brackets). */
   emailCharacters: 254,
-  /** How long a sign-in code is good for, and how many wrong ones are taken. */
-  signInCodeMs: 600_000,
-  signInTries: 5,
-  /** Codes sent to one e-mail address. */
-  signInsPerHour: 5,
-  signInsPerDay: 10,
-  /** Codes asked for, and codes given, from one client address in an hour. */
+  /** How long a sign-in code is good for, and its length: ten of 32 characters are 50 bits. */
+  signInCodeMs: 1_800_000,
+  signInCodeCharacters: 10,
+  /** Codes of one account that are good at a time. */
+  signInsOpen: 16,
+  /** Codes sent to one mailbox in a window that is half as long as they are good for: who gets none has one. */
+  signInsPerMailbox: 3,
+  signInMailboxMs: 900_000,
+  /** Codes sent to one mailbox for one client address in an hour. */
+  signInsPerMailboxAndAddress: 5,
+  /** Sign-in mails in an hour; past it only those with an account are sent one, up to twice as many. */
+  signInMailsPerHour: 1_000,
+  /** Codes asked for, and codes given, from one client address (IPv6: one /48) in an hour. */
   signInsPerAddress: 20,
   signInTriesPerAddress: 60,
   /** Sign-in mails under way at a time; past it callers are told to try again. */
@@ -374,6 +387,8 @@ export const LIMITS = {
   webhookOpenDeliveries: 1_000,
   /** Signals of one subscription that wait in memory; past it they are read from the log when their turn comes. */
   webhookQueue: 256,
+  /** Memory that the waiting signals of all subscriptions take, estimated; past it each keeps a few. */
+  webhookQueuedBytes: 134_217_728,
   /** How long a change of a subscription waits for the process that sends for it to have seen it. */
   webhookForgetMs: 2_000,
   /** How long attempts of one busy endpoint are gathered to be recorded together. */
@@ -407,10 +422,10 @@ export const LIMITS = {
   /** Longest excerpt of a section. */
   excerptCharacters: 320,
   /** Length of an answer to a question, and its encoded size in the log with its citations. */
-  chatAnswerCharacters: 3_200,
+  chatAnswerCharacters: 4_600,
   chatAnswerBytes: 32_768,
   /** What an answer quotes of a section: most of them whole. */
-  chatExtractCharacters: 1_500,
+  chatExtractCharacters: 2_200,
   /** Sections that a model is given to answer from. */
   chatPassages: 6,
   /** How long a model may take in all, and how much of its answer is read. */

@@ -9,6 +9,8 @@ export const REQUIRED = new ServiceError('payment_required')
 /** The same where nobody can be paid. */
 const NOT_CONFIGURED = new ServiceError('payment_required', {
   message: 'This is paid for per call, and payments are not configured here (X402_PAY_TO): use an API key.',
+  nextStep:
+    'Sign in for a free API key with POST /api/sign-in, and ask at POST /mcp with it; nothing can be signed here.',
 })
 
 export interface PaidOrOfferedOptions {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
@@ -18,6 +18,7 @@ import { createFactIds, type FactId } from '../platform/ids/fact-id.ts'
 import { createRandomPool } from '../platform/ids/random-pool.ts'
 import { uuidV7 } from '../platform/ids/uuid.ts'
 import { deriveKey, keyFingerprint, loadSealingKey } from '../platform/secrets/sealing-key.ts'
+import { exposedIn, makePrivateFolder } from '../platform/sqlite/private-files.ts'
 
 /** Everything the service stands on, opened and ours. */
 export interface Platform {
@@ -50,11 +51,13 @@ export type OnClose = (close: () => Promise<void>) => void
 export async function openPlatform(settings: Settings, log: Logger, onClose: OnClose): Promise<Platform> {
   const directory = join(settings.DATA_DIR, settings.MARKET)
   createFolder(directory)
+  requireKeyOfLog(settings, directory)
   const random = createRandomPool(randomBytes)
   const newId = (): string => uuidV7(Date.now(), random(10))
   const factSecret = factSecretOf(settings, directory)
 
   const store = await openStore(settings, directory, log)
+  warnOfExposed(directory, log)
   onClose(() => store.close())
   const logId = await claimStore(store, identityOf(settings, factSecret), newId)
 
@@ -81,6 +84,19 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   }
 }
 
+/**
+ * A log without its key is one that was restored in part: a new key could not open it.
+ *
+ * @throws ServiceError `store_mismatch`, before anything is written
+ */
+export function requireKeyOfLog({ SEALING_KEY }: Settings, directory: string): void {
+  const file = join(directory, 'sealing.key')
+  if (SEALING_KEY !== undefined || existsSync(file) || !existsSync(join(directory, 'events.db'))) return
+  throw new ServiceError('store_mismatch', {
+    message: `${directory} holds a log, and the key file that it was begun under is missing: copy it from the backup to ${file}, or set SEALING_KEY to what it holds`,
+  })
+}
+
 /** The secret behind the ids of facts; its sealing key is made in the folder where there is none yet. */
 export const factSecretOf = (settings: Settings, directory: string): Uint8Array =>
   secretFor(settings, directory, 'fact-ids')
@@ -100,7 +116,7 @@ export const identityOf = ({ MARKET, MARKET_SEED }: Settings, factSecret: Uint8A
 
 function createFolder(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true })
+    makePrivateFolder(directory)
   } catch (error) {
     const reason = reasonOf(error)
     const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC'
@@ -110,6 +126,18 @@ function createFolder(directory: string): void {
     })
   }
 }
+
+/** What could not be tightened belongs to another user: the operator is the one who can. */
+function warnOfExposed(directory: string, log: Logger): void {
+  const exposed = exposedIn(directory)
+  if (exposed.length === 0) return
+  const advice =
+    'other users of this machine can read the store; give its files to the user of this process, or run `chmod -R go= `'
+  log.warn({ exposed: exposed.slice(0, MOST_NAMED), count: exposed.length }, `${advice}${directory}`)
+}
+
+/** Files that a warning names. */
+const MOST_NAMED = 8
 
 async function openStore(settings: Settings, directory: string, log: Logger): Promise<EventStore> {
   if (settings.EVENTSTORE_URL === undefined) return openEmbeddedStore({ directory, now: Date.now })

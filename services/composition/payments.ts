@@ -143,7 +143,7 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     calls: parts.calls,
     payments,
     identify: accounts.identify,
-    answer: async (tool, request) => (await parts.desk.answer(tool, request)) as JsonObject,
+    answer: async (tool, request, payer) => (await parts.desk.answer(tool, request, payer)) as JsonObject,
     plans: planDeskOf(accounts),
     market: settings.MARKET,
     version: parts.version,
@@ -172,7 +172,8 @@ function railsOf(settings: Settings, demo: DemoChain | undefined): Rails {
     rpcUrl: demo?.rpcUrl ?? X402_RPC_URL,
     settlerKey: demo?.settlerKey ?? X402_SETTLER_KEY,
     gatewayUrl: payTo === undefined || known === 'off' ? undefined : known,
-    offersGateway: gateway !== 'off',
+    // Its play money is none of the gateway's.
+    offersGateway: demo === undefined && gateway !== 'off',
   }
 }
 

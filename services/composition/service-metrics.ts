@@ -11,6 +11,7 @@ export interface ServiceMetrics {
   verdictsRecorded(verdicts: readonly Verdict[]): void
   outcomesLabelled(outcomes: readonly Outcome[]): void
   appendTrouble(code: string): void
+  signInMail(outcome: 'sent' | 'held'): void
   readonly webhooks: DispatchMetrics
 }
 
@@ -29,6 +30,9 @@ export function createServiceMetrics(sources: {
 }): ServiceMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  // Gauges named like counters, which the rules for metrics forbid; the gauges without the ending hold the same.
+  for (const what of ['handles', 'requests', 'resources'])
+    registry.removeSingleMetric(`nodejs_active_${what}_total`)
   const registers = [registry]
   const recorded = new Counter({
     name: 'verdicts_recorded_total',
@@ -46,6 +50,12 @@ export function createServiceMetrics(sources: {
     name: 'append_failures_total',
     help: 'Times that verdicts began to wait for the event store, by error code',
     labelNames: ['code'] as const,
+    registers,
+  })
+  const signInMails = new Counter({
+    name: 'sign_in_mails_total',
+    help: 'Sign-in mails that were sent, and that were held back by a limit',
+    labelNames: ['outcome'] as const,
     registers,
   })
   new Gauge({
@@ -74,6 +84,7 @@ export function createServiceMetrics(sources: {
   return {
     registry,
     webhooks: countWebhooks(registers, sources.dispatcher),
+    signInMail: (outcome) => signInMails.inc({ outcome }),
     outcomesLabelled(outcomes) {
       for (const { exchange, timeframe, race } of outcomes) labelled.inc({ exchange, timeframe, race })
     },
@@ -171,7 +182,7 @@ function countWebhooks(
   })
   new Gauge({
     name: 'webhook_subscriptions',
-    help: 'Subscriptions that this process sends for; behind, those that catch up',
+    help: 'Subscriptions that this process sends for; behind, those that catch up, long_behind for more than a minute',
     labelNames: ['state'] as const,
     registers,
     collect() {
@@ -186,6 +197,7 @@ function countWebhooks(
         { state: 'behind' },
         sum(({ behind }) => behind),
       )
+      this.set({ state: 'long_behind' }, dispatcher()?.longBehind ?? 0)
       this.set(
         { state: 'degraded' },
         sum(({ degraded }) => degraded),
@@ -196,7 +208,23 @@ function countWebhooks(
       )
     },
   })
+  new Gauge({
+    name: 'webhook_pass_behind_seconds',
+    help: 'For how long the dispatcher has been behind the end of the log; 0 where it is not',
+    labelNames: ['dispatcher'] as const,
+    registers,
+    collect() {
+      const health = dispatcher()
+      if (health !== undefined) this.set({ dispatcher: 'here' }, health.behindMs / 1_000)
+    },
+  })
+  const strays = new Counter({
+    name: 'webhook_endpoints_reattached_total',
+    help: 'Active endpoints that were found attached to nothing, and read for again',
+    registers,
+  })
   return {
+    stray: () => strays.inc(),
     attempt({ result, firstAfterMs }) {
       attempts.inc({ result })
       if (firstAfterMs !== undefined) latency.observe(firstAfterMs / 1_000)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { verdictRowSchema } from '../../../contracts/verdict-row.ts'
+import { verificationAnswerSchema } from '../../../contracts/verification.ts'
 import { accountOperations } from './account-operations.ts'
 import { knowledgeOperations } from './knowledge-operations.ts'
 import { mcpOperations } from './mcp-operations.ts'
@@ -19,15 +20,18 @@ const filters = {
 
 const readiness = z.object({
   status: z.enum(['ready', 'degraded', 'unready']),
-  components: z.array(
-    z.object({
-      name: z.string(),
-      state: z.enum(['ok', 'degraded', 'failed']),
-      detail: z.string(),
-      isRequired: z.boolean().describe('Whether the service can answer at all without it'),
-      more: z.record(z.string(), z.json()).optional(),
-    }),
-  ),
+  components: z
+    .array(
+      z.object({
+        name: z.string(),
+        state: z.enum(['ok', 'degraded', 'failed']),
+        detail: z.string(),
+        isRequired: z.boolean().describe('Whether the service can answer at all without it'),
+        more: z.record(z.string(), z.json()).optional(),
+      }),
+    )
+    .optional()
+    .describe('For the operator'),
 })
 
 const serviceDescription = z.object({
@@ -109,6 +113,12 @@ const verdictOperations: Operations = {
     id: 'verifyVerdict',
     summary: 'A verdict as it was recorded, with its hash and its outcome',
     description: 'JSON, or a page for those who prefer one. Open to whoever holds the id.',
+    answers: {
+      200: {
+        description: 'What the log says of it',
+        content: { 'application/json': verificationAnswerSchema, 'text/html': undefined },
+      },
+    },
     errors: ['invalid_request', 'verdict_unknown', 'store_unavailable'],
     parameters: {
       verdict_id: 'The `verdict_id` of an answer or a row',
@@ -150,8 +160,9 @@ const serviceOperations: Operations = {
   'GET /readyz': {
     ...asked,
     id: 'ready',
-    summary: 'The state of everything it stands on',
-    description: 'Not counted against any limit.',
+    summary: 'Whether it is well',
+    description:
+      'Not counted against any limit. The operator is told the state of everything it stands on as well.',
     isUnlimited: true,
     answers: {
       200: json('It answers; `degraded` says that something it can do without is away', readiness),
@@ -163,6 +174,9 @@ const serviceOperations: Operations = {
     ...asked,
     id: 'metrics',
     summary: 'Metrics for Prometheus',
+    description: 'With the token of the operator, or at the port that is set for health.',
+    isOperators: true,
+    errors: ['unauthorized'],
     answers: { 200: { description: 'Metrics', content: { 'text/plain': undefined } } },
   },
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
 import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { coinSchema } from '../../../contracts/series.ts'
+import { coinParameter } from '../../../contracts/parameters.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { PAYMENT_SETTINGS } from './payment-setting-definitions.ts'
 import { defineSettings } from './setting-definition.ts'
@@ -42,8 +42,22 @@ export const SETTINGS = defineSettings({
     flag: 'public-url',
     // It is part of bodies that have a largest size.
     schema: url(['http:', 'https:'], LIMITS.webhookBaseUrlCharacters),
-    help: 'The address under which callers reach the service. Default: http://HOST:PORT.',
+    help: 'The address under which callers reach the service. Default: http://HOST:PORT, and the address of this machine itself where HOST stands for all addresses.',
     example: 'https://signals.example.com',
+  },
+  HEALTH_PORT: {
+    flag: 'health-port',
+    schema: decimal(/^\d{1,5}$/)
+      .pipe(z.number().max(65_535))
+      .optional(),
+    help: 'Port for the operator’s machines: /readyz with all it knows, /metrics, /livez, and nothing else; 0 takes any free one. Default: none, both take OPERATOR_TOKEN.',
+    example: '9402',
+  },
+  HEALTH_HOST: {
+    flag: 'health-host',
+    schema: z.string().min(1).default('127.0.0.1'),
+    help: 'Address that HEALTH_PORT listens on; whoever reaches it reads the metrics. Default: 127.0.0.1, this machine only.',
+    example: '0.0.0.0',
   },
   TRUST_PROXY: {
     flag: 'trust-proxy',
@@ -153,9 +167,15 @@ export const SETTINGS = defineSettings({
   },
   COINS: {
     flag: 'coins',
-    schema: listOrAll(coinSchema),
+    schema: listOrAll(coinParameter),
     help: 'Coins to monitor, separated by commas. Default: all that the market has.',
     example: 'BTC,ETH',
+  },
+  SIMULATED_COINS: {
+    flag: 'simulated-coins',
+    schema: listOf(coinParameter).optional(),
+    help: 'Coins of your own invention that the simulated market has besides its own, separated by commas. Default: none, and a coin that it does not know is refused.',
+    example: 'MINE,YOURS',
   },
   TIMEFRAMES: {
     flag: 'timeframes',
@@ -205,7 +225,7 @@ export const SETTINGS = defineSettings({
       .string()
       .refine((text) => /^[A-Za-z0-9+/]{43}=$/.test(text), { message: 'must be 32 bytes in base64' })
       .optional(),
-    help: 'Master key, 32 bytes in base64, from which the secrets of the store are derived. Default: made on the first start and kept in DATA_DIR.',
+    help: 'Master key, 32 bytes in base64, from which the secrets of the store are derived. Needed with EVENTSTORE_URL. Default: made on the first start and kept in DATA_DIR.',
     isSecret: true,
     example: 'the output of: openssl rand -base64 32',
   },
