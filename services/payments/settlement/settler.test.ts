@@ -81,14 +81,14 @@ test('a facilitator with ever other words does not fill the log', async () => {
   let now = Date.now()
   const world = settlementWorld({ now: () => now })
   worlds.push(world)
-  let answers = 0
+  const answers: string[] = []
   const chatty: Facilitator = {
     ...counting(),
     async settle() {
-      answers += 1
       now += 1_000
-      const kind = answers % 2 === 0 ? 'refused' : 'unknown'
-      return { kind, reason: `request ${answers} came to nothing` }
+      const reason = `request ${answers.length} came to nothing`
+      answers.push(reason)
+      return { kind: answers.length % 2 === 0 ? 'refused' : 'unknown', reason }
     },
   }
   const stream = await world.claim({ payer: aPayer(), value: 20_000n })
@@ -97,7 +97,7 @@ test('a facilitator with ever other words does not fill the log', async () => {
     now += 20
     await world.pause()
   }
-  while (answers < 60) await goOn()
+  while (answers.length < 60) await goOn()
   expect((await world.history(stream)).length).toBeLessThan(40)
   // A refusal after an answer that was missing may be of what that request has used.
   now += 1_000_000
