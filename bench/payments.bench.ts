@@ -15,6 +15,7 @@ import { NO_PAYMENTS } from '../services/api/testing/no-payments.ts'
 import { serverOptions } from '../services/api/testing/server-options.fixture.ts'
 import { createPaidCalls } from '../services/calls/index.ts'
 import { createPaymentIndex, createPayments, openRecovery } from '../services/payments/index.ts'
+import { RICH_CHAIN } from '../services/payments/testing/rich-chain.ts'
 import { sleep } from '../services/platform/async/sleep.ts'
 import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
 import { createRandomPool } from '../services/platform/ids/random-pool.ts'
@@ -36,7 +37,7 @@ import type { PostEachArguments } from './support/post-each.ts'
 /**
  * What an offer and a paid answer cost: over HTTP, beside a bare POST of the same answer and beside the checking of a
  * signature by viem alone. Every paid call has an authorization of its own, is checked, and is answered once its
- * claim is durable; no node is asked, and nothing is settled.
+ * claim is durable; the node that is asked is in this process and answers at once, and nothing is settled.
  *
  * node bench/payments.bench.ts       BENCH_ROUNDS=3 BENCH_SECONDS=1 BENCH_CALLS=2000
  *
@@ -64,7 +65,7 @@ const CAP = 10n ** 15n
 const payments = createPayments({
   store,
   index: createPaymentIndex(projector),
-  chain: undefined,
+  chain: RICH_CHAIN,
   payTo: PAY_TO,
   offersGateway: true,
   taking: ['direct'],

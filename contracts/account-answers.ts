@@ -44,9 +44,10 @@ export const signInAnswerSchema = issuedKeyAnswerSchema.extend({ tier: tierSchem
 
 export type SignInAnswer = z.infer<typeof signInAnswerSchema>
 
-/** The answer of `POST /api/sign-in`, always the same. */
+/** The answer of `POST /api/sign-in`, always the same but for its id. */
 export const codeSentAnswerSchema = z.object({
   message: z.string(),
+  sign_in_id: z.uuid().describe('Binds a code to this request, where it is given with it'),
   expires_in_s: z.int().positive().describe('How long a code is good for'),
 })
 

@@ -31,14 +31,24 @@ export const AccountOpened = defineEvent({
 export const SignInRequested = defineEvent({
   type: 'SignInRequested',
   stream,
-  summary: 'A sign-in code was made; only a keyed hash of it is kept.',
-  data: z.object({ accountId, requestId: z.uuid(), codeHash: sha256, expiresAt: timeMs }),
+  schema: 2,
+  summary: 'A sign-in code was made; only a keyed hash of it is kept. Several may be open at a time.',
+  data: z.object({
+    accountId,
+    requestId: z.uuid(),
+    codeHash: sha256,
+    /** Of the code; short ones are guessed, so those of former releases are not taken any more. */
+    codeCharacters: z.int().positive(),
+    expiresAt: timeMs,
+  }),
+  upcasters: { 1: (data) => ({ ...data, codeCharacters: 6 }) },
 })
 
 export const SignInFailed = defineEvent({
   type: 'SignInFailed',
   stream,
-  summary: 'A wrong code was given for a sign-in request; a few of these end the request.',
+  summary:
+    'A wrong code was given for a sign-in request. Former releases wrote it, whose codes were short; it means nothing any more.',
   data: z.object({ accountId, requestId: z.uuid() }),
 })
 

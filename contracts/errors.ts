@@ -250,7 +250,7 @@ export const ERRORS = defineErrors({
   quota_exhausted: {
     status: 429,
     message: 'No calls are left in this window.',
-    nextStep: 'Wait until `details.resets_at`, choose a larger plan, or pay per call.',
+    nextStep: 'Wait until `details.resets_at`, or choose a larger plan.',
   },
   rate_limited: {
     status: 429,
@@ -265,7 +265,7 @@ export const ERRORS = defineErrors({
   sign_in_refused: {
     status: 401,
     message: 'The e-mail address and the code do not go together, or the code has expired or been used.',
-    nextStep: 'Ask for a new code and give it within ten minutes.',
+    nextStep: 'Give the code as it stands in the newest mail, within half an hour, or ask for another.',
   },
   too_many_keys: {
     status: 409,
@@ -306,19 +306,20 @@ export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly code: ErrorCode
   readonly details: JsonObject | undefined
+  /** What to do about it: of the registry, unless this one knows better. */
+  readonly nextStep: string
 
-  constructor(code: ErrorCode, options: { message?: string; details?: JsonObject; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    options: { message?: string; details?: JsonObject; cause?: unknown; nextStep?: string } = {},
+  ) {
     super(
       options.message ?? ERRORS[code].message,
       options.cause === undefined ? {} : { cause: options.cause },
     )
     this.code = code
     this.details = options.details
-  }
-
-  /** What to do about it, from the registry. */
-  get nextStep(): string {
-    return ERRORS[this.code].nextStep
+    this.nextStep = options.nextStep ?? ERRORS[code].nextStep
   }
 }
 

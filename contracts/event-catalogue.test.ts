@@ -284,6 +284,18 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
       requestId: '019abcde-7c00-7001-8000-0000000000b1',
       codeHash: '5694d08a2e53ffcae0c3103e5ad6f6076abd960eb1f8a56577040bc1028f702b',
+      codeCharacters: 6,
+      expiresAt: 1735690200000,
+    },
+  },
+  'SignInRequested.v2.json': {
+    sha256: '62c2fd8e1e4ec3167e396e918f482842ed630fdbdcba35c7d9fadd87ad0b88ad',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      requestId: '019abcde-7c00-7001-8000-0000000000b1',
+      codeHash: '5694d08a2e53ffcae0c3103e5ad6f6076abd960eb1f8a56577040bc1028f702b',
+      codeCharacters: 10,
       expiresAt: 1735690200000,
     },
   },

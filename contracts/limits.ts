@@ -20,6 +20,8 @@ export const LIMITS = {
   staleAfterMs: 180_000,
   /** Series followed because somebody asked for them. */
   seriesOnDemand: 2_000,
+  /** Of those, how many because of one payer: as many as one scan looks at. */
+  seriesOnDemandPerPayer: 100,
   /** How long a series is followed after it was last asked for. */
   onDemandKeepMs: 3_600_000,
   /** How long a tool call waits for a series that is not followed yet. */
@@ -136,6 +138,8 @@ export const LIMITS = {
   connectionIdleMs: 72_000,
   /** How long nothing at all may come or go on a connection, an answer being made included. */
   connectionSilentMs: 90_000,
+  /** How long what `/readyz` found is told again, so that asking often asks nobody else. */
+  readinessKeptMs: 1_000,
   /** How often connections are looked at. */
   connectionLookMs: 5_000,
   /** Within this time, who reads an answer has to take so many bytes of it, or is cut off. */
@@ -184,15 +188,24 @@ export const LIMITS = {
   /** Days in one answer of the usage route. */
   usageDays: 62,
 
+  /** Calls without a key in a day from one IPv6 site (/48), however many networks of it they come from. */
+  anonymousCallsPerSite: 1_000,
+
   /** Longest e-mail address (RFC 5321 §4.5.3.1.3, less the brackets). */
   emailCharacters: 254,
-  /** How long a sign-in code is good for, and how many wrong ones are taken. */
-  signInCodeMs: 600_000,
-  signInTries: 5,
-  /** Codes sent to one e-mail address. */
-  signInsPerHour: 5,
-  signInsPerDay: 10,
-  /** Codes asked for, and codes given, from one client address in an hour. */
+  /** How long a sign-in code is good for, and its length: ten of 32 characters are 50 bits. */
+  signInCodeMs: 1_800_000,
+  signInCodeCharacters: 10,
+  /** Codes of one account that are good at a time. */
+  signInsOpen: 16,
+  /** Codes sent to one mailbox in a window that is half as long as they are good for: who gets none has one. */
+  signInsPerMailbox: 3,
+  signInMailboxMs: 900_000,
+  /** Codes sent to one mailbox for one client address in an hour. */
+  signInsPerMailboxAndAddress: 5,
+  /** Sign-in mails in an hour; past it only those with an account are sent one, up to twice as many. */
+  signInMailsPerHour: 1_000,
+  /** Codes asked for, and codes given, from one client address (IPv6: one /48) in an hour. */
   signInsPerAddress: 20,
   signInTriesPerAddress: 60,
   /** Sign-in mails under way at a time; past it callers are told to try again. */
@@ -221,8 +234,8 @@ export const LIMITS = {
   /** How long an offer can be paid for, and what of that must be left when it is. */
   paymentValidityS: 300,
   paymentValidityLeastS: 60,
-  /** The longest validity taken: a claim is watched until it ends. */
-  paymentValidityMostS: 86_400,
+  /** The longest validity taken: a claim is watched until it ends. Clients may sign twice what an offer says. */
+  paymentValidityMostS: 600,
   /** The same for authorizations of the gateway rail, which must be valid for a week at least. */
   gatewayValidityS: 604_900,
   gatewayValidityLeastS: 604_800,
@@ -259,10 +272,31 @@ export const LIMITS = {
   /** How long what a node said of a payer is remembered: its balance, and whether it is a contract. */
   payerBalanceMs: 5_000,
   payerCodeMs: 600_000,
+  /** How long a facilitator's refusal of a payer is remembered. */
+  payerRefusedMs: 5_000,
+  /** Payers that a node or a facilitator is asked about at a time; past it callers are told to try again. */
+  payersAskedAtOnce: 64,
   /** Payers whose facts one process remembers. */
   payersRemembered: 20_000,
-  /** Answers to payments under way in one process; past it callers are told to try again. */
+  /**
+   * Payments of a rail that one process checks and computes answers for at a time: in all, of one payer, from one
+   * address; past it callers are told to try again.
+   */
   paymentsAtOnce: 1_024,
+  paymentsAtOncePerPayer: 128,
+  paymentsAtOncePerAddress: 256,
+  /** Requests that wait in one process for their money: in all, of one payer, from one address. */
+  settlementsAwaited: 1_024,
+  settlementsAwaitedPerPayer: 16,
+  settlementsAwaitedPerAddress: 64,
+  /** Claims of a rail that are settled before they are answered, and are not settled: in all, and of one payer. */
+  claimsWaiting: 1_024,
+  claimsWaitingPerPayer: 16,
+  /** Payments from one address that are refused within a time; past it none is looked at until that is over. */
+  paymentsRefusedPerAddress: 60,
+  paymentsRefusedMs: 60_000,
+  /** Addresses whose refused payments one process counts. */
+  paymentsRefusedAddresses: 20_000,
   /** Rows in one list of payments. */
   paymentRows: 100,
 
@@ -374,10 +408,10 @@ export const LIMITS = {
   /** Longest excerpt of a section. */
   excerptCharacters: 320,
   /** Length of an answer to a question, and its encoded size in the log with its citations. */
-  chatAnswerCharacters: 3_200,
+  chatAnswerCharacters: 4_600,
   chatAnswerBytes: 32_768,
   /** What an answer quotes of a section: most of them whole. */
-  chatExtractCharacters: 1_500,
+  chatExtractCharacters: 2_200,
   /** Sections that a model is given to answer from. */
   chatPassages: 6,
   /** How long a model may take in all, and how much of its answer is read. */

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { MARKET_KINDS } from './event-catalogue.ts'
+import { verdictRowSchema } from './verdict-row.ts'
 
 /** An event as it stands in the log, without how it came about. */
 export const proofEventSchema = z.object({
@@ -30,5 +32,18 @@ export const verificationSchema = z.object({
   notice: z.string(),
 })
 
+/** The answer of `GET /verify/:verdict_id`. */
+export const verificationAnswerSchema = verificationSchema.extend({
+  market: z
+    .enum(MARKET_KINDS)
+    .describe('simulated: its prices are made up; recorded: replayed from files; live'),
+  verdict: verdictRowSchema
+    .omit({ cursor: true })
+    .describe(
+      'The verdict with the fields of every other answer; `event` has it as the log does, which is hashed',
+    ),
+})
+
+export type VerificationAnswer = z.infer<typeof verificationAnswerSchema>
 export type ProofEvent = z.infer<typeof proofEventSchema>
 export type Verification = z.infer<typeof verificationSchema>

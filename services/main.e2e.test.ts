@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -86,6 +86,15 @@ function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Ru
   return service
 }
 
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
 const urlOf = async (service: Running): Promise<string> =>
   (await service.until(/(http:\/\/127\.0\.0\.1:\d+)\/ +what is served/))[1] ?? ''
 
@@ -119,7 +128,8 @@ const candles = (bars: number, change?: (lines: string[]) => void): string =>
 
 describe('npm start', () => {
   test('says what it runs on and where to go, and has the whole board at once', async () => {
-    const service = start([])
+    const healthPort = await freePort()
+    const service = start(['--health-port', String(healthPort)])
     const url = await urlOf(service)
     expect(service.out()).toMatch(/simulated market .*embedded store in .*in-process bus, memory cache/)
     await service.until(/SIM XRP 1m +(BUY|SELL|HOLD) +\d\d %/)
@@ -127,11 +137,15 @@ describe('npm start', () => {
     expect(all).toHaveLength(66)
     expect(new Set(all.map((row) => `${String(row.coin)} ${String(row.timeframe)}`)).size).toBe(66)
     expect(await rows(url, '', false)).toEqual([])
-    const ready = (await (await fetch(`${url}/readyz`)).json()) as {
+    const ready = (await (
+      await fetch(`${url}/readyz`, { headers: { authorization: `Bearer ${OPERATOR_TOKEN}` } })
+    ).json()) as {
       status: string
       components: { name: string }[]
     }
     expect(ready.status).toBe('ready')
+    expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: 'ready' })
+    expect(await (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).json()).toEqual(ready)
     expect(ready.components.map(({ name }) => name)).toEqual([
       'store',
       'bus',

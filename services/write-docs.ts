@@ -1,10 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandsPage } from './composition/commands/commands-page.ts'
-import { loadModel } from './engine/index.ts'
+import { loadModel, spokenTimeframesModule } from './engine/index.ts'
 import { referencePages } from './knowledge/index.ts'
 
 // npm run docs
+writeFileSync(
+  join(import.meta.dirname, '../contracts/spoken-timeframes.ts'),
+  spokenTimeframesModule(loadModel()),
+)
 const pages = { ...referencePages({ model: loadModel() }), 'commands.md': commandsPage() }
 for (const [name, text] of Object.entries(pages)) {
   writeFileSync(join(import.meta.dirname, '../docs', name), text)

@@ -45,7 +45,7 @@ export function signTransfers(
     const key = randomBytes(32)
     return { key, address: privateKeyToAddress(`0x${key.toString('hex')}`) }
   })
-  const validBefore = BigInt(Math.floor(Date.now() / 1_000) + 3_600)
+  const validBefore = BigInt(Math.floor(Date.now() / 1_000) + 600)
   return Array.from({ length: count }, (_, index) => {
     const payer = keys[index % payers]
     if (payer === undefined) throw new Error('there are no payers')

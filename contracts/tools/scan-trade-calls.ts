@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { exchangeSchema } from '../exchanges.ts'
 import { LIMITS } from '../limits.ts'
 import { coinSchema } from '../series.ts'
+import { SPOKEN_TIMEFRAMES } from '../spoken-timeframes.ts'
 import { timeframeSchema } from '../timeframes.ts'
 import { callFields, exchangeField, instantField, timeframeField } from './tool-fields.ts'
 
@@ -10,7 +11,7 @@ export const UNIVERSES = ['volume', 'open_interest'] as const
 
 export const scanTradeCallsRequest = z.strictObject({
   exchange: exchangeField.describe('Exchange code; the first monitored one where it is left out'),
-  timeframe: timeframeField('15m'),
+  timeframe: timeframeField(SPOKEN_TIMEFRAMES[0] ?? '1h'),
   top_n: z
     .int()
     .min(1)

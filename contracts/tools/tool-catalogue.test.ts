@@ -15,7 +15,7 @@ describe('requests', () => {
     })
     expect(TOOLS.get_market_regime.request.parse({ coin: 'ETH' })).toEqual({ coin: 'ETH', timeframe: '4h' })
     expect(TOOLS.scan_trade_calls.request.parse({})).toEqual({
-      timeframe: '15m',
+      timeframe: '1h',
       top_n: 20,
       universe_by: 'volume',
       min_confidence: 0,

@@ -1,6 +1,8 @@
 import type { z } from 'zod'
 import { ServiceError } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
+import { SPOKEN_TIMEFRAMES } from '../spoken-timeframes.ts'
+import { TIMEFRAMES } from '../timeframes.ts'
 import { getMarketRegimeRequest, getMarketRegimeResponse } from './get-market-regime.ts'
 import { getTradeCallRequest, getTradeCallResponse } from './get-trade-call.ts'
 import { scanFundingArbRequest, scanFundingArbResponse } from './scan-funding-arb.ts'
@@ -17,12 +19,16 @@ export interface ToolDefinition {
 
 const define = <const Tools extends Record<string, ToolDefinition>>(tools: Tools): Tools => tools
 
+const silent = TIMEFRAMES.filter((timeframe) => !SPOKEN_TIMEFRAMES.includes(timeframe))
+
+/** What nobody should have to pay for to learn it. */
+const WHERE_CALLS_ARE_MADE = `Calls are made at ${SPOKEN_TIMEFRAMES.join(', ')}; at ${silent.join(', ')} the answer is always HOLD, because no skill was shown there.`
+
 /** The tools, in the order in which they are listed. */
 export const TOOLS = define({
   get_trade_call: {
     title: 'Trade call',
-    description:
-      'BUY, SELL or HOLD for a coin at its newest closed bar, with calibrated confidence, the exact contribution of every factor, and a link under which it can be verified. Information, not advice.',
+    description: `BUY, SELL or HOLD for a coin at its newest closed bar, with calibrated confidence, the exact contribution of every factor, and a link under which it can be verified. ${WHERE_CALLS_ARE_MADE} Information, not advice.`,
     request: getTradeCallRequest,
     response: getTradeCallResponse,
   },
@@ -35,14 +41,14 @@ export const TOOLS = define({
   },
   scan_trade_calls: {
     title: 'Scan of trade calls',
-    description: 'The calls of the largest coins of an exchange, ranked. Information, not advice.',
+    description: `The calls of the largest coins of an exchange, ranked. ${WHERE_CALLS_ARE_MADE} Information, not advice.`,
     request: scanTradeCallsRequest,
     response: scanTradeCallsResponse,
   },
   scan_funding_arb: {
     title: 'Funding arbitrage',
     description:
-      'Pairs of exchanges whose funding rates differ, ranked by the carry to be expected over a holding time after four taker fees, shrunk by how persistent the difference has been. Information, not advice.',
+      'Pairs of exchanges whose funding rates differ, ranked by the carry to be expected over a holding time after four taker fees, shrunk by how persistent the difference has been. It compares exchanges, so with one that is monitored it finds nothing. Information, not advice.',
     request: scanFundingArbRequest,
     response: scanFundingArbResponse,
   },

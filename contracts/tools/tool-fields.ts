@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { EXCHANGES, exchangeSchema } from '../exchanges.ts'
 import { LIMITS } from '../limits.ts'
+import { canonicalTimeframe } from '../parameters.ts'
 import { regimeSchema } from '../regime.ts'
 import { coinSchema } from '../series.ts'
 import { TIMEFRAMES, type Timeframe, timeframeSchema } from '../timeframes.ts'
@@ -31,7 +32,9 @@ export const exchangeField = named('Exchange code', EXCHANGES)
   .optional()
 
 export const timeframeField = (fallback: Timeframe) =>
-  named('Length of one bar; bars are aligned to UTC midnight', TIMEFRAMES).default(fallback)
+  named('Length of one bar; bars are aligned to UTC midnight', TIMEFRAMES)
+    .overwrite(canonicalTimeframe)
+    .default(fallback)
 
 export const instantField = z.iso.datetime().describe('ISO 8601, UTC')
 

@@ -16,6 +16,8 @@ import uuid
 SERVICE_URL = os.environ.get("SIGNAL_URL", "http://127.0.0.1:8402")
 API_KEY = os.environ.get("SIGNAL_API_KEY")
 TRIES = 5
+# Somebody waits for one line; a bot that runs by itself can be more patient.
+TRIES_ONCE = 3
 TIMEOUT_SECONDS = 30
 PASSING = {"engine_unavailable", "series_loading", "stale_market_data", "venue_unavailable", "store_unavailable"}
 
@@ -32,20 +34,20 @@ class Passing(Exception):
         self.wait_seconds = wait_seconds
 
 
-def ask_tool(name, arguments):
+def ask_tool(name, arguments, tries=TRIES):
     """Asks a tool. Sent again after a failure that passes, with the same key, it is charged once."""
     idempotency_key = str(uuid.uuid4())
-    for attempt in range(1, TRIES + 1):
+    for attempt in range(1, tries + 1):
         try:
             return ask_once(name, arguments, idempotency_key)
         except Passing as error:
-            if attempt == TRIES:
-                raise Refusal(str(error)) from error
-            time.sleep(error.wait_seconds)
+            what, wait_seconds = str(error), error.wait_seconds
         except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-            if attempt == TRIES:
-                raise Refusal(f"no answer from {SERVICE_URL}: {error}") from error
-            time.sleep(0.5 * 2**attempt)
+            what, wait_seconds = f"no answer from {SERVICE_URL}: {getattr(error, 'reason', error)}", 0.5 * 2**attempt
+        if attempt == tries:
+            raise Refusal(what)
+        print(f"{what}; trying again in {wait_seconds:g} s", file=sys.stderr, flush=True)
+        time.sleep(wait_seconds)
 
 
 def ask_once(name, arguments, idempotency_key):
@@ -92,9 +94,14 @@ def until_next_bar(timeframe):
 
 def main(arguments):
     names = [one for one in arguments if not one.startswith("--")]
-    coin, timeframe = (names + ["BTC", "1h"][len(names) :])[:2]
+    if not names or len(names) > 2 or any(one not in ("--once",) for one in arguments if one.startswith("--")):
+        print("usage: bot.py COIN [TIMEFRAME] [--once]     as in: bot.py BTC 1h", file=sys.stderr)
+        sys.exit(2)
+    coin, timeframe = (names + ["1h"])[:2]
+    is_once = "--once" in arguments
     while True:
-        answer = ask_tool("get_trade_call", {"coin": coin, "timeframe": timeframe, "include_factors": False})
+        question = {"coin": coin, "timeframe": timeframe, "include_factors": False}
+        answer = ask_tool("get_trade_call", question, TRIES_ONCE if is_once else TRIES)
         service = answer["_service"]
         if API_KEY and service["auth"]["outcome"] != "OK":
             print(f"the key was not applied: {service['auth']['outcome']}", file=sys.stderr)
@@ -105,7 +112,7 @@ def main(arguments):
             flush=True,
         )
         # This is where a bot would act. The numbers are information, not advice: you decide what to risk.
-        if "--once" in arguments:
+        if is_once:
             return
         time.sleep(until_next_bar(timeframe))
 

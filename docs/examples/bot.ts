@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const SERVICE_URL = process.env.SIGNAL_URL ?? 'http://127.0.0.1:8402'
 const API_KEY = process.env.SIGNAL_API_KEY
 const TRIES = 5
+// Somebody waits for one line; a bot that runs by itself can be more patient.
+const TRIES_ONCE = 3
 const TIMEOUT_MS = 30_000
 
 interface TradeCall {
@@ -34,7 +36,7 @@ class Refusal extends Error {
 }
 
 /** Asks a tool. Sent again after a failure that passes, with the same key, it is charged once. */
-async function askTool(name: string, args: Record<string, unknown>): Promise<TradeCall> {
+async function askTool(name: string, args: Record<string, unknown>, tries: number): Promise<TradeCall> {
   const idempotencyKey = randomUUID()
   for (let attempt = 1; ; attempt++) {
     try {
@@ -42,10 +44,20 @@ async function askTool(name: string, args: Record<string, unknown>): Promise<Tra
     } catch (error) {
       const waitMs = error instanceof Passing ? error.waitMs : 500 * 2 ** attempt
       const isLasting = error instanceof Refusal && !(error instanceof Passing)
-      if (isLasting || attempt === TRIES) throw error
+      if (isLasting) throw error
+      const what =
+        error instanceof Refusal ? error.message : `no answer from ${SERVICE_URL}: ${reasonOf(error)}`
+      if (attempt === tries) throw new Refusal('given_up', what)
+      tell(`${what}; trying again in ${waitMs / 1_000} s`)
       await sleep(waitMs)
     }
   }
+}
+
+/** What `fetch` fails with says why in its cause. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: { message?: string; code?: string } }
+  return cause?.message || cause?.code || String(error)
 }
 
 /** A refusal that a later try may not meet. */
@@ -108,14 +120,24 @@ function untilNextBar(timeframe: string): number {
   return lengthMs - (Date.now() % lengthMs) + 5_000
 }
 
-const tell = (text: string): void => void process.stderr.write(`${text}\n`)
+function tell(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
 
-const [coin = 'BTC', timeframe = '1h'] = process.argv
-  .slice(2)
-  .filter((argument) => !argument.startsWith('--'))
+const given = process.argv.slice(2)
+const isOnce = given.includes('--once')
+const [coin, timeframe = '1h', ...others] = given.filter((argument) => argument !== '--once')
+if (coin === undefined || others.length > 0 || given.some((one) => one.startsWith('--') && one !== '--once')) {
+  tell('usage: bot.ts COIN [TIMEFRAME] [--once]     as in: bot.ts BTC 1h')
+  process.exit(2)
+}
 try {
   for (;;) {
-    const answer = await askTool('get_trade_call', { coin, timeframe, include_factors: false })
+    const answer = await askTool(
+      'get_trade_call',
+      { coin, timeframe, include_factors: false },
+      isOnce ? TRIES_ONCE : TRIES,
+    )
     const {
       _service: { auth, quota },
     } = answer
@@ -124,7 +146,7 @@ try {
     const said = `${answer.call} ${answer.confidence} % ${answer.regime} at ${answer.price}`
     process.stdout.write(`${answer.bar_close} ${coin} ${timeframe} ${said}${left}\n`)
     // This is where a bot would act. The numbers are information, not advice: decide what you risk yourself.
-    if (process.argv.includes('--once')) break
+    if (isOnce) break
     await sleep(untilNextBar(timeframe))
   }
 } catch (error) {

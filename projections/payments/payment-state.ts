@@ -36,9 +36,25 @@ export interface Payment extends JsonObject {
 export const isOpen = ({ state }: Payment): boolean =>
   state !== 'final' && state !== 'uncollectable' && state !== 'refunded'
 
+/** Claimed, and the money neither there nor known to be lost. */
+export const isAwaited = ({ state }: Payment): boolean =>
+  state === 'owed' || state === 'settling' || state === 'broadcast' || state === 'unknown'
+
 /** Served, and the money not there. */
-export const isUnsettled = ({ state, isServedFirst }: Payment): boolean =>
-  isServedFirst && (state === 'owed' || state === 'settling' || state === 'broadcast' || state === 'unknown')
+export const isUnsettled = (payment: Payment): boolean => payment.isServedFirst && isAwaited(payment)
+
+/** Not served before its money is there, and that has not come. */
+export const isWaiting = (payment: Payment): boolean => !payment.isServedFirst && isAwaited(payment)
+
+/** How the reason of an attempt begins that came to nothing through the payer: nothing that we do would help. */
+const REFUSALS = /^(?:insufficient_funds|blacklisted|contract_account|refused: |other: )/
+
+/** Whether an attempt came to nothing because the token, or a facilitator, would not take the authorization. */
+export const isRefusal = (reason: string | null): boolean => reason !== null && REFUSALS.test(reason)
+
+/** Its money has not come, and nothing is known that is in its way: that it waits is our doing. */
+export const isPayable = (payment: Payment): boolean =>
+  isAwaited(payment) && !(payment.state === 'owed' && isRefusal(payment.reason))
 
 /** Served, and the money never comes. */
 export const isDebt = ({ state, isServedFirst }: Payment): boolean =>

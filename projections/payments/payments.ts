@@ -1,11 +1,25 @@
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Projection, Rows } from '../projection.ts'
-import { evolvePayment, isDebt, isOpen, isUnsettled, type Payment } from './payment-state.ts'
+import {
+  evolvePayment,
+  isAwaited,
+  isDebt,
+  isOpen,
+  isPayable,
+  isUnsettled,
+  isWaiting,
+  type Payment,
+} from './payment-state.ts'
 
 /** What one payer, or all together, has claimed. Amounts are millionths of a USDC. */
 export interface PayerTotals extends JsonObject {
   /** Served and not settled. */
   readonly unsettled: string
+  /** Claimed on the direct rail, served or not, and not settled. */
+  readonly awaited: string
+  /** Claims that are not served before their money is there, which has not come: on the direct rail, and the gateway's. */
+  readonly waiting: number
+  readonly waitingGateway: number
   /** Served and never paid, less what was paid before it was served since, and what the operator forgot. */
   readonly debt: string
   readonly claims: number
@@ -15,7 +29,7 @@ export interface PayerTotals extends JsonObject {
   readonly isBlocked: boolean
 }
 
-/** Payments that are not at their end. The value says no more than the key. */
+/** Payments that are not at their end, or that could be settled now. The value says no more than the key. */
 export interface OpenPayment extends JsonObject {
   readonly paymentId: string
 }
@@ -24,19 +38,30 @@ export type PaymentsRow = Payment | PayerTotals | OpenPayment
 
 export const PAYMENT_PREFIX = 'payment/'
 export const OPEN_PAYMENT_PREFIX = 'open/'
+export const PAYABLE_PREFIX = 'payable/'
 /** @param paymentId a UUID that begins with its time, so that rows stand in the order of their claims */
 export const paymentRowKey = (paymentId: string): string => `${PAYMENT_PREFIX}${paymentId}`
 export const openPaymentKey = (paymentId: string): string => `${OPEN_PAYMENT_PREFIX}${paymentId}`
+export const payableKey = (paymentId: string): string => `${PAYABLE_PREFIX}${paymentId}`
 /** @param payer an address in lower case */
 export const payerKey = (payer: string): string => `payer/${payer}`
 export const TOTALS_KEY = 'total'
 
-const NOTHING: PayerTotals = { unsettled: '0', debt: '0', claims: 0, open: 0, isBlocked: false }
+const NOTHING: PayerTotals = {
+  unsettled: '0',
+  awaited: '0',
+  waiting: 0,
+  waitingGateway: 0,
+  debt: '0',
+  claims: 0,
+  open: 0,
+  isBlocked: false,
+}
 
-/** Every payment and where it stands, those that are not at their end, and what each payer owes. */
+/** Every payment and where it stands, those that are not at their end, those to settle, and what each payer owes. */
 export const payments: Projection<PaymentsRow> = {
   name: 'payments',
-  version: 1,
+  version: 2,
   changes: 'rows',
   events: [
     'PaymentClaimed',
@@ -71,6 +96,8 @@ export const payments: Projection<PaymentsRow> = {
     rows.put(key, after)
     if (isOpen(after)) rows.put(openPaymentKey(paymentId), { paymentId })
     else rows.delete(openPaymentKey(paymentId))
+    if (isPayable(after)) rows.put(payableKey(paymentId), { paymentId })
+    else rows.delete(payableKey(paymentId))
     change(rows, after.payer, (sums) => sumsAfter(sums, before, after))
   },
 }
@@ -86,6 +113,7 @@ const valueWhere =
     counts(payment) ? BigInt(payment.value) : 0n
 
 const unsettledOf = valueWhere(isUnsettled)
+const awaitedOf = valueWhere((payment) => payment.rail === 'direct' && isAwaited(payment))
 const debtOf = valueWhere(isDebt)
 /** Paid in advance, and there: what a payer in debt is let do. */
 const regainedOf = valueWhere(({ state, isServedFirst }) => !isServedFirst && PAID.has(state))
@@ -95,13 +123,18 @@ function sumsAfter(sums: PayerTotals, before: Payment | undefined, after: Paymen
   // Who has a debt is trusted again once it has paid as much in advance; what the chain takes back of that is owed
   // again, since its answer may have left. Forgotten debts may be paid after all.
   const debt = BigInt(sums.debt) + moved(debtOf) - moved(regainedOf)
-  const wasOpen = before !== undefined && isOpen(before)
+  const counted = (counts: (payment: Payment) => boolean): number =>
+    Number(counts(after)) - Number(before !== undefined && counts(before))
   return {
     ...sums,
     unsettled: (BigInt(sums.unsettled) + moved(unsettledOf)).toString(),
+    awaited: (BigInt(sums.awaited) + moved(awaitedOf)).toString(),
+    waiting: sums.waiting + counted((payment) => payment.rail === 'direct' && isWaiting(payment)),
+    waitingGateway:
+      sums.waitingGateway + counted((payment) => payment.rail === 'gateway' && isWaiting(payment)),
     debt: (debt < 0n ? 0n : debt).toString(),
     claims: sums.claims + (before === undefined ? 1 : 0),
-    open: sums.open + Number(isOpen(after)) - Number(wasOpen),
+    open: sums.open + counted(isOpen),
   }
 }
 
@@ -112,13 +145,18 @@ function change(rows: Rows<PaymentsRow>, payer: string, by: (before: PayerTotals
   const after = by(before)
   totals.put(payerKey(payer), after)
   const all = totals.get(TOTALS_KEY) ?? NOTHING
-  const sum = (name: 'unsettled' | 'debt'): string =>
+  const sum = (name: 'unsettled' | 'awaited' | 'debt'): string =>
     (BigInt(all[name]) + BigInt(after[name]) - BigInt(before[name])).toString()
+  const count = (name: 'waiting' | 'waitingGateway' | 'claims' | 'open'): number =>
+    all[name] + after[name] - before[name]
   totals.put(TOTALS_KEY, {
     unsettled: sum('unsettled'),
+    awaited: sum('awaited'),
+    waiting: count('waiting'),
+    waitingGateway: count('waitingGateway'),
     debt: sum('debt'),
-    claims: all.claims + after.claims - before.claims,
-    open: all.open + after.open - before.open,
+    claims: count('claims'),
+    open: count('open'),
     isBlocked: false,
   })
 }

@@ -67,7 +67,6 @@ export interface OpenSignIn {
   readonly requestId: string
   readonly codeHash: string
   readonly expiresAt: number
-  readonly failures: number
 }
 
 /** An account as its events tell it. There are events before it is opened: whoever asks to sign in makes some. */
@@ -79,9 +78,8 @@ export interface AccountState {
   readonly openedAt: number
   /** Null where the account is not open, or was opened without an address. */
   readonly sealedEmail: string | null
-  readonly signIn: OpenSignIn | undefined
-  /** When the latest codes expire or expired, oldest first: as many as there may be in a day. */
-  readonly codesExpireAt: readonly number[]
+  /** Codes that may be good still, oldest first. */
+  readonly signIns: readonly OpenSignIn[]
   readonly keys: readonly AccountKey[]
   /** Those that may not have ended, oldest first. */
   readonly plans: readonly Plan[]
@@ -99,8 +97,7 @@ export const initialState: AccountState = {
   generation: 0,
   openedAt: 0,
   sealedEmail: null,
-  signIn: undefined,
-  codesExpireAt: [],
+  signIns: [],
   keys: [],
   plans: [],
   bought: [],
@@ -117,17 +114,15 @@ export function evolve(state: AccountState, { type, data }: AccountFact, at: num
     case 'AccountOpened':
       return { ...state, isOpen: true, openedAt: at, sealedEmail: data.sealedEmail }
     case 'SignInRequested': {
-      const { requestId, codeHash, expiresAt } = data
-      const codesExpireAt = [...state.codesExpireAt, expiresAt].slice(-LIMITS.signInsPerDay)
-      return { ...state, codesExpireAt, signIn: { requestId, codeHash, expiresAt, failures: 0 } }
+      const { requestId, codeHash, codeCharacters, expiresAt } = data
+      if (codeCharacters < LIMITS.signInCodeCharacters) return state
+      const open = state.signIns.filter((signIn) => signIn.expiresAt > at)
+      return { ...state, signIns: [...open, { requestId, codeHash, expiresAt }] }
     }
-    case 'SignInFailed': {
-      const { signIn } = state
-      if (signIn?.requestId !== data.requestId) return state
-      return { ...state, signIn: { ...signIn, failures: signIn.failures + 1 } }
-    }
+    case 'SignInFailed':
+      return state
     case 'SignInConfirmed':
-      return state.signIn?.requestId === data.requestId ? { ...state, signIn: undefined } : state
+      return { ...state, signIns: state.signIns.filter(({ requestId }) => requestId !== data.requestId) }
     case 'KeyIssued': {
       const { keyId, hint, label } = data
       return { ...state, keys: [...state.keys, { keyId, hint, label, issuedAt: at }] }
@@ -154,10 +149,10 @@ export function evolve(state: AccountState, { type, data }: AccountFact, at: num
         slots: state.slots.filter(({ subscriptionId }) => subscriptionId !== data.subscriptionId),
       }
     default: {
-      // Erased. What limits codes stays, and what was bought: erasing is no way around it, nor a way to begin the plan
-      // of a payment once more. So do slots: their subscriptions go next.
-      const { codesExpireAt, slots, bought } = state
-      return { ...initialState, generation: data.generation + 1, codesExpireAt, slots, bought }
+      // Erased. What was bought stays: erasing is no way to begin the plan of a payment once more. So do slots: their
+      // subscriptions go next.
+      const { slots, bought } = state
+      return { ...initialState, generation: data.generation + 1, slots, bought }
     }
   }
 }

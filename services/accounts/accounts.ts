@@ -2,6 +2,8 @@ import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { Position } from '../../contracts/position.ts'
 import { accounts as accountsProjection } from '../../projections/index.ts'
+import type { Cache } from '../platform/cache/cache.ts'
+import { createMemoryCache } from '../platform/cache/memory-cache.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { FactId } from '../platform/ids/fact-id.ts'
 import type { AccountIndex } from './account-index.ts'
@@ -29,6 +31,10 @@ export interface AccountsOptions {
   /** A key of 32 bytes for a purpose, always the same. */
   readonly deriveSecret: (purpose: string) => Uint8Array
   readonly mailer: Mailer
+  /** Counts sign-in mails, with the other processes where they share it. */
+  readonly cache: Pick<Cache, 'increment'>
+  /** Told of every sign-in mail, for alarms. */
+  readonly onSignInMail?: (outcome: 'sent' | 'held') => void
   /** Where the service is reached, for mails. */
   readonly publicUrl: () => string
   /** Wall clock, Unix milliseconds. */
@@ -153,6 +159,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
     codeSecret: deriveSecret('sign-in codes'),
     postOffice,
     publicUrl: options.publicUrl,
+    mailLimits: {
+      cache: options.cache,
+      fallback: createMemoryCache({ now }),
+      idOf: options.idOf,
+      report,
+      onMail: options.onSignInMail ?? (() => undefined),
+    },
   })
   const keepOn = (what: string, work: () => Promise<void>): Promise<void> =>
     work().catch((error: unknown) => report(`${what} has stopped`, { reason: reasonOf(error) }))

@@ -54,20 +54,26 @@ export const hashApiKey = (key: string): string => createHash('sha256').update(k
 /** What a list shows of a key: enough to recognise it by, and 4 of its 26 random characters. */
 export const hintOf = (key: string): string => `${key.slice(0, HINT_CHARACTERS)}…`
 
+const MEANT = new RegExp(`^Bearer +${KEY_PREFIX}`, 'i')
+
 /** What an `Authorization` header holds. */
 export type Credential =
   | { readonly kind: 'absent' }
   | { readonly kind: 'malformed' }
+  /** Meant as a key of this service, by how it begins, and none. */
+  | { readonly kind: 'damaged' }
   | { readonly kind: 'key'; readonly hash: string }
 
 /**
  * Reads a key from an `Authorization` header: `Bearer` in any case (RFC 9110 §11.1), blanks, the key. Anything else
- * that was sent is malformed: another scheme, a key without one, a damaged key, a placeholder that nobody filled.
+ * that was sent is malformed: another scheme, a key without one, a placeholder that nobody filled. What begins as a key
+ * does and does not hold its checksum was meant as one, and is told from what was not.
  *
  * @example readCredential('Bearer ${env:KEY}') // { kind: 'malformed' }
  */
 export function readCredential(authorization: string | undefined): Credential {
   if (authorization === undefined) return { kind: 'absent' }
   const [, key = ''] = /^Bearer +(\S{1,64}) *$/i.exec(authorization) ?? []
-  return isApiKey(key) ? { kind: 'key', hash: hashApiKey(key) } : { kind: 'malformed' }
+  if (isApiKey(key)) return { kind: 'key', hash: hashApiKey(key) }
+  return MEANT.test(authorization) ? { kind: 'damaged' } : { kind: 'malformed' }
 }

@@ -2,8 +2,8 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PLAN_DAYS, TIERS, type Tier } from '../../contracts/plans.ts'
-import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
-import { type AccountFact, type AccountState, type Plan, planAt } from './account-state.ts'
+import { DAY_MS } from '../../contracts/timeframes.ts'
+import { type AccountFact, type AccountState, type OpenSignIn, type Plan, planAt } from './account-state.ts'
 
 /** A key on its way to an account. */
 export interface NewKey {
@@ -19,10 +19,13 @@ export type AccountCommand =
       readonly kind: 'RequestSignIn'
       readonly requestId: string
       readonly codeHash: string
+      readonly codeCharacters: number
       readonly now: number
     }
   | {
       readonly kind: 'ConfirmSignIn'
+      /** The request whose code it is; any that is open where it is undefined. */
+      readonly requestId: string | undefined
       /** Whether the code that was given is the one of this hash, sent for this request. */
       readonly isCode: (requestId: string, codeHash: string) => boolean
       /** The address, sealed, for an account that is not open. */
@@ -96,35 +99,46 @@ export function decide(accountId: string, command: AccountCommand, state: Accoun
   }
 }
 
-/** A new code takes the place of the one before. Past the limits nothing is sent, and nobody is told. */
+/**
+ * Codes are good beside one another, so that nobody's asking ends the code of somebody else. Who is not sent a
+ * further one has some in the mailbox; nobody is told.
+ */
 function requestSignIn(
   accountId: string,
-  { requestId, codeHash, now }: Extract<AccountCommand, { kind: 'RequestSignIn' }>,
-  { codesExpireAt }: AccountState,
+  { requestId, codeHash, codeCharacters, now }: Extract<AccountCommand, { kind: 'RequestSignIn' }>,
+  { signIns }: AccountState,
 ): Decision {
-  const sentWithin = (time: number): number =>
-    codesExpireAt.filter((expiresAt) => expiresAt - LIMITS.signInCodeMs > now - time).length
-  if (sentWithin(HOUR_MS) >= LIMITS.signInsPerHour || sentWithin(DAY_MS) >= LIMITS.signInsPerDay) {
-    return { facts: [] }
-  }
+  if (openAt(signIns, now).length >= LIMITS.signInsOpen) return { facts: [] }
   const expiresAt = now + LIMITS.signInCodeMs
-  return { facts: [{ type: 'SignInRequested', data: { accountId, requestId, codeHash, expiresAt } }] }
+  const data = { accountId, requestId, codeHash, codeCharacters, expiresAt }
+  return { facts: [{ type: 'SignInRequested', data }] }
 }
 
+const openAt = (signIns: readonly OpenSignIn[], now: number): OpenSignIn[] =>
+  signIns.filter(({ expiresAt }) => expiresAt > now)
+
+/** The open request that a code was sent for; undefined for a code of none. */
+export const provenSignIn = (
+  { signIns }: Pick<AccountState, 'signIns'>,
+  {
+    requestId,
+    isCode,
+    now,
+  }: Pick<Extract<AccountCommand, { kind: 'ConfirmSignIn' }>, 'requestId' | 'isCode' | 'now'>,
+): OpenSignIn | undefined =>
+  openAt(signIns, now)
+    .filter((signIn) => requestId === undefined || signIn.requestId === requestId)
+    .find((signIn) => isCode(signIn.requestId, signIn.codeHash))
+
+/** Wrong codes leave no trace and end nothing: that would let anybody end the sign-in of somebody else. */
 function confirmSignIn(
   accountId: string,
   command: Extract<AccountCommand, { kind: 'ConfirmSignIn' }>,
   state: AccountState,
 ): Decision {
-  const { signIn } = state
-  const refusal = new ServiceError('sign_in_refused')
-  if (signIn === undefined || command.now >= signIn.expiresAt || signIn.failures >= LIMITS.signInTries) {
-    return { facts: [], refusal }
-  }
-  const { requestId, codeHash } = signIn
-  if (!command.isCode(requestId, codeHash)) {
-    return { facts: [{ type: 'SignInFailed', data: { accountId, requestId } }], refusal }
-  }
+  const proven = provenSignIn(state, command)
+  if (proven === undefined) return { facts: [], refusal: new ServiceError('sign_in_refused') }
+  const { requestId } = proven
   const made = command.revoke === undefined ? [] : [revoked(accountId, command.revoke, 'at sign-in', state)]
   if (made.length === 0) requireRoom(state)
   return {

@@ -21,7 +21,7 @@ export type Identity =
   | { readonly outcome: 'ABSENT' }
   /** A header that holds no key. */
   | { readonly outcome: 'MALFORMED' }
-  /** A key that does not exist, or does not apply any more. */
+  /** A key that does not exist, is damaged, or does not apply any more. */
   | { readonly outcome: 'UNKNOWN' }
   /** Whether the key applies cannot be told at the moment. */
   | { readonly outcome: 'INDETERMINATE'; readonly reason: string }
@@ -108,6 +108,7 @@ export function createIdentifier({ index, now, sleep, signal }: IdentifierOption
       const credential = readCredential(authorization)
       if (credential.kind === 'absent') return { outcome: 'ABSENT' }
       if (credential.kind === 'malformed') return { outcome: 'MALFORMED' }
+      if (credential.kind === 'damaged') return { outcome: 'UNKNOWN' }
       const known = memory.get(credential.hash)
       if (known !== undefined && now() < known.until) return known.identity
       try {

@@ -14,6 +14,7 @@ export type { Debit, Debited } from './quota/plan-event.ts'
 export { quotaBlock } from './quota/quota-block.ts'
 export { createQuotaLedger, type QuotaLedger, type QuotaLedgerOptions } from './quota/quota-ledger.ts'
 export { dayOf, freeWindow, planWindow } from './quota/quota-window.ts'
+export { createSiteAllowance, type SiteAllowanceOptions } from './quota/site-allowance.ts'
 export {
   type UsageQuery,
   type UsageReportOptions,

@@ -1,9 +1,7 @@
 import { z } from 'zod'
-import { exchangeSchema } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { coinParameter, exchangeParameter, timeframeParameter } from '../../contracts/parameters.ts'
 import { isPosition, type Position } from '../../contracts/position.ts'
-import { coinSchema } from '../../contracts/series.ts'
-import { timeframeSchema } from '../../contracts/timeframes.ts'
 import { callSchema } from '../../contracts/verdict.ts'
 import { AT_START, parseCursor, type ReplayCursor } from './replay-cursor.ts'
 import type { ReplayFilter } from './replay-filter.ts'
@@ -49,9 +47,9 @@ const logPoint = z
 
 /** Which verdicts a replay shows, as text: the same names over HTTP and, with hyphens, as flags. */
 export const replayFilterParameters = {
-  exchange: listOf(exchangeSchema),
-  coin: listOf(coinSchema),
-  timeframe: listOf(timeframeSchema),
+  exchange: listOf(exchangeParameter),
+  coin: listOf(coinParameter),
+  timeframe: listOf(timeframeParameter),
   call: listOf(callSchema),
   from: instantSchema,
   to: instantSchema,

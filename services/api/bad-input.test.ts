@@ -38,7 +38,6 @@ describe('a body', () => {
     ['of 10 MB', Buffer.alloc(10_000_000, 'x'), {}, 413, 'payload_too_large'],
     ['one byte too large', Buffer.alloc(LIMITS.requestBodyBytes + 1, ' '), {}, 413, 'payload_too_large'],
     ['that is cut off', '{"coin":', {}, 400, 'invalid_request'],
-    ['that is empty', '', {}, 400, 'invalid_request'],
     ['with a prototype', '{"__proto__":{"isAdmin":true}}', {}, 400, 'invalid_request'],
     ['with a prototype inside', '{"a":[{"__proto__":1}]}', {}, 400, 'invalid_request'],
     ['with a constructor', '{"constructor":{"prototype":{"x":1}}}', {}, 400, 'invalid_request'],
@@ -61,6 +60,18 @@ describe('a body', () => {
     const response = await post(payload, headers)
     expect([response.statusCode, response.json<{ code: string }>().code]).toEqual([status, code])
     expect(asked).toEqual([])
+  })
+
+  test('that is empty is the same as an empty object', async () => {
+    for (const empty of ['', ' \n']) expect((await post(empty)).statusCode).toBe(200)
+    expect(asked).toEqual([{}, {}])
+  })
+
+  test('that is not JSON is told so', async () => {
+    expect((await post('{"coin":')).json()).toMatchObject({
+      message: 'body: is not JSON',
+      details: { fields: [{ field: 'body', problem: 'is not JSON' }] },
+    })
   })
 
   test('that is nested deeply breaks nothing', async () => {

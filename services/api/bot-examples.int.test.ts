@@ -71,26 +71,49 @@ describe.each(BOTS)('the bot in $language', ({ command, file, isThere }) => {
     })
   })
 
-  test.skipIf(!isThere)(
-    'asks again after a limit, a lost connection and a store that is away, as the same request',
-    async () => {
-      troubles = ['limit', 'hang up']
-      refusals = [new ServiceError('store_unavailable')]
-      const { code, out } = await run(['--once'])
-      expect([code, out.split('\n').length]).toEqual([0, 2])
-      expect(asked).toHaveLength(2)
-      expect(new Set(asked.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
+  test.skipIf(!isThere)('asks again after a limit and a lost connection, and says so', async () => {
+    troubles = ['limit', 'hang up']
+    const { code, out, err } = await run(['BTC', '--once'])
+    expect([code, out.split('\n').length]).toEqual([0, 2])
+    expect(err.split('\n').filter((line) => line.includes('trying again in'))).toHaveLength(2)
+    expect(err).toContain(`no answer from ${url}`)
+    expect(new Set(asked.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
+  })
+
+  test.skipIf(!isThere)('asks again where the store was away, as the same request', async () => {
+    refusals = [new ServiceError('store_unavailable')]
+    const { code, err } = await run(['BTC', '--once'])
+    expect([code, err.includes('store')]).toEqual([0, true])
+    expect(asked).toHaveLength(2)
+    expect(new Set(asked.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
+  })
+
+  test.skipIf(!isThere)('says that nobody answers, and ends', async () => {
+    await app.close()
+    const { code, out, err } = await run(['BTC', '--once'])
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toContain(`no answer from ${url}`)
+    expect(err).toMatch(/refused/i)
+  })
+
+  test.skipIf(!isThere).each([[[]], [['--once']], [['BTC', '1h', '4h']], [['BTC', '--twice']]])(
+    'with the arguments %j says how it is used',
+    async (args) => {
+      const { code, out, err } = await run(args)
+      expect([code, out]).toEqual([2, ''])
+      expect(err).toMatch(/^usage: bot/)
+      expect(asked).toEqual([])
     },
   )
 
   test.skipIf(!isThere)(
     'stops with what happened and what to do where trying again would not help',
     async () => {
-      const unknownKey = await run(['--once'], KEYS.unknown.slice('Bearer '.length))
+      const unknownKey = await run(['BTC', '--once'], KEYS.unknown.slice('Bearer '.length))
       expect([unknownKey.code, unknownKey.out]).toEqual([1, ''])
       expect(unknownKey.err).toContain('-32003')
       refusals = [new ServiceError('quota_exhausted')]
-      const exhausted = await run(['--once'])
+      const exhausted = await run(['BTC', '--once'])
       expect([exhausted.code, exhausted.out]).toEqual([1, ''])
       expect(exhausted.err).toContain('quota_exhausted')
       expect(exhausted.err).toContain('choose a larger plan')

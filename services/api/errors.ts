@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { ERRORS, type ErrorCode, ServiceError } from '../../contracts/errors.ts'
+import { faultMessage, type InputFault, type InputIssue, inputFaults } from '../../contracts/input-faults.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 
@@ -32,12 +33,23 @@ export function useErrorRegistry(app: FastifyInstance): void {
     const allowed = (['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const).filter((method) =>
       app.hasRoute({ method, url: path }),
     )
-    if (allowed.length === 0) return send(reply, request, new ServiceError('not_found'))
+    if (allowed.length === 0) return send(reply, request, nothingAt(path))
     const allow = allowed.includes('GET') ? ['HEAD', ...allowed] : allowed
     reply.header('allow', allow.join(', '))
     return send(reply, request, new ServiceError('method_not_allowed'))
   })
 }
+
+/** Where people look for what the tools answer. */
+const TOOL_PATH = /(?:trade|call|signal|verdict|regime|funding|scan|tool)/i
+
+const nothingAt = (path: string): ServiceError =>
+  TOOL_PATH.test(path)
+    ? new ServiceError('not_found', {
+        nextStep:
+          'The tools are asked at POST /mcp, or paid for call by call at POST /x402/get_trade_call and beside it; `GET /` lists what is served.',
+      })
+    : new ServiceError('not_found')
 
 /** Answers a failure that was thrown, by a route or by the framework. */
 export function answerFailure(
@@ -100,33 +112,57 @@ function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError)
 }
 
 /** Framework failures that callers can cause, in our words. */
-const FRAMEWORK_CODES: Readonly<Record<string, ErrorCode>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
-  FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_request',
-  FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_request',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_request',
-  FST_ERR_BAD_URL: 'invalid_request',
-  FST_ERR_MAX_PARAM_LENGTH: 'invalid_request',
+const FRAMEWORK_CODES: Readonly<Record<string, { readonly code: ErrorCode; readonly problem?: string }>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: 'payload_too_large' },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 'unsupported_media_type' },
+  FST_ERR_CTP_INVALID_JSON_BODY: { code: 'invalid_request', problem: 'is not JSON' },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
+    code: 'invalid_request',
+    problem: 'is not as long as Content-Length says',
+  },
+  FST_ERR_BAD_URL: { code: 'invalid_request' },
+  FST_ERR_MAX_PARAM_LENGTH: { code: 'invalid_request' },
+}
+
+/** What the parts of a request are called to who sent it. */
+const PARTS: Readonly<Record<string, string>> = {
+  body: 'body',
+  querystring: 'query',
+  params: 'path',
+  headers: 'headers',
 }
 
 export function toServiceError(error: FastifyError): ServiceError {
   if (error instanceof ServiceError) return error
   if (hasZodFastifySchemaValidationErrors(error)) {
-    const issues = error.validation.map((issue) => ({
-      field:
-        issue.instancePath.replace(/^\//, '').replaceAll('/', '.') ||
-        `(${error.validationContext ?? 'body'})`,
-      problem: issue.message ?? 'not valid',
-    }))
-    const first = issues[0]
-    return new ServiceError('invalid_request', {
-      message: first === undefined ? ERRORS.invalid_request.message : `${first.field}: ${first.problem}`,
-      details: { fields: issues },
-    })
+    const whole = PARTS[error.validationContext ?? 'body'] ?? 'body'
+    const issues = error.validation.map(issueOf)
+    return invalidRequest(inputFaults(issues, whole, 'this request'))
   }
   const known = FRAMEWORK_CODES[error.code]
-  if (known !== undefined) return new ServiceError(known)
+  if (known?.problem !== undefined) return invalidRequest([{ field: 'body', problem: known.problem }])
+  if (known !== undefined) return new ServiceError(known.code)
   if (error.statusCode !== undefined && error.statusCode < 500) return new ServiceError('invalid_request')
   return new ServiceError('internal_error', { cause: error })
 }
+
+type ValidationFault = NonNullable<FastifyError['validation']>[number]
+
+/** What the schema said, out of the form that the framework has for it. */
+const issueOf = ({
+  keyword,
+  instancePath,
+  message = 'is not valid',
+  params,
+}: ValidationFault): InputIssue => ({
+  code: keyword,
+  path: instancePath
+    .split('/')
+    .filter((part) => part !== '')
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part)),
+  message,
+  keys: Array.isArray(params.keys) ? params.keys.map(String) : [],
+})
+
+const invalidRequest = (fields: readonly InputFault[]): ServiceError =>
+  new ServiceError('invalid_request', { message: faultMessage(fields), details: { fields } })

@@ -17,6 +17,8 @@ const HANGING_MS = 15_000
 const GROWTH_BYTES = 200_000_000
 const OPERATOR_TOKEN = 'operator-token-for-tests'
 
+const AS_OPERATOR = { authorization: `Bearer ${OPERATOR_TOKEN}` }
+
 let service: ServiceProcess
 let routes: Route[]
 
@@ -47,7 +49,7 @@ afterAll(async () => {
 })
 
 async function metric(name: string): Promise<number> {
-  const text = await (await fetch(`${service.url}/metrics`)).text()
+  const text = await (await fetch(`${service.url}/metrics`, { headers: AS_OPERATOR })).text()
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
@@ -163,7 +165,7 @@ describe(`${REQUESTS} hostile requests`, () => {
 
   test('leave no connection behind', async () => {
     const connections = async (): Promise<number> => {
-      const text = await (await fetch(`${service.url}/metrics`)).text()
+      const text = await (await fetch(`${service.url}/metrics`, { headers: AS_OPERATOR })).text()
       return Number(/^nodejs_active_handles\{type="Socket"\} (\d+)$/m.exec(text)?.[1] ?? 0)
     }
     for (let tries = 0; tries < 50 && (await connections()) > 20; tries++) await delay(100)

@@ -2,23 +2,34 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ServiceError } from '../../contracts/errors.ts'
+import { ERRORS, ServiceError } from '../../contracts/errors.ts'
 
 /** Connections that came in by the owner's door. */
 const ownerConnections = new WeakSet<Socket>()
 
+/** Connections that came in where health is asked for. */
+const healthConnections = new WeakSet<Socket>()
+
+/** Whether a request came in where the operator's machines ask for health and metrics, and nothing else is served. */
+export const isByHealthDoor = ({ raw }: FastifyRequest): boolean => healthConnections.has(raw.socket)
+
 /** Whether a request came in by the owner's door, which no limits stand at. */
 export const isByOwnersDoor = ({ raw }: FastifyRequest): boolean => ownerConnections.has(raw.socket)
 
+/** What a customer sends everywhere; here it is not meant for us, and nothing is wrong with it. */
+const CUSTOMERS_KEY = /^Bearer +sk_live_/i
+
 /**
- * Whether a request comes from the operator: by the owner's door, or with the operator's token.
+ * Whether a request comes from the operator: by the owner's door, or with the operator's token. A customer's key says
+ * nothing about it.
  *
- * @throws ServiceError `unauthorized` for a credential that is given but is not the operator's.
+ * @throws ServiceError `unauthorized` for another credential, which is given but is not the operator's: whoever
+ *   mistypes the token is not to take what everybody sees for all there is.
  */
 export function isOperator(request: FastifyRequest, operatorToken: string | undefined): boolean {
   if (isByOwnersDoor(request)) return true
   const { authorization } = request.headers
-  if (authorization === undefined) return false
+  if (authorization === undefined || CUSTOMERS_KEY.test(authorization)) return false
   const [, token] = /^Bearer ([!-~]{1,512})$/i.exec(authorization) ?? []
   if (token === undefined || operatorToken === undefined || !isSameText(token, operatorToken)) {
     throw new ServiceError('unauthorized')
@@ -35,6 +46,30 @@ export function isOperator(request: FastifyRequest, operatorToken: string | unde
 export function createOwnerServer(app: FastifyInstance): Server {
   const server = createServer((request, response) => app.routing(request, response))
   server.on('connection', (socket) => ownerConnections.add(socket))
+  return server
+}
+
+/** All that is served where health is asked for. */
+const HEALTH_PATHS: readonly string[] = ['/livez', '/readyz', '/metrics']
+
+/**
+ * A server for the operator's machines in front of the same routes: health in full, metrics, and nothing else, so that
+ * a network may be let in to it that must not act as the operator.
+ *
+ * @returns a server that does not listen yet.
+ */
+export function createHealthServer(app: FastifyInstance): Server {
+  const server = createServer((request, response) => {
+    const [path = ''] = (request.url ?? '').split('?')
+    if (request.method === 'GET' && HEALTH_PATHS.includes(path)) {
+      app.routing(request, response)
+      return
+    }
+    const { status, message } = ERRORS.not_found
+    response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
+    response.end(JSON.stringify({ code: 'not_found', message }))
+  })
+  server.on('connection', (socket) => healthConnections.add(socket))
   return server
 }
 

@@ -45,12 +45,12 @@ async function startServer(): Promise<{ readonly url: string; kill(): Promise<vo
   }
 }
 
-/** Authorizations of one payer, as they are sent. */
+/** Authorizations of two payers, as they are sent: one may not have so many under way. */
 async function signedPayments(): Promise<string[]> {
-  const payer = payerNumber(11)
-  const validBefore = BigInt(Math.floor(Date.now() / 1_000) + 3_600)
+  const validBefore = BigInt(Math.floor(Date.now() / 1_000) + 600)
   return Promise.all(
     Array.from({ length: PAYMENTS }, async (_, index) => {
+      const payer = payerNumber(11 + (index % 2))
       const authorization = anAuthorization(payer, {
         payTo: PAY_TO,
         validBefore,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LIMITS } from '../../contracts/limits.ts'
 import { START } from '../../contracts/position.ts'
 import { anAuthorization, payerNumber, paymentV1 } from '../payments/testing/sign-payment.ts'
 import { PAY_TO, type PaidService, startPaidService } from './testing/paid-service.fixture.ts'
@@ -64,7 +65,11 @@ test(`${FORGED} forged signatures are refused, and nothing is computed or claime
     }
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, forge))
-  expect([...statuses]).toEqual([[402, FORGED]])
+  expect(new Set(statuses.keys())).toEqual(new Set([402, 429]))
+  // Past so many the address is not looked at any more, but for what is under way at that moment.
+  const looked = statuses.get(402) ?? 0
+  expect(looked).toBeGreaterThanOrEqual(LIMITS.paymentsRefusedPerAddress)
+  expect(looked).toBeLessThan(LIMITS.paymentsRefusedPerAddress + CONNECTIONS)
   expect(service.computed).toEqual([])
   expect(await service.store.head()).toBe(START)
 })

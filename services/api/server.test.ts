@@ -1,4 +1,4 @@
-import { connect } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -14,6 +14,7 @@ import { sleep } from '../platform/async/sleep.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../platform/ids/uuid.ts'
+import { createHealthServer } from './operator.ts'
 import { type Readiness, readinessOf } from './readiness.ts'
 import { createServer, type ServerOptions } from './server.ts'
 import { NO_READ_MODELS } from './testing/no-read-models.ts'
@@ -128,6 +129,8 @@ describe('GET /api/verdicts', () => {
     const eth = await recordHours(3, { coin: 'ETH', exchange: 'BINANCE', timeframe: '4h' })
     expect(rowIds(await rows('?coin=BTC'))).toEqual(idsOf(btc))
     expect(rowIds(await rows('?coin=BTC,ETH'))).toEqual(idsOf([...btc, ...eth]))
+    expect(rowIds(await rows('?coin=btc,Eth&exchange=sim,binance'))).toEqual(idsOf([...btc, ...eth]))
+    expect(rowIds(await rows('?timeframe=4H'))).toEqual(idsOf(eth))
     expect(rowIds(await rows('?exchange=BINANCE'))).toEqual(idsOf(eth))
     expect(rowIds(await rows('?exchange=BINANCE,SIM&coin=ETH'))).toEqual(idsOf(eth))
     expect(rowIds(await rows('?timeframe=4h'))).toEqual(idsOf(eth))
@@ -164,7 +167,8 @@ describe('GET /api/verdicts', () => {
   })
 
   test.each([
-    ['?coin=btc', 'coin'],
+    ['?coin=B-C', 'coin'],
+    ['?timeframe=1M', 'timeframe'],
     ['?coin=BTC,$$', 'coin'],
     ['?timeframe=7m', 'timeframe'],
     ['?exchange=NASDAQ', 'exchange'],
@@ -185,7 +189,8 @@ describe('GET /api/verdicts', () => {
     const body = (await response.json()) as { code: string; message: string }
     expect(response.status).toBe(400)
     expect(body.code).toBe('invalid_request')
-    expect(body.message).toContain(field)
+    expect(body.message.split(':')[0]).toBe(field)
+    expect(body.message).not.toMatch(/querystring|pattern|\/\^/)
   })
 
   test.each(['Bearer wrong-token-wrong-token', 'Bearer', 'Basic YTpi', `Bearer ${'x'.repeat(600)}`])(
@@ -196,6 +201,16 @@ describe('GET /api/verdicts', () => {
       expect(await response.json()).toMatchObject({ code: 'unauthorized' })
     },
   )
+
+  test('a key is not meant for it: it is neither refused nor shows more', async () => {
+    const verdicts = await recordHours(3)
+    now = T0 + 8 * HOUR_MS
+    const authorization = `Bearer sk_live_${'0'.repeat(32)}`
+    expect(rowIds(await rows('', { authorization }))).toEqual(idsOf(verdicts.slice(0, 1)))
+    const stream = await fetch(`${base}/api/verdicts/stream`, { headers: { authorization } })
+    expect(stream.status).toBe(200)
+    await stream.body?.cancel()
+  })
 
   test('a store that is away is a 503 with a next step, not a cut answer', async () => {
     await store.close()
@@ -210,18 +225,93 @@ describe('health', () => {
     expect((await fetch(`${base}/livez`)).status).toBe(200)
     const part = { name: 'bus', detail: 'gone', isRequired: false } as const
     readiness = readinessOf([{ ...part, state: 'ok' }])
-    expect(await (await fetch(`${base}/readyz`)).json()).toMatchObject({ status: 'ready' })
-    readiness = readinessOf([{ ...part, state: 'failed' }])
+    expect(await (await fetch(`${base}/readyz`)).json()).toEqual({ status: 'ready' })
+    await restart(readinessOf([{ ...part, state: 'failed' }]))
     const degraded = await fetch(`${base}/readyz`)
     expect([degraded.status, ((await degraded.json()) as Readiness).status]).toEqual([200, 'degraded'])
-    readiness = readinessOf([{ ...part, state: 'failed', isRequired: true }])
+    await restart(readinessOf([{ ...part, state: 'failed', isRequired: true }]))
     expect((await fetch(`${base}/readyz`)).status).toBe(503)
+  })
+
+  /** What was found is told for a moment. */
+  async function restart(state: Readiness): Promise<void> {
+    await app.close()
+    readiness = state
+    await start()
+  }
+
+  test('readyz says what is wrong to the operator alone, and asks its parts once for many', async () => {
+    let asked = 0
+    await app.close()
+    const part = { name: 'cache', detail: 'redis://inside:6379', isRequired: false, state: 'failed' } as const
+    await start({
+      readiness: async () => {
+        asked += 1
+        return readinessOf([part])
+      },
+    })
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, async () => (await fetch(`${base}/readyz`)).text()),
+    )
+    expect(new Set(answers)).toEqual(new Set(['{"status":"degraded"}']))
+    const key = { authorization: `Bearer sk_live_${'0'.repeat(32)}` }
+    expect(await (await fetch(`${base}/readyz`, { headers: key })).text()).toBe('{"status":"degraded"}')
+    const told = await (await fetch(`${base}/readyz`, { headers: asOperator })).json()
+    expect(told).toEqual({ status: 'degraded', components: [part] })
+    expect(asked).toBe(1)
+  })
+
+  test('what could not be found out is asked for anew', async () => {
+    await app.close()
+    let asked = 0
+    await start({
+      readiness: async () => {
+        asked += 1
+        if (asked === 1) throw new Error('once')
+        return readinessOf([])
+      },
+    })
+    expect((await fetch(`${base}/readyz`)).status).toBe(500)
+    expect((await fetch(`${base}/readyz`)).status).toBe(200)
+  })
+
+  test('metrics are the operator’s', async () => {
+    for (const headers of [{}, { authorization: 'Bearer sk_live_x' }, { authorization: 'Bearer nobody' }]) {
+      const response = await fetch(`${base}/metrics`, { headers })
+      expect(response.status).toBe(401)
+      expect(await response.text()).not.toContain('http_request')
+    }
+  })
+
+  test('the door of the operator’s machines serves health in full, metrics, and nothing else', async () => {
+    const door = createHealthServer(app)
+    await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve))
+    const { port } = door.address() as AddressInfo
+    const ask = async (path: string, init?: RequestInit) => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, init)
+      return [response.status, await response.text()] as const
+    }
+    expect(await ask('/readyz')).toEqual([200, '{"status":"ready","components":[]}'])
+    expect((await ask('/metrics'))[1]).toContain('http_request_duration_seconds')
+    expect((await ask('/livez'))[0]).toBe(200)
+    for (const path of [
+      '/',
+      '/api/verdicts',
+      '/operator/accounts',
+      '/readyz/../operator/accounts',
+      '/nope',
+    ]) {
+      expect(await ask(path)).toEqual([404, expect.stringContaining('not_found')])
+    }
+    expect((await ask('/readyz', { method: 'POST' }))[0]).toBe(404)
+    door.closeAllConnections()
+    door.close()
   })
 
   test('metrics count requests by route, not by path', async () => {
     await fetch(`${base}/livez`)
     await fetch(`${base}/nowhere/1`)
-    const text = await (await fetch(`${base}/metrics`)).text()
+    const text = await (await fetch(`${base}/metrics`, { headers: asOperator })).text()
     expect(text).toMatch(/http_request_duration_seconds_count\{method="GET",route="\/livez",status="200"\} 1/)
     expect(text).toMatch(/route="\(none\)",status="404"\} 1/)
     expect(text).not.toContain('nowhere')
@@ -235,6 +325,12 @@ describe('refusals', () => {
     expect(await missing.json()).toMatchObject({
       code: 'not_found',
       request_id: missing.headers.get('x-request-id'),
+    })
+    expect(await (await fetch(`${base}/api/trade-call`)).json()).toMatchObject({
+      next_step: expect.stringContaining('POST /mcp'),
+    })
+    expect(await (await fetch(`${base}/nope`)).json()).toMatchObject({
+      next_step: expect.not.stringContaining('/mcp'),
     })
     const method = await fetch(`${base}/api/verdicts`, { method: 'POST', body: '{}' })
     expect(method.status).toBe(405)

@@ -16,6 +16,7 @@ import {
   useConnectionLimits,
 } from './connections.ts'
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from './errors.ts'
+import { useJsonBodies } from './json-bodies.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
@@ -85,6 +86,9 @@ const SECURITY_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 } as const
 
+/** What says something about one request and its caller: nothing for an answer that caches keep for others. */
+const CALLERS_HEADERS = ['x-request-id', 'ratelimit', 'ratelimit-policy'] as const
+
 /** The HTTP edge: it translates, and decides nothing. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const limits = { ...CONNECTION_LIMITS, ...options.connectionLimits }
@@ -107,6 +111,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   useErrorRegistry(app)
+  useJsonBodies(app)
   useMetrics(app, options.metrics)
 
   // The hooks of every request call back: cheap answers feel the price of a promise for each.
@@ -120,6 +125,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done()
   })
   useConnectionLimits(app, { limits, trustProxy: options.trustProxy, closing, now: () => performance.now() })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (String(reply.getHeader('cache-control')).startsWith('public')) {
+      for (const name of CALLERS_HEADERS) reply.removeHeader(name)
+    }
+    done()
+  })
   app.server.on('checkExpectation', refuseExpectation)
   const clientAddress = createClientAddress(options.trustProxy)
   const addressOf = ({ headers, socket }: FastifyRequest): string =>
@@ -157,7 +168,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   if (options.knowledge !== undefined) {
     await app.register(searchRoutes, options.knowledge)
     await app.register(chatRoutes, options.knowledge)
-    await app.register(docsRoutes, options.knowledge)
+    await app.register(docsRoutes, {
+      ...options.knowledge,
+      ...(options.publicUrl && { publicUrl: options.publicUrl }),
+    })
   }
   if (options.webhooks !== undefined) {
     const webhooks = { ...options.webhooks, looks: createWebhookLooks() }

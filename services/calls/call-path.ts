@@ -27,8 +27,14 @@ export interface CallPathOptions {
   /** The payer that an address without a key is; the same for all addresses of one IPv6 network (/64). */
   readonly anonymousPayer: (address: string) => string
   readonly ledger: Pick<QuotaLedger, 'look' | 'find' | 'debit'>
-  /** Computes; what it throws costs nothing. */
-  readonly answer: (tool: ToolName, request: unknown) => Promise<JsonObject>
+  /**
+   * Turns away who calls without a key from a place where very many can.
+   *
+   * @throws ServiceError `quota_exhausted`
+   */
+  readonly admitAnonymous?: (address: string) => Promise<void>
+  /** Computes for a payer; what it throws costs nothing. */
+  readonly answer: (tool: ToolName, request: unknown, payerId: string) => Promise<JsonObject>
   readonly market: MarketKind
   readonly version: string
   /** Wall clock, Unix milliseconds. */
@@ -71,7 +77,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
   async function count(pending: Pending): Promise<Counted> {
     const { call, tool, payer, at } = pending
     await ledger.look(payer, tool, at)
-    const computed = await answer(tool, call.request)
+    const computed = await answer(tool, call.request, payer.id)
     const debited = await ledger.debit(payer, debitOf(pending, JSON.stringify(computed)), at)
     return debited.isReplay ? debited : { ...debited, computed }
   }
@@ -95,6 +101,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
       const tool = toolNamed(call.tool)
       const at = now()
       const isOk = identity.outcome === 'OK'
+      if (!isOk) await options.admitAnonymous?.(call.address)
       const payer: Payer = isOk
         ? { id: identity.accountId, tier: identity.tier, window: identity.window }
         : { id: anonymousPayer(call.address), tier: 'free', window: freeWindow(at) }

@@ -1,3 +1,4 @@
+import { atAddress } from '../../contracts/documented-address.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { ChatAnswer, SearchAnswer } from '../../contracts/knowledge-answers.ts'
 import type { Channel } from '../../contracts/quota-events.ts'
@@ -18,6 +19,8 @@ export interface KnowledgeDeskOptions {
   readonly identify: (authorization: string | undefined) => Promise<Identity>
   readonly knowledge: Knowledge
   readonly ledger: ChatLedger
+  /** The address under which callers reach the service, which examples name; empty while it is not known. */
+  readonly publicUrl?: () => string
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number
 }
@@ -78,6 +81,7 @@ export function createKnowledgeDesk({
   identify,
   knowledge,
   ledger,
+  publicUrl = () => '',
   now,
 }: KnowledgeDeskOptions): KnowledgeDesk {
   /** Questions with an idempotency key; who repeats one meanwhile waits for its outcome. */
@@ -110,7 +114,7 @@ export function createKnowledgeDesk({
   return {
     async search({ request, authorization }) {
       requireKey(await identify(authorization))
-      return knowledge.search(knowledge.readSearch(request))
+      return addressed(await knowledge.search(knowledge.readSearch(request)), publicUrl())
     },
     async chat({ request, authorization, idempotencyKey, requestId, channel }) {
       const { accountId: id, keyId, tier, window } = requireKey(await identify(authorization))
@@ -126,10 +130,14 @@ export function createKnowledgeDesk({
       const pending = { chatter, use, channel, at: now(), lookup: () => knowledge.lookUp(question) }
       const { stored, used, isReplay } = await (hash === null ? answer(pending) : answerOnce(pending, hash))
       const quota = chatQuota(chatter, { used })
-      return { body: { question: question.question, ...stored, quota }, isReplay }
+      return { body: { question: question.question, ...addressed(stored, publicUrl()), quota }, isReplay }
     },
   }
 }
+
+/** An answer whose examples name the address of this service. Addresses hold nothing that JSON would escape. */
+const addressed = <Answer>(answer: Answer, publicUrl: string): Answer =>
+  JSON.parse(atAddress(JSON.stringify(answer), publicUrl)) as Answer
 
 const storedText = ({ answer, citations, model, note }: WrittenAnswer): string =>
   JSON.stringify({ answer, citations, model, note } satisfies JsonObject)

@@ -19,6 +19,7 @@ const OF_KEYS: Readonly<Record<string, Identity>> = {
 }
 
 let payments: FakePayments
+let clock = 0
 let computed: unknown[]
 let compute: (request: unknown) => Promise<JsonObject>
 let byKey: ToolCall[]
@@ -52,6 +53,7 @@ const paidCalls = (): PaidCalls =>
     plans: { requireRoom: async () => undefined, started: () => Promise.reject(new Error('no plans here')) },
     market: 'simulated',
     version: '1.2.3',
+    clock: () => clock,
     publicUrl: () => 'https://signals.example.com',
   })
 
@@ -209,7 +211,7 @@ describe('with a payment', () => {
     expect(payments.claims).toMatchObject([
       { product: 'get_trade_call', accountId: null, mustSettleFirst: false, requestId: 'request-1' },
     ])
-    expect(payments.asked).toEqual(['read', 'verify', 'find', 'requirePayable', 'claim'])
+    expect(payments.asked).toEqual(['read', 'find', 'verify', 'requirePayable', 'claim'])
   })
 
   test('there is a receipt once the transaction is known', async () => {
@@ -232,7 +234,7 @@ describe('with a payment', () => {
     'and a body that is %s nothing is used, and the same payment is good for a better one',
     async (code) => {
       expect(await codeOf(pay(1, { body: unreadable(code) }))).toBe(code)
-      expect(payments.asked).toEqual(['read', 'verify'])
+      expect(payments.asked).toEqual(['read', 'find', 'verify'])
       answerIn(await pay())
     },
   )
@@ -267,9 +269,10 @@ describe('with a payment', () => {
 
   test('and no address to pay to nothing is taken, and whoever brings none is told why', async () => {
     payments = fakePayments({ isOffering: false })
+    payments.failures.set('verify', new ServiceError('payments_unavailable'))
     paid = paidCalls()
     expect(await codeOf(pay())).toBe('payments_unavailable')
-    expect(payments.asked).toEqual(['read'])
+    expect(payments.claims).toEqual([])
     expect((await call()) as unknown).toMatchObject({
       refusal: { message: expect.stringContaining('X402_PAY_TO') },
     })
@@ -301,9 +304,9 @@ describe('with a payment', () => {
   })
 
   test('an answer that waits is told who still does', async () => {
-    const gone = AbortSignal.abort(new ServiceError('shutting_down'))
+    const gone = AbortSignal.abort()
     const rawHeaders = paymentHeaders({ nonce: 1, value: 20_000, rail: 'gateway' })
-    expect(await codeOf(call({ rawHeaders, signal: () => gone }))).toBe('shutting_down')
+    expect(await codeOf(call({ rawHeaders, signal: () => gone }))).toBe('payment_pending')
     expect(answerIn(await call({ rawHeaders })).isReplay).toBe(true)
   })
 })
@@ -360,17 +363,68 @@ describe('one authorization', () => {
 })
 
 describe('payments under way', () => {
-  test('are so many at a time, and leave room when they end', async () => {
-    const gate = Promise.withResolvers<JsonObject>()
-    compute = () => gate.promise
-    const all = Array.from({ length: LIMITS.paymentsAtOnce }, (_, nonce) => pay(nonce))
-    const error = await pay(9_999_999).catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({
-      code: 'payments_unavailable',
-      details: { retry_after_s: expect.any(Number) },
+  const waitingFor = (code: string) => ({ code, details: { retry_after_s: expect.any(Number) } })
+  const errorOf = (work: Promise<unknown>): Promise<unknown> => work.catch((thrown: unknown) => thrown)
+  /** Of a payer, from an address, each numbered on its own. */
+  const payOf = (payer: number, address: number, rail: 'direct' | 'gateway' = 'direct') =>
+    call({
+      rawHeaders: paymentHeaders({ nonce: ++nonces, value: 20_000, payer, rail }),
+      address: `192.0.2.${address}`,
     })
-    gate.resolve({ call: 'HOLD' })
-    await Promise.all(all)
-    answerIn(await pay(9_999_999))
+  let nonces = 10_000
+
+  test.each<[string, number, (n: number) => Promise<PaidOutcome>, () => Promise<PaidOutcome>]>([
+    ['payer', LIMITS.paymentsAtOncePerPayer, (n) => payOf(1, n), () => payOf(2, 0)],
+    ['address', LIMITS.paymentsAtOncePerAddress, (n) => payOf(n, 1), () => payOf(0, 2)],
+    ['rail', LIMITS.paymentsAtOnce, (n) => payOf(n, n % 8), () => payOf(0, 0, 'gateway')],
+  ])(
+    'are so many of one %s, which is in nobody else’s way, and leave room when they end',
+    async (_, most, one, other) => {
+      payments.isSettled = true
+      const gate = Promise.withResolvers<JsonObject>()
+      compute = () => gate.promise
+      const all = Array.from({ length: most }, (_each, n) => one(n))
+      expect(await errorOf(one(0))).toMatchObject(waitingFor('payments_unavailable'))
+      const another = other()
+      gate.resolve({ call: 'HOLD' })
+      answerIn(await another)
+      await Promise.all(all)
+      answerIn(await one(0))
+    },
+  )
+
+  test('that wait for their money are in nobody’s way, and past their number are told at once that it is pending', async () => {
+    const settled = Promise.withResolvers<void>()
+    payments.whenSettled = () => settled.promise
+    const waiting = Array.from({ length: LIMITS.settlementsAwaitedPerPayer }, () => payOf(1, 1, 'gateway'))
+    while (payments.waiting < waiting.length) await Promise.resolve()
+    expect(await errorOf(payOf(1, 2, 'gateway'))).toMatchObject(waitingFor('payment_pending'))
+    answerIn(await payOf(1, 1))
+    payments.isSettled = true
+    settled.resolve()
+    for (const outcome of await Promise.all(waiting)) answerIn(outcome)
+  })
+})
+
+describe('an address', () => {
+  test('whose payments were refused too often is not looked at for a while; what was claimed has its answer', async () => {
+    await pay(1)
+    for (let n = 0; n < LIMITS.paymentsRefusedPerAddress; n++) offerIn(await pay(2 + n, {}, 1))
+    const looked = payments.asked.filter((question) => question === 'verify').length
+    expect(await pay(2).catch((thrown: unknown) => thrown)).toMatchObject({
+      code: 'rate_limited',
+      details: { retry_after_s: LIMITS.paymentsRefusedMs / 1_000 },
+    })
+    expect(payments.asked.filter((question) => question === 'verify')).toHaveLength(looked)
+    answerIn(await pay(1))
+    answerIn(await pay(2, { address: '203.0.113.10' }))
+    clock += LIMITS.paymentsRefusedMs
+    answerIn(await pay(3))
+  })
+
+  test('that pays and is refused in between is not held to what it paid', async () => {
+    for (let n = 0; n < LIMITS.paymentsRefusedPerAddress - 1; n++) offerIn(await pay(1_000 + n, {}, 1))
+    for (let n = 1; n <= 5; n++) answerIn(await pay(n))
+    expect(payments.claims).toHaveLength(5)
   })
 })

@@ -23,7 +23,7 @@ export interface PaidCallPathOptions {
   readonly offers: PaidOffers
   readonly identify: (authorization: string | undefined) => Promise<Identity>
   /** Computes; what it throws costs nothing. */
-  readonly answer: (tool: ToolName, request: unknown) => Promise<JsonObject>
+  readonly answer: (tool: ToolName, request: unknown, payer: string) => Promise<JsonObject>
   readonly market: MarketKind
   readonly version: string
   /** The address under which callers reach the service. */
@@ -100,9 +100,10 @@ export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
             product: tool,
             price,
             requestHash: () => requestHash(tool, body.require()),
-            compute: () => options.answer(tool, body.require()),
+            compute: () => options.answer(tool, body.require(), presented.payer),
             accountId: null,
             mustSettleFirst: false,
+            address: call.address,
             requestId,
             signal,
             ...(traceparent !== undefined && { traceparent }),

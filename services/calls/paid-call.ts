@@ -26,6 +26,8 @@ export interface PaidRequest {
   readonly rawHeaders: readonly string[]
   /** The `Authorization` header as it came; undefined where there was none. */
   readonly authorization: string | undefined
+  /** Network address of the caller, behind trusted proxies only. */
+  readonly address: string
   readonly requestId: string
   /** W3C trace context. */
   readonly traceparent?: string
@@ -35,8 +37,6 @@ export interface PaidRequest {
 
 export interface PaidCall extends PaidRequest {
   readonly tool: string
-  /** Network address of the caller, behind trusted proxies only. */
-  readonly address: string
   /** Means something to a call with a key only: a payment is used once whatever comes with it. */
   readonly idempotencyKey: string | undefined
 }

@@ -8,6 +8,8 @@ type Made = 'handshake' | 'offers' | 'payments'
 
 export interface PaidCallsOptions extends Omit<PaidCallPathOptions, Made>, Omit<PaidPlanPathOptions, Made> {
   readonly payments: Payments
+  /** Milliseconds that only grow. */
+  readonly clock?: () => number
 }
 
 /** Everything that is paid for request by request. */
@@ -28,7 +30,11 @@ export function createPaidCalls(options: PaidCallsOptions): PaidCalls {
   const parts = {
     ...options,
     offers: createPaidOffers({ payments, publicUrl }),
-    handshake: createPaidHandshake({ payments, publicUrl }),
+    handshake: createPaidHandshake({
+      payments,
+      publicUrl,
+      clock: options.clock ?? (() => performance.now()),
+    }),
   }
   return { tools: createPaidCallPath(parts), plans: createPaidPlanPath(parts) }
 }

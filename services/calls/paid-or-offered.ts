@@ -9,6 +9,8 @@ export const REQUIRED = new ServiceError('payment_required')
 /** The same where nobody can be paid. */
 const NOT_CONFIGURED = new ServiceError('payment_required', {
   message: 'This is paid for per call, and payments are not configured here (X402_PAY_TO): use an API key.',
+  nextStep:
+    'Sign in for a free API key with POST /api/sign-in, and ask at POST /mcp with it; nothing can be signed here.',
 })
 
 export interface PaidOrOfferedOptions {
@@ -26,7 +28,7 @@ export interface PaidOrOfferedOptions {
 /**
  * An offer to who brings no payment, or one that cannot be accepted; otherwise what was paid for.
  *
- * @throws ServiceError `payment_malformed`, `payments_unavailable` where nothing is offered, and what `pay` throws
+ * @throws ServiceError `payment_malformed`, and what `pay` throws
  */
 export async function paidOrOffered(
   { rawHeaders }: Pick<PaidRequest, 'rawHeaders'>,
@@ -39,7 +41,6 @@ export async function paidOrOffered(
       const refusal = payments.isOffering ? unpaid.refusal : NOT_CONFIGURED
       return { kind: 'offer', offer: offer(unpaid.error), refusal }
     }
-    if (!payments.isOffering) throw isNotOffering()
     return await pay(presented)
   } catch (error) {
     if (!isServiceError(error, 'payment_refused')) throw error
@@ -50,9 +51,3 @@ export async function paidOrOffered(
 /** In the vocabulary of x402, where the refusal has a word of it. */
 const reasonIn = ({ code, details }: ServiceError): string =>
   typeof details?.reason === 'string' ? details.reason : code
-
-const isNotOffering = (): ServiceError =>
-  new ServiceError('payments_unavailable', {
-    message:
-      'Payments are not configured here (X402_PAY_TO), so this one cannot be for us; nothing was charged.',
-  })

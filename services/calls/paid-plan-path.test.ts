@@ -70,6 +70,7 @@ const buy = (change: Partial<PaidRequest> = {}): Promise<PaidOutcome> =>
     body: EMPTY,
     rawHeaders: paymentHeaders({ nonce: 1, value: PRICE }),
     authorization: 'ada',
+    address: '192.0.2.1',
     requestId: 'request-1',
     signal: () => new AbortController().signal,
     ...change,
@@ -166,6 +167,7 @@ test('the price of one tier does not buy the other', async () => {
   const outcome = await paid.plans.buy('pro', {
     ...request,
     authorization: 'ada',
+    address: '192.0.2.1',
     requestId: 'r',
     signal: () => new AbortController().signal,
   })

@@ -118,6 +118,7 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
             },
             accountId,
             mustSettleFirst: true,
+            address: request.address,
             requestId,
             signal,
             ...(traceparent !== undefined && { traceparent }),

@@ -37,8 +37,8 @@ export const PAID_PRODUCTS: Readonly<Record<Product, ProductWords>> = {
   ),
   scan_trade_calls: tool(
     'scan_trade_calls',
-    { timeframe: '15m', top_n: 20 },
-    { timeframe: '15m', scanned: 20, holds: 14, calls: [{ coin: 'ETH', call: 'SELL', confidence: 54 }] },
+    { timeframe: '1h', top_n: 20 },
+    { timeframe: '1h', scanned: 20, holds: 14, calls: [{ coin: 'ETH', call: 'SELL', confidence: 54 }] },
   ),
   scan_funding_arb: tool(
     'scan_funding_arb',

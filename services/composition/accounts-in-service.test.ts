@@ -79,7 +79,7 @@ async function signal(...args: readonly string[]) {
 
 async function signIn(): Promise<SignInAnswer> {
   expect((await call('POST', '/api/sign-in', undefined, { email: EMAIL })).status).toBe(202)
-  const code = /^Subject: (\d{6}) /m.exec(mails.at(-1) ?? '')?.[1]
+  const code = /^Subject: (\S{11}) /m.exec(mails.at(-1) ?? '')?.[1]
   const { status, body } = await call('POST', '/api/sign-in/confirm', undefined, { email: EMAIL, code })
   expect(status).toBe(200)
   return body as unknown as SignInAnswer

@@ -48,6 +48,7 @@ const facilitator: Facilitator = {
     isSettling
       ? { kind: 'settled', transaction: `0x${'ab'.repeat(32)}` }
       : { kind: 'unknown', reason: 'away' },
+  verify: async () => ({ kind: 'valid' }),
   trouble: async () => undefined,
 }
 
@@ -69,6 +70,7 @@ beforeEach(async () => {
     store,
     index,
     chain: undefined,
+    facilitator,
     payTo: PAY_TO,
     offersGateway: false,
     taking: ['direct'],
@@ -136,6 +138,7 @@ async function buy(
     body: readPaidBody([], Buffer.alloc(0)),
     rawHeaders: ['X-PAYMENT', header],
     authorization: `Bearer ${key}`,
+    address: '192.0.2.1',
     requestId: 'request-1',
     signal: () => signal,
   })

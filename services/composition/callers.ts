@@ -10,13 +10,14 @@ import {
   createDebitIndex,
   createOperatorMailer,
   createQuotaLedger,
+  createSiteAllowance,
   createSmtpMailer,
   type DebitIndex,
   type Mailer,
   type QuotaLedger,
   type UsageSource,
 } from '../accounts/index.ts'
-import { addressBlock } from '../api/index.ts'
+import { addressBlock, addressSite } from '../api/index.ts'
 import { answerUsage, type CallPath, createCallPath, paidPath } from '../calls/index.ts'
 import type { Desk } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
@@ -24,6 +25,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { keepsNoReadModels } from './read-models.ts'
+import type { ServiceMetrics } from './service-metrics.ts'
 
 /** Who calls, what they may, and the path that their calls take. */
 export interface Callers {
@@ -41,6 +43,7 @@ export interface CallersParts {
   readonly publicUrl: () => string
   readonly version: string
   readonly log: Logger
+  readonly metrics: Pick<ServiceMetrics, 'signInMail'>
   /** Shows the operator what nobody else may read. */
   readonly show: (line: string) => void
 }
@@ -58,6 +61,8 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     random: (bytes) => randomBytes(bytes),
     deriveSecret: platform.deriveSecret,
     mailer: openMailer(parts),
+    cache: platform.cache,
+    onSignInMail: parts.metrics.signInMail,
     publicUrl,
     now: Date.now,
     sleep,
@@ -83,7 +88,13 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     identify: accounts.identify,
     anonymousPayer: (address) => `address-${idOf('address', addressBlock(address))}`,
     ledger,
-    answer: async (tool, request) => (await desk.answer(tool, request)) as JsonObject,
+    admitAnonymous: createSiteAllowance({
+      cache: platform.cache,
+      idOf,
+      siteOf: (address) => (address.includes(':') ? addressSite(address) : undefined),
+      now: Date.now,
+    }),
+    answer: async (tool, request, payerId) => (await desk.answer(tool, request, payerId)) as JsonObject,
     market: settings.MARKET,
     version: parts.version,
     now: Date.now,

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import type { Accounts } from '../accounts/index.ts'
@@ -55,8 +57,21 @@ export async function openDocumentation(parts: KnowledgeParts, onClose: OnClose)
   const index = projector === undefined ? NO_CHATS : createChatIndex(projector)
   const { signal } = ending
   const ledger = createChatLedger({ store, index, idOf, newId, now: Date.now, sleep, signal })
-  const desk = createKnowledgeDesk({ identify: accounts.identify, knowledge, ledger, now: Date.now })
-  return { server: { desk, knowledge }, desk }
+  const desk = createKnowledgeDesk({
+    identify: accounts.identify,
+    knowledge,
+    ledger,
+    publicUrl,
+    now: Date.now,
+  })
+  return { server: { desk, knowledge, examples: readExamples() }, desk }
+}
+
+/** The programs beside the pages, which are few and small. */
+function readExamples(): ReadonlyMap<string, string> {
+  const folder = join(DOCS, 'examples')
+  const names = readdirSync(folder).filter((name) => /\.(?:py|ts)$/.test(name))
+  return new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
 }
 
 const NO_CHATS: ChatIndex = { find: keepsNoReadModels, position: keepsNoReadModels }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
@@ -18,6 +17,7 @@ import { createFactIds, type FactId } from '../platform/ids/fact-id.ts'
 import { createRandomPool } from '../platform/ids/random-pool.ts'
 import { uuidV7 } from '../platform/ids/uuid.ts'
 import { deriveKey, keyFingerprint, loadSealingKey } from '../platform/secrets/sealing-key.ts'
+import { exposedIn, makePrivateFolder } from '../platform/sqlite/private-files.ts'
 
 /** Everything the service stands on, opened and ours. */
 export interface Platform {
@@ -55,6 +55,7 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   const factSecret = factSecretOf(settings, directory)
 
   const store = await openStore(settings, directory, log)
+  warnOfExposed(directory, log)
   onClose(() => store.close())
   const logId = await claimStore(store, identityOf(settings, factSecret), newId)
 
@@ -100,7 +101,7 @@ export const identityOf = ({ MARKET, MARKET_SEED }: Settings, factSecret: Uint8A
 
 function createFolder(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true })
+    makePrivateFolder(directory)
   } catch (error) {
     const reason = reasonOf(error)
     const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC'
@@ -110,6 +111,18 @@ function createFolder(directory: string): void {
     })
   }
 }
+
+/** What could not be tightened belongs to another user: the operator is the one who can. */
+function warnOfExposed(directory: string, log: Logger): void {
+  const exposed = exposedIn(directory)
+  if (exposed.length === 0) return
+  const advice =
+    'other users of this machine can read the store; give its files to the user of this process, or run `chmod -R go= `'
+  log.warn({ exposed: exposed.slice(0, MOST_NAMED), count: exposed.length }, `${advice}${directory}`)
+}
+
+/** Files that a warning names. */
+const MOST_NAMED = 8
 
 async function openStore(settings: Settings, directory: string, log: Logger): Promise<EventStore> {
   if (settings.EVENTSTORE_URL === undefined) return openEmbeddedStore({ directory, now: Date.now })

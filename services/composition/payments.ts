@@ -99,6 +99,9 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     store,
     index,
     chain,
+    // Beside a node the wallet settles, or the facilitator is asked about nothing that the node knows.
+    facilitator,
+    gateway,
     payTo: rails.payTo,
     offersGateway: rails.offersGateway,
     taking,
@@ -140,7 +143,7 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     calls: parts.calls,
     payments,
     identify: accounts.identify,
-    answer: async (tool, request) => (await parts.desk.answer(tool, request)) as JsonObject,
+    answer: async (tool, request, payer) => (await parts.desk.answer(tool, request, payer)) as JsonObject,
     plans: planDeskOf(accounts),
     market: settings.MARKET,
     version: parts.version,

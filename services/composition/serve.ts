@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { createHealthServer } from '../api/index.ts'
 import type { Settings } from '../platform/config/settings.ts'
 
 /** Addresses that cannot be listened on, by what the operating system says of them. */
@@ -16,19 +18,66 @@ export async function listen(app: FastifyInstance, { HOST, PORT, PUBLIC_URL }: S
   try {
     await app.listen({ host: HOST, port: PORT })
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    if (code === 'EADDRINUSE') {
-      throw new ServiceError('port_in_use', { message: `${HOST}:${PORT} is already in use`, cause: error })
-    }
-    if (!BAD_ADDRESS.includes(code)) throw error
-    throw new ServiceError('config_invalid', {
-      message: `HOST (--host) ${JSON.stringify(HOST)} and PORT (--port) ${PORT} cannot be listened on: ${code}. For example: 127.0.0.1 and 8402`,
-      cause: error,
-    })
+    throw listenError(error, { host: HOST, port: PORT, names: 'HOST (--host) and PORT (--port)' })
   }
   const { port } = app.server.address() as AddressInfo
   const host = HOST.includes(':') ? `[${HOST}]` : HOST
   return PUBLIC_URL ?? `http://${host}:${port}`
+}
+
+/** A server that listens, and how to end it. */
+export interface ListeningServer {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/**
+ * Listens where the operator's machines ask for health; undefined where no port is set.
+ *
+ * @throws ServiceError `port_in_use`, or `config_invalid` for an address that is not this machine's.
+ */
+export async function listenForHealth(
+  app: FastifyInstance,
+  { HEALTH_HOST: host, HEALTH_PORT: port }: Settings,
+): Promise<ListeningServer | undefined> {
+  if (port === undefined) return undefined
+  await app.ready()
+  const server = createHealthServer(app)
+  const listening = once(server, 'listening')
+  server.listen(port, host)
+  try {
+    await listening
+  } catch (error) {
+    throw listenError(error, {
+      host,
+      port,
+      names: 'HEALTH_HOST (--health-host) and HEALTH_PORT (--health-port)',
+    })
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function listenError(
+  error: unknown,
+  { host, port, names }: { readonly host: string; readonly port: number; readonly names: string },
+): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code === 'EADDRINUSE') {
+    return new ServiceError('port_in_use', { message: `${host}:${port} is already in use`, cause: error })
+  }
+  if (!BAD_ADDRESS.includes(code)) return error
+  return new ServiceError('config_invalid', {
+    message: `${names} ${JSON.stringify(host)} and ${port} cannot be listened on: ${code}. For example: 127.0.0.1 and 8402`,
+    cause: error,
+  })
 }
 
 /** Share of a shutdown's time that answers in flight may take. */

@@ -11,6 +11,7 @@ export interface ServiceMetrics {
   verdictsRecorded(verdicts: readonly Verdict[]): void
   outcomesLabelled(outcomes: readonly Outcome[]): void
   appendTrouble(code: string): void
+  signInMail(outcome: 'sent' | 'held'): void
   readonly webhooks: DispatchMetrics
 }
 
@@ -48,6 +49,12 @@ export function createServiceMetrics(sources: {
     labelNames: ['code'] as const,
     registers,
   })
+  const signInMails = new Counter({
+    name: 'sign_in_mails_total',
+    help: 'Sign-in mails that were sent, and that were held back by a limit',
+    labelNames: ['outcome'] as const,
+    registers,
+  })
   new Gauge({
     name: 'projection_live',
     help: '1 where a projection has caught up with the log and follows it, else 0',
@@ -74,6 +81,7 @@ export function createServiceMetrics(sources: {
   return {
     registry,
     webhooks: countWebhooks(registers, sources.dispatcher),
+    signInMail: (outcome) => signInMails.inc({ outcome }),
     outcomesLabelled(outcomes) {
       for (const { exchange, timeframe, race } of outcomes) labelled.inc({ exchange, timeframe, race })
     },

@@ -22,7 +22,7 @@ import { openReplays } from './open-replays.ts'
 import { openServed, runServed, type Served } from './open-served.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
 import { readModelAnswers } from './read-models.ts'
-import { closeServer, listen } from './serve.ts'
+import { closeServer, type ListeningServer, listen, listenForHealth } from './serve.ts'
 import { openWatchList, staleAfterMs, type WatchList } from './watch-list.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -77,16 +77,23 @@ async function compose(
   const served = await openServed(parts, { desk, watchList, publicUrl: () => address.url, version }, onClose)
   const replay = openReplays(settings, platform, onClose)
   const app = await createHttpServer(parts, { desk, served, watchList, address, replay })
-  const owner: { socket?: OwnerSocket | undefined } = {}
+  const owner: { socket?: OwnerSocket | undefined; health?: ListeningServer | undefined } = {}
   let working: Promise<void> = Promise.resolve()
   // Before anything listens, so that what cannot start does not go on answering.
   onClose(async () => {
     ending.abort()
     // Together: neither waits for the other, and callers are turned away from the first moment.
-    await Promise.all([closeServer(app), owner.socket?.close(), engine?.ended(), working.catch(reported)])
+    await Promise.all([
+      closeServer(app),
+      owner.health?.close(),
+      owner.socket?.close(),
+      engine?.ended(),
+      working.catch(reported),
+    ])
   })
   const url = settings.ROLES.includes('api') ? await listen(app, settings) : undefined
   address.url = url ?? address.url
+  owner.health = await listenForHealth(app, settings)
   owner.socket = await openOwnerSocket(app, platform.directory, log)
   working = runServed(served, ending.signal)
   const failure = working.then(() => new Promise<never>(() => undefined))

@@ -25,6 +25,7 @@ export { labelUnfollowed } from './recording/label-unfollowed.ts'
 export { createOutcomeRecorder, type OutcomeRecorder } from './recording/outcome-recorder.ts'
 export { createRecorder, type Recorder } from './recording/recorder.ts'
 export { type EngineRun, runEngine } from './recording/run-engine.ts'
+export { spokenTimeframes, spokenTimeframesModule } from './spoken-timeframes.ts'
 export { evaluateCommand } from './training/evaluate-command.ts'
 export { evaluateVerdicts } from './training/evaluate-verdicts.ts'
 export type {

@@ -6,6 +6,7 @@ import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { EVENT_CATALOGUE, type EventType } from '../../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import { PayerBlocked } from '../../contracts/payment-events.ts'
 import { payerStream } from '../../contracts/streams.ts'
 import type { Payment } from '../../projections/index.ts'
@@ -20,7 +21,9 @@ import type { Chain, PayerFacts } from './chain/chain.ts'
 import { createPayments, type PaymentsOptions, type RunningPayments } from './create-payments.ts'
 import type { Claim, VerifiedPayment } from './payments.ts'
 import { openRecovery } from './recovery/open-recovery.ts'
+import type { FacilitatorOpinion } from './settlement/facilitator.ts'
 import { createIndexInMemory, type IndexInMemory } from './testing/index-in-memory.ts'
+import { RICH_CHAIN } from './testing/rich-chain.ts'
 import {
   anAuthorization,
   encoded,
@@ -39,6 +42,19 @@ const closing: RunningPayments[] = []
 afterEach(async () => {
   await Promise.all(closing.splice(0).map((payments) => payments.close()))
 })
+
+/** A chain that says the same of everybody, and whom it was asked about. */
+const chainOf = (answer: PayerFacts | ServiceError) => {
+  const asked: string[] = []
+  const chain = {
+    async payerFacts({ payer, nonce }: { payer: string; nonce: string }) {
+      asked.push(`${payer} ${nonce}`)
+      if (answer instanceof ServiceError) throw answer
+      return answer
+    },
+  } as unknown as Chain
+  return { chain, asked }
+}
 
 interface World {
   readonly payments: RunningPayments
@@ -59,7 +75,7 @@ function start(change: Partial<PaymentsOptions> = {}, log: MemoryLog = createMem
   const payments = createPayments({
     store,
     index,
-    chain: undefined,
+    chain: RICH_CHAIN,
     payTo: PAY_TO,
     offersGateway: true,
     taking: ['direct', 'gateway'],
@@ -99,6 +115,12 @@ const aClaim = (change: Partial<Claim> = {}): Claim => ({
   ...change,
 })
 
+/** Asks about the payer and claims, as a request does. */
+async function take({ payments }: Pick<World, 'payments'>, payment: VerifiedPayment, claim = aClaim()) {
+  await payments.requirePayable(payment, claim)
+  return payments.claim(payment, claim)
+}
+
 async function eventsOf(store: EventStore) {
   const events = []
   for await (const event of store.readAll()) events.push(event)
@@ -137,7 +159,7 @@ describe('a claim', () => {
     const world = start()
     const payment = await verified(world, 1)
     const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`
-    const claimed = await world.payments.claim(payment, aClaim({ traceparent }))
+    const claimed = await take(world, payment, aClaim({ traceparent }))
     expect(claimed).toMatchObject({ requestHash: 'a'.repeat(64), answer: '{"call":"BUY"}', isReplay: false })
     const events = await eventsOf(world.store)
     expect(events).toHaveLength(1)
@@ -163,15 +185,15 @@ describe('a claim', () => {
       },
     })
     expect(world.woken).toEqual([claimed.payment])
-    expect(await world.payments.find(payment)).toEqual({ ...claimed, isReplay: true })
+    expect(await world.payments.find(payment)).toEqual({ ...claimed, isReplay: true, isSigned: true })
   })
 
   test('of an authorization that was used, by whichever process, is the one that was there', async () => {
     const log = createMemoryLog()
     const [one, other] = [start({}, log), start({}, log)]
     const payment = await verified(one, 1)
-    const first = await one.payments.claim(payment, aClaim())
-    const second = await other.payments.claim(payment, aClaim({ requestHash: 'b'.repeat(64), answer: '{}' }))
+    const first = await take(one, payment, aClaim())
+    const second = await take(other, payment, aClaim({ requestHash: 'b'.repeat(64), answer: '{}' }))
     expect(second).toEqual({ ...first, isReplay: true })
     expect(await eventsOf(one.store)).toHaveLength(1)
     expect(other.woken).toEqual([])
@@ -183,7 +205,7 @@ describe('a claim', () => {
     const payment = await verified(worlds[0] as World, 1)
     const claims = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
-        (worlds[n % 4] as World).payments.claim(payment, aClaim({ answer: `{"n":${n}}` })),
+        take(worlds[n % 4] as World, payment, aClaim({ answer: `{"n":${n}}` })),
       ),
     )
     expect(claims.filter(({ isReplay }) => !isReplay)).toHaveLength(1)
@@ -193,8 +215,8 @@ describe('a claim', () => {
 
   test('of the same nonce on the other rail is another one', async () => {
     const world = start()
-    const direct = await world.payments.claim(await verified(world, 1), aClaim())
-    const gateway = await world.payments.claim(await verified(world, 1, week), aClaim())
+    const direct = await take(world, await verified(world, 1), aClaim())
+    const gateway = await take(world, await verified(world, 1, week), aClaim())
     expect([direct.isReplay, gateway.isReplay]).toEqual([false, false])
     expect(gateway.payment).toMatchObject({ rail: 'gateway', isServedFirst: false })
     expect(gateway.payment.stream).toContain(GATEWAY_ADDRESS.toLowerCase())
@@ -226,7 +248,7 @@ describe('a log that does not answer', () => {
       { code: 'append_unknown', isDone: false },
     ])
     const world = start({ store, ...now })
-    const claimed = await world.payments.claim(await verified(world, 1), aClaim())
+    const claimed = await take(world, await verified(world, 1), aClaim())
     expect(claimed.isReplay).toBe(false)
     expect(new Set(used).size).toBe(1)
     expect(used).toHaveLength(3)
@@ -240,11 +262,11 @@ describe('a log that does not answer', () => {
       const { store } = failing(open(), faults)
       const world = start({ store, ...now, caps: { payer: 20_000n, total: 20_000n } })
       const payment = await verified(world, 1)
-      expect(await refusal(world.payments.claim(payment, aClaim()))).toEqual({ code: 'outcome_unknown' })
+      expect(await refusal(take(world, payment))).toEqual({ code: 'outcome_unknown' })
       faults.length = 0
       expect((await world.payments.find(payment)) !== undefined).toBe(isDone)
       // What was not taken counts for nothing: there is room for exactly one.
-      const again = await world.payments.claim(payment, aClaim())
+      const again = await take(world, payment, aClaim())
       expect(again).toMatchObject({ isReplay: isDone, payment: { isServedFirst: true } })
       expect(await eventsOf(store)).toHaveLength(1)
     }
@@ -257,7 +279,7 @@ describe('a log that does not answer', () => {
     )
     const world = start({ store, ...now })
     const payment = await verified(world, 1)
-    expect(await refusal(world.payments.claim(payment, aClaim()))).toEqual({ code: 'store_full' })
+    expect(await refusal(take(world, payment, aClaim()))).toEqual({ code: 'store_full' })
     expect(await world.payments.find(payment)).toBeUndefined()
     expect(world.woken).toEqual([])
   })
@@ -268,12 +290,12 @@ test('an authorization that was claimed in time has its answer also afterwards; 
   const world = start({ now: () => time })
   const payment = await verified(world, 1)
   const other = await verified(world, 2)
-  await world.payments.requirePayable(payment)
-  const { answer } = await world.payments.claim(payment, aClaim())
+  await world.payments.requirePayable(payment, aClaim())
+  const { answer } = await take(world, payment, aClaim())
   time += 10 * 60_000
   const again = await verified(world, 1)
   expect(await world.payments.find(again)).toMatchObject({ answer, isReplay: true })
-  expect(await refusal(world.payments.requirePayable(other))).toEqual({
+  expect(await refusal(world.payments.requirePayable(other, aClaim()))).toEqual({
     code: 'payment_refused',
     reason: 'invalid_exact_evm_payload_authorization_valid_before',
   })
@@ -286,9 +308,7 @@ describe('who is served first', () => {
     change = {},
     claim: Partial<Claim> = {},
     payer = alice,
-  ) =>
-    (await world.payments.claim(await verified(world, number, change, payer), aClaim(claim))).payment
-      .isServedFirst
+  ) => (await take(world, await verified(world, number, change, payer), aClaim(claim))).payment.isServedFirst
 
   test('is decided with what is not in the read model yet', async () => {
     const world = start({ caps: { payer: 50_000n, total: 50_000_000n } })
@@ -308,16 +328,16 @@ describe('who is served first', () => {
   test('is decided with what others are claiming at the same moment', async () => {
     const world = start({ caps: { payer: 50_000n, total: 50_000_000n } })
     const payments = await Promise.all(Array.from({ length: 8 }, (_, n) => verified(world, n + 1)))
-    const claims = await Promise.all(payments.map((payment) => world.payments.claim(payment, aClaim())))
+    const claims = await Promise.all(payments.map((payment) => take(world, payment, aClaim())))
     expect(claims.filter(({ payment }) => payment.isServedFirst)).toHaveLength(2)
   })
 
   test('is nobody who was served and did not pay, until as much was paid in advance', async () => {
     const world = start()
-    const lost = await world.payments.claim(await verified(world, 1), aClaim())
+    const lost = await take(world, await verified(world, 1), aClaim())
     await loseIt(world.store, lost.payment)
     await world.index.catchUp()
-    const second = await world.payments.claim(await verified(world, 2), aClaim())
+    const second = await take(world, await verified(world, 2), aClaim())
     expect(second.payment.isServedFirst).toBe(false)
     expect(await isServedFirst(world, 3, {}, {}, bob)).toBe(true)
     await confirm(world.store, second.payment)
@@ -331,14 +351,54 @@ describe('who is served first', () => {
     expect(await isServedFirst(world, 2, {}, { mustSettleFirst: true })).toBe(false)
   })
 
-  test('is refused past the cap of all payers, and nothing is charged then', async () => {
+  test('is nobody past the cap of all payers: they are settled first, whoever they are', async () => {
     const world = start({ caps: { payer: 1_000_000n, total: 30_000n } })
-    await world.payments.claim(await verified(world, 1), aClaim())
-    const payment = await verified(world, 2, {}, bob)
+    expect(await isServedFirst(world, 1)).toBe(true)
+    expect(await isServedFirst(world, 2, {}, {}, bob)).toBe(false)
+    expect(await isServedFirst(world, 3)).toBe(false)
+  })
+
+  test('is nobody of whom it is not known what it has', async () => {
+    const world = start({ chain: undefined })
+    expect(await isServedFirst(world, 1)).toBe(false)
+    const unasked = start()
+    const claimed = await unasked.payments.claim(await verified(unasked, 1), aClaim())
+    expect(claimed.payment.isServedFirst).toBe(false)
+  })
+
+  test('is refused where the payer has promised the money to what is settled first, too', async () => {
+    const chain = chainOf({ balance: 9_990_000n, isNonceUsed: false, hasCode: false }).chain
+    const world = start({ chain })
+    const plan = { value: 9_990_000n }
+    const mustSettleFirst = aClaim({ mustSettleFirst: true })
+    await take(world, await verified(world, 1, plan), mustSettleFirst)
+    for (const catchUp of [async () => undefined, () => world.index.catchUp()]) {
+      await catchUp()
+      const second = take(world, await verified(world, 2, plan), mustSettleFirst)
+      expect(await refusal(second)).toEqual({ code: 'payment_refused', reason: 'insufficient_funds' })
+    }
+  })
+
+  test('claims that wait for their money are bounded for a payer, and refused before anything is asked', async () => {
+    const { chain, asked } = chainOf({ balance: 10n ** 12n, isNonceUsed: false, hasCode: false })
+    const world = start({ chain })
+    const plan = aClaim({ mustSettleFirst: true })
+    const wait = async (number: number, payer = alice) =>
+      take(world, await verified(world, number, {}, payer), plan)
+    for (let n = 1; n <= LIMITS.claimsWaitingPerPayer; n++) await wait(n)
+    await world.index.catchUp()
+    const before = asked.length
     const refused = { code: 'payments_unavailable', retry_after_s: 5 }
-    expect(await refusal(world.payments.claim(payment, aClaim()))).toEqual(refused)
-    expect(await world.payments.find(payment)).toBeUndefined()
-    expect(await eventsOf(world.store)).toHaveLength(1)
+    expect(await refusal(wait(100))).toEqual(refused)
+    expect(asked).toHaveLength(before)
+    // Neither another payer, nor what is served first, nor the other rail.
+    await wait(101, bob)
+    expect(await isServedFirst(world, 102)).toBe(true)
+    await take(world, await verified(world, 103, week))
+    const first = await world.payments.find(await verified(world, 1))
+    await confirm(world.store, first?.payment as Payment)
+    await world.index.catchUp()
+    await wait(104)
   })
 
   test('cannot be told while the read model does not follow the log, or is not there', async () => {
@@ -347,9 +407,9 @@ describe('who is served first', () => {
     const payment = await verified(world, 1)
     const refused = { code: 'payments_unavailable', retry_after_s: 1 }
     expect(await refusal(world.payments.claim(payment, aClaim()))).toEqual(refused)
-    expect(await refusal(world.payments.requirePayable(payment))).toEqual(refused)
+    expect(await refusal(world.payments.requirePayable(payment, aClaim()))).toEqual(refused)
     const without = start({ index: undefined })
-    expect(await refusal(without.payments.claim(payment, aClaim()))).toEqual(refused)
+    expect(await refusal(take(without, payment, aClaim()))).toEqual(refused)
     expect(without.payments.isTaking('direct')).toBe(false)
     expect(await eventsOf(without.store)).toEqual([])
   })
@@ -357,18 +417,6 @@ describe('who is served first', () => {
 
 describe('requirePayable', () => {
   const facts: PayerFacts = { balance: 50_000n, isNonceUsed: false, hasCode: false }
-  const chainOf = (answer: PayerFacts | ServiceError) => {
-    const asked: string[] = []
-    const chain = {
-      async payerFacts({ payer, nonce }: { payer: string; nonce: string }) {
-        asked.push(`${payer} ${nonce}`)
-        if (answer instanceof ServiceError) throw answer
-        return answer
-      },
-    } as unknown as Chain
-    return { chain, asked }
-  }
-
   test.each<[string, Partial<PayerFacts>, string]>([
     ['a nonce that was used', { isNonceUsed: true }, 'invalid_transaction_state'],
     ['an account with code', { hasCode: true }, 'invalid_exact_evm_payload_signature'],
@@ -377,7 +425,7 @@ describe('requirePayable', () => {
     const { chain, asked } = chainOf({ ...facts, ...change })
     const world = start({ chain })
     const payment = await verified(world, 1)
-    const refused = await refusal(world.payments.requirePayable(payment))
+    const refused = await refusal(world.payments.requirePayable(payment, aClaim()))
     expect(refused).toEqual({ code: 'payment_refused', reason })
     expect(asked).toEqual([`${alice.address.toLowerCase()} ${nonceNumber(1)}`])
     expect(await world.payments.find(payment)).toBeUndefined()
@@ -387,35 +435,75 @@ describe('requirePayable', () => {
     const world = start({ chain: chainOf(facts).chain })
     for (const number of [1, 2]) {
       const payment = await verified(world, number)
-      await world.payments.requirePayable(payment)
-      await world.payments.claim(payment, aClaim())
+      await world.payments.requirePayable(payment, aClaim())
+      await take(world, payment, aClaim())
     }
     const third = await verified(world, 3)
-    expect(await refusal(world.payments.requirePayable(third))).toMatchObject({
+    expect(await refusal(world.payments.requirePayable(third, aClaim()))).toMatchObject({
       reason: 'insufficient_funds',
     })
   })
 
-  test('lets two in for the money of one, and serves one of them first', async () => {
+  test('lets two in for the money of one, and takes one of them', async () => {
     const world = start({ chain: chainOf({ ...facts, balance: 30_000n }).chain })
     const both = [await verified(world, 1), await verified(world, 2)]
-    await Promise.all(both.map((payment) => world.payments.requirePayable(payment)))
-    const claims = await Promise.all(both.map((payment) => world.payments.claim(payment, aClaim())))
-    expect(claims.map(({ payment }) => payment.isServedFirst)).toEqual([true, false])
+    await Promise.all(both.map((payment) => world.payments.requirePayable(payment, aClaim())))
+    const claims = await Promise.allSettled(both.map((payment) => world.payments.claim(payment, aClaim())))
+    expect(claims.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    expect(await eventsOf(world.store)).toHaveLength(1)
   })
 
   test('passes on that the chain does not answer, and nothing is consumed', async () => {
     const world = start({ chain: chainOf(new ServiceError('payments_unavailable')).chain })
     const payment = await verified(world, 1)
-    expect(await refusal(world.payments.requirePayable(payment))).toEqual({ code: 'payments_unavailable' })
+    expect(await refusal(world.payments.requirePayable(payment, aClaim()))).toEqual({
+      code: 'payments_unavailable',
+    })
     expect(await eventsOf(world.store)).toEqual([])
   })
 
-  test('asks no chain for the gateway, which keeps balances of its own', async () => {
-    const { chain, asked } = chainOf({ balance: 0n, isNonceUsed: true, hasCode: true })
-    const world = start({ chain })
-    await world.payments.requirePayable(await verified(world, 1, week))
-    expect(asked).toEqual([])
+  test.each(['direct', 'gateway'] as const)(
+    'asks whoever settles %s where no chain knows, and remembers an empty account for a moment',
+    async (rail) => {
+      let time = NOW_S * 1_000
+      const { chain, asked } = chainOf({ balance: 0n, isNonceUsed: true, hasCode: true })
+      const opinions: FacilitatorOpinion[] = [
+        { kind: 'valid' },
+        { kind: 'unknown', reason: 'it did not answer' },
+        { kind: 'refused', reason: 'some_word_of_its_own' },
+        { kind: 'refused', reason: 'insufficient_funds' },
+        { kind: 'valid' },
+      ]
+      const verify = async (): Promise<FacilitatorOpinion> =>
+        opinions.shift() ?? expect.fail('asked too often')
+      const world = start({
+        now: () => time,
+        ...(rail === 'direct'
+          ? { chain: undefined, facilitator: { verify } }
+          : { chain, gateway: { verify } }),
+      })
+      const payable = async (number: number) =>
+        world.payments.requirePayable(await verified(world, number, rail === 'gateway' ? week : {}), aClaim())
+      await payable(1)
+      expect(await refusal(payable(2))).toEqual({ code: 'payments_unavailable', retry_after_s: 5 })
+      const unknown = { code: 'payment_refused', reason: 'unexpected_verify_error' }
+      expect(await refusal(payable(3))).toEqual(unknown)
+      const empty = { code: 'payment_refused', reason: 'insufficient_funds' }
+      expect(await refusal(payable(4))).toEqual(empty)
+      expect(await refusal(payable(5))).toEqual(empty)
+      expect(opinions).toHaveLength(1)
+      time += LIMITS.payerRefusedMs
+      await payable(6)
+      expect(asked).toEqual([])
+    },
+  )
+
+  test('a facilitator vouches for one payment at a time: the next one waits for its money', async () => {
+    const facilitator = { verify: async () => ({ kind: 'valid' as const }) }
+    const world = start({ chain: undefined, facilitator })
+    const claims = []
+    for (const number of [1, 2]) claims.push(await take(world, await verified(world, number)))
+    expect(claims.map(({ payment }) => payment.isServedFirst)).toEqual([true, false])
   })
 
   test('refuses who is blocked, with a chain or without, and before asking it', async () => {
@@ -431,9 +519,11 @@ describe('requirePayable', () => {
     await world.store.append(payerStream(8453, payer), [blocked], { expected: 'no-stream' })
     await world.index.catchUp()
     const refused = { code: 'payment_refused', reason: 'invalid_transaction_state' }
-    expect(await refusal(world.payments.requirePayable(await verified(world, 1)))).toEqual(refused)
-    expect(await refusal(world.payments.requirePayable(await verified(world, 1, week)))).toEqual(refused)
-    await world.payments.requirePayable(await verified(world, 1, {}, bob))
+    expect(await refusal(world.payments.requirePayable(await verified(world, 1), aClaim()))).toEqual(refused)
+    expect(await refusal(world.payments.requirePayable(await verified(world, 1, week), aClaim()))).toEqual(
+      refused,
+    )
+    await world.payments.requirePayable(await verified(world, 1, {}, bob), aClaim())
     expect(asked).toHaveLength(1)
   })
 })
@@ -441,11 +531,11 @@ describe('requirePayable', () => {
 describe('servable', () => {
   const never = new AbortController().signal
   const settledFirst = async (world: World) =>
-    world.payments.claim(await verified(world, 1), aClaim({ mustSettleFirst: true }))
+    take(world, await verified(world, 1), aClaim({ mustSettleFirst: true }))
 
   test('is at once what is served first, although nobody has settled it', async () => {
     const world = start()
-    const claimed = await world.payments.claim(await verified(world, 1), aClaim())
+    const claimed = await take(world, await verified(world, 1), aClaim())
     expect(await world.payments.servable(claimed, never)).toBe(claimed.payment)
   })
 
@@ -547,10 +637,10 @@ describe('servable', () => {
 describe('show', () => {
   test('knows a payment before the read model does, and after', async () => {
     const world = start()
-    const { payment } = await world.payments.claim(await verified(world, 1), aClaim())
+    const { payment } = await take(world, await verified(world, 1), aClaim())
     expect(await world.payments.show(payment.paymentId)).toEqual(payment)
     await world.index.catchUp()
-    await world.payments.claim(await verified(world, 2), aClaim())
+    await take(world, await verified(world, 2), aClaim())
     expect(await world.payments.show(payment.paymentId)).toEqual(payment)
   })
 

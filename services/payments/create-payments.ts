@@ -1,13 +1,14 @@
-import { CHAIN_ID, formatUsdc, USDC_ADDRESS } from '../../contracts/chain.ts'
+import { CHAIN_ID, USDC_ADDRESS } from '../../contracts/chain.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import { PaymentClaimed, type Rail } from '../../contracts/payment-events.ts'
 import { isServable, type Payment } from '../../projections/index.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { Chain } from './chain/chain.ts'
 import { awaitSettlement } from './claims/await-settlement.ts'
-import { decideClaim } from './claims/decide-claim.ts'
+import { decideClaim, type KnownFunds } from './claims/decide-claim.ts'
 import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
 import { createPaymentChanges } from './claims/payment-changes.ts'
 import { after, createPaymentLog, type LoadedPayment, type PaymentLog } from './claims/payment-log.ts'
@@ -18,15 +19,21 @@ import { readPayment } from './reading/read-payment.ts'
 import { receiptOf } from './receipt.ts'
 import type { RecoverSigner } from './recovery/recover-signer.ts'
 import { paymentRefused } from './refusal.ts'
+import type { Facilitator } from './settlement/facilitator.ts'
+import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
 import { contractOf } from './verification/signing-domains.ts'
-import { requireValidity, verifyPayment } from './verification/verify-payment.ts'
+import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
 
 export interface PaymentsOptions {
   readonly store: EventStore
   /** Undefined where this process keeps no read models: payments are quoted then, and not taken. */
   readonly index: PaymentIndex | undefined
-  /** Undefined where no node is configured: payers are believed then, up to their cap. */
+  /** Undefined where no node is configured; then the facilitator is asked about payers. */
   readonly chain: Chain | undefined
+  /** Who settles payments on the chain in place of a wallet of our own. */
+  readonly facilitator?: Pick<Facilitator, 'verify'> | undefined
+  /** Who settles payments of the gateway rail. */
+  readonly gateway?: Pick<Facilitator, 'verify'> | undefined
   /** X402_PAY_TO: whom payments are for. Undefined where nothing is offered. */
   readonly payTo: string | undefined
   /** Whether the payment gateway is offered as a second rail. */
@@ -55,12 +62,13 @@ export interface RunningPayments extends Payments {
 interface PaymentParts extends PaymentsOptions {
   readonly log: PaymentLog
   readonly exposure: ExposureLedger
+  readonly payers: PayerCheck
   /** What payers had when they were asked for, for the claim that follows. */
-  readonly balances: WeakMap<VerifiedPayment, bigint>
+  readonly funds: WeakMap<VerifiedPayment, KnownFunds>
 }
 
-/** How soon a payment may be taken again, past the cap of all payers: settling takes seconds. */
-const CAP_RETRY_AFTER_S = 5
+/** How soon a payment may be taken again where as many wait as may: settling takes seconds. */
+const ROOM_RETRY_AFTER_S = 5
 
 /**
  * Payments over the log. From now on it follows settlements of other processes, until it is closed.
@@ -74,7 +82,14 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
   const log = createPaymentLog({ store, now, sleep, signal })
   const exposure = createExposureLedger(index)
   const changes = createPaymentChanges({ store, sleep, signal, report })
-  const parts: PaymentParts = { ...options, log, exposure, balances: new WeakMap() }
+  const payers = createPayerCheck({
+    chain: options.chain,
+    facilitator: options.facilitator,
+    gateway: options.gateway,
+    now,
+    signal,
+  })
+  const parts: PaymentParts = { ...options, log, exposure, payers, funds: new WeakMap() }
   const ours = payTo?.toLowerCase()
 
   return {
@@ -86,11 +101,12 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
       if (ours === undefined) throw isNotOffering()
       return verifyPayment(presented, price, { payTo: ours, recovery })
     },
-    async find({ stream }) {
-      const loaded = await log.load(stream)
-      return loaded && claimedOf(loaded, true)
+    async find(presented) {
+      const loaded = await log.load(streamOf(presented))
+      if (loaded === undefined) return undefined
+      return { ...claimedOf(loaded, true), isSigned: loaded.claim.signature === presented.signature }
     },
-    requirePayable: (payment) => requirePayable(parts, payment),
+    requirePayable: (payment, claim) => requirePayable(parts, payment, claim),
     claim: (payment, claim) => claimPayment(parts, payment, claim),
     async servable({ payment }, waiting) {
       if (isServable(payment)) return payment
@@ -116,41 +132,25 @@ const claimedOf = ({ payment, claim }: LoadedPayment, isReplay: boolean): Claime
   isReplay,
 })
 
-/**
- * Whether a payment can become money, as far as it can be told beforehand. The gateway keeps balances and nonces of
- * its own, so the chain knows nothing of its payments.
- */
-async function requirePayable(parts: PaymentParts, payment: VerifiedPayment): Promise<void> {
-  const { chain, exposure, balances, now } = parts
-  const { rail, payer, nonce, value } = payment
+/** Whether a payment can become money, as far as it can be told beforehand. */
+async function requirePayable(
+  parts: PaymentParts,
+  payment: VerifiedPayment,
+  { product, mustSettleFirst }: Pick<Claim, 'product' | 'mustSettleFirst'>,
+): Promise<void> {
+  const { exposure, payers, funds, caps, now } = parts
+  const { rail, payer, value } = payment
   requireValidity(payment, now())
-  const before = exposure.of(payer)
+  const before = exposure.of(payer, rail)
   if (before.isBlocked) {
     throw paymentRefused('invalid_transaction_state', `The operator takes no payments of ${payer}.`)
   }
-  if (rail === 'direct' && before.total > parts.caps.total) throw isPastCap(parts)
-  if (chain === undefined || rail === 'gateway') return
-  const { balance, isNonceUsed, hasCode } = await chain.payerFacts({ payer, nonce })
-  if (isNonceUsed) {
-    throw paymentRefused(
-      'invalid_transaction_state',
-      `The authorization ${nonce} was used or cancelled on the chain already.`,
-    )
-  }
-  if (hasCode) {
-    throw paymentRefused(
-      'invalid_exact_evm_payload_signature',
-      `${payer} is an account with code, whose signatures only its code can check; such accounts are not taken yet.`,
-    )
-  }
-  const owed = exposure.of(payer).payer + value
-  if (balance < owed) {
-    throw paymentRefused(
-      'insufficient_funds',
-      `${payer} has ${formatUsdc(balance)} USDC, and would owe ${formatUsdc(owed)} with this payment.`,
-    )
-  }
-  balances.set(payment, balance)
+  // Whoever has no room now has none whatever is found out about the payer.
+  const hoped = { balance: before.awaited + value, isAll: false }
+  const decision = decideClaim(before, { rail, value, mustSettleFirst, funds: hoped }, caps)
+  if (decision.kind === 'refuse') throw isWithoutRoom(payer, decision.why)
+  const known = await payers.fundsOf(payment, product, before.awaited)
+  if (known !== undefined) funds.set(payment, known)
 }
 
 async function claimPayment(
@@ -158,16 +158,16 @@ async function claimPayment(
   payment: VerifiedPayment,
   claim: Claim,
 ): Promise<ClaimedPayment> {
-  const { log, exposure, caps, balances, now, onClaimed } = parts
+  const { log, exposure, caps, funds, now, onClaimed } = parts
   const { rail, value, payer, stream } = payment
   const { mustSettleFirst } = claim
-  const terms = { rail, value, mustSettleFirst, balance: balances.get(payment) }
-  const decision = decideClaim(exposure.of(payer), terms, caps)
-  if (decision.kind === 'refuse') throw isPastCap(parts)
+  const terms = { rail, value, mustSettleFirst, funds: funds.get(payment) }
+  const decision = decideClaim(exposure.of(payer, rail), terms, caps)
+  if (decision.kind === 'refuse') throw isWithoutRoom(payer, decision.why)
   const { isServedFirst } = decision
   const event = claimEvent(parts, payment, claim, isServedFirst)
   // Counted before it is appended, and without waiting in between: the next one decides with it.
-  const reservation = exposure.reserve(payer, isServedFirst ? value : 0n)
+  const reservation = exposure.reserve({ payer, rail, value, isServedFirst })
   let isLanded = false
   try {
     const appended = await log.append(stream, event, 'no-stream')
@@ -226,11 +226,13 @@ function claimEvent(
   return newEvent(PaymentClaimed, { id: newId(), data, meta })
 }
 
-const isPastCap = ({ caps }: PaymentParts): ServiceError =>
-  new ServiceError('payments_unavailable', {
-    message: `Payers have claimed ${formatUsdc(caps.total)} USDC that is not settled yet, the most there may be (X402_TOTAL_CAP); nothing was charged.`,
-    details: { retry_after_s: CAP_RETRY_AFTER_S },
-  })
+const isWithoutRoom = (payer: string, why: 'funds' | 'payer' | 'all'): ServiceError =>
+  why === 'funds'
+    ? paymentRefused('insufficient_funds', `${payer} has promised the USDC that it has to other payments.`)
+    : new ServiceError('payments_unavailable', {
+        message: `${why === 'payer' ? `${LIMITS.claimsWaitingPerPayer} payments of ${payer}` : `${LIMITS.claimsWaiting} payments`} wait for their settlement, as many as may; nothing was charged.`,
+        details: { retry_after_s: ROOM_RETRY_AFTER_S },
+      })
 
 const isNotOffering = (): ServiceError =>
   new ServiceError('payments_unavailable', {

@@ -14,6 +14,7 @@ export { createPaymentIndex, type PaymentIndex } from './payment-index.ts'
 export type {
   Claim,
   ClaimedPayment,
+  FoundClaim,
   Offered,
   Payments,
   PresentedPayment,

@@ -68,6 +68,12 @@ export interface ClaimedPayment {
   readonly isReplay: boolean
 }
 
+/** A claim that was in the log before. */
+export interface FoundClaim extends ClaimedPayment {
+  /** Whether it was claimed with the very signature that was presented, which was checked then. */
+  readonly isSigned: boolean
+}
+
 /**
  * Payments for single answers and plans: what is offered, what is taken, and what was claimed. Settling is the
  * settler's, who reads the claims from the log.
@@ -93,20 +99,27 @@ export interface Payments {
    * @throws ServiceError `payment_refused` with `details.reason` from the vocabulary of x402
    */
   verify(presented: PresentedPayment, price: bigint): Promise<VerifiedPayment>
-  /** The claim of an authorization, whatever became of it. @throws ServiceError of the store */
-  find(payment: VerifiedPayment): Promise<ClaimedPayment | undefined>
   /**
-   * Whether there is time left to settle it, and, where a chain is configured, whether the payer can pay; to be called
-   * for an authorization that has no claim, before anything is computed.
+   * The claim of an authorization, whatever became of it; looked up before anything is checked, since prices,
+   * recipients and validity may have changed since. What is found is for who signed it, which `isSigned` tells.
+   *
+   * @throws ServiceError of the store
+   */
+  find(presented: PresentedPayment): Promise<FoundClaim | undefined>
+  /**
+   * Whether there is time left to settle it, and whether the payer can pay, as the chain or whoever settles it says;
+   * to be called for an authorization that has no claim, before anything is computed.
    *
    * @throws ServiceError `payment_refused` (validity, funds, nonce, code, blocked payer), `payments_unavailable`
    */
-  requirePayable(payment: VerifiedPayment): Promise<void>
+  requirePayable(payment: VerifiedPayment, claim: Pick<Claim, 'product' | 'mustSettleFirst'>): Promise<void>
   /**
-   * Claims an authorization for an answer: durable when it resolves. Whoever was first has it.
+   * Claims an authorization for an answer: durable when it resolves. Whoever was first has it. Who was not asked
+   * about, or not answered for, is settled first.
    *
-   * @throws ServiceError `payments_unavailable` past the cap of all payers; of the store, and then nothing was charged
-   *   or the same request finds it
+   * @throws ServiceError `payment_refused` where the payer has promised its money meanwhile, `payments_unavailable`
+   *   where as many claims wait for their money as may; of the store, and then nothing was charged or the same
+   *   request finds it
    */
   claim(payment: VerifiedPayment, claim: Claim): Promise<ClaimedPayment>
   /**

@@ -15,6 +15,7 @@ export const X402_REASONS = [
   'invalid_transaction_state',
   'invalid_x402_version',
   'unexpected_settle_error',
+  'unexpected_verify_error',
   'unsupported_scheme',
 ] as const
 export type X402Reason = (typeof X402_REASONS)[number]

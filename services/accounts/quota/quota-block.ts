@@ -1,6 +1,8 @@
+import { formatUsdc } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { PLAN_DAYS, PLAN_LIMITS, TIERS } from '../../../contracts/plans.ts'
+import { PRICES } from '../../../contracts/prices.ts'
 import type { QuotaBlock } from '../../../contracts/service-block.ts'
 import { type Balance, onDay, type Payer } from './balance.ts'
 import { dayEnd, dayOf } from './quota-window.ts'
@@ -38,6 +40,8 @@ const PAID_PLANS = TIERS.filter((tier) => tier !== 'free').map((tier) => ({
   tier,
   calls: PLAN_LIMITS[tier].callsPerWindow,
   days: PLAN_DAYS,
+  price_usdc: formatUsdc(PRICES[`plans/${tier}`]),
+  path: `/x402/plans/${tier}`,
 }))
 
 /**
@@ -54,10 +58,20 @@ export function quotaExhausted(
 ): ServiceError {
   const { remaining: _none, ...block } = quotaBlock(payer, balance, at)
   const resetsAt = exhausted === 'day' && block.daily !== null ? block.daily.resets_at : block.resets_at
+  const canPay = payPerCall !== undefined
+  const plans = PAID_PLANS.filter(({ calls }) => calls > PLAN_LIMITS[payer.tier].callsPerWindow)
+  const ways = [
+    'Wait until `details.resets_at`',
+    ...(plans.length > 0
+      ? [canPay ? 'buy a plan of `details.plans`' : 'ask the operator for a larger plan']
+      : []),
+    ...(canPay ? ['pay per call at `details.pay_per_call`'] : []),
+  ]
   const period =
     exhausted === 'day' ? `${block.daily?.limit} of this UTC day` : `${block.limit} of this window`
   return new ServiceError('quota_exhausted', {
     message: `All ${period} were used (tier ${payer.tier}); calls are to be had again at ${resetsAt}`,
+    nextStep: `${ways.join(', or ')}.`,
     details: {
       tier: payer.tier,
       exhausted,
@@ -67,7 +81,10 @@ export function quotaExhausted(
       window_resets_at: block.resets_at,
       resets_at: resetsAt,
       retry_after_s: Math.max(1, Math.ceil((Date.parse(resetsAt) - at) / 1_000)),
-      plans: PAID_PLANS.filter(({ calls }) => calls > PLAN_LIMITS[payer.tier].callsPerWindow),
+      // Without payments there is nowhere to buy them.
+      plans: plans.map(({ path, ...plan }) =>
+        canPay ? { ...plan, buy_at: payPerCall.replace(/\/x402\/.*$/, path) } : plan,
+      ),
       pay_per_call: payPerCall ?? null,
     },
   })

@@ -204,11 +204,12 @@ describe('a look', () => {
         retry_after_s: 43_200,
         daily: { limit: 100, used: 100, remaining: 0, resets_at: '2026-11-22T00:00:00.000Z' },
         plans: [
-          { tier: 'starter', calls: 10_000, days: 30 },
-          { tier: 'pro', calls: 100_000, days: 30 },
+          { tier: 'starter', calls: 10_000, days: 30, price_usdc: '9.99', buy_at: '/x402/plans/starter' },
+          { tier: 'pro', calls: 100_000, days: 30, price_usdc: '49.00', buy_at: '/x402/plans/pro' },
         ],
         pay_per_call: '/x402/get_trade_call',
       },
+      nextStep: expect.stringMatching(/buy a plan.*, or pay per call/),
     })
     await ledger.look(PAYER, 'get_trade_call', NOON + 43_200_000)
   })

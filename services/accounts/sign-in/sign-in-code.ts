@@ -1,21 +1,37 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { LIMITS } from '../../../contracts/limits.ts'
 
-const DIGITS = 6
-const CODES = 10 ** DIGITS
-/** 32-bit numbers from here on would make some codes likelier than others. */
-const FAIR = 2 ** 32 - (2 ** 32 % CODES)
-
-/** @param random unpredictable bytes */
-export function createSignInCode(random: (bytes: number) => Uint8Array): string {
-  for (;;) {
-    const number = Buffer.from(random(4)).readUInt32BE()
-    if (number < FAIR) return String(number % CODES).padStart(DIGITS, '0')
-  }
-}
+/** Crockford's base 32: no letter that is taken for a digit, none that makes words. */
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const LOOKALIKES: Readonly<Record<string, string>> = { O: '0', I: '1', L: '1' }
+const GROUP = 5
+const SHAPE = new RegExp(`^[${ALPHABET}]{${LIMITS.signInCodeCharacters}}$`)
 
 /**
- * What is kept of a code, in hex: keyed, because a million codes are tried in no time, and bound to its request.
+ * A code that nobody guesses: 50 bits. So wrong ones need not be counted against anything, and whoever gives many
+ * of them ends nobody's sign-in.
+ *
+ * @param random unpredictable bytes
  */
+export const createSignInCode = (random: (bytes: number) => Uint8Array): string =>
+  [...random(LIMITS.signInCodeCharacters)].map((byte) => ALPHABET[byte % ALPHABET.length] ?? '').join('')
+
+/** As it is mailed. @example shownCode('7K2M9QX4RT') === '7K2M9-QX4RT' */
+export const shownCode = (code: string): string => `${code.slice(0, GROUP)}-${code.slice(GROUP)}`
+
+/**
+ * A code as somebody typed it: in either case, with or without what stands between its groups. Undefined for what
+ * cannot be one.
+ */
+export function readCode(text: string): string | undefined {
+  const code = text
+    .toUpperCase()
+    .replaceAll(/[\s-]/g, '')
+    .replaceAll(/[OIL]/g, (sign) => LOOKALIKES[sign] ?? sign)
+  return SHAPE.test(code) ? code : undefined
+}
+
+/** What is kept of a code, in hex: keyed, and bound to its request. */
 export const hashSignInCode = (secret: Uint8Array, requestId: string, code: string): string =>
   createHmac('sha256', secret).update(`${requestId}\n${code}`).digest('hex')
 

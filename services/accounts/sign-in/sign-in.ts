@@ -1,24 +1,30 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { Tier } from '../../../contracts/plans.ts'
 import type { Origin } from '../account-log.ts'
 import { type AccountParts, accountIdOf, type IssuedKey, makeKey } from '../account-parts.ts'
-import type { AccountState } from '../account-state.ts'
+import { provenSignIn } from '../decide-account.ts'
 import { normaliseEmail } from '../email.ts'
 import { entitlementOf } from '../identify.ts'
+import { createMailLimits, type MailLimitsOptions } from './mail-limits.ts'
 import type { PostOffice } from './post-office.ts'
-import { createSignInCode, hashSignInCode, isSignInCode } from './sign-in-code.ts'
+import { createSignInCode, hashSignInCode, isSignInCode, readCode } from './sign-in-code.ts'
 import { signInMail } from './sign-in-mail.ts'
 
 export interface SignIn {
   /**
    * Makes a code and mails it. What happens, and how long it takes, is the same whether or not there is an account:
-   * the account is opened by the code, not by asking for it. Past the limits of an address nothing is sent.
+   * the account is opened by the code, not by asking for it. Past the limits nothing is sent, and nobody is told.
    *
+   * @param wanted.client what the caller is for limits, an address say
+   * @returns an id of this sign-in, which its code can be bound to
    * @throws ServiceError `invalid_request`, `rate_limited`, and those of the store
    */
-  requestSignIn(email: string, origin: Origin): Promise<void>
+  requestSignIn(wanted: { readonly email: string; readonly client: string }, origin: Origin): Promise<string>
   /**
    * Opens the account of an address, where it is not open, and issues a key.
    *
+   * @param given.signInId of the request whose code it is; any code that was sent to the address is good without it
    * @param given.revoke id of a key to revoke in the same append
    * @throws ServiceError `sign_in_refused` for every reason that lies in the code, `too_many_keys` (the code stays
    *   good), `not_found` for another key than one of the account, `invalid_request`, and those of the store
@@ -27,6 +33,7 @@ export interface SignIn {
     given: {
       readonly email: string
       readonly code: string
+      readonly signInId?: string | undefined
       readonly label: string
       readonly revoke?: string | undefined
     },
@@ -37,47 +44,63 @@ export interface SignIn {
 export interface SignInOptions extends AccountParts {
   readonly codeSecret: Uint8Array
   readonly postOffice: PostOffice
+  readonly mailLimits: MailLimitsOptions
   /** Where the service is reached. */
   readonly publicUrl: () => string
 }
 
 export function createSignIn(options: SignInOptions): SignIn {
   const { log, subjectKeys, identifier, idOf, newId, random, now, codeSecret, postOffice } = options
+  const limits = createMailLimits(options.mailLimits)
 
   return {
-    async requestSignIn(text, origin) {
+    async requestSignIn({ email: text, client }, origin) {
       const email = normaliseEmail(text)
       const accountId = accountIdOf(idOf, email)
       const [code, requestId] = [createSignInCode(random), newId()]
+      const { isOpen: hasAccount } = await log.load(accountId)
+      if (!(await limits.admits({ email, client, hasAccount }))) return requestId
       const codeHash = hashSignInCode(codeSecret, requestId, code)
+      const codeCharacters = code.length
       const { facts } = await log.execute(accountId, origin, () => [
-        { kind: 'RequestSignIn', requestId, codeHash, now: now() },
+        { kind: 'RequestSignIn', requestId, codeHash, codeCharacters, now: now() },
       ])
       // Only what is recorded is sent: a code that was mailed always works.
-      if (facts.length === 0) return
-      await postOffice.send(signInMail(email, code, options.publicUrl()), `sign-in of account ${accountId}`)
+      if (facts.length > 0) {
+        const mail = signInMail(email, code, options.publicUrl())
+        await postOffice.send(mail, `sign-in of account ${accountId}`)
+      }
+      return requestId
     },
 
-    async confirmSignIn({ email: text, code, label, revoke }, origin) {
+    async confirmSignIn({ email: text, code: typed, signInId: requestId, label, revoke }, origin) {
       const email = normaliseEmail(text)
+      const code = readCode(typed)
+      if (code === undefined) throw codeError()
       const accountId = accountIdOf(idOf, email)
-      const isCode = (requestId: string, hash: string): boolean =>
-        isSignInCode(codeSecret, requestId, code, hash)
-      /** Nothing is made for who does not have the code. */
-      const isProven = ({ signIn }: AccountState): boolean =>
-        signIn !== undefined && isCode(signIn.requestId, signIn.codeHash)
+      const isCode = (id: string, hash: string): boolean => isSignInCode(codeSecret, id, code, hash)
       const { issued, record } = makeKey(options, label)
       await log.execute(accountId, origin, async (state) => {
+        const given = { requestId, isCode, now: now() }
+        // Nothing is made for who does not have the code.
+        const isMade = !state.isOpen && provenSignIn(state, given) !== undefined
         const { generation } = state
-        const sealedEmail =
-          state.isOpen || !isProven(state)
-            ? ''
-            : await subjectKeys.sealEmail({ accountId, generation }, email, origin)
-        return [{ kind: 'ConfirmSignIn', isCode, sealedEmail, key: record, revoke, now: now() }]
+        const sealedEmail = isMade
+          ? await subjectKeys.sealEmail({ accountId, generation }, email, origin)
+          : ''
+        return [{ kind: 'ConfirmSignIn', ...given, sealedEmail, key: record, revoke }]
       })
       await identifier.settled()
       const { plans } = await log.load(accountId)
       return { ...issued, accountId, tier: entitlementOf(plans, now()).tier }
     },
   }
+}
+
+function codeError(): ServiceError {
+  const problem = `must be the ${LIMITS.signInCodeCharacters} characters of the mail`
+  return new ServiceError('invalid_request', {
+    message: `code: ${problem}`,
+    details: { fields: [{ field: 'code', problem }] },
+  })
 }

@@ -1,6 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { accounts as accountsProjection } from '../../../projections/index.ts'
 import { sleep } from '../../platform/async/sleep.ts'
+import type { Cache } from '../../platform/cache/cache.ts'
+import { createMemoryCache } from '../../platform/cache/memory-cache.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import {
   createMemoryLog,
@@ -16,6 +18,7 @@ import { type Accounts, type AccountsOptions, createAccounts } from '../accounts
 import type { Mail } from '../mail/mailer.ts'
 
 export const NOON = Date.UTC(2026, 10, 21, 12)
+export const CLIENT = '192.0.2.1'
 export const ORIGIN = { correlationId: 'request', actor: 'test' }
 
 /** A process of the service, as far as accounts go. */
@@ -30,6 +33,10 @@ export interface World {
   readonly log: MemoryLog
   now: number
   readonly mails: Mail[]
+  /** What processes count sign-in mails in, together. */
+  readonly cache: Cache
+  /** What became of sign-in mails. */
+  readonly outcomes: ('sent' | 'held')[]
   /** What the operator was told. */
   readonly reports: string[]
   /** Starts a process; its store can be replaced by a faulty one. */
@@ -56,6 +63,8 @@ export function aWorld(): World {
     log,
     now: NOON,
     mails: [],
+    cache: createMemoryCache({ now: () => world.now }),
+    outcomes: [],
     reports: [],
     store: () => openMemoryStore({ now: () => world.now, log }),
     async start(change = {}) {
@@ -66,12 +75,12 @@ export function aWorld(): World {
     },
     codeFor(email) {
       const mail = world.mails.findLast(({ to }) => to === email)
-      const [code] = /\b\d{6}\b/.exec(mail?.text ?? '') ?? []
+      const [code] = /\b[0-9A-Z]{5}-[0-9A-Z]{5}\b/.exec(mail?.text ?? '') ?? []
       if (code === undefined) throw new Error(`no code was mailed to ${email}`)
       return code
     },
     async signIn(accounts, email) {
-      await accounts.requestSignIn(email, ORIGIN)
+      await accounts.requestSignIn({ email, client: CLIENT }, ORIGIN)
       return accounts.confirmSignIn({ email, code: world.codeFor(email), label: 'sign-in' }, ORIGIN)
     },
     text: () => JSON.stringify(log.rows.map((row) => [row.stream, row.data, row.meta])),
@@ -101,6 +110,8 @@ function startProcess(world: World, change: Partial<AccountsOptions>): Process {
       send: async (mail) => void world.mails.push(mail),
       close: async () => undefined,
     },
+    cache: world.cache,
+    onSignInMail: (outcome) => void world.outcomes.push(outcome),
     publicUrl: () => 'https://signals.example.com',
     now: () => world.now,
     sleep: shortSleep,

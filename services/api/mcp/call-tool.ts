@@ -112,6 +112,9 @@ function refusalOutcome(error: ServiceError, requestId: string): ToolOutcome {
 /** Arguments that do not fit: JSON-RPC's own code says what there is to say, or the code of a tool says more. */
 const UNNAMED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['invalid_request', 'unknown_tool'])
 const INVALID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'unknown_timeframe',
+  'unknown_exchange',
+  'unknown_coin',
   'INVALID_QUERY',
   'QUERY_TOO_SHORT',
   'QUERY_TOO_LONG',

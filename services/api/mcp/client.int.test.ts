@@ -112,7 +112,7 @@ describe.each(Object.entries(MODES))('the official client, %s era', (era, mode) 
     expect(textOf(result)).toMatch(/^quota_exhausted: /)
     expect(result.structuredContent).toMatchObject({
       code: 'quota_exhausted',
-      next_step: expect.stringContaining('pay per call') as string,
+      next_step: expect.stringContaining('larger plan') as string,
       details: { limit: 200 },
     })
   })

@@ -16,8 +16,9 @@ export const accountOperations: Operations = {
     tag: 'account',
     key: 'none',
     id: 'signIn',
-    summary: 'Have a six-digit code sent to an e-mail address',
-    description: 'The answer is the same whether or not there is an account. A code is good for ten minutes.',
+    summary: 'Have a code sent to an e-mail address',
+    description:
+      'The answer is the same whether or not there is an account. A code is good for half an hour, and several are beside one another.',
     errors: ['invalid_request', 'store_unavailable'],
     bodyExample: { email: 'you@example.com' },
   },
@@ -29,7 +30,7 @@ export const accountOperations: Operations = {
     description:
       'Opens the account where there is none yet. The key is shown once, in this answer; only its hash is kept.',
     errors: ['invalid_request', 'sign_in_refused', 'too_many_keys', 'store_unavailable'],
-    bodyExample: { email: 'you@example.com', code: '123456' },
+    bodyExample: { email: 'you@example.com', code: '7K2M9-QX4RT' },
   },
   'GET /api/account': { ...own, id: 'account', summary: 'The account of the key', errors: KEY_ERRORS },
   'DELETE /api/account': {

@@ -26,13 +26,11 @@ export const knowledgeOperations: Operations = {
     tag: 'knowledge',
     summary: 'Sections of the documentation that fit some words',
     description:
-      'Costs no calls of the plan. The answer says nothing about the caller and may be kept for five minutes; with its `ETag` as `If-None-Match`, an unchanged one is answered with 304.',
+      'Costs no calls of the plan. The answer says nothing about the caller and may be kept for five minutes.',
     key: 'required',
     errors: [...COMMON_ERRORS, 'INVALID_QUERY', 'QUERY_TOO_SHORT', 'QUERY_TOO_LONG'],
-    headers: ifNoneMatch,
     body: searchKnowledgeRequest,
     bodyExample: { query: 'webhook signature', limit: 5 },
-    answers: { 304: page[304] },
   },
   'POST /api/chat': {
     id: 'chat',
@@ -68,6 +66,15 @@ export const knowledgeOperations: Operations = {
     errors: [],
     headers: ifNoneMatch,
     answers: page,
+  },
+  'GET /docs/examples/:file': {
+    id: 'docsExample',
+    tag: 'knowledge',
+    summary: 'A program that the documentation shows',
+    key: 'none',
+    errors: ['invalid_request', 'not_found'],
+    parameters: { file: 'Name of the file, as in `bot.py`' },
+    answers: { 200: { description: 'The program', content: { 'text/plain': undefined } } },
   },
   'GET /docs/:page': {
     id: 'docsPage',

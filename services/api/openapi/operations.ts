@@ -19,15 +19,18 @@ const filters = {
 
 const readiness = z.object({
   status: z.enum(['ready', 'degraded', 'unready']),
-  components: z.array(
-    z.object({
-      name: z.string(),
-      state: z.enum(['ok', 'degraded', 'failed']),
-      detail: z.string(),
-      isRequired: z.boolean().describe('Whether the service can answer at all without it'),
-      more: z.record(z.string(), z.json()).optional(),
-    }),
-  ),
+  components: z
+    .array(
+      z.object({
+        name: z.string(),
+        state: z.enum(['ok', 'degraded', 'failed']),
+        detail: z.string(),
+        isRequired: z.boolean().describe('Whether the service can answer at all without it'),
+        more: z.record(z.string(), z.json()).optional(),
+      }),
+    )
+    .optional()
+    .describe('For the operator'),
 })
 
 const serviceDescription = z.object({
@@ -150,8 +153,9 @@ const serviceOperations: Operations = {
   'GET /readyz': {
     ...asked,
     id: 'ready',
-    summary: 'The state of everything it stands on',
-    description: 'Not counted against any limit.',
+    summary: 'Whether it is well',
+    description:
+      'Not counted against any limit. The operator is told the state of everything it stands on as well.',
     isUnlimited: true,
     answers: {
       200: json('It answers; `degraded` says that something it can do without is away', readiness),
@@ -163,6 +167,8 @@ const serviceOperations: Operations = {
     ...asked,
     id: 'metrics',
     summary: 'Metrics for Prometheus',
+    description: 'With the token of the operator, or at the port that is set for health.',
+    errors: ['unauthorized'],
     answers: { 200: { description: 'Metrics', content: { 'text/plain': undefined } } },
   },
 }

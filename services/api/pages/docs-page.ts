@@ -27,7 +27,7 @@ export function docsPage(page: DocPage, names: readonly string[]): string {
 export function docsIndexPage(pages: readonly DocPage[]): string {
   const rows = pages.map(({ name, title, blocks }) => {
     const first = blocks.find((block) => block.kind === 'paragraph')
-    const about = first === undefined ? '' : (plainText(first.text).split(/(?<=[.:])\s/)[0] ?? '')
+    const about = first === undefined ? '' : (plainText(first.text).split(/(?<=\.)\s/)[0] ?? '')
     return `<li>${link(`/docs/${name}`, escapeHtml(title))} <span class="dim">${escapeHtml(about)}</span></li>`
   })
   return htmlPage(
@@ -92,9 +92,12 @@ function inlineHtml(text: string, names: readonly string[]): string {
 
 /** A link to a page, a place on this page or an address elsewhere; what leads nowhere here stays as its text. */
 function linkHtml(label: string, target: string, names: readonly string[]): string {
-  const text = inlineCode(label)
+  // In a folder pages are named as files are; here they are no files.
+  const text = inlineCode(label.replace(/^(`?[a-z0-9-]+)\.md(?=`?$)/, '$1'))
   if (target.startsWith('#') || /^https?:\/\//.test(target)) return link(target, text)
   const [, name, anchor = ''] = /^(?:\.\/)?([a-z0-9-]+)\.md(#.*)?$/.exec(target) ?? []
+  const [, example] = /^(?:\.\/)?(examples\/[a-z0-9-]+\.(?:py|ts))$/.exec(target) ?? []
+  if (example !== undefined) return link(`/docs/${example}`, text)
   return name !== undefined && names.includes(name) ? link(`/docs/${name}${anchor}`, text) : text
 }
 

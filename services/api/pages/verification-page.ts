@@ -1,31 +1,28 @@
-import type { ProofEvent, Verification } from '../../../contracts/verification.ts'
+import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import type { ProofEvent, VerificationAnswer } from '../../../contracts/verification.ts'
 import { escapeHtml, PAGE_STYLE, stylePolicy } from './page.ts'
 
 /** Admits the style of the page by its hash, and nothing else. */
 export const VERIFICATION_PAGE_POLICY = stylePolicy(PAGE_STYLE)
 
-/** A value of event data as text: times are told by the names of their fields. */
-function shown(name: string, value: unknown): string {
-  if (typeof value === 'number' && TIMES.has(name)) return new Date(value).toISOString()
-  if (typeof value === 'string') return value
-  return JSON.stringify(value) ?? ''
+/** A value as text. */
+const shown = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+
+/** Sixteen digits are for programs. */
+const rounded = (value: number): string => String(Number(value.toPrecision(6)))
+
+const MARKETS: Readonly<Record<MarketKind, string>> = {
+  simulated: 'This market is simulated: its prices are made up, and nothing can be traded at them.',
+  recorded:
+    'This market was replayed from recorded prices: the verdict was computed and recorded long after its bar had closed.',
+  live: 'This market was live: the verdict was recorded as its bar closed.',
 }
-const TIMES: ReadonlySet<string> = new Set([
-  'barClose',
-  'validUntil',
-  'regimeSince',
-  'anchorBar',
-  'decidedAt',
-])
 
 const row = (name: string, text: string): string =>
   `<tr><th scope="row">${escapeHtml(name)}</th><td>${escapeHtml(text)}</td></tr>`
 
 const table = (rows: readonly (readonly [string, string])[]): string =>
   `<table>${rows.map(([name, text]) => row(name, text)).join('')}</table>`
-
-const dataRows = (event: ProofEvent, names: readonly string[]) =>
-  names.map((name) => [name, shown(name, event.data[name])] as const)
 
 const placeRows = (event: ProofEvent, hash: string) =>
   [
@@ -44,23 +41,36 @@ const RACES: Readonly<Record<string, string>> = {
   incomplete: 'bars of the window are missing, so it cannot be told',
 }
 
-function outcomePart({ outcome, window_closes_at: closes }: Verification): string {
+/** Whether the called side came first; nothing of what was no call or was not decided. */
+function resultOf(call: string, race: string): string {
+  if (call === 'HOLD' || (race !== 'up' && race !== 'down' && race !== 'both')) return ''
+  return (call === 'BUY') === (race === 'up') && race !== 'both' ? 'Won: ' : 'Lost: '
+}
+
+const instantOf = (value: unknown): string => (typeof value === 'number' ? new Date(value).toISOString() : '')
+
+function outcomePart({ outcome, verdict, window_closes_at: closes }: VerificationAnswer): string {
   if (outcome === null) {
     return `<p>Not known yet: its window closes at ${escapeHtml(closes)}, market time, and it is labelled after that.</p>`
   }
   const { event, hash } = outcome
-  const race = shown('race', event.data.race)
-  return `<p>${escapeHtml(`${race}: ${RACES[race] ?? race}`)}.</p>${table([
-    ...dataRows(event, ['entryPrice', 'exitPrice', 'decidedAt', 'highest', 'lowest']),
+  const { entryPrice, exitPrice, decidedAt, highest, lowest } = event.data
+  const race = shown(event.data.race)
+  return `<p>${escapeHtml(`${resultOf(verdict.call, race)}${RACES[race] ?? race}`)}.</p>${table([
+    ['race', race],
+    ['entry_price', shown(entryPrice)],
+    ['exit_price', shown(exitPrice)],
+    ['decided_at', instantOf(decidedAt)],
+    ['highest', shown(highest)],
+    ['lowest', shown(lowest)],
     ...placeRows(event, hash),
   ])}`
 }
 
 /** A verification for people: plain HTML without scripts and without anything from elsewhere. */
-export function verificationPage(verification: Verification): string {
-  const { event, hash, notice } = verification
-  const text = (name: string): string => shown(name, event.data[name])
-  const title = `${text('call')} ${text('coin')} ${text('timeframe')} on ${text('exchange')}`
+export function verificationPage(answer: VerificationAnswer): string {
+  const { event, hash, market, notice, verdict } = answer
+  const title = `${verdict.call} ${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -72,26 +82,26 @@ export function verificationPage(verification: Verification): string {
 <body>
 <main>
 <h1>${escapeHtml(title)}</h1>
-<p>at the bar that closed ${escapeHtml(text('barClose'))}, with a confidence of ${escapeHtml(text('confidence'))} %</p>
+<p>at the bar that closed ${escapeHtml(verdict.bar_close)}, with a confidence of ${verdict.confidence} %</p>
+<p><strong>${MARKETS[market]}</strong></p>
 <p class="dim">${escapeHtml(notice)}</p>
 <h2>What was recorded</h2>
 ${table([
-  ...dataRows(event, [
-    'regime',
-    'price',
-    'probability',
-    'barrier',
-    'validUntil',
-    'reasoning',
-    'modelVersion',
-  ]),
+  ['market', market],
+  ['regime', verdict.regime],
+  ['price', rounded(verdict.price)],
+  ['probability', rounded(verdict.probability)],
+  ['barrier', rounded(verdict.barrier)],
+  ['valid_until', verdict.valid_until],
+  ['reasoning', verdict.reasoning],
+  ['model_version', verdict.model_version],
   ...placeRows(event, hash),
 ])}
 <h2>What became of it</h2>
-${outcomePart(verification)}
+${outcomePart(answer)}
 <h2>How to check it</h2>
 <p>The SHA-256 is over <code>{data, id, schema, type}</code> of the event as JSON without spaces, the keys of every object sorted. Ask for <code>?format=json</code> to have it byte for byte:</p>
-<pre>${escapeHtml(JSON.stringify(verification, null, 2))}</pre>
+<pre>${escapeHtml(JSON.stringify(answer, null, 2))}</pre>
 </main>
 </body>
 </html>

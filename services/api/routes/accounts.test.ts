@@ -10,6 +10,7 @@ import { accountRoutes } from './accounts.ts'
 import { operatorAccountRoutes } from './operator-accounts.ts'
 
 const ACCOUNT = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
+const SIGN_IN = '019abcde-7c00-7001-8000-00000000000b'
 const KEY_ID = '019abcde-7c00-7001-8000-00000000000a'
 const TOKEN = 'operator-token-for-tests'
 const QUOTA = { remaining: 3, limit: 200, used: 197, resets_at: '2026-12-01T00:00:00.000Z', daily: null }
@@ -47,7 +48,7 @@ const record =
 
 const accounts: Accounts = {
   identify: async () => identity,
-  requestSignIn: record('requestSignIn', undefined),
+  requestSignIn: record('requestSignIn', SIGN_IN),
   confirmSignIn: record('confirmSignIn', { ...ISSUED, tier: 'free' as const }),
   show: record('show', VIEW),
   issueKey: record('issueKey', ISSUED),
@@ -104,6 +105,30 @@ const ask = (method: InjectOptions['method'], url: string, payload?: object, tok
 const operator = (method: InjectOptions['method'], url: string, payload?: object) =>
   ask(method, url, payload, TOKEN)
 
+describe('a request without a body', () => {
+  const bare = (method: InjectOptions['method'], url: string, headers: Record<string, string>) =>
+    app.inject({ method: method ?? 'POST', url, headers: { authorization: 'Bearer sk_live_x', ...headers } })
+
+  test.each([[{}], [{ 'content-type': 'application/json' }]])(
+    'and the headers %j is taken where none is needed, and names what is missing where one is',
+    async (headers) => {
+      expect((await bare('POST', '/api/keys', headers)).statusCode).toBe(201)
+      expect((await bare('DELETE', `/api/keys/${KEY_ID}`, headers)).statusCode).toBe(204)
+      const refused = await bare('POST', '/api/sign-in/confirm', headers)
+      expect(refused.json()).toMatchObject({
+        code: 'invalid_request',
+        message: 'email: is missing; code: is missing',
+        details: {
+          fields: [
+            { field: 'email', problem: 'is missing' },
+            { field: 'code', problem: 'is missing' },
+          ],
+        },
+      })
+    },
+  )
+})
+
 describe('sign-in', () => {
   test('answers the same for every address, and names the address of the client to the limit', async () => {
     const answers = []
@@ -118,12 +143,18 @@ describe('sign-in', () => {
     }
     expect(answers[0]).toEqual(answers[1])
     expect(answers[0]).toMatchObject({ statusCode: 202, headers: { 'cache-control': 'no-store' } })
-    expect(JSON.parse(answers[0]?.body ?? '')).toEqual({ message: expect.any(String), expires_in_s: 600 })
-    expect(attempts).toEqual(Array(2).fill('request 2001:db8:1:2::/64'))
+    expect(JSON.parse(answers[0]?.body ?? '')).toEqual({
+      message: expect.any(String),
+      sign_in_id: SIGN_IN,
+      expires_in_s: LIMITS.signInCodeMs / 1_000,
+    })
+    expect(attempts).toEqual(Array(2).fill('request 2001:db8:1::/48'))
+    const wanted = { email: 'ada@example.com', client: '2001:db8:1::/48' }
+    expect(asked[0]?.slice(0, 2)).toEqual(['requestSignIn', wanted])
   })
 
   test('gives the key for the code', async () => {
-    const payload = { email: 'ada@example.com', code: ' 123456 ', label: 'my bot' }
+    const payload = { email: 'ada@example.com', code: '7K2M9-QX4RT', label: 'my bot' }
     const answer = await ask('POST', '/api/sign-in/confirm', payload)
     expect(answer.statusCode).toBe(200)
     expect(answer.headers['cache-control']).toBe('no-store')
@@ -136,8 +167,8 @@ describe('sign-in', () => {
       tier: 'free',
     })
     const origin = { correlationId: expect.any(String), actor: 'sign-in' }
-    expect(asked).toEqual([['confirmSignIn', { ...payload, code: '123456' }, origin]])
-    expect(attempts).toEqual(['try 2001:db8:1:2::/64'])
+    expect(asked).toEqual([['confirmSignIn', { ...payload, signInId: undefined }, origin]])
+    expect(attempts).toEqual(['try 2001:db8:1::/48'])
   })
 
   test.each([
@@ -146,7 +177,8 @@ describe('sign-in', () => {
     ['/api/sign-in', { email: 'a'.repeat(LIMITS.emailCharacters + 1) }],
     ['/api/sign-in', { email: 'ada@example.com', more: 1 }],
     ['/api/sign-in/confirm', { email: 'ada@example.com' }],
-    ['/api/sign-in/confirm', { email: 'ada@example.com', code: '12345' }],
+    ['/api/sign-in/confirm', { email: 'ada@example.com', code: '7'.repeat(65) }],
+    ['/api/sign-in/confirm', { email: 'ada@example.com', code: '7K2M9-QX4RT', sign_in_id: '7' }],
     ['/api/sign-in/confirm', { email: 'ada@example.com', code: 123_456 }],
     ['/api/sign-in/confirm', { email: 'ada@example.com', code: '123456', label: 'a\nb' }],
     ['/api/sign-in/confirm', { email: 'ada@example.com', code: '123456', label: 'x'.repeat(65) }],

@@ -14,7 +14,7 @@ import type { QuotaBlock } from '../../../contracts/service-block.ts'
 import type { Accounts, AttemptLimiter, Payer } from '../../accounts/index.ts'
 import { requireKey } from '../../calls/index.ts'
 import { toAccountAnswer, toKeyRow, toSignInAnswer } from '../account-answers.ts'
-import { addressBlock } from '../client-address.ts'
+import { addressSite } from '../client-address.ts'
 
 export interface AccountRoutesOptions {
   readonly accounts: Accounts
@@ -38,14 +38,16 @@ export const labelSchema = z
   .regex(/^[^\p{Cc}\p{Cs}\u2028\u2029]*$/u, 'must be one line of text')
 
 const email = z.string().max(LIMITS.emailCharacters).describe('An e-mail address')
-const code = z
-  .string()
-  .trim()
-  .regex(/^\d{6}$/, 'must be the six digits of the mail')
+const code = z.string().max(64)
 
 const confirmSchema = z.strictObject({
   email,
-  code: code.describe('The code of the newest mail'),
+  code: code.describe('The code of the mail, in either case; where there are several mails, any of them'),
+  sign_in_id: z
+    .uuid()
+    .toLowerCase()
+    .optional()
+    .describe('The `sign_in_id` of the answer; with it only the code of that request is taken'),
   label: labelSchema.default('sign-in').describe('What to call the key'),
   revoke: z
     .uuid()
@@ -66,9 +68,9 @@ const keysQuery = z.strictObject({
     .describe('Keys at most'),
 })
 
-/** The same whether or not there is an account. */
+/** The same whether or not there is an account, and whether or not there is a further mail. */
 const CODE_SENT = {
-  message: `If a code can be sent to this address, it is on its way; at most ${LIMITS.signInsPerHour} are sent in an hour. Give it to POST /api/sign-in/confirm.`,
+  message: `If a code can be sent to this address, it is on its way; a mailbox gets ${LIMITS.signInsPerMailbox} within ${LIMITS.signInMailboxMs / 60_000} minutes at most, and every one of the last ${LIMITS.signInCodeMs / 60_000} minutes is good. Give one to POST /api/sign-in/confirm.`,
   expires_in_s: LIMITS.signInCodeMs / 1_000,
 }
 
@@ -94,7 +96,7 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
   }
   const takeAttempt = async (limiter: AttemptLimiter, request: FastifyRequest, reply: FastifyReply) => {
     try {
-      await limiter.take(addressBlock(options.addressOf(request)))
+      await limiter.take(addressSite(options.addressOf(request)))
     } catch (error) {
       if (isServiceError(error, 'rate_limited')) {
         const { retry_after_s: seconds } = error.details ?? {}
@@ -107,15 +109,18 @@ export const accountRoutes: FastifyPluginAsyncZod<AccountRoutesOptions & EdgeOpt
   const signIn = { body: z.strictObject({ email }), response: { 202: codeSentAnswerSchema } }
   app.post('/api/sign-in', { schema: signIn }, async (request, reply) => {
     await takeAttempt(signInRequests, request, reply)
-    await accounts.requestSignIn(request.body.email, { correlationId: request.id, actor: 'sign-in' })
-    return reply.code(202).send(CODE_SENT)
+    const client = addressSite(options.addressOf(request))
+    const origin = { correlationId: request.id, actor: 'sign-in' }
+    const id = await accounts.requestSignIn({ email: request.body.email, client }, origin)
+    return reply.code(202).send({ ...CODE_SENT, sign_in_id: id })
   })
 
   const confirm = { body: confirmSchema, response: { 200: signInAnswerSchema } }
   app.post('/api/sign-in/confirm', { schema: confirm }, async (request, reply) => {
     await takeAttempt(signInTries, request, reply)
     const origin = { correlationId: request.id, actor: 'sign-in' }
-    return toSignInAnswer(await accounts.confirmSignIn(request.body, origin))
+    const { sign_in_id: signInId, ...given } = request.body
+    return toSignInAnswer(await accounts.confirmSignIn({ ...given, signInId }, origin))
   })
 
   app.get('/api/account', { schema: { response: { 200: accountAnswerSchema } } }, async (request) => {

@@ -1,13 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { atAddress } from '../../../contracts/documented-address.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Knowledge } from '../../knowledge/index.ts'
 import { etagOf, isNoneMatch } from '../etag.ts'
 import { DOCS_PAGE_POLICY, docsIndexPage, docsPage } from '../pages/docs-page.ts'
+import { escapeHtml } from '../pages/page.ts'
 
 export interface DocsRoutesOptions {
   readonly knowledge: Pick<Knowledge, 'pages' | 'page'>
+  /** Programs that the documentation shows, by name, as they lie in `docs/examples`. */
+  readonly examples?: ReadonlyMap<string, string>
+  /** The address under which callers reach the service, which examples name; empty while it is not known. */
+  readonly publicUrl?: () => string
 }
 
 /** Only what was read into memory is looked up, so a name leads to no file. */
@@ -18,7 +24,8 @@ const params = z.strictObject({ page: z.string().max(64) })
  *
  * @example curl http://127.0.0.1:8402/docs/quotas
  */
-export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, { knowledge }) => {
+export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, options) => {
+  const { knowledge, examples = new Map(), publicUrl = () => '' } = options
   app.get('/docs', async (request, reply) => sendPage(request, reply, docsIndexPage(await knowledge.pages())))
   app.get('/docs/:page', { schema: { params } }, async (request, reply) => {
     // As they lie in the folder, which is how they link to one another.
@@ -30,9 +37,24 @@ export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, 
       })
     }
     const names = (await knowledge.pages()).map((one) => one.name)
-    return sendPage(request, reply, docsPage(page, names))
+    return sendPage(request, reply, atAddress(docsPage(page, names), escapeHtml(publicUrl())))
+  })
+  app.get('/docs/examples/:file', { schema: { params: exampleParams } }, async (request, reply) => {
+    const text = examples.get(request.params.file)
+    if (text === undefined) {
+      throw new ServiceError('not_found', {
+        message: `There is no example of this name; there are ${[...examples.keys()].join(', ')}.`,
+      })
+    }
+    return reply
+      .header('cache-control', 'public, max-age=300')
+      .type('text/plain; charset=utf-8')
+      .send(atAddress(text, publicUrl()))
   })
 }
+
+/** Names of files, so that one leads to no other. */
+const exampleParams = z.strictObject({ file: z.string().max(64) })
 
 function sendPage(request: FastifyRequest, reply: FastifyReply, html: string): FastifyReply {
   const etag = etagOf(html)

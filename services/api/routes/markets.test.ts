@@ -91,6 +91,7 @@ describe('GET /api/markets', () => {
       ['BINANCE', 'HL', 'SIM'],
     ])
     expect((await ask('?coin=DOGE')).rows).toEqual([])
+    expect(namesOf(await ask('?coin=btc&exchange=sim'))).toEqual(['SIM.BTC'])
   })
 
   test('pages give every market once, also when one that was the cursor is gone', async () => {
@@ -110,7 +111,7 @@ describe('GET /api/markets', () => {
 
   test.each([
     ['?exchange=NASDAQ', 'exchange'],
-    ['?coin=btc', 'coin'],
+    ['?coin=B-C', 'coin'],
     ['?limit=0', 'limit'],
     ['?limit=1e9', 'limit'],
     ['?after=../etc', 'after'],

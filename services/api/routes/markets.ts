@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
-import { exchangeSchema } from '../../../contracts/exchanges.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import {
@@ -10,7 +9,8 @@ import {
   marketCursorSchema,
   marketsAnswerSchema,
 } from '../../../contracts/markets.ts'
-import { coinSchema, type Market, type Series } from '../../../contracts/series.ts'
+import { coinParameter, exchangeParameter } from '../../../contracts/parameters.ts'
+import { type Market, type Series } from '../../../contracts/series.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 
 /**
@@ -34,8 +34,8 @@ export interface MarketRoutesOptions {
 }
 
 const querySchema = z.strictObject({
-  exchange: exchangeSchema.optional(),
-  coin: coinSchema.optional(),
+  exchange: exchangeParameter.optional(),
+  coin: coinParameter.optional(),
   after: marketCursorSchema.optional(),
   limit: z.coerce.number().int().min(1).max(LIMITS.marketRows).default(100),
 })

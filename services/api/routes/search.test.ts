@@ -33,35 +33,25 @@ describe('POST /api/search', () => {
       'cache-control': 'public, max-age=300',
       vary: 'authorization',
       'content-type': 'application/json; charset=utf-8',
-      etag: expect.stringMatching(/^"[\w-]{27}"$/),
     })
+    for (const name of ['ratelimit', 'ratelimit-policy', 'x-request-id', 'etag']) {
+      expect(response.headers).not.toHaveProperty(name)
+    }
   })
 
-  test('answers the same bytes to every key, and 304 to who has them', async () => {
+  test('answers the same bytes to every key, whatever else is sent', async () => {
     const [one, other] = await Promise.all([
       post('/api/search', { query: 'quota' }),
-      post('/api/search', { query: 'quota' }, { authorization: 'Bearer another' }),
+      post('/api/search', { query: 'quota' }, { authorization: 'Bearer another', 'if-none-match': '*' }),
     ])
-    expect(other.body).toBe(one.body)
-    const etag = String(one.headers.etag)
-    for (const known of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
-      const again = await post('/api/search', { query: 'quota' }, { 'if-none-match': known })
-      expect([again.statusCode, again.body, again.headers.etag]).toEqual([304, '', etag])
-    }
-    const changed = await post('/api/search', { query: 'quotas' }, { 'if-none-match': etag })
-    expect(changed.statusCode).toBe(200)
+    expect([other.statusCode, other.body]).toEqual([200, one.body])
   })
 
-  test('is refused without a key, also to who has the answer already', async () => {
-    const etag = String((await post('/api/search', { query: 'quota' })).headers.etag)
-    const response = await app.inject({
-      method: 'POST',
-      url: '/api/search',
-      payload: { query: 'quota' },
-      headers: { 'if-none-match': etag },
-    })
+  test('is refused without a key', async () => {
+    const response = await app.inject({ method: 'POST', url: '/api/search', payload: { query: 'quota' } })
     expect(response.statusCode).toBe(401)
     expect(response.headers['cache-control']).toBe('no-store')
+    expect(response.headers['x-request-id']).toBeDefined()
     expect(response.json()).toMatchObject({ code: 'unauthorized' })
   })
 })

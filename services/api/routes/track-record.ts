@@ -1,10 +1,8 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { exchangeSchema } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { coinSchema } from '../../../contracts/series.ts'
-import { timeframeSchema } from '../../../contracts/timeframes.ts'
+import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 
@@ -24,9 +22,9 @@ const cursor = z
   .optional()
 
 const querySchema = z.strictObject({
-  exchange: exchangeSchema.optional(),
-  coin: coinSchema.optional(),
-  timeframe: timeframeSchema.optional(),
+  exchange: exchangeParameter.optional(),
+  coin: coinParameter.optional(),
+  timeframe: timeframeParameter.optional(),
   model_version: z.string().min(1).max(64).optional(),
   group_by: z.enum(['series', 'timeframe']).default('timeframe'),
   after: cursor,

@@ -234,14 +234,14 @@ describe('GET /api/verdicts/stream', () => {
       tail('', { 'x-forwarded-for': `2001:db8:1:2::${n}` }),
     )
     await Promise.all(open)
-    const refused = await tail('', { 'x-forwarded-for': '2001:db8:1:2:ffff::' })
+    const refused = await tail('', { 'x-forwarded-for': '2001:db8:1:3:ffff::' })
     expect(refused.response.status).toBe(429)
     expect(refused.response.headers.get('retry-after')).toBe('1')
     expect(JSON.parse(await refused.rest())).toMatchObject({
       code: 'rate_limited',
       details: { per: 'address' },
     })
-    const neighbour = await tail('', { 'x-forwarded-for': '2001:db8:2::' })
+    const neighbour = await tail('', { 'x-forwarded-for': '2001:db8:2:3::' })
     expect(neighbour.response.status).toBe(200)
   })
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import { type Verification, verificationSchema } from '../../../contracts/verification.ts'
+import { type Verification, verificationAnswerSchema } from '../../../contracts/verification.ts'
 import { createServer } from '../server.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 
@@ -49,6 +49,18 @@ beforeEach(async () => {
 })
 afterEach(() => app.close())
 
+/** The answer about `answer`: with the market, and the verdict in the names of the interface. */
+const told = () => ({
+  ...answer,
+  market: 'simulated',
+  verdict: expect.objectContaining({
+    call: 'HOLD',
+    coin: 'BTC',
+    valid_until: new Date(aVerdict().validUntil).toISOString(),
+    model_version: aVerdict().modelVersion,
+  }) as unknown,
+})
+
 const get = (path: string, headers: Record<string, string> = {}) =>
   app.inject({ method: 'GET', url: path, headers })
 
@@ -57,14 +69,14 @@ describe('GET /verify/:verdict_id', () => {
     const response = await get(`/verify/${ID}`)
     expect(response.statusCode).toBe(200)
     expect(response.headers).toMatchObject({ 'cache-control': 'no-store', vary: 'accept' })
-    expect(verificationSchema.strict().parse(response.json())).toEqual(answer)
+    expect(verificationAnswerSchema.strict().parse(response.json())).toEqual(told())
   })
 
   test('may be kept for ever once the outcome is known', async () => {
     answer = verification({ outcome })
     const response = await get(`/verify/${ID}`)
     expect(response.headers['cache-control']).toBe('public, max-age=31536000, immutable')
-    expect(response.json()).toEqual(answer)
+    expect(response.json()).toEqual(told())
   })
 
   test('is a page for browsers, with the hash, the position and the outcome', async () => {
@@ -80,6 +92,35 @@ describe('GET /verify/:verdict_id', () => {
     ]) {
       expect(response.body).toContain(text)
     }
+  })
+
+  test.each([
+    ['simulated', 'its prices are made up'],
+    ['recorded', 'replayed from recorded prices'],
+    ['live', 'was live'],
+  ] as const)('of a %s market says so, to people as well', async (market, words) => {
+    await app.close()
+    app = await createServer(serverOptions({ market, verify: async () => answer }))
+    expect((await get(`/verify/${ID}`)).json()).toMatchObject({ market })
+    expect((await get(`/verify/${ID}`, PAGE)).body).toContain(words)
+  })
+
+  test.each([
+    ['BUY', 'up', 'Won: the upper'],
+    ['BUY', 'down', 'Lost: the lower'],
+    ['SELL', 'down', 'Won: the lower'],
+    ['SELL', 'both', 'Lost: one bar'],
+    ['BUY', 'timeout', '<p>neither barrier'],
+    ['HOLD', 'up', '<p>the upper'],
+  ])('a page says of %s and %s: %s', async (call, race, words) => {
+    const { event } = verification()
+    answer = verification({
+      event: { ...event, data: { ...event.data, call } },
+      outcome: proof('OutcomeLabelled', { race, entryPrice: 100, exitPrice: null }),
+    })
+    const { body } = await get(`/verify/${ID}`, PAGE)
+    expect(body).toContain(words)
+    expect(body.split('How to check it')[0]).not.toMatch(/validUntil|modelVersion|entryPrice/)
   })
 
   test('a page loads nothing and runs nothing', async () => {
@@ -100,11 +141,11 @@ describe('GET /verify/:verdict_id', () => {
 
   test('the format can be asked for', async () => {
     expect((await get(`/verify/${ID}?format=html`)).body).toMatch(/^<!doctype html>/)
-    expect((await get(`/verify/${ID}?format=json`, PAGE)).json()).toEqual(answer)
+    expect((await get(`/verify/${ID}?format=json`, PAGE)).json()).toEqual(told())
   })
 
   test('takes the id in capitals too', async () => {
-    expect((await get(`/verify/${ID.toUpperCase()}`)).json()).toEqual(answer)
+    expect((await get(`/verify/${ID.toUpperCase()}`)).json()).toEqual(told())
   })
 
   test.each([

@@ -1,10 +1,18 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { type Verification, verificationSchema } from '../../../contracts/verification.ts'
+import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+import { verdictRow } from '../../../contracts/verdict-row.ts'
+import {
+  type Verification,
+  type VerificationAnswer,
+  verificationAnswerSchema,
+} from '../../../contracts/verification.ts'
 import { acceptsHtmlFirst } from '../accepts-html.ts'
 import { VERIFICATION_PAGE_POLICY, verificationPage } from '../pages/verification-page.ts'
 
 export interface VerifyRoutesOptions {
+  readonly market: MarketKind
   /** @throws ServiceError `verdict_unknown` */
   readonly verify: (verdictId: string, signal: AbortSignal) => Promise<Verification>
 }
@@ -13,7 +21,7 @@ const schema = {
   params: z.strictObject({ verdict_id: z.uuid() }),
   querystring: z.strictObject({ format: z.enum(['html', 'json']).optional() }),
   // A page is text already; what is sent as JSON is checked.
-  response: { 200: z.union([verificationSchema, z.string()]) },
+  response: { 200: z.union([verificationAnswerSchema, z.string()]) },
 }
 
 /**
@@ -28,17 +36,25 @@ export const verifyRoutes: FastifyPluginAsyncZod<VerifyRoutesOptions> = async (a
     // Fires after a complete answer as well, when aborting does nothing.
     reply.raw.once('close', () => left.abort())
     const verification = await options.verify(request.params.verdict_id.toLowerCase(), left.signal)
+    const answer = answerOf(verification, options.market)
     const { format } = request.query
     const isPage = format === undefined ? acceptsHtmlFirst(request.headers.accept) : format === 'html'
     // With its outcome there is nothing left that could change.
     const isFinal = verification.outcome !== null
     reply.header('cache-control', isFinal ? 'public, max-age=31536000, immutable' : 'no-store')
     reply.header('vary', 'accept')
-    if (!isPage) return verification
+    if (!isPage) return answer
     return reply
       .header('content-security-policy', VERIFICATION_PAGE_POLICY)
       .type('text/html; charset=utf-8')
       .serializer(String)
-      .send(verificationPage(verification))
+      .send(verificationPage(answer))
   })
+}
+
+/** The log holds nothing else under this event. */
+function answerOf(verification: Verification, market: MarketKind): VerificationAnswer {
+  const { data, at } = verification.event
+  const { cursor: _cursor, ...verdict } = verdictRow(data as unknown as Verdict, '', at)
+  return { ...verification, market, verdict }
 }

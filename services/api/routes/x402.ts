@@ -53,6 +53,10 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
       body: readPaidBody(raw.rawHeaders, body),
       rawHeaders: raw.rawHeaders,
       authorization: headers.authorization,
+      // Asked for only where a key or a payment comes with it.
+      get address() {
+        return addressOf(request)
+      },
       requestId: id,
       signal: () => untilGone(reply),
       ...(typeof traceparent === 'string' && isTrace(traceparent) && { traceparent }),
@@ -65,15 +69,9 @@ export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { p
     serve(app, paidPath(tool), {
       offer: () => paid.tools.offer(tool),
       answer: (request, reply) =>
-        paid.tools.call({
-          ...requestOf(request, reply),
-          tool,
-          // Asked for by a call with a key only.
-          get address() {
-            return addressOf(request)
-          },
-          idempotencyKey: idempotencyKeyOf(request),
-        }),
+        paid.tools.call(
+          Object.assign(requestOf(request, reply), { tool, idempotencyKey: idempotencyKeyOf(request) }),
+        ),
     })
   }
   for (const tier of TIERS) {

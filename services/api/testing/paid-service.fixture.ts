@@ -10,6 +10,7 @@ import {
   openRecovery,
   type PaymentsOptions,
 } from '../../payments/index.ts'
+import { RICH_CHAIN } from '../../payments/testing/rich-chain.ts'
 import { sleep } from '../../platform/async/sleep.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
@@ -63,7 +64,7 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
   const plans = new Map<string, Plan>()
   const payments = createPayments({
     index: createPaymentIndex(projector),
-    chain: undefined,
+    chain: RICH_CHAIN,
     payTo: PAY_TO,
     offersGateway: true,
     taking: ['direct', 'gateway'],

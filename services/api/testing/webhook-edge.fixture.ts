@@ -15,6 +15,7 @@ import {
   type IssuedKey,
 } from '../../accounts/index.ts'
 import { sleep } from '../../platform/async/sleep.ts'
+import { createMemoryCache } from '../../platform/cache/memory-cache.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createMemoryLog, openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
@@ -111,6 +112,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
   const accounts = createAccounts({
     ...parts,
     index,
+    cache: createMemoryCache({ now }),
     mailer: { send: async () => undefined, close: async () => undefined },
     publicUrl: () => 'https://signals.example.com',
   })

@@ -14,6 +14,7 @@ export interface FakePayment {
   readonly nonce: number
   readonly value: number
   readonly rail?: 'direct' | 'gateway'
+  readonly payer?: number
 }
 
 /** Payments without signatures, chain and log; what is wrong with them is set by the test. */
@@ -27,6 +28,9 @@ export interface FakePayments extends Payments {
   hideClaims: boolean
   /** Whether the money of all payments is there. */
   isSettled: boolean
+  /** What those wait for whose money comes before their answer, and how many do. */
+  whenSettled: () => Promise<void>
+  waiting: number
   taking: boolean
 }
 
@@ -48,6 +52,8 @@ export function fakePayments(change: Partial<Pick<Payments, 'isOffering'>> = {})
     failures: new Map(),
     hideClaims: false,
     isSettled: false,
+    whenSettled: async () => undefined,
+    waiting: 0,
     taking: true,
     isOffering: true,
     isTaking: () => fake.taking,
@@ -64,14 +70,14 @@ export function fakePayments(change: Partial<Pick<Payments, 'isOffering'>> = {})
     },
     async verify(presented, price) {
       failing('verify')
-      if (presented.value === price) return { ...presented, stream: `payment-${presented.nonce}` }
+      if (presented.value === price) return { ...presented, stream: streamOf(presented) }
       const reason = 'invalid_exact_evm_payload_authorization_value'
       throw new ServiceError('payment_refused', { message: 'not the price', details: { reason } })
     },
-    async find({ stream }) {
+    async find(presented) {
       failing('find')
-      const known = fake.hideClaims ? undefined : claimed.get(stream)
-      return known && { ...known, payment: newest(known.payment), isReplay: true }
+      const known = fake.hideClaims ? undefined : claimed.get(streamOf(presented))
+      return known && { ...known, payment: newest(known.payment), isReplay: true, isSigned: true }
     },
     async requirePayable() {
       failing('requirePayable')
@@ -88,7 +94,9 @@ export function fakePayments(change: Partial<Pick<Payments, 'isOffering'>> = {})
     },
     async servable({ payment }, signal) {
       failing('servable')
-      signal.throwIfAborted()
+      if (signal.aborted) throw new ServiceError('payment_pending')
+      fake.waiting += 1
+      await fake.whenSettled()
       return newest(payment)
     },
     receipt: ({ transaction }, protocol) =>
@@ -104,12 +112,14 @@ export function fakePayments(change: Partial<Pick<Payments, 'isOffering'>> = {})
   return Object.assign(fake, change)
 }
 
+const streamOf = ({ nonce }: PresentedPayment): string => `payment-${nonce}`
+
 const PAYER = `0x${'11'.repeat(20)}` as const
 
-const presentedOf = ({ nonce, value, rail = 'direct' }: FakePayment): PresentedPayment => ({
+const presentedOf = ({ nonce, value, rail = 'direct', payer }: FakePayment): PresentedPayment => ({
   protocol: 1,
   rail,
-  payer: PAYER,
+  payer: payer === undefined ? PAYER : `0x${payer.toString(16).padStart(40, '0')}`,
   payTo: `0x${'22'.repeat(20)}`,
   value: BigInt(value),
   validAfter: 0n,
@@ -123,13 +133,16 @@ const presentedOf = ({ nonce, value, rail = 'direct' }: FakePayment): PresentedP
 
 let claims = 0
 
-const paymentOf = ({ stream, rail, value }: VerifiedPayment, { product, accountId }: Claim): Payment => ({
+const paymentOf = (
+  { stream, rail, value, payer }: VerifiedPayment,
+  { product, accountId }: Claim,
+): Payment => ({
   paymentId: `019abcde-7c00-7001-8000-${(++claims).toString(16).padStart(12, '0')}`,
   stream,
   state: 'owed',
   rail,
   product,
-  payer: PAYER,
+  payer,
   value: value.toString(),
   accountId,
   isServedFirst: rail === 'direct' && accountId === null,

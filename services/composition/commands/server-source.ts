@@ -233,7 +233,10 @@ export async function askForState(address: ServerAddress): Promise<ServiceState>
   const signal = AbortSignal.timeout(STATE_MS)
   const answer = await ask(address, '/readyz', {}, signal, (status) => status === 200 || status === 503)
   const body = readBody(await readText(answer))
-  if (Array.isArray(body?.components)) return body as unknown as ServiceState
+  // Only its operator is told of what.
+  if (typeof body?.status === 'string') {
+    return { components: [], ...body } as unknown as ServiceState
+  }
   throw new ServiceError('server_unreachable', {
     message: `${address.url} answers, but not as this service does`,
   })

@@ -178,10 +178,10 @@ describe('names that do not exist', () => {
 
 describe('requests that are none', () => {
   const hostile: readonly (readonly [string, unknown, string])[] = [
-    ['nothing', undefined, '(body)'],
-    ['null', null, '(body)'],
-    ['text', 'BTC', '(body)'],
-    ['a list', [{ coin: 'BTC' }], '(body)'],
+    ['nothing', undefined, 'the arguments'],
+    ['null', null, 'the arguments'],
+    ['text', 'BTC', 'the arguments'],
+    ['a list', [{ coin: 'BTC' }], 'the arguments'],
     ['no coin', {}, 'coin'],
     ['a number for a coin', { coin: 7 }, 'coin'],
     ['an object for a coin', { coin: { toString: 'BTC' } }, 'coin'],
@@ -218,7 +218,7 @@ describe('requests that are none', () => {
     ['scan_trade_calls', { top_n: '20' }, 'top_n'],
     ['scan_trade_calls', { rank_by: 'luck' }, 'rank_by'],
     ['scan_trade_calls', { limit: Number.NaN }, 'limit'],
-    ['scan_funding_arb', { coins: ['BTC', 7] }, 'coins.1'],
+    ['scan_funding_arb', { coins: ['BTC', 7] }, 'coins'],
     ['scan_funding_arb', { holding_hours: 1e9 }, 'holding_hours'],
   ] as const)('%s %j', async (tool, request, field) => {
     const refusal = await refusalOf(setUpDesk().desk.answer(tool, request))

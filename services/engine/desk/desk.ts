@@ -25,12 +25,13 @@ export interface Desk {
    * The answer of a tool, without the metadata that the channel adds.
    *
    * @param request what the caller sent, unchecked
+   * @param asker because of whom series are followed that are not monitored: whoever pays. They share them out
    * @throws ServiceError `invalid_request`, `unknown_exchange`, `unknown_coin`, `unknown_timeframe`,
    *   `insufficient_history`, `stale_market_data`, `series_loading`, `too_many_series`,
    *   `open_interest_unavailable`, `venue_unavailable`, `engine_unavailable`, `shutting_down`
    * @example await desk.answer('get_trade_call', { coin: 'BTC', timeframe: '4h' })
    */
-  answer<Name extends ToolName>(tool: Name, request: unknown): Promise<ToolResponse<Name>>
+  answer<Name extends ToolName>(tool: Name, request: unknown, asker?: string): Promise<ToolResponse<Name>>
 }
 
 /** A desk in the process that computes. */
@@ -75,7 +76,12 @@ export interface DeskOptions {
   readonly onFailure: (series: Series, error: ServiceError) => void
 }
 
-type Answers = { readonly [Name in ToolName]: (request: ToolRequest<Name>) => Promise<ToolResponse<Name>> }
+type Answers = {
+  readonly [Name in ToolName]: (
+    request: ToolRequest<Name>,
+    asker: string | undefined,
+  ) => Promise<ToolResponse<Name>>
+}
 
 /**
  * The tools, answered from the board: a verdict is the recorded one of the newest closed bar, and nothing is
@@ -109,17 +115,22 @@ export function createDesk(options: DeskOptions): LocalDesk {
   const deadline = (): number => now() + LIMITS.onDemandWaitMs
 
   const answers: Answers = {
-    get_trade_call: async (request) =>
-      tradeCallAnswer(await reader.read(request, deadline()), request.include_factors, publicUrl()),
-    get_market_regime: async (request) =>
-      marketRegimeAnswer(await reader.read(request, deadline()), publicUrl()),
-    scan_trade_calls: (request) =>
-      scanCalls({ finder, reader, universes, clock, publicUrl, model: options.model }, request, deadline()),
+    get_trade_call: async (request, asker) =>
+      tradeCallAnswer(await reader.read(request, deadline(), asker), request.include_factors, publicUrl()),
+    get_market_regime: async (request, asker) =>
+      marketRegimeAnswer(await reader.read(request, deadline(), asker), publicUrl()),
+    scan_trade_calls: (request, asker) =>
+      scanCalls(
+        { finder, reader, universes, clock, publicUrl, model: options.model },
+        request,
+        deadline(),
+        asker,
+      ),
     scan_funding_arb: async (request) => options.scanFunding(request, Math.floor(clock())),
   }
 
   return {
-    answer: async (tool, request) => answers[tool](parseToolRequest(tool, request)),
+    answer: async (tool, request, asker) => answers[tool](parseToolRequest(tool, request), asker),
     seriesOnDemand: () => keeper.count(),
     ended: () => keeper.ended(),
   }

@@ -1,10 +1,6 @@
-import type { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { faultMessage, type InputFault, inputFaults } from '../../../contracts/input-faults.ts'
 import { TOOLS, type ToolName, type ToolRequest } from '../../../contracts/tools/tool-catalogue.ts'
-
-/** Faults that a refusal lists, and how much it says of each. */
-const FAULTS_LISTED = 20
-const FAULT_CHARACTERS = 200
 
 /**
  * A request as its tool takes it: checked, names in upper case, defaults filled in. Parsing what was parsed
@@ -20,31 +16,11 @@ export function parseToolRequest<Name extends ToolName>(tool: Name, request: unk
   }
   const parsed = TOOLS[tool].request.safeParse(request)
   if (parsed.success) return parsed.data as ToolRequest<Name>
-  throw invalid(tool, parsed.error.issues.flatMap(faultsIn).slice(0, FAULTS_LISTED))
+  throw invalid(tool, inputFaults(parsed.error.issues, 'the arguments', 'this tool'))
 }
 
-interface Fault {
-  readonly [name: string]: string
-  readonly field: string
-  readonly problem: string
-}
-
-function faultsIn(issue: z.core.$ZodIssue): Fault[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => fault(key, 'is not a field of this tool'))
-  }
-  return [fault(issue.path.map(String).join('.') || '(body)', issue.message)]
-}
-
-const fault = (field: string, problem: string): Fault => ({
-  field: field.slice(0, FAULT_CHARACTERS).toWellFormed(),
-  problem: problem.slice(0, FAULT_CHARACTERS).toWellFormed(),
-})
-
-function invalid(tool: ToolName, fields: readonly Fault[]): ServiceError {
-  const [first] = fields
-  return new ServiceError('invalid_request', {
-    message: `${tool}, ${first?.field}: ${first?.problem}`,
+const invalid = (tool: ToolName, fields: readonly InputFault[]): ServiceError =>
+  new ServiceError('invalid_request', {
+    message: `${tool}, ${faultMessage(fields)}`,
     details: { fields },
   })
-}

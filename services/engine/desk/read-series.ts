@@ -36,10 +36,11 @@ export interface NamedSeries {
 export interface SeriesReader {
   /**
    * @param deadline until when a series may be waited for; wall clock, Unix milliseconds
+   * @param asker because of whom a series is followed that is not monitored
    * @throws ServiceError `unknown_exchange`, `unknown_coin`, `unknown_timeframe`, `insufficient_history`,
    *   `stale_market_data`, `series_loading`, `too_many_series`, `venue_unavailable`
    */
-  read(given: NamedSeries, deadline: number): Promise<FreshReading>
+  read(given: NamedSeries, deadline: number, asker?: string): Promise<FreshReading>
 }
 
 export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
@@ -64,8 +65,8 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
     )
   }
 
-  async function load(series: Series, deadline: number): Promise<FreshReading> {
-    if (!monitored.has(series)) keeper.keep(series)
+  async function load(series: Series, deadline: number, asker?: string): Promise<FreshReading> {
+    if (!monitored.has(series)) keeper.keep(series, asker)
     const entry = await keeper.settled(series, deadline)
     const reading = freshReading(entry, freshness)
     if (reading !== undefined) return reading
@@ -78,14 +79,14 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
   }
 
   return {
-    async read(given, deadline) {
+    async read(given, deadline, asker) {
       const exact = exactEntry(given)
       const reading = freshReading(exact, freshness)
       if (exact !== undefined && reading !== undefined) {
         keeper.touch(exact.series)
         return reading
       }
-      return load(exact?.series ?? (await finder.series(given)), deadline)
+      return load(exact?.series ?? (await finder.series(given)), deadline, asker)
     },
   }
 }

@@ -13,15 +13,15 @@ const SUBJECT = 'engine.tool'
 /** Longer than a tool waits for a series, so that its own refusal arrives. */
 const ANSWER_WITHIN_MS = LIMITS.onDemandWaitMs + 5_000
 
-const askedSchema = z.object({ tool: z.string(), request: z.unknown() })
+const askedSchema = z.object({ tool: z.string(), request: z.unknown(), asker: z.string().optional() })
 
 /** Answers tool calls of other processes, until the signal. Several that do so share them. */
 export function serveDesk(bus: Bus, desk: Desk, signal: AbortSignal): void {
   bus.serve(
     SUBJECT,
     async (body) => {
-      const { tool, request } = askedSchema.parse(body)
-      return desk.answer(toolNamed(tool), request)
+      const { tool, request, asker } = askedSchema.parse(body)
+      return desk.answer(toolNamed(tool), request, asker)
     },
     { signal },
   )
@@ -35,10 +35,18 @@ export function serveDesk(bus: Bus, desk: Desk, signal: AbortSignal): void {
  */
 export function createRemoteDesk(bus: Bus): Desk {
   return {
-    async answer<Name extends ToolName>(tool: Name, request: unknown): Promise<ToolResponse<Name>> {
+    async answer<Name extends ToolName>(
+      tool: Name,
+      request: unknown,
+      asker?: string,
+    ): Promise<ToolResponse<Name>> {
       const checked = parseToolRequest(tool, request)
       try {
-        const body: Json = { tool, request: JSON.parse(JSON.stringify(checked)) as Json }
+        const body: Json = {
+          tool,
+          request: JSON.parse(JSON.stringify(checked)) as Json,
+          ...(asker !== undefined && { asker }),
+        }
         return (await bus.request(SUBJECT, body, { timeoutMs: ANSWER_WITHIN_MS })) as ToolResponse<Name>
       } catch (error) {
         if (!isServiceError(error, 'bus_unavailable')) throw error

@@ -27,12 +27,14 @@ export interface CallScannerOptions {
  * without a fresh verdict by then are named under `errors`, nobody is dropped.
  *
  * @param deadline wall clock, Unix milliseconds
+ * @param asker because of whom coins are followed that are not monitored
  * @throws ServiceError `unknown_exchange`, `unknown_timeframe`, `open_interest_unavailable`, `venue_unavailable`
  */
 export async function scanCalls(
   options: CallScannerOptions,
   request: ScanTradeCallsRequest,
   deadline: number,
+  asker?: string,
 ): Promise<ScanTradeCallsResponse> {
   const { finder, reader, publicUrl } = options
   const exchange = await finder.exchange(request.exchange)
@@ -47,7 +49,7 @@ export async function scanCalls(
     entries.map(async (entry) => {
       const { coin } = entry
       try {
-        const { verdict } = await reader.read({ exchange, coin, timeframe }, deadline)
+        const { verdict } = await reader.read({ exchange, coin, timeframe }, deadline, asker)
         found.push({ entry, verdict })
       } catch (error) {
         if (!isServiceError(error)) throw error

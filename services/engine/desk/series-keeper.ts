@@ -23,6 +23,7 @@ export interface SeriesKeeperOptions {
   /** Told when following a series failed, whether or not somebody waits for it. */
   readonly onFailure: (series: Series, error: ServiceError) => void
   readonly mostSeries?: number
+  readonly mostPerAsker?: number
 }
 
 /** Follows series because somebody asks for them, and for a while after. */
@@ -30,11 +31,13 @@ export interface SeriesKeeper {
   /** Says that a series was asked for, so that it is kept if it is followed on demand. */
   touch(series: Series): void
   /**
-   * Begins to follow a series, unless it is followed already.
+   * Begins to follow a series, unless it is followed already. Where as many are followed as may be, the one that was
+   * not asked for longest gives way of whoever has most of them followed, so that nobody is kept out by a few.
    *
+   * @param asker because of whom; one that is not named has no share of its own and takes no others'
    * @throws ServiceError `too_many_series`, `shutting_down`
    */
-  keep(series: Series): void
+  keep(series: Series, asker?: string): void
   /**
    * The board's entry of a series as soon as it has settled; what there is when the time is over.
    *
@@ -54,6 +57,8 @@ const LOOK_EVERY_MS = 25
 /** A series that is followed, or is being ended. */
 interface Kept {
   readonly series: Series
+  /** Because of whom it was first followed. */
+  readonly asker: string
   readonly stopping: AbortController
   /** Resolves when it has ended; never rejects. */
   done: Promise<void>
@@ -69,7 +74,7 @@ interface Kept {
  */
 export function createSeriesKeeper(options: SeriesKeeperOptions): SeriesKeeper {
   const { board, follow, isSettled, now, sleep, signal, onFailure } = options
-  const { mostSeries = LIMITS.seriesOnDemand } = options
+  const { mostSeries = LIMITS.seriesOnDemand, mostPerAsker = LIMITS.seriesOnDemandPerPayer } = options
   const kept = new Map<string, Kept>()
   /** Those that were stopped and have not ended: a series must not be followed twice at a time. */
   const leaving = new Map<string, Kept>()
@@ -98,24 +103,42 @@ export function createSeriesKeeper(options: SeriesKeeperOptions): SeriesKeeper {
 
   /** Ends a series some time after it was last asked for. */
   async function expire(one: Kept): Promise<void> {
-    const name = seriesName(one.series)
     while (!one.stopping.signal.aborted) {
       const left = one.askedAt + LIMITS.onDemandKeepMs - now()
       if (left > 0) {
         await sleep(left, one.stopping.signal)
         continue
       }
-      leaving.set(name, one)
-      kept.delete(name)
-      one.stopping.abort()
+      stop(one)
     }
   }
 
-  function begin(series: Series): void {
+  function stop(one: Kept): void {
+    const name = seriesName(one.series)
+    leaving.set(name, one)
+    kept.delete(name)
+    one.stopping.abort()
+  }
+
+  /** Whether there is room for a further series of an asker, which may have to be made. */
+  function makeRoom(asker: string): boolean {
+    if (kept.size + leaving.size < mostSeries) return true
+    // What was stopped ends soon; it must not be stopped without end.
+    if (asker === '' || leaving.size >= mostSeries) return false
+    const counts = new Map<string, number>()
+    for (const one of kept.values()) counts.set(one.asker, (counts.get(one.asker) ?? 0) + 1)
+    const [largest, count] = [...counts].reduce((a, b) => (b[1] > a[1] ? b : a), ['', 0])
+    if (count <= (counts.get(asker) ?? 0) + 1) return false
+    const theirs = [...kept.values()].filter((one) => one.asker === largest)
+    stop(theirs.reduce((a, b) => (b.askedAt < a.askedAt ? b : a)))
+    return true
+  }
+
+  function begin(series: Series, asker: string): void {
     const name = seriesName(series)
     const stopping = new AbortController()
     const nothing = { hasEnded: false, failure: undefined, done: Promise.resolve() }
-    const one: Kept = { series, stopping, askedAt: now(), ...nothing }
+    const one: Kept = { series, asker, stopping, askedAt: now(), ...nothing }
     kept.set(name, one)
     one.done = track(run(one, leaving.get(name)))
     void track(expire(one))
@@ -132,15 +155,17 @@ export function createSeriesKeeper(options: SeriesKeeperOptions): SeriesKeeper {
       if (one !== undefined) one.askedAt = now()
     },
 
-    keep(series) {
+    keep(series, asker = '') {
       if (signal.aborted) throw new ServiceError('shutting_down')
       const one = kept.get(seriesName(series))
       if (one !== undefined) {
         one.askedAt = now()
         return
       }
-      if (kept.size + leaving.size >= mostSeries) throw tooMany(series, mostSeries)
-      begin(series)
+      const own = [...kept.values()].filter((other) => other.asker === asker).length
+      if (asker !== '' && own >= mostPerAsker) throw tooManyOfOne(series, mostPerAsker)
+      if (!makeRoom(asker)) throw tooMany(series, mostSeries)
+      begin(series, asker)
     },
 
     async settled(series, deadline) {
@@ -172,6 +197,12 @@ function failureOf(series: Series, error: unknown): ServiceError {
     cause: error,
   })
 }
+
+const tooManyOfOne = (series: Series, most: number): ServiceError =>
+  new ServiceError('too_many_series', {
+    message: `${seriesName(series)} is not monitored, and ${most} series are followed for you on demand already`,
+    details: { series: seriesName(series), limit: most, per: 'payer' },
+  })
 
 const tooMany = (series: Series, most: number): ServiceError =>
   new ServiceError('too_many_series', {

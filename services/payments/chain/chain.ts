@@ -8,9 +8,12 @@ export interface AuthorizationKey {
 export interface PayerFacts {
   /** Millionths of a USDC. */
   readonly balance: bigint
-  /** Used for a transfer, or cancelled. */
+  /** Used for a transfer, or cancelled; false where it was not asked. */
   readonly isNonceUsed: boolean
-  /** A contract, or an account that acts as one: the token asks its code instead of the signature. */
+  /**
+   * A contract, or an account that acts as one: the token asks its code instead of the signature. False where it was
+   * not asked.
+   */
   readonly hasCode: boolean
 }
 
@@ -42,8 +45,13 @@ export interface SignedAuthorization extends AuthorizationKey {
  * ServiceError `payments_unavailable`, and says nothing about what happened.
  */
 export interface Chain {
-  /** Facts that others asked for a moment ago are remembered, but for the nonce, which is always asked. */
-  payerFacts(key: AuthorizationKey): Promise<PayerFacts>
+  /**
+   * Facts that others asked for a moment ago are remembered, but for a nonce that is not used. The balance comes
+   * first, and who has less than `least` is asked nothing else about: empty accounts cost nothing to make.
+   *
+   * @param least millionths of a USDC
+   */
+  payerFacts(key: AuthorizationKey, least: bigint): Promise<PayerFacts>
   /** Also finds transfers that somebody else sent. @param since Unix milliseconds before which it was not signed */
   outcomeOf(
     authorization: AuthorizationKey & { readonly payTo: `0x${string}`; readonly value: bigint },
@@ -77,7 +85,7 @@ export interface TokenRefusal {
 export interface Rehearsal {
   /** Undefined where the transfer would happen. */
   readonly refusal: TokenRefusal | undefined
-  /** The payer's own code is run: it may use up the gas of all that share its transaction. */
+  /** The payer's own code would be run: it may do one thing now and another then, at our cost. */
   readonly hasCode: boolean
 }
 
@@ -91,8 +99,8 @@ export interface Receipt {
 
 /** What settling asks of the chain besides. */
 export interface SettlementChain extends Chain {
-  /** Rehearses a transfer on the newest block, without sending it. */
-  rehearse(authorization: SignedAuthorization): Promise<Rehearsal>
+  /** Rehearses a transfer on the newest block, without sending it. @param sender who would send it, if it is known */
+  rehearse(authorization: SignedAuthorization, sender?: `0x${string}`): Promise<Rehearsal>
   /** Of the block that has a number now; undefined where there is none yet. */
   blockHash(blockNumber: number): Promise<`0x${string}` | undefined>
   newestBlock(): Promise<number>

@@ -34,28 +34,37 @@ describe.skipIf(missingChain !== undefined)(`the chain as a node tells it ${miss
   ): Promise<SignedAuthorization> =>
     signAuthorization(payer, { payTo: PAY_TO, value, validBefore: soon(), nonce })
 
-  test('facts of a payer come in one request, and only the nonce is asked again for a while', async () => {
+  test('the balance of a payer is asked first, and then only the nonce again for a while', async () => {
     const payer = (await node.payer(50_000n)).address
     const key = { payer, nonce: randomNonce() }
-    expect(await chain.payerFacts(key)).toEqual({ balance: 50_000n, isNonceUsed: false, hasCode: false })
-    expect(line.requests).toHaveLength(1)
-    expect(JSON.parse(line.requests[0] ?? '')).toHaveLength(3)
+    const asked = () => line.requests.map((text) => (JSON.parse(text) as unknown[]).length)
+    expect(await chain.payerFacts(key, 0n)).toEqual({ balance: 50_000n, isNonceUsed: false, hasCode: false })
+    expect(asked()).toEqual([1, 2])
     await node.mint(payer, 1n)
     // An account that has delegated itself to a contract (EIP-7702).
     await node.setCode(payer, `0xef0100${PAY_TO.slice(2)}`)
-    expect(await chain.payerFacts(key)).toMatchObject({ balance: 50_000n, hasCode: false })
-    expect(JSON.parse(line.requests[1] ?? '')).toHaveLength(1)
+    expect(await chain.payerFacts(key, 50_000n)).toMatchObject({ balance: 50_000n, hasCode: false })
+    expect(asked()).toEqual([1, 2, 1])
     now += LIMITS.payerBalanceMs
-    expect(await chain.payerFacts(key)).toMatchObject({ balance: 50_001n, hasCode: false })
+    expect(await chain.payerFacts(key, 0n)).toMatchObject({ balance: 50_001n, hasCode: false })
     now += LIMITS.payerCodeMs
-    expect(await chain.payerFacts(key)).toMatchObject({ hasCode: true })
+    expect(await chain.payerFacts(key, 0n)).toMatchObject({ hasCode: true })
+  })
+
+  test('of who has too little nothing but the balance is asked, and that once for all who come together', async () => {
+    const payer = (await node.payer(1n)).address
+    const before = line.requests.length
+    const all = Array.from({ length: 5 }, () => chain.payerFacts({ payer, nonce: randomNonce() }, 2n))
+    expect((await Promise.all(all)).map(({ balance }) => balance)).toEqual([1n, 1n, 1n, 1n, 1n])
+    await chain.payerFacts({ payer, nonce: randomNonce() }, 2n)
+    expect(line.requests.slice(before).map((text) => (JSON.parse(text) as unknown[]).length)).toEqual([1])
   })
 
   test.each(['refuse', 'hang'] as const)(
     '%s: a node that is away is said to be, without its address',
     async (fault) => {
       line.setFault(fault)
-      const asked = chain.payerFacts({ payer: PAY_TO, nonce: randomNonce() })
+      const asked = chain.payerFacts({ payer: PAY_TO, nonce: randomNonce() }, 0n)
       const error = await asked.then(
         () => undefined,
         (failure: Error) => failure,

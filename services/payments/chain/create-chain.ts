@@ -8,6 +8,8 @@ import {
 } from 'viem'
 import { USDC_ADDRESS } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { createSingleFlight } from '../../platform/async/single-flight.ts'
+import { createSomeAtOnce } from '../../platform/async/some-at-once.ts'
 import { findUse, isPaidBy } from './authorization-logs.ts'
 import type { AuthorizationKey, SettlementChain, SignedAuthorization } from './chain.ts'
 import { createNodeClient, type NodeClient, type NodeOptions } from './node-client.ts'
@@ -33,15 +35,28 @@ export function createChain({ now, ...options }: ChainOptions): SettlementChain 
   const balances = createRemembered<bigint>(LIMITS.payerBalanceMs, LIMITS.payersRemembered, now)
   const codes = createRemembered<boolean>(LIMITS.payerCodeMs, LIMITS.payersRemembered, now)
 
-  const balanceOf = async (payer: Hex): Promise<bigint> => {
-    const known = balances.get(payer)
-    if (known !== undefined) return known
-    const balance = await node.ask('the balance of a payer', (client) =>
-      client.readContract({ address: USDC_ADDRESS, abi: tokenAbi, functionName: 'balanceOf', args: [payer] }),
+  const usedNonces = createRemembered<true>(LIMITS.payerCodeMs, LIMITS.payersRemembered, now)
+  /** Questions about payers, whom anybody can make: they must not keep settling from its own. */
+  const inTurn = createSomeAtOnce(LIMITS.payersAskedAtOnce)
+  const flights = createSingleFlight<bigint>()
+
+  const askBalance = async (payer: Hex): Promise<bigint> => {
+    const balance = await inTurn(() =>
+      node.ask('the balance of a payer', (client) =>
+        client.readContract({
+          address: USDC_ADDRESS,
+          abi: tokenAbi,
+          functionName: 'balanceOf',
+          args: [payer],
+        }),
+      ),
     )
     balances.put(payer, balance)
     return balance
   }
+
+  const balanceOf = async (payer: Hex): Promise<bigint> =>
+    balances.get(payer) ?? (await flights.run(payer, '', () => askBalance(payer))).value
 
   const askCode = async (payer: Hex): Promise<boolean> => {
     const code = await node.ask('whether a payer is a contract', (client) =>
@@ -63,13 +78,16 @@ export function createChain({ now, ...options }: ChainOptions): SettlementChain 
     )
 
   return {
-    // Asked in one moment, and so in one request.
-    async payerFacts(key) {
-      const [balance, isUsed, hasCode] = await Promise.all([
-        balanceOf(key.payer),
-        isNonceUsed(key),
-        codes.get(key.payer) ?? askCode(key.payer),
-      ])
+    async payerFacts(key, least) {
+      const { payer, nonce } = key
+      const balance = await balanceOf(payer)
+      if (balance < least) return { balance, isNonceUsed: false, hasCode: false }
+      const name = `${payer} ${nonce}`
+      // Asked in one moment, and so in one request.
+      const [isUsed, hasCode] = await inTurn(() =>
+        Promise.all([usedNonces.get(name) ?? isNonceUsed(key), codes.get(payer) ?? askCode(payer)]),
+      )
+      if (isUsed) usedNonces.put(name, true)
       return { balance, isNonceUsed: isUsed, hasCode }
     },
     async outcomeOf(authorization, since) {
@@ -87,9 +105,9 @@ export function createChain({ now, ...options }: ChainOptions): SettlementChain 
       return Number(number)
     },
     newestBlock: async () => Number(await node.ask('its newest block', (client) => client.getBlockNumber())),
-    async rehearse(authorization) {
+    async rehearse(authorization, sender) {
       const [words, hasCode] = await Promise.all([
-        refusalWords(node, authorization),
+        refusalWords(node, authorization, sender),
         askCode(authorization.payer),
       ])
       return { refusal: words === undefined ? undefined : tokenRefusal(words, hasCode), hasCode }
@@ -129,10 +147,14 @@ export function createChain({ now, ...options }: ChainOptions): SettlementChain 
 }
 
 /** What the token says to a transfer that is only rehearsed; undefined where it happens. */
-const refusalWords = (node: NodeClient, authorization: SignedAuthorization): Promise<string | undefined> =>
+const refusalWords = (
+  node: NodeClient,
+  authorization: SignedAuthorization,
+  sender: Hex | undefined,
+): Promise<string | undefined> =>
   node.ask('whether the token takes an authorization', async (client) => {
     try {
-      await client.call(transferCall(authorization))
+      await client.call({ ...transferCall(authorization), ...(sender && { account: sender }) })
       return undefined
     } catch (error) {
       const words = revertWords(error, node)

@@ -58,7 +58,7 @@ const ANSWERS: readonly (readonly [string, typeof answer])[] = [
 test.each(ANSWERS)('%s that repeats the address of the node does not show its key', async (_, refuse) => {
   answer = refuse
   const chain = createChain({ rpcUrl, now: Date.now })
-  const failure: unknown = await chain.payerFacts(key).catch((error: unknown) => error)
+  const failure: unknown = await chain.payerFacts(key, 0n).catch((error: unknown) => error)
   if (!isServiceError(failure, 'payments_unavailable')) throw new Error(String(failure))
   expect(failure.message).not.toContain(KEY)
   expect(failure.message).toContain('The node of the chain did not tell')

@@ -1,48 +1,67 @@
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 
 /** What is at stake before a claim. All amounts are millionths of a USDC. */
 export interface Exposure {
   /** Served to this payer and not settled, what is being claimed included. */
   readonly payer: bigint
+  /** Claimed by this payer on the direct rail and not settled, served or not, what is being claimed included. */
+  readonly awaited: bigint
   /** Served to this payer and never paid. */
   readonly debt: bigint
   /** Served to all payers and not settled, what is being claimed included. */
   readonly total: bigint
+  /** Claims on the rail that wait for their money before they are answered: of this payer, and of all. */
+  readonly waiting: number
+  readonly waitingOfAll: number
+}
+
+/** What a payer has on the chain. */
+export interface KnownFunds {
+  readonly balance: bigint
+  /** Whether it has no more than that: a facilitator only says that it has enough for one payment. */
+  readonly isAll: boolean
 }
 
 export interface ClaimTerms {
   readonly rail: Rail
   readonly value: bigint
   readonly mustSettleFirst: boolean
-  /** What the payer has on the chain; undefined where nobody knows. */
-  readonly balance: bigint | undefined
+  /** Undefined where nobody knows. */
+  readonly funds: KnownFunds | undefined
 }
 
 export interface ClaimCaps {
   /** What one payer may have claimed and not settled; beyond it answers wait for their money. */
   readonly payer: bigint
-  /** The same of all payers together; beyond it nothing is taken. */
+  /** The same of all payers together. */
   readonly total: bigint
 }
 
 export type ClaimDecision =
   | { readonly kind: 'take'; readonly isServedFirst: boolean }
-  | { readonly kind: 'refuse' }
+  /** @param why the payer has promised its money already; or as many claims wait for theirs as may, of it or of all */
+  | { readonly kind: 'refuse'; readonly why: 'funds' | 'payer' | 'all' }
 
 /**
- * Whether an answer may leave before its money is there. A payer is trusted as far as its balance and its cap reach,
- * and not at all while it has a debt. The gateway's rail is settled first: only what it has settled is guaranteed.
- * It is no part of what all payers owe, so the cap of that does not stop it.
+ * Whether an answer may leave before its money is there. A payer is trusted as far as its cap and what it is known to
+ * have reach, and not at all while it has a debt, or while all payers owe as much as they may. The gateway's rail is
+ * settled first: only what it has settled is guaranteed. What is settled first costs no money and some work, so its
+ * number is bounded, and all that a payer has promised counts against what it has.
  */
 export function decideClaim(exposure: Exposure, terms: ClaimTerms, caps: ClaimCaps): ClaimDecision {
-  const { rail, value, mustSettleFirst, balance } = terms
-  const owed = exposure.payer + value
+  const { rail, value, mustSettleFirst, funds } = terms
+  const isCovered = funds !== undefined && exposure.awaited + value <= funds.balance
+  if (rail === 'direct' && funds?.isAll === true && !isCovered) return { kind: 'refuse', why: 'funds' }
   const isServedFirst =
     rail === 'direct' &&
     !mustSettleFirst &&
+    isCovered &&
     exposure.debt === 0n &&
-    owed <= caps.payer &&
-    (balance === undefined || owed <= balance)
-  const total = exposure.total + (isServedFirst ? value : 0n)
-  return rail === 'direct' && total > caps.total ? { kind: 'refuse' } : { kind: 'take', isServedFirst }
+    exposure.payer + value <= caps.payer &&
+    exposure.total + value <= caps.total
+  if (isServedFirst) return { kind: 'take', isServedFirst }
+  if (exposure.waiting >= LIMITS.claimsWaitingPerPayer) return { kind: 'refuse', why: 'payer' }
+  if (exposure.waitingOfAll >= LIMITS.claimsWaiting) return { kind: 'refuse', why: 'all' }
+  return { kind: 'take', isServedFirst }
 }

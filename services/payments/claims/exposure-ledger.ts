@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { Rail } from '../../../contracts/payment-events.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Payment } from '../../../projections/index.ts'
 import type { PaymentIndex } from '../payment-index.ts'
@@ -12,24 +13,37 @@ export interface Reservation {
   release(): void
 }
 
+/** What a claim in the making adds to what is at stake. */
+export interface Reserved {
+  readonly payer: string
+  readonly rail: Rail
+  readonly value: bigint
+  readonly isServedFirst: boolean
+}
+
 /**
  * What payers owe: the read model, and what it has not come to yet of this process' claims. Claims that other
  * processes are making at the same moment are not seen, so the caps may be overshot by as much.
  */
 export interface ExposureLedger {
   /** @throws ServiceError `payments_unavailable` while the read model does not follow the log */
-  of(payer: string): Exposure & { readonly isBlocked: boolean }
+  of(payer: string, rail: Rail): Exposure & { readonly isBlocked: boolean }
   /** Counts a claim from now on, before it is in the log: others decide in the meantime. */
-  reserve(payer: string, value: bigint): Reservation
+  reserve(claim: Reserved): Reservation
   /** A claim of this process that the read model may not have yet. */
   recent(paymentId: string): Payment | undefined
 }
 
-interface Pending {
-  readonly payer: string
-  readonly value: bigint
+interface Pending extends Reserved {
   payment?: Payment
   position?: Position
+}
+
+/** Of all payers. */
+interface Sums {
+  readonly unsettled: bigint
+  readonly waiting: number
+  readonly waitingGateway: number
 }
 
 const RETRY_AFTER_S = 1
@@ -38,42 +52,56 @@ export function createExposureLedger(index: PaymentIndex | undefined): ExposureL
   const pending = new Set<Pending>()
 
   /** Of all payers; read once for all that decide in the same turn of the event loop, since it costs the most. */
-  let unsettled: bigint | undefined
+  let sums: Sums | undefined
 
   /**
    * Reads how far the read model has come, and forgets the claims that it counts by then. Should it come further
    * before the turn is over, claims of one payer count twice for a moment: too careful, and never too trusting.
    */
-  function look(model: PaymentIndex): bigint {
-    if (unsettled !== undefined) return unsettled
+  function look(model: PaymentIndex): Sums {
+    if (sums !== undefined) return sums
     const position = model.position()
     if (position === undefined) throw isUnknown()
     for (const claim of pending) {
       const isFolded = claim.position !== undefined && comparePositions(position, claim.position) >= 0
       if (isFolded) pending.delete(claim)
     }
-    unsettled = BigInt(model.total()?.unsettled ?? '0')
+    const { unsettled = '0', waiting = 0, waitingGateway = 0 } = model.total() ?? {}
+    sums = { unsettled: BigInt(unsettled), waiting, waitingGateway }
     setImmediate(() => {
-      unsettled = undefined
+      sums = undefined
     })
-    return unsettled
+    return sums
   }
 
   return {
-    of(payer) {
+    of(payer, rail) {
       if (index === undefined) throw isUnknown()
-      let total = look(index)
-      const totals = index.payer(payer)
-      let own = BigInt(totals?.unsettled ?? '0')
-      for (const claim of pending) {
-        total += claim.value
-        if (claim.payer === payer) own += claim.value
+      const all = look(index)
+      const own = index.payer(payer)
+      const name = rail === 'gateway' ? 'waitingGateway' : 'waiting'
+      const found = {
+        payer: BigInt(own?.unsettled ?? '0'),
+        awaited: BigInt(own?.awaited ?? '0'),
+        debt: BigInt(own?.debt ?? '0'),
+        total: all.unsettled,
+        waiting: own?.[name] ?? 0,
+        waitingOfAll: all[name],
+        isBlocked: own?.isBlocked === true,
       }
-      const debt = BigInt(totals?.debt ?? '0')
-      return { payer: own, debt, total, isBlocked: totals?.isBlocked === true }
+      for (const claim of pending) {
+        const isOwn = claim.payer === payer
+        if (claim.isServedFirst) found.total += claim.value
+        if (claim.isServedFirst && isOwn) found.payer += claim.value
+        if (claim.rail === 'direct' && isOwn) found.awaited += claim.value
+        if (claim.isServedFirst || claim.rail !== rail) continue
+        found.waitingOfAll += 1
+        if (isOwn) found.waiting += 1
+      }
+      return found
     },
-    reserve(payer, value) {
-      const claim: Pending = { payer, value }
+    reserve(reserved) {
+      const claim: Pending = { ...reserved }
       pending.add(claim)
       return {
         landed(payment, position) {

@@ -9,15 +9,28 @@ import {
 } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { ClaimData } from './settlement-log.ts'
+import type { Rail } from '../../../contracts/payment-events.ts'
+/** What a facilitator is told of a payment: of one that is claimed, or that may be. */
+export interface ForwardedPayment {
+  readonly protocol: 1 | 2
+  readonly rail: Rail
+  readonly product: string
+  readonly payer: string
+  readonly payTo: string
+  readonly value: bigint | string
+  readonly validAfter: bigint | string
+  readonly validBefore: bigint | number
+  readonly nonce: string
+  readonly signature: string
+}
 
 /**
- * The body that asks a facilitator to settle a claim: what the payer signed, and what we asked for, rebuilt from the
- * claim in the version that the payer spoke. The gateway's has no version beside them.
+ * The body that asks a facilitator to check or to settle a payment: what the payer signed, and what we asked for,
+ * rebuilt in the version that the payer spoke. The gateway's has no version beside them.
  *
  * @param publicUrl base address of the service; facilitators want to know what was paid for
  */
-export function settleRequest(claim: ClaimData, publicUrl: string): JsonObject {
+export function facilitatorRequest(claim: ForwardedPayment, publicUrl: string): JsonObject {
   const paymentRequirements =
     claim.protocol === 1 && claim.rail === 'direct' ? requirementsV1(claim, publicUrl) : requirementsV2(claim)
   const paymentPayload = payloadOf(claim, paymentRequirements, publicUrl)
@@ -25,14 +38,14 @@ export function settleRequest(claim: ClaimData, publicUrl: string): JsonObject {
   return { x402Version: claim.protocol, paymentPayload, paymentRequirements }
 }
 
-const resourceOf = ({ product }: ClaimData, publicUrl: string): string =>
+const resourceOf = ({ product }: ForwardedPayment, publicUrl: string): string =>
   `${publicUrl.replace(/\/$/, '')}/x402/${product}`
 
-function requirementsV1(claim: ClaimData, publicUrl: string): JsonObject {
+function requirementsV1(claim: ForwardedPayment, publicUrl: string): JsonObject {
   return {
     scheme: 'exact',
     network: NETWORK_V1,
-    maxAmountRequired: claim.value,
+    maxAmountRequired: String(claim.value),
     resource: resourceOf(claim, publicUrl),
     description: claim.product,
     mimeType: 'application/json',
@@ -43,12 +56,12 @@ function requirementsV1(claim: ClaimData, publicUrl: string): JsonObject {
   }
 }
 
-function requirementsV2({ rail, value, payTo }: ClaimData): JsonObject {
+function requirementsV2({ rail, value, payTo }: ForwardedPayment): JsonObject {
   const isGateway = rail === 'gateway'
   return {
     scheme: 'exact',
     network: NETWORK,
-    amount: value,
+    amount: String(value),
     asset: USDC_ADDRESS,
     payTo: getAddress(payTo),
     maxTimeoutSeconds: isGateway ? LIMITS.gatewayValidityS : LIMITS.paymentValidityS,
@@ -56,14 +69,14 @@ function requirementsV2({ rail, value, payTo }: ClaimData): JsonObject {
   }
 }
 
-function payloadOf(claim: ClaimData, requirements: JsonObject, publicUrl: string): JsonObject {
+function payloadOf(claim: ForwardedPayment, requirements: JsonObject, publicUrl: string): JsonObject {
   const payload = {
     signature: claim.signature,
     authorization: {
       from: getAddress(claim.payer),
       to: getAddress(claim.payTo),
-      value: claim.value,
-      validAfter: claim.validAfter,
+      value: String(claim.value),
+      validAfter: String(claim.validAfter),
       validBefore: String(claim.validBefore),
       nonce: claim.nonce,
     },

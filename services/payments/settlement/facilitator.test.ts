@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, verify } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { verdictOf } from './facilitator.ts'
+import { opinionOf, verdictOf } from './facilitator.ts'
 import { cdpAuthorize } from './facilitator-token.ts'
 
 describe('a verdict', () => {
@@ -36,6 +36,18 @@ describe('a verdict', () => {
       }),
     )
   })
+})
+
+test.each([
+  [200, { isValid: true, payer: '0x11' }, 'valid'],
+  [200, { isValid: false, invalidReason: 'insufficient_funds' }, 'refused'],
+  [400, { isValid: false, invalidReason: null }, 'refused'],
+  [500, { isValid: false, invalidReason: 'unexpected_verify_error' }, 'unknown'],
+  [200, { isValid: 'true' }, 'unknown'],
+  [404, {}, 'unknown'],
+  [200, null, 'unknown'],
+] as const)('an opinion of HTTP %i and %j is %s', (status, json, kind) => {
+  expect(opinionOf(status, json).kind).toBe(kind)
 })
 
 describe("a token of Coinbase's platform", () => {

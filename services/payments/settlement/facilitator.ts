@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { settleRequest } from './facilitator-request.ts'
+import { createSomeAtOnce } from '../../platform/async/some-at-once.ts'
+import { type ForwardedPayment, facilitatorRequest } from './facilitator-request.ts'
 import type { Authorize } from './facilitator-token.ts'
-import type { ClaimData } from './settlement-log.ts'
 
 /** What a facilitator said to a settlement. Only `settled` is about money; the chain knows better than the others. */
 export type FacilitatorVerdict =
@@ -17,15 +17,24 @@ export type FacilitatorVerdict =
   /** No answer, or none that can be read: it may have settled. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
+/** What a facilitator said to a payment that is not claimed yet: a promise of nothing, but an empty account is told. */
+export type FacilitatorOpinion =
+  | { readonly kind: 'valid' }
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** No answer, or none that can be read. */
+  | { readonly kind: 'unknown'; readonly reason: string }
+
 export interface Facilitator {
+  /** Whether the payer could pay now. Never rejects for what the facilitator does. */
+  verify(payment: ForwardedPayment, signal: AbortSignal): Promise<FacilitatorOpinion>
   /** Never rejects for what the facilitator does. */
-  settle(claim: ClaimData, signal: AbortSignal): Promise<FacilitatorVerdict>
+  settle(claim: ForwardedPayment, signal: AbortSignal): Promise<FacilitatorVerdict>
   /** Asks what it can settle. @returns why it cannot be used, or undefined */
   trouble(signal: AbortSignal): Promise<string | undefined>
 }
 
 export interface FacilitatorOptions {
-  /** Base address: `/settle` and `/supported` are below it. */
+  /** Base address: `/verify`, `/settle` and `/supported` are below it. */
   readonly url: string
   /** Base address of this service. */
   readonly publicUrl: () => string
@@ -39,6 +48,12 @@ const verdictSchema = z.object({
   success: z.boolean(),
   transaction: z.string().max(128).nullish(),
   errorReason: z.string().max(1_000).nullish(),
+})
+
+/** The same of an answer of /verify. */
+const opinionSchema = z.object({
+  isValid: z.boolean(),
+  invalidReason: z.string().max(1_000).nullish(),
 })
 
 /** @example createFacilitator({ url: 'https://facilitator.example.com', publicUrl: () => 'https://signals.example.com' }) */
@@ -73,10 +88,22 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
     }
   }
 
+  const inTurn = createSomeAtOnce(LIMITS.payersAskedAtOnce)
+
   return {
+    async verify(payment, signal) {
+      try {
+        const body = facilitatorRequest(payment, publicUrl())
+        const { status, json } = await inTurn(() => request('POST', '/verify', body, signal))
+        return opinionOf(status, json)
+      } catch (error) {
+        if (!isServiceError(error)) throw error
+        return { kind: 'unknown', reason: bounded(error.message) }
+      }
+    },
     async settle(claim, signal) {
       try {
-        const answer = await request('POST', '/settle', settleRequest(claim, publicUrl()), signal)
+        const answer = await request('POST', '/settle', facilitatorRequest(claim, publicUrl()), signal)
         return verdictOf(answer.status, answer.json)
       } catch (error) {
         if (!isServiceError(error)) throw error
@@ -122,6 +149,17 @@ export function verdictOf(status: number, json: unknown): FacilitatorVerdict {
     return { kind: 'unknown', reason }
   }
   return { kind: 'refused', reason }
+}
+
+/** Reads an opinion, which an answer of any status may hold. A fault of its own says nothing of the payer. */
+export function opinionOf(status: number, json: unknown): FacilitatorOpinion {
+  const read = opinionSchema.safeParse(json)
+  if (!read.success || (!read.data.isValid && status >= 500)) {
+    return { kind: 'unknown', reason: `the facilitator answered HTTP ${status} to /verify` }
+  }
+  const { isValid, invalidReason } = read.data
+  if (isValid) return { kind: 'valid' }
+  return { kind: 'refused', reason: bounded(invalidReason ?? `HTTP ${status} without a reason`) }
 }
 
 async function readBounded(response: Response): Promise<string> {

@@ -26,6 +26,7 @@ function counting(): Facilitator & { readonly asked: string[] } {
       asked.push(nonce)
       return { kind: 'settled', transaction: HASH }
     },
+    verify: async () => ({ kind: 'valid' }),
     trouble: async () => undefined,
   }
 }

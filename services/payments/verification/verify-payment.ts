@@ -45,7 +45,8 @@ export async function verifyPayment(
   return { ...presented, stream: streamOf(presented) }
 }
 
-const streamOf = ({ rail, payer, nonce }: PresentedPayment): string =>
+/** The stream of its claim, which names what was signed and not who says so: also before a payment is verified. */
+export const streamOf = ({ rail, payer, nonce }: PresentedPayment): string =>
   paymentStream({ chainId: CHAIN_ID, contract: contractOf(rail), payer, nonce })
 
 function requireOurs({ protocol, network, asset, payTo }: PresentedPayment, ours: string): void {

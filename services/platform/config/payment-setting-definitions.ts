@@ -66,7 +66,7 @@ export const PAYMENT_SETTINGS = defineSettings({
   X402_TOTAL_CAP: {
     flag: 'x402-total-cap',
     schema: usdc('50'),
-    help: 'USDC that all payers together may have claimed and not settled; beyond it payments are not taken. Default: 50.',
+    help: 'USDC that all payers together may have claimed and not settled; beyond it answers wait for their money. Default: 50.',
     example: '20',
   },
   DEMO_CHAIN: {

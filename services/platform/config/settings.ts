@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
 import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { coinSchema } from '../../../contracts/series.ts'
+import { coinParameter } from '../../../contracts/parameters.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { PAYMENT_SETTINGS } from './payment-setting-definitions.ts'
 import { defineSettings } from './setting-definition.ts'
@@ -44,6 +44,20 @@ export const SETTINGS = defineSettings({
     schema: url(['http:', 'https:'], LIMITS.webhookBaseUrlCharacters),
     help: 'The address under which callers reach the service. Default: http://HOST:PORT.',
     example: 'https://signals.example.com',
+  },
+  HEALTH_PORT: {
+    flag: 'health-port',
+    schema: decimal(/^\d{1,5}$/)
+      .pipe(z.number().max(65_535))
+      .optional(),
+    help: 'Port for the operator’s machines: /readyz with all it knows, /metrics, /livez, and nothing else; 0 takes any free one. Default: none, both take OPERATOR_TOKEN.',
+    example: '9402',
+  },
+  HEALTH_HOST: {
+    flag: 'health-host',
+    schema: z.string().min(1).default('127.0.0.1'),
+    help: 'Address that HEALTH_PORT listens on; whoever reaches it reads the metrics. Default: 127.0.0.1, this machine only.',
+    example: '0.0.0.0',
   },
   TRUST_PROXY: {
     flag: 'trust-proxy',
@@ -153,7 +167,7 @@ export const SETTINGS = defineSettings({
   },
   COINS: {
     flag: 'coins',
-    schema: listOrAll(coinSchema),
+    schema: listOrAll(coinParameter),
     help: 'Coins to monitor, separated by commas. Default: all that the market has.',
     example: 'BTC,ETH',
   },

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { decodeEvent, RegimeShifted, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { RACE_OUTCOMES } from '../../../contracts/outcome.ts'
+import { START } from '../../../contracts/position.ts'
 import { REGIMES } from '../../../contracts/regime.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
@@ -330,9 +332,9 @@ describe('the store behind it', () => {
         const table = tables.table(name, version)
         return {
           ...table,
-          commit(changes, position) {
+          commit(changes, from, to) {
             if (changes.size > 0 && failures-- > 0) throw new Error('disk I/O error')
-            table.commit(changes, position)
+            table.commit(changes, from, to)
           },
         }
       },
@@ -392,4 +394,68 @@ describe('the store behind it', () => {
     await second.close()
     rmSync(directory, { recursive: true })
   })
+})
+
+describe('a file of read models', () => {
+  const aFile = (): string => join(mkdtempSync(join(tmpdir(), 'rows-')), 'projections.db')
+  const codeOf = (work: () => unknown): string => {
+    try {
+      work()
+      return 'none'
+    } catch (error) {
+      return error instanceof ServiceError ? error.code : String(error)
+    }
+  }
+
+  test('is one process’ at a time: a second one is refused, and has it once the first has closed it', () => {
+    const file = aFile()
+    const first = openRowTables(file, 'log-1')
+    expect(codeOf(() => openRowTables(file, 'log-1'))).toBe('store_locked')
+    expect(() => openRowTables(file, 'log-1')).toThrow(/read models.*open in another process/)
+    first.close()
+    openRowTables(file, 'log-1').close()
+  })
+
+  test('takes no changes that follow from another place than its checkpoint, and keeps its rows', () => {
+    const tables = openTables()
+    tables.create('some', 1, 'active')
+    const table = tables.table('some', 1)
+    table.commit(new Map([['a', { n: 1 }]]), START, '5')
+    expect(codeOf(() => table.commit(new Map([['a', { n: 2 }]]), START, '7'))).toBe('store_locked')
+    expect(table.get('a')).toEqual({ n: 1 })
+    expect(tables.states('some')).toEqual([expect.objectContaining({ position: '5' })])
+    table.commit(new Map([['a', { n: 3 }]]), '5', '7')
+    expect(table.get('a')).toEqual({ n: 3 })
+    tables.close()
+  })
+
+  test('that two projectors fold into all the same counts nothing twice', async () => {
+    const store = openStore()
+    const tables = keptOpen(openTables())
+    const problems: string[] = []
+    const onProblem = ({ detail = '' }: ProjectionHealth) => void problems.push(detail)
+    const both = [1, 2].map(() => start(store, tables, [latestVerdicts], onProblem))
+    await Promise.all(both.map((projector) => projector.caughtUp()))
+    const history = Array.from(
+      { length: 40 },
+      () => ({ coin: 'BTC', regime: 'RANGING', call: 'BUY' }) as const,
+    )
+    await appendHistory(store, history)
+    await Promise.all(both.map(async (projector) => untilPosition(projector, await store.head())))
+    expect(both[0]?.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(40)
+    expect(problems.join()).toContain('something else folds into the same file')
+    await Promise.all(both.map((projector) => projector.close()))
+  })
+})
+
+test('a version that was being built when the one in service went is put in service', async () => {
+  const store = openStore()
+  const tables = keptOpen(openTables())
+  await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
+  tables.create(latestVerdicts.name, latestVerdicts.version, 'building')
+  const projector = start(store, tables, [latestVerdicts])
+  await projector.caughtUp()
+  expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
+  expect(tables.states(latestVerdicts.name)).toEqual([expect.objectContaining({ role: 'active' })])
+  await projector.close()
 })

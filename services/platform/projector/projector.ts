@@ -111,7 +111,7 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
     const { changes, poison } = foldBatch(projection, (key) => table.get(key), events)
     const soundUpTo = poison === undefined ? upTo : events[poison.folded - 1]?.position
     if (soundUpTo !== undefined) {
-      table.commit(changes, soundUpTo)
+      table.commit(changes, reached, soundUpTo)
       reached = soundUpTo
     }
     if (poison === undefined) return true
@@ -121,7 +121,8 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
 
   /** Reads from the checkpoint to a position. */
   async function catchUp(upTo: Position): Promise<boolean> {
-    const after = own()?.position ?? 'start'
+    const after = own()?.position ?? START
+    reached = after
     let batch: RecordedEvent[] = []
     for await (const event of store.readAll({ after, upTo, filter, signal })) {
       batch.push(event)
@@ -135,7 +136,12 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
   /** Builds this version up to where the one in service stands, compares, and puts it in service. */
   async function replaceFormer(): Promise<boolean> {
     const before = former()
-    if (before === undefined) return true
+    if (before === undefined) {
+      // The one that it was to replace was dropped meanwhile, so there is nothing to compare it with.
+      if (own()?.role === 'building') tables.activate(name, version)
+      refreshInService()
+      return true
+    }
     if (!(await catchUp(before.position))) return false
     const comparison = compareTables(tables.table(name, before.version), tables.table(name, version))
     status = { ...status, comparison }
@@ -169,7 +175,7 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
     status = { ...rest, state: 'live' }
     failures = 0
     caughtUp.resolve()
-    const items = store.subscribe({ after: own()?.position ?? 'start', filter, signal })
+    const items = store.subscribe({ after: reached, filter, signal })
     for await (const batch of batchesOf(items, LIMITS.projectionBatchEvents)) {
       const events = batch.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
       const last = batch.at(-1)

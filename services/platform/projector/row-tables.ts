@@ -4,7 +4,9 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Position, START } from '../../../contracts/position.ts'
+import { takeFileLock } from '../sqlite/file-lock.ts'
 import { LIMIT_PARAMETER } from '../sqlite/limit-parameter.ts'
+import { makePrivate } from '../sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../sqlite/result-code.ts'
 
 /** Where one version of a projection stands. */
@@ -35,8 +37,13 @@ export interface RowTable {
   range(options: RangeOptions): Entry[]
   /** Keys and rows as text, in order of keys. */
   entries(): IterableIterator<{ key: string; row: string }>
-  /** Rows and checkpoint change in one transaction: after a crash they fit one another. */
-  commit(changes: ReadonlyMap<string, JsonObject | undefined>, position: Position): void
+  /**
+   * Rows and checkpoint change in one transaction: after a crash they fit one another.
+   *
+   * @param from where the checkpoint stood when the rows were read that the changes follow from
+   * @throws ServiceError `store_locked` where it does not stand there any more; nothing is changed then
+   */
+  commit(changes: ReadonlyMap<string, JsonObject | undefined>, from: Position, to: Position): void
 }
 
 export interface RowTables {
@@ -56,9 +63,17 @@ const SETTINGS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;'
  * The read models of one log in one SQLite file. A file that belongs to another log is emptied.
  *
  * @param logId what tells the log apart from every other: the id of its first event.
+ * @throws ServiceError `store_locked` where another process folds into the file; `store_unavailable`
  */
 export function openRowTables(file: string, logId: string): RowTables {
-  const db = openDatabase(file, logId)
+  const lock = file === ':memory:' ? undefined : takeFileLock(`${file}.lock`, 'the file of read models')
+  let db: DatabaseSync
+  try {
+    db = openDatabase(file, logId)
+  } catch (error) {
+    lock?.release()
+    throw error
+  }
   const tables = new Map<string, RowTable>()
 
   function dropTable(name: string, version: number): void {
@@ -101,7 +116,10 @@ export function openRowTables(file: string, logId: string): RowTables {
       })
     },
     drop: (name, version) => transaction(db, () => dropTable(name, version)),
-    close: () => db.close(),
+    close() {
+      db.close()
+      lock?.release()
+    },
   }
 }
 
@@ -109,6 +127,7 @@ export function openRowTables(file: string, logId: string): RowTables {
 const DAMAGED: readonly number[] = [SQLITE.corrupt, SQLITE.notADatabase]
 
 function openDatabase(file: string, logId: string): DatabaseSync {
+  makePrivate(file)
   const db = new DatabaseSync(file)
   try {
     db.exec(SETTINGS)
@@ -173,7 +192,9 @@ function openTable(db: DatabaseSync, name: string, version: number): RowTable {
     `INSERT INTO ${table} (key, row) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET row = excluded.row`,
   )
   const remove = db.prepare(`DELETE FROM ${table} WHERE key = ?`)
-  const checkpoint = db.prepare('UPDATE version SET position = ? WHERE name = ? AND version = ?')
+  const checkpoint = db.prepare(
+    'UPDATE version SET position = ? WHERE name = ? AND version = ? AND position = ?',
+  )
   const ranges: Record<'forwards' | 'backwards', StatementSync> = {
     forwards: db.prepare(
       `SELECT key, row FROM ${table} WHERE key > ? AND key >= ? AND key < ? ORDER BY key ${LIMIT_PARAMETER}`,
@@ -200,14 +221,19 @@ function openTable(db: DatabaseSync, name: string, version: number): RowTable {
         key: string
         row: string
       }>,
-    commit(changes, position) {
+    commit(changes, from, to) {
       transaction(db, () => {
+        if (checkpoint.run(to, name, version, from).changes === 0) throw movedError(name, from)
         for (const [key, row] of changes) {
           if (row === undefined) remove.run(key)
           else upsert.run(key, JSON.stringify(row))
         }
-        checkpoint.run(position, name, version)
       })
     },
   }
 }
+
+const movedError = (name: string, from: Position): ServiceError =>
+  new ServiceError('store_locked', {
+    message: `the checkpoint of projection ${name} is not at ${from} any more: something else folds into the same file`,
+  })

@@ -28,6 +28,22 @@ describe('the sealing key', () => {
     expect(readdirSync(join(directory, 'data'))).toEqual(['sealing.key'])
   })
 
+  test('of two first starts at once is one, whatever their process ids', () => {
+    let inner: Uint8Array | undefined
+    const interrupted = (bytes: number): Uint8Array => {
+      // Once the first has begun, the other one comes and goes.
+      inner ??= load()
+      return random(bytes)
+    }
+    const outer = loadSealingKey({
+      given: undefined,
+      directory: join(directory, 'data'),
+      random: interrupted,
+    })
+    expect(outer).toEqual(inner)
+    expect(readdirSync(join(directory, 'data'))).toEqual(['sealing.key'])
+  })
+
   test('that is given is used, and nothing is written', () => {
     const given = Buffer.alloc(32, 9).toString('base64')
     expect(Buffer.from(load(given)).toString('base64')).toBe(given)

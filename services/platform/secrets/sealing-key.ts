@@ -4,7 +4,6 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   rmSync,
@@ -12,8 +11,10 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { makePrivateFolder } from '../sqlite/private-files.ts'
 
 const KEY_BYTES = 32
+const NAME_BYTES = 8
 
 /**
  * The master key: the one given, or the one kept in the data folder, made there on the first start and
@@ -28,16 +29,18 @@ export function loadSealingKey(options: {
 }): Uint8Array {
   if (options.given !== undefined) return Buffer.from(options.given, 'base64')
   const file = join(options.directory, 'sealing.key')
-  if (!existsSync(file)) writeKey(file, options.random(KEY_BYTES))
+  if (!existsSync(file)) writeKey(file, options.random)
   return readKey(file)
 }
 
 /** Appears whole or not at all, and is on the disk before anything is bound to it. */
-function writeKey(file: string, key: Uint8Array): void {
-  const unfinished = `${file}.${process.pid}`
+function writeKey(file: string, random: (bytes: number) => Uint8Array): void {
+  // Two containers may begin in one folder at once, each as process 1: the name has to be of chance.
+  const unfinished = `${file}.${Buffer.from(random(NAME_BYTES)).toString('hex')}`
+  const key = Buffer.from(random(KEY_BYTES)).toString('base64')
   try {
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(unfinished, `${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flush: true })
+    makePrivateFolder(dirname(file))
+    writeFileSync(unfinished, `${key}\n`, { mode: 0o600, flag: 'wx', flush: true })
     // A link, unlike a rename, leaves the key of another first start alone.
     linkSync(unfinished, file)
     syncFolder(dirname(file))

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { coinSchema } from '../../../contracts/series.ts'
+import { coinParameter } from '../../../contracts/parameters.ts'
 import {
   CADENCES,
   SIGNAL_TYPES,
@@ -35,9 +35,8 @@ const listOf = <Item extends z.ZodType<string>>(item: Item, most: number) =>
     .max(most, { error: `the list has more than ${most} entries` })
     .refine((items) => new Set(items).size === items.length, { error: 'the list names something twice' })
 
-const asset = z.union([topAssetSchema, coinSchema], {
-  error: ({ input }) =>
-    `${seen(input)} is neither a coin symbol in upper case, as BTC, nor top:N with N from 1 to 100`,
+const asset = z.union([topAssetSchema, coinParameter], {
+  error: ({ input }) => `${seen(input)} is neither a coin symbol, as BTC, nor top:N with N from 1 to 100`,
 })
 
 /** What a subscription can be asked to send, as the interface spells it. Null is the same as leaving it out. */

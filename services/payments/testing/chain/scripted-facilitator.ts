@@ -32,6 +32,7 @@ export async function startScriptedFacilitator(
     response: ServerResponse,
   ) {
     if (url.endsWith('/supported')) return send(response, 200, JSON.stringify({ kinds: [] }))
+    if (url.endsWith('/verify')) return send(response, 200, JSON.stringify({ isValid: true }))
     const body = JSON.parse(text) as JsonObject
     settled.push({ body, authorization })
     const what = await act(body, settled.length - 1)

@@ -1,6 +1,7 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ServiceError } from '../../../../contracts/errors.ts'
+import { takeFileLock } from '../../sqlite/file-lock.ts'
+import { makePrivate, makePrivateFolder } from '../../sqlite/private-files.ts'
 import { createAppendSignal } from '../append-signal.ts'
 import { encodeAppend, requireErasable } from '../encode-append.ts'
 import type { EventStore, StoreHealth } from '../event-store.ts'
@@ -8,7 +9,6 @@ import { followLog } from '../follow-log.ts'
 import { createAppendQueue } from './append-queue.ts'
 import { keepWriterRunning } from './keep-writer-running.ts'
 import { openLogReader } from './log-reader.ts'
-import { takeStoreLock } from './store-lock.ts'
 import { startWriter, type Writer, type WriterOptions } from './writer.ts'
 
 export interface EmbeddedStoreOptions {
@@ -36,10 +36,11 @@ export const logFile = (directory: string): string => join(directory, 'events.db
  */
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<EventStore> {
   const { directory, now, maxPages, maxWaiting } = options
-  mkdirSync(directory, { recursive: true })
+  makePrivateFolder(directory)
   const file = logFile(directory)
-  const lock = takeStoreLock(join(directory, 'events.lock'))
+  const lock = takeFileLock(join(directory, 'events.lock'), 'the event store')
   try {
+    makePrivate(file)
     const start = options.writer ?? startWriter
     const writer = await keepWriterRunning(() =>
       start({ file, ...(maxPages === undefined ? {} : { maxPages }) }),

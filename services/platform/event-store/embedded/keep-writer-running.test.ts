@@ -39,3 +39,25 @@ test('a thread that ended is replaced at the next commit; a start that fails is 
   expect(await commit()).toBe('committed')
   expect(await commit()).toBe('committed')
 })
+
+test('one thread is started for all that find the last one ended, and closing waits for it', async () => {
+  let started = 0
+  let closed = 0
+  const begun = Promise.withResolvers<void>()
+  const writer = await keepWriterRunning(async () => {
+    started += 1
+    if (started > 1) await begun.promise
+    return {
+      ...mortalWriter(9),
+      hasEnded: started === 1,
+      close: async () => {
+        closed = started
+      },
+    }
+  })
+  const all = [writer.commit([], ''), writer.erase('subject-1.0'), writer.commit([], '')]
+  const closing = writer.close()
+  begun.resolve()
+  await Promise.all([...all, closing])
+  expect({ started, closed }).toEqual({ started: 2, closed: 2 })
+})

@@ -7,18 +7,27 @@ import type { Writer } from './writer.ts'
  */
 export async function keepWriterRunning(start: () => Promise<Writer>): Promise<Writer> {
   let writer = await start()
+  let starting: Promise<Writer> | undefined
+
+  /** One thread is started for all that find the last one ended: two would write to the same file. */
+  async function running(): Promise<Writer> {
+    starting ??= start().finally(() => {
+      starting = undefined
+    })
+    writer = await starting
+    return writer
+  }
+
   return {
     get hasEnded() {
       return writer.hasEnded
     },
-    async commit(batch, at) {
-      if (writer.hasEnded) writer = await start()
-      return writer.commit(batch, at)
+    commit: async (batch, at) => (writer.hasEnded ? await running() : writer).commit(batch, at),
+    erase: async (stream) => (writer.hasEnded ? await running() : writer).erase(stream),
+    async close() {
+      // One that is being started would keep the process up; whoever asked for it is told where it fails.
+      await starting?.catch(() => undefined)
+      await writer.close()
     },
-    async erase(stream) {
-      if (writer.hasEnded) writer = await start()
-      return writer.erase(stream)
-    },
-    close: () => writer.close(),
   }
 }

@@ -9,7 +9,7 @@ import { matchesFilter } from '../event-filter.ts'
 import type { ReadAllOptions, ReadOptions } from '../event-store.ts'
 import { isClientError, readFailure } from './client-error.ts'
 import { pullEvents } from './event-pull.ts'
-import { parseStored, type StoredEvent, toLogPosition } from './recorded-event.ts'
+import { parseStored, type StoredEvent, toLogPosition, toPosition } from './recorded-event.ts'
 
 /** What reads need of the connection. */
 export interface ReadContext {
@@ -63,11 +63,15 @@ export async function* readWholeLog(
       ? event.at > upTo.toISOString()
       : upTo !== undefined && comparePositions(event.position, upTo) > 0
   let left = limit
+  let lookedUpTo: Position = START
+  const look = ({ event }: ResolvedEvent): void => {
+    if (event?.position !== undefined) lookedUpTo = toPosition(event.position)
+  }
   let looked = 0
   let before = after
   try {
     const open = () => context.client.readAll({ fromPosition })
-    for await (const { event } of streamStored(context, open, signal)) {
+    for await (const { event } of streamStored(context, open, signal, look)) {
       if (isPast(event)) return
       if (++looked === LIMITS.readPageEvents) {
         looked = 0
@@ -82,6 +86,13 @@ export async function* readWholeLog(
     }
   } catch (error) {
     throw readFailure(error, 'reading the log')
+  }
+  // Whoever asks for events up to a position takes them for all there are: a server that has not come so far says less.
+  const isShort = typeof upTo === 'string' && comparePositions(lookedUpTo, upTo) < 0
+  if (isShort && comparePositions(after, upTo) < 0 && signal?.aborted !== true) {
+    throw new ServiceError('store_unavailable', {
+      message: `EventStoreDB gave its log up to ${lookedUpTo}, where it is known to go on to ${upTo}`,
+    })
   }
 }
 
@@ -100,6 +111,7 @@ async function* streamStored(
   { answerTimeoutMs }: ReadContext,
   open: () => StreamingRead<ResolvedEvent>,
   signal: AbortSignal | undefined,
+  look: (event: ResolvedEvent) => void = () => undefined,
 ): AsyncGenerator<StoredEvent, void, void> {
   const isAborted = (): boolean => signal?.aborted === true
   if (isAborted()) return
@@ -110,6 +122,7 @@ async function* streamStored(
     while (!isAborted()) {
       const next = pull.take()
       if (next !== undefined) {
+        look(next)
         const stored = parseStored(next)
         if (stored !== undefined) yield stored
       } else if (pull.ended) {

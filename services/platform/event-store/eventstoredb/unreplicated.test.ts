@@ -60,3 +60,14 @@ describe('an append that is written and not replicated yet', () => {
     expect(await collect(store.read('s'))).toHaveLength(1)
   })
 })
+
+test('a log that ends before the position that it is read up to is not taken for whole', async () => {
+  await store.append('s', [anEvent()], { expected: 'no-stream' })
+  const { position } = await store.append('s', [anEvent()], { expected: 0 })
+  expect(await collect(store.readAll({ upTo: position }))).toHaveLength(2)
+  // Another server answers now, which has not come so far.
+  const behind = (BigInt(position.split('/')[0] ?? '') + 500n).toString()
+  await expect(collect(store.readAll({ upTo: `${behind}/${behind}` }))).rejects.toMatchObject({
+    code: 'store_unavailable',
+  })
+})

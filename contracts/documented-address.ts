@@ -1,0 +1,11 @@
+/** What examples of the documentation are sent to: a service as it starts by default. */
+export const DOCUMENTED_ADDRESS = 'http://127.0.0.1:8402'
+
+/**
+ * A text of the documentation with the address under which this service is reached.
+ *
+ * @param publicUrl empty while it is not known
+ * @example atAddress('curl http://127.0.0.1:8402/livez', 'https://signals.example.com') // 'curl https://signals…/livez'
+ */
+export const atAddress = (text: string, publicUrl: string): string =>
+  publicUrl === '' ? text : text.replaceAll(DOCUMENTED_ADDRESS, publicUrl.replace(/\/+$/, ''))

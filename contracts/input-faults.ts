@@ -1,0 +1,59 @@
+/** What a schema says is wrong, as far as it matters here. */
+export interface InputIssue {
+  readonly code: string
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+  /** Of fields that are not known. */
+  readonly keys?: readonly string[]
+}
+
+/** What is wrong with one field of what a caller sent. */
+export interface InputFault {
+  readonly [name: string]: string
+  readonly field: string
+  readonly problem: string
+}
+
+/** Faults that a refusal lists, how many of them its message names, and how much it says of each. */
+const FAULTS_LISTED = 20
+const FAULTS_NAMED = 3
+const FAULT_CHARACTERS = 200
+
+/**
+ * The faults of a request in words for whoever made it: fields by the names they were given, without places in a list,
+ * and no pattern of ours.
+ *
+ * @param whole what the request as a whole is called, as in `body`
+ * @param owner whose fields they are, as in `this tool`
+ */
+export const inputFaults = (issues: readonly InputIssue[], whole: string, owner: string): InputFault[] =>
+  issues.flatMap((issue) => faultsIn(issue, whole, owner)).slice(0, FAULTS_LISTED)
+
+/** The message of a refusal. @example faultMessage([{ field: 'coin', problem: 'is missing' }]) === 'coin: is missing' */
+export const faultMessage = (faults: readonly InputFault[]): string =>
+  faults
+    .slice(0, FAULTS_NAMED)
+    .map(({ field, problem }) => `${field}: ${problem}`)
+    .join('; ')
+
+function faultsIn(issue: InputIssue, whole: string, owner: string): InputFault[] {
+  const path = issue.path.filter((part, index) => index === 0 || typeof part === 'string').map(String)
+  if (issue.code === 'unrecognized_keys') {
+    return (issue.keys ?? []).map((key) => fault([...path, key].join('.'), `is not a field of ${owner}`))
+  }
+  return [fault(path.join('.') || whole, problemOf(issue))]
+}
+
+function problemOf(issue: InputIssue): string {
+  if (issue.message.endsWith('received undefined')) return 'is missing'
+  if (issue.code === 'invalid_type') return issue.message.replace(/^Invalid input: /, '')
+  // Who makes a pattern of its own says in words what it is.
+  if (issue.message.startsWith('Invalid string: must match pattern'))
+    return 'is not of the form that is expected'
+  return issue.message
+}
+
+const fault = (field: string, problem: string): InputFault => ({
+  field: field.slice(0, FAULT_CHARACTERS).toWellFormed(),
+  problem: problem.slice(0, FAULT_CHARACTERS).toWellFormed(),
+})

@@ -1,0 +1,20 @@
+import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
+import type { VerdictModel } from './model.ts'
+
+/** Timeframes at which a model makes calls, the shortest first. */
+export const spokenTimeframes = ({ timeframes }: Pick<VerdictModel, 'timeframes'>): Timeframe[] =>
+  TIMEFRAMES.filter((timeframe) => timeframes[timeframe].skill)
+
+/** The text of `contracts/spoken-timeframes.ts`, from which schemas, prices and descriptions know them. */
+export const spokenTimeframesModule = (
+  model: Pick<VerdictModel, 'timeframes'>,
+): string => `import type { Timeframe } from './timeframes.ts'
+
+/**
+ * Timeframes at which calls are made, the shortest first; at every other one the answer is always HOLD.
+ * Written by \`npm run docs\` from the verdict model of this release.
+ */
+export const SPOKEN_TIMEFRAMES: readonly Timeframe[] = [${spokenTimeframes(model)
+  .map((timeframe) => `'${timeframe}'`)
+  .join(', ')}]
+`

@@ -1,0 +1,116 @@
+import { formatUsdc } from '../../../contracts/chain.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Product } from '../../../contracts/prices.ts'
+import type { Chain } from '../chain/chain.ts'
+import { createRemembered } from '../chain/remembered.ts'
+import type { KnownFunds } from '../claims/decide-claim.ts'
+import type { VerifiedPayment } from '../payments.ts'
+import { paymentRefused, X402_REASONS, type X402Reason } from '../refusal.ts'
+import type { Facilitator } from '../settlement/facilitator.ts'
+
+export interface PayerCheckOptions {
+  /** Undefined where no node is configured. */
+  readonly chain: Chain | undefined
+  /** Who settles payments on the chain where no node is configured. */
+  readonly facilitator: Pick<Facilitator, 'verify'> | undefined
+  /** Who settles payments of the gateway rail. */
+  readonly gateway: Pick<Facilitator, 'verify'> | undefined
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  /** Ends all waiting. */
+  readonly signal: AbortSignal
+}
+
+/** Asks whoever knows whether a payer can pay, before anything is computed. */
+export interface PayerCheck {
+  /**
+   * @param awaited what the payer has promised already, millionths of a USDC
+   * @returns what the payer has; undefined where there is nobody to ask
+   * @throws ServiceError `payment_refused`; `payments_unavailable` where there is no answer
+   */
+  fundsOf(payment: VerifiedPayment, product: Product, awaited: bigint): Promise<KnownFunds | undefined>
+}
+
+/** How soon a payment may be tried again that nobody could be asked about. */
+const RETRY_AFTER_S = 5
+
+/**
+ * The gateway keeps balances and nonces of its own, so it is asked about its payments and the chain is not. A node
+ * tells what a payer has; a facilitator only that it has enough for this payment.
+ */
+export function createPayerCheck({
+  chain,
+  facilitator,
+  gateway,
+  now,
+  signal,
+}: PayerCheckOptions): PayerCheck {
+  const refused = createRemembered<ServiceError>(LIMITS.payerRefusedMs, LIMITS.payersRemembered, now)
+
+  async function askNode(node: Chain, payment: VerifiedPayment, awaited: bigint): Promise<KnownFunds> {
+    const { payer, nonce, value } = payment
+    const owed = awaited + value
+    const { balance, isNonceUsed, hasCode } = await node.payerFacts({ payer, nonce }, owed)
+    if (balance < owed) {
+      throw paymentRefused(
+        'insufficient_funds',
+        `${payer} has ${formatUsdc(balance)} USDC, and would owe ${formatUsdc(owed)} with this payment.`,
+      )
+    }
+    if (isNonceUsed) {
+      throw paymentRefused(
+        'invalid_transaction_state',
+        `The authorization ${nonce} was used or cancelled on the chain already.`,
+      )
+    }
+    if (hasCode) {
+      throw paymentRefused(
+        'invalid_exact_evm_payload_signature',
+        `${payer} is an account with code, whose signatures only its code can check; such accounts are not taken yet.`,
+      )
+    }
+    return { balance, isAll: true }
+  }
+
+  async function ask(
+    asked: Pick<Facilitator, 'verify'>,
+    payment: VerifiedPayment,
+    product: Product,
+  ): Promise<KnownFunds> {
+    const key = `${payment.rail} ${payment.payer}`
+    const before = refused.get(key)
+    if (before !== undefined) throw before
+    const verdict = await asked.verify({ ...payment, product }, signal)
+    if (verdict.kind === 'valid') return { balance: payment.value, isAll: false }
+    if (verdict.kind === 'unknown') {
+      throw new ServiceError('payments_unavailable', {
+        message: `It cannot be told whether ${payment.payer} can pay: ${verdict.reason}; nothing was charged.`,
+        details: { retry_after_s: RETRY_AFTER_S },
+      })
+    }
+    const reason = reasonFor(verdict.reason)
+    const refusal = paymentRefused(reason, `Whoever settles it refuses the payment: ${verdict.reason}.`)
+    // Of one authorization nothing follows for the next; of an empty account it does, for a moment.
+    if (reason === 'insufficient_funds') refused.put(key, refusal)
+    throw refusal
+  }
+
+  return {
+    async fundsOf(payment, product, awaited) {
+      if (payment.rail === 'gateway') return gateway && ask(gateway, payment, product)
+      if (chain !== undefined) return askNode(chain, payment, awaited)
+      return facilitator && ask(facilitator, payment, product)
+    },
+  }
+}
+
+/** Facilitators have words of their own beside those of the specification. */
+function reasonFor(words: string): X402Reason {
+  const known = X402_REASONS.find((reason) => reason === words)
+  if (known !== undefined) return known
+  if (/insufficient/i.test(words)) return 'insufficient_funds'
+  if (/nonce|used/i.test(words)) return 'invalid_transaction_state'
+  if (/signature/i.test(words)) return 'invalid_exact_evm_payload_signature'
+  return 'unexpected_verify_error'
+}

@@ -1,0 +1,47 @@
+import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Everything but the owner's own rights. */
+const OTHERS = 0o077
+const PRIVATE_FOLDER = 0o700
+const PRIVATE_FILE = 0o600
+
+/** What SQLite keeps beside a database; it makes them with the rights of the database. */
+const SUFFIXES = ['', '-wal', '-shm', '-journal'] as const
+
+/**
+ * Makes a database file that only its owner reads, if there is none, and takes the rights of others from one that is
+ * there. What belongs to somebody else stays as it is; {@link exposedIn} finds it.
+ */
+export function makePrivate(file: string): void {
+  if (file === ':memory:') return
+  closeSync(openSync(file, 'a', PRIVATE_FILE))
+  for (const suffix of SUFFIXES) tighten(`${file}${suffix}`, PRIVATE_FILE)
+}
+
+/** Makes a folder that only its owner enters, and the missing ones above it; takes the rights of others from it. */
+export function makePrivateFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER })
+  tighten(folder, PRIVATE_FOLDER)
+}
+
+/** What of a folder others can still read, the folder itself included: it belongs to another user, say. */
+export function exposedIn(folder: string): readonly string[] {
+  const paths = [folder, ...readdirSync(folder).map((name) => join(folder, name))]
+  return paths.filter((path) => ((modeOf(path) ?? 0) & OTHERS) !== 0)
+}
+
+function tighten(path: string, mode: number): void {
+  const now = modeOf(path)
+  if (now === undefined || (now & OTHERS) === 0) return
+  try {
+    chmodSync(path, mode)
+  } catch (error) {
+    // Of another user, or on a disk without rights; both are told at the start.
+    if (!(error instanceof Error && 'code' in error && FOREIGN.has(String(error.code)))) throw error
+  }
+}
+
+const FOREIGN: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EROFS'])
+
+const modeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.mode
