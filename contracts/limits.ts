@@ -375,6 +375,8 @@ export const LIMITS = {
   webhookOpenDeliveries: 1_000,
   /** Signals of one subscription that wait in memory; past it they are read from the log when their turn comes. */
   webhookQueue: 256,
+  /** Memory that the waiting signals of all subscriptions take, estimated; past it each keeps a few. */
+  webhookQueuedBytes: 134_217_728,
   /** How long a change of a subscription waits for the process that sends for it to have seen it. */
   webhookForgetMs: 2_000,
   /** How long attempts of one busy endpoint are gathered to be recorded together. */
