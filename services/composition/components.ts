@@ -1,4 +1,5 @@
 import { reasonOf } from '../../contracts/errors.ts'
+import { isoTime } from '../../contracts/iso-time.ts'
 import type { Component } from '../api/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
 import type { DemoChain, SettlerHealth } from '../payments/index.ts'
@@ -105,7 +106,9 @@ export function marketComponent(
   const isStale =
     feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs() + staleAfterMs)
   const age =
-    ageMs === undefined ? 'no bar yet' : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
+    ageMs === undefined
+      ? 'warming up, no bar yet'
+      : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
   return {
     name: 'market',
     isRequired: false,
@@ -116,12 +119,24 @@ export function marketComponent(
 }
 
 /** Answers that are paid for go on without it, up to the caps. */
-const settlerComponent = ({ ok, detail, open, oldestOpenMs, unknown }: SettlerHealth): Component => ({
+const settlerComponent = ({
+  ok,
+  detail,
+  open,
+  oldestOpenMs,
+  unknown,
+  payableSince,
+}: SettlerHealth): Component => ({
   name: 'settler',
   isRequired: false,
   state: ok ? 'ok' : 'degraded',
   detail,
-  more: { open, unknown, oldest_unsettled_ms: oldestOpenMs },
+  more: {
+    open,
+    unknown,
+    oldest_unsettled_ms: oldestOpenMs,
+    payable_since: payableSince === undefined ? null : isoTime(payableSince),
+  },
 })
 
 function demoComponent({ rpcUrl, failure }: Pick<DemoChain, 'rpcUrl' | 'failure'>): Component {

@@ -30,6 +30,9 @@ export function createServiceMetrics(sources: {
 }): ServiceMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  // Gauges named like counters, which the rules for metrics forbid; the gauges without the ending hold the same.
+  for (const what of ['handles', 'requests', 'resources'])
+    registry.removeSingleMetric(`nodejs_active_${what}_total`)
   const registers = [registry]
   const recorded = new Counter({
     name: 'verdicts_recorded_total',
@@ -130,6 +133,17 @@ function gaugePayments(
     collect() {
       const health = settler()
       if (health !== undefined) this.set({ settler: 'here' }, health.oldestOpenMs / 1_000)
+    },
+  })
+  new Gauge({
+    name: 'payments_oldest_payable_seconds',
+    help: 'Age of the oldest payment that could be settled and is not, wherever settling is done; 0 where there is none',
+    registers,
+    collect() {
+      const health = settler()
+      if (health === undefined) return
+      const { payableSince } = health
+      this.set(payableSince === undefined ? 0 : Math.max(0, Date.now() - payableSince) / 1_000)
     },
   })
   new Gauge({
