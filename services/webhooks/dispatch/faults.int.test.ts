@@ -97,7 +97,7 @@ describe('killed at random moments, with endpoints that fail and hang now and th
         expect(new Set(bySequence.values()).size).toBe(ids.length)
       }
     },
-    60_000,
+    180_000,
   )
 
   const total = (): number => [...receiver.received.values()].reduce((sum, posts) => sum + posts.length, 0)
