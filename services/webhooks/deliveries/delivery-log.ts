@@ -1,10 +1,12 @@
-import { setImmediate } from 'node:timers/promises'
 import { CursorTaken } from '../../../contracts/delivery-events.ts'
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
+import { UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
+import { appendedOr, appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { pauseForOthers } from '../../platform/event-store/execute-command.ts'
 import { createDeliveryJournal, type DeliveryJournal } from './delivery-journal.ts'
 import { type Deliveries, evolveDeliveries, toSnapshot, withMove } from './delivery-state.ts'
 import { type Deliverable, readDeliveries } from './read-deliveries.ts'
@@ -48,21 +50,17 @@ const RETRY_MS = [10, 50, 250, 1_000] as const
  * await journal.record({ template, baseUrl, attempts: [attempt] }) // durable
  */
 export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLogOptions): DeliveryLog {
-  /** Appends, and repeats the very same append while it is not known to have happened: that is always safe. */
+  const path = { store, policy: UNTIL_ENDED, now, sleep, signal }
+
+  /** False where another event has the place. */
   async function append(
     subscriptionId: string,
     events: readonly NewEvent[],
     expected: Deliveries['revision'],
-  ): Promise<void> {
-    for (let tries = 0; ; tries++) {
-      try {
-        await store.append(deliveryStream(subscriptionId), events, { expected })
-        return
-      } catch (error) {
-        if (!isServiceError(error) || !PASSING.has(error.code) || signal.aborted) throw error
-        await sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 1_000, signal)
-      }
-    }
+  ): Promise<boolean> {
+    const stream = deliveryStream(subscriptionId)
+    const outcome = await appendUntilKnown(path, { stream, events, expected })
+    return appendedOr(outcome, UNKNOWN) !== undefined
   }
 
   async function takeAt(
@@ -70,10 +68,11 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
     before: Deliveries,
     token: number,
     holder: string,
-  ): Promise<Deliveries> {
+  ): Promise<Deliveries | undefined> {
     const data = { subscriptionId, token, holder, state: toSnapshot(before) }
     const meta = { correlationId: `subscription ${subscriptionId}`, actor: 'dispatcher' }
-    await append(subscriptionId, [newEvent(CursorTaken, { id: newId(), data, meta })], before.revision)
+    const taken = newEvent(CursorTaken, { id: newId(), data, meta })
+    if (!(await append(subscriptionId, [taken], before.revision))) return undefined
     const revision = before.revision === 'no-stream' ? 0 : before.revision + 1
     return evolveDeliveries(before, { type: 'CursorTaken', data, revision })
   }
@@ -85,12 +84,9 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
       for (let races = 0; races < MOST_RACES; races++) {
         const before = await readDeliveries(store, subscription)
         if (before.token > token) throw isLost(subscriptionId, token, before.token)
-        let state: Deliveries
-        try {
-          state = await takeAt(subscription, before, token, holder)
-        } catch (error) {
-          if (!isServiceError(error) || !OVERTAKEN.has(error.code)) throw error
-          await setImmediate()
+        const state = await takeAt(subscription, before, token, holder)
+        if (state === undefined) {
+          await pauseForOthers(path, races + 1)
           continue
         }
         const journal = createDeliveryJournal({
@@ -100,13 +96,9 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
           newId,
           now,
           async append({ events }, expected) {
-            try {
-              await append(subscriptionId, events, expected)
-            } catch (error) {
-              if (!isServiceError(error) || !OVERTAKEN.has(error.code)) throw error
-              const newest = await readDeliveries(store, subscription)
-              throw isLost(subscriptionId, token, newest.token)
-            }
+            if (await append(subscriptionId, events, expected)) return
+            const newest = await readDeliveries(store, subscription)
+            throw isLost(subscriptionId, token, newest.token)
           },
         })
         await journal.move(subscription)
@@ -119,9 +111,10 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
   }
 }
 
-const PASSING: ReadonlySet<string> = new Set(['append_unknown', 'store_unavailable', 'store_full'])
-/** An append that names a revision cannot happen any more once another event is in its place. */
-const OVERTAKEN: ReadonlySet<string> = new Set(['revision_conflict', 'idempotency_conflict'])
+const UNKNOWN = {
+  what: 'deliveries were written down',
+  again: 'Whoever sends next reads what became of it.',
+}
 
 const isLost = (subscriptionId: string, token: number, newest: number): ServiceError =>
   new ServiceError('lease_lost', {

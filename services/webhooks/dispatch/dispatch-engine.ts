@@ -112,7 +112,7 @@ export function createDispatchEngine(
     random: options.random,
     metrics: options.metrics,
     fallBehind: catchUp.fallBehind,
-    notices: createOwnerNotices(options),
+    notices: createOwnerNotices({ ...options, signal }),
     onSubscription: (lane, subscription) => obedience.obey(lane, subscription),
   })
   const desk = createAttemptDesk({

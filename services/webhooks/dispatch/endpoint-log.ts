@@ -1,4 +1,3 @@
-import { isServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
@@ -9,7 +8,9 @@ import {
   SubscriptionRecovered,
 } from '../../../contracts/subscription-events.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
+import { UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { executeCommand } from '../../platform/event-store/execute-command.ts'
 import { GONE_REASON } from './decide-attempt.ts'
 
 /** What the dispatcher has to say of an endpoint. */
@@ -40,14 +41,16 @@ export interface EndpointLog {
 export interface EndpointLogOptions {
   readonly store: EventStore
   readonly newId: () => string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends waiting for a log that takes nothing. */
   readonly signal: AbortSignal
 }
 
-const RETRY_MS = 250
-
-export function createEndpointLog({ store, newId, sleep, signal }: EndpointLogOptions): EndpointLog {
+export function createEndpointLog(options: EndpointLogOptions): EndpointLog {
+  const { store, newId } = options
+  const path = { ...options, policy: UNTIL_ENDED }
   async function newest(subscription: Subscription): Promise<Subscription> {
     let now = subscription
     const from = subscription.revision + 1
@@ -57,21 +60,6 @@ export function createEndpointLog({ store, newId, sleep, signal }: EndpointLogOp
       if (now.revision < recorded.revision) now = { ...now, revision: recorded.revision }
     }
     return now
-  }
-
-  /** Repeats the very same append while it is not known to have happened. False where another event has its place. */
-  async function append(event: NewEvent, subscription: Subscription): Promise<boolean> {
-    for (;;) {
-      try {
-        const { subscriptionId, revision } = subscription
-        await store.append(subscriptionStream(subscriptionId), [event], { expected: revision })
-        return true
-      } catch (error) {
-        if (isServiceError(error, 'revision_conflict')) return false
-        if (!isServiceError(error) || !PASSING.has(error.code) || signal.aborted) throw error
-        await sleep(RETRY_MS, signal)
-      }
-    }
   }
 
   return {
@@ -87,15 +75,29 @@ export function createEndpointLog({ store, newId, sleep, signal }: EndpointLogOp
       return before.toReversed().reduce(evolveStanding, FRESH)
     },
     async say(subscription, fact) {
-      for (let now = subscription; ; now = await newest(now)) {
-        if (!isStillSo(now, fact)) return now
-        if (await append(eventOf(now, fact, newId()), now)) return newest(now)
+      const stream = subscriptionStream(subscription.subscriptionId)
+      const load = async () => {
+        const state = await newest(subscription)
+        return { state, revision: state.revision }
       }
+      const { before, appended } = await executeCommand(path, {
+        stream,
+        load,
+        decide: (now) => ({
+          events: isStillSo(now, fact) ? [eventOf(now, fact, newId())] : [],
+          result: undefined,
+        }),
+        unknown: UNKNOWN,
+      })
+      return appended === undefined ? before : newest(before)
     },
   }
 }
 
-const PASSING: ReadonlySet<string> = new Set(['append_unknown', 'store_unavailable', 'store_full'])
+const UNKNOWN = {
+  what: 'the state of an endpoint was written down',
+  again: 'The next look at it reads what became of it.',
+}
 
 /** Events with which an endpoint begins anew. */
 const BEGINNINGS: ReadonlySet<string> = new Set([
