@@ -125,7 +125,11 @@ export const blockedHostsSchema = z.object({
 export type BlockedHostsAnswer = z.infer<typeof blockedHostsSchema>
 
 export const rotatedSecretAnswerSchema = z.object({
-  secret: z.string().describe('Signs deliveries from now on. It is not shown again'),
+  secret: z
+    .string()
+    .describe(
+      'Signs deliveries from now on: `X-Service-Signature-Next` until the overlap ends, then `X-Service-Signature`. It is not shown again',
+    ),
   overlap_until: instant.describe('Until when those before it sign beside it'),
 })
 

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import json
 import os
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,13 +23,20 @@ newest = 0
 turn = threading.Lock()
 
 
-def is_ours(headers, body):
-    """The signature is over the bytes as they came: parse them after this, not before."""
+def why_refused(headers, body):
+    """None for what is ours. The signature is over the bytes as they came: parse them after this, not before."""
     timestamp = headers.get("X-Service-Timestamp", "")
-    if not (timestamp.isascii() and timestamp.isdigit()) or abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
-        return False
+    if not (timestamp.isascii() and timestamp.isdigit()):
+        return "X-Service-Timestamp is missing or no number"
+    away = abs(time.time() - int(timestamp))
+    if away > TOLERANCE_SECONDS:
+        return f"it was sent {away:.0f} s away from this clock, more than {TOLERANCE_SECONDS} s"
     expected = hmac.new(SECRET, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
-    return hmac.compare_digest(expected.encode(), headers.get("X-Service-Signature", "").encode())
+    # While the secret is rotated, the second header holds the signatures of the newer secrets.
+    signatures = [headers.get("X-Service-Signature", ""), *headers.get("X-Service-Signature-Next", "").split(", ")]
+    if any(hmac.compare_digest(expected.encode(), signature.encode()) for signature in signatures):
+        return None
+    return "the signature does not fit WEBHOOK_SECRET: is it the secret of this subscription?"
 
 
 def handle(webhook):
@@ -58,13 +66,15 @@ class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         length = int(self.headers.get("Content-Length", 0))
         body = self.rfile.read(length) if 0 <= length <= MAX_BYTES else b""
-        ours = is_ours(self.headers, body)
+        reason = why_refused(self.headers, body)
         # Answer first: whoever takes longer than 15 seconds is sent the same again.
-        self.send_response(204 if ours else 401)
+        self.send_response(204 if reason is None else 401)
         self.send_header("Content-Length", "0")
         self.end_headers()
-        if ours:
+        if reason is None:
             handle(json.loads(body))
+        else:
+            print("refused:", reason, file=sys.stderr, flush=True)
 
     def log_message(self, *_):
         """The deliveries are printed; the requests need not be."""

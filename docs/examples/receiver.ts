@@ -1,5 +1,5 @@
 // Receives webhooks: checks that they are ours, answers at once, and does the work after that. Node.js 24 is all it needs:
-//   WEBHOOK_SECRET=whsec_… PORT=9000 node receiver.ts
+//   WEBHOOK_SECRET=whsec_… PORT=9000 npx node receiver.ts
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 
@@ -21,14 +21,20 @@ interface Webhook {
 const handled = new Set<string>()
 let newest = 0
 
-/** The signature is over the bytes as they came: parse them after this, not before. */
-function isOurs(headers: IncomingHttpHeaders, body: Buffer): boolean {
+/** Undefined for what is ours. The signature is over the bytes as they came: parse them after this, not before. */
+function whyRefused(headers: IncomingHttpHeaders, body: Buffer): string | undefined {
   const timestamp = String(headers['x-service-timestamp'] ?? '')
-  if (!/^\d{1,12}$/.test(timestamp)) return false
-  if (Math.abs(Date.now() / 1_000 - Number(timestamp)) > TOLERANCE_S) return false
+  if (!/^\d{1,12}$/.test(timestamp)) return 'X-Service-Timestamp is missing or no number'
+  const away = Math.abs(Date.now() / 1_000 - Number(timestamp))
+  if (away > TOLERANCE_S) return `it was sent ${Math.round(away)} s away from this clock, more than ${TOLERANCE_S} s`
   const expected = createHmac('sha256', SECRET).update(`${timestamp}.`).update(body).digest('hex')
-  const given = Buffer.from(String(headers['x-service-signature'] ?? ''))
-  return given.length === expected.length && timingSafeEqual(given, Buffer.from(expected))
+  // While the secret is rotated, the second header holds the signatures of the newer secrets.
+  const next = String(headers['x-service-signature-next'] ?? '').split(', ')
+  const isSigned = [String(headers['x-service-signature'] ?? ''), ...next].some((text) => {
+    const given = Buffer.from(text)
+    return given.length === expected.length && timingSafeEqual(given, Buffer.from(expected))
+  })
+  return isSigned ? undefined : 'the signature does not fit WEBHOOK_SECRET: is it the secret of this subscription?'
 }
 
 function handle({ event, delivery_id: id, sequence, test, data }: Webhook): void {
@@ -58,7 +64,9 @@ const server = createServer((request, response) => {
   })
   request.on('end', () => {
     const body = Buffer.concat(chunks)
-    if (!isOurs(request.headers, body)) {
+    const reason = whyRefused(request.headers, body)
+    if (reason !== undefined) {
+      process.stderr.write(`refused: ${reason}\n`)
       response.writeHead(401).end()
       return
     }

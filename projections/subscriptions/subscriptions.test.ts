@@ -15,7 +15,12 @@ import {
 } from '../../contracts/subscription-events.ts'
 import { type Fact, fold, given, subscriptionFact } from '../given-events.fixture.ts'
 import { evolveSubscription, isSending, type Subscription } from './subscription-state.ts'
-import { accountSubscriptionPrefix, subscriptionRowKey, subscriptions } from './subscriptions.ts'
+import {
+  accountSubscriptionPrefix,
+  subscriptionRowKey,
+  subscriptions,
+  WANTED_DIGEST_PREFIX,
+} from './subscriptions.ts'
 
 fc.configureGlobal({ seed: 8402 })
 
@@ -170,6 +175,28 @@ describe('the read model', () => {
         })
       }),
     )
+  })
+
+  test('counts who asks for a digest now: by the newest filter, whatever the state, until it is removed', () => {
+    const digest = { exchange: 'HL', timeframe: '1h', cadence: '1d', topN: 5 } as const
+    const asks = subscriptionFact(SubscriptionChanged, {
+      subscriptionId,
+      filter: { ...FILTER, events: ['scan_digest'], digest },
+    })
+    const wanted = (...happened: readonly Fact[]) =>
+      Object.entries(fold(subscriptions, given(created, ...happened))).filter(([key]) =>
+        key.startsWith(WANTED_DIGEST_PREFIX),
+      )
+    const one = [
+      'digest/HL.1h.1d',
+      { kind: 'digest', exchange: 'HL', timeframe: '1h', cadence: '1d', count: 1 },
+    ]
+    expect(wanted()).toEqual([])
+    expect(wanted(asks)).toEqual([one])
+    expect(wanted(asks, asks)).toEqual([one])
+    for (const fact of [paused, degraded(), disabled]) expect(wanted(asks, fact)).toEqual([one])
+    expect(wanted(asks, changed(53))).toEqual([])
+    expect(wanted(asks, removed)).toEqual([])
   })
 
   test('has nothing of one that is removed, whatever comes behind', () => {

@@ -96,8 +96,8 @@ function countDigests(
 type AskedDigest = Pick<WantedDigestRow, 'exchange' | 'timeframe' | 'cadence'> & { readonly key: string }
 
 function digestOf({ filters }: Subscription): AskedDigest | undefined {
-  const digest = filters.at(-1)?.filter.digest ?? null
-  if (digest === null) return undefined
+  const { digest = null, events = [] } = filters.at(-1)?.filter ?? {}
+  if (digest === null || !events.includes('scan_digest')) return undefined
   const { exchange, timeframe, cadence } = digest
   return { exchange, timeframe, cadence, key: `${WANTED_DIGEST_PREFIX}${exchange}.${timeframe}.${cadence}` }
 }

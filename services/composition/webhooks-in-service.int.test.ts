@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -113,4 +113,43 @@ test('a subscription is served over a restart, without a hole and under the same
 test('another account sees nothing of it, and who has no key nothing at all', async () => {
   const { status } = await fetch(`${service.url}/api/webhooks`)
   expect(status).toBe(401)
+})
+
+/** Whether any file of the service's folder holds a text. */
+const isOnDisk = (text: string): boolean =>
+  readdirSync(folder, { recursive: true, withFileTypes: true }).some(
+    (entry) => entry.isFile() && readFileSync(join(entry.parentPath, entry.name)).includes(text),
+  )
+
+test('host, path and answers of an endpoint stand nowhere in clear, and an erasure takes them from everybody', async () => {
+  const answer = 'customer jane.doe@private.example refused'
+  const failing = createServer((request, response) => {
+    request.resume()
+    response.writeHead(500).end(answer)
+  })
+  failing.listen(0, '127.0.0.1')
+  await once(failing, 'listening')
+  const host = `127.0.0.1:${(failing.address() as AddressInfo).port}`
+  const { body } = await call('POST', '', {
+    url: `http://${host}/jane-doe/hook`,
+    events: ['trade_call', 'regime_shift'],
+  })
+  const attempts = async () =>
+    (await call('GET', `/${body.id}/deliveries`)).body.attempts as {
+      detail: string
+      event_id: string | null
+    }[]
+  await expect.poll(async () => (await attempts()).length, { timeout: 20_000 }).toBeGreaterThan(0)
+  // Its owner is shown what it answered, but not by which id what it refused can be looked up.
+  expect((await attempts())[0]).toMatchObject({ detail: answer, event_id: null })
+  const personal = [host, 'jane-doe', 'jane.doe@private.example']
+  for (const text of personal) expect([text, isOnDisk(text)]).toEqual([text, false])
+  // What is looked for would be found.
+  expect(isOnDisk(String(body.id))).toBe(true)
+
+  const headers = { authorization: `Bearer ${key}` }
+  expect((await fetch(`${service.url}/api/account`, { method: 'DELETE', headers })).status).toBe(204)
+  await service.stop()
+  failing.close()
+  for (const text of personal) expect([text, isOnDisk(text)]).toEqual([text, false])
 })

@@ -24,10 +24,8 @@ import {
   createSubscriptionIndex,
   createSubscriptions,
   type Dispatcher,
-  everySubscription,
   openDeliveryLog,
   relaySignals,
-  wantedDigests,
 } from '../webhooks/index.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { keepsNoReadModels } from './read-models.ts'
@@ -168,7 +166,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       metrics: parts.metrics.webhooks,
     })
     const digests = createDigestRecorder({
-      wanted: () => (index === undefined ? [] : wantedDigests(everySubscription(index))),
+      wanted: () => index?.wantedDigests() ?? [],
       scan: (request) => parts.desk.answer('scan_trade_calls', request, 'digests'),
       store,
       idOf,

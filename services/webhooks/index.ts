@@ -19,7 +19,6 @@ export {
   type DigestRecorderOptions,
 } from './digests/digest-recorder.ts'
 export type { WantedDigest } from './digests/due-digests.ts'
-export { wantedDigests } from './digests/wanted-digests.ts'
 export { createDispatcher } from './dispatch/dispatcher.ts'
 export type {
   DeliveryTarget,
@@ -62,7 +61,6 @@ export type { SubscriptionView } from './subscriptions/read-subscription.ts'
 export {
   createSubscriptionDirectory,
   createSubscriptionIndex,
-  everySubscription,
   type SubscriptionIndex,
 } from './subscriptions/subscription-directory.ts'
 export {

@@ -142,6 +142,34 @@ describe('a subscription over HTTP', () => {
   })
 })
 
+test('while a rotation overlaps the old secret signs as before, until its owner ends the overlap', async () => {
+  const created = await edge.create()
+  const path = `/api/webhooks/${created.body.id}`
+  const { body: rotated } = await edge.ask('POST', `${path}/rotate-secret`)
+  const [old, next] = [String(created.body.secret), String(rotated.secret)]
+  const isSignedBy = async (secret: string) => {
+    await edge.ask('POST', `${path}/test`)
+    const { headers, body } = edge.sent.at(-1) ?? expect.fail('nothing was sent')
+    const { 'X-Service-Signature-Next': _next, ...interfaceOnly } = headers
+    const now = edge.now
+    return [headers, interfaceOnly].map((given) => verifyWebhook({ secret, headers: given, body, now }).ok)
+  }
+  expect(await isSignedBy(old)).toEqual([true, true])
+  expect(await isSignedBy(next)).toEqual([true, false])
+  for (let n = 0; n < 2; n++) {
+    expect((await edge.ask('POST', `${path}/end-overlap`)).body).toMatchObject({ secrets_signing: 1 })
+  }
+  expect(await isSignedBy(old)).toEqual([false, false])
+  expect(await isSignedBy(next)).toEqual([true, true])
+})
+
+test('a dry run takes the fields of a creation, its address too', async () => {
+  const ask = (url: string) =>
+    edge.ask('POST', '/api/webhooks/dry-run', { payload: { url, events: ['trade_call'] } })
+  expect((await ask(URL)).status).toBe(200)
+  expect((await ask('not a url')).body.code).toBe('url_refused')
+})
+
 describe('the operator', () => {
   test('sees one without its address, stops it until it allows it, and is nobody else', async () => {
     const id = await edge.createId()

@@ -1,12 +1,12 @@
+import { setImmediate } from 'node:timers/promises'
 import { CursorTaken } from '../../../contracts/delivery-events.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
 import { UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
-import { appendedOr, appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
+import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { pauseForOthers } from '../../platform/event-store/execute-command.ts'
 import { createDeliveryJournal, type DeliveryJournal } from './delivery-journal.ts'
 import { type Deliveries, evolveDeliveries, toSnapshot, withMove } from './delivery-state.ts'
 import { type Deliverable, readDeliveries } from './read-deliveries.ts'
@@ -41,7 +41,6 @@ export interface DeliveryLog {
 
 /** Lost races after which something is wrong: a former holder appends a few times before it notices. */
 const MOST_RACES = 64
-const RETRY_MS = [10, 50, 250, 1_000] as const
 
 /**
  * @example
@@ -50,17 +49,17 @@ const RETRY_MS = [10, 50, 250, 1_000] as const
  * await journal.record({ template, baseUrl, attempts: [attempt] }) // durable
  */
 export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLogOptions): DeliveryLog {
-  const path = { store, policy: UNTIL_ENDED, now, sleep, signal }
+  const path = { store, now, sleep, signal, policy: UNTIL_ENDED }
 
-  /** False where another event has the place. */
+  /** @throws ServiceError a conflict where another process was quicker; those of the store once this process ends */
   async function append(
     subscriptionId: string,
     events: readonly NewEvent[],
     expected: Deliveries['revision'],
-  ): Promise<boolean> {
+  ): Promise<void> {
     const stream = deliveryStream(subscriptionId)
     const outcome = await appendUntilKnown(path, { stream, events, expected })
-    return appendedOr(outcome, UNKNOWN) !== undefined
+    if (outcome.kind !== 'appended') throw outcome.error
   }
 
   async function takeAt(
@@ -68,11 +67,10 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
     before: Deliveries,
     token: number,
     holder: string,
-  ): Promise<Deliveries | undefined> {
+  ): Promise<Deliveries> {
     const data = { subscriptionId, token, holder, state: toSnapshot(before) }
     const meta = { correlationId: `subscription ${subscriptionId}`, actor: 'dispatcher' }
-    const taken = newEvent(CursorTaken, { id: newId(), data, meta })
-    if (!(await append(subscriptionId, [taken], before.revision))) return undefined
+    await append(subscriptionId, [newEvent(CursorTaken, { id: newId(), data, meta })], before.revision)
     const revision = before.revision === 'no-stream' ? 0 : before.revision + 1
     return evolveDeliveries(before, { type: 'CursorTaken', data, revision })
   }
@@ -84,9 +82,12 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
       for (let races = 0; races < MOST_RACES; races++) {
         const before = await readDeliveries(store, subscription)
         if (before.token > token) throw isLost(subscriptionId, token, before.token)
-        const state = await takeAt(subscription, before, token, holder)
-        if (state === undefined) {
-          await pauseForOthers(path, races + 1)
+        let state: Deliveries
+        try {
+          state = await takeAt(subscription, before, token, holder)
+        } catch (error) {
+          if (!isServiceError(error) || !OVERTAKEN.has(error.code)) throw error
+          await setImmediate()
           continue
         }
         const journal = createDeliveryJournal({
@@ -96,9 +97,13 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
           newId,
           now,
           async append({ events }, expected) {
-            if (await append(subscriptionId, events, expected)) return
-            const newest = await readDeliveries(store, subscription)
-            throw isLost(subscriptionId, token, newest.token)
+            try {
+              await append(subscriptionId, events, expected)
+            } catch (error) {
+              if (!isServiceError(error) || !OVERTAKEN.has(error.code)) throw error
+              const newest = await readDeliveries(store, subscription)
+              throw isLost(subscriptionId, token, newest.token)
+            }
           },
         })
         await journal.move(subscription)
@@ -111,10 +116,8 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
   }
 }
 
-const UNKNOWN = {
-  what: 'deliveries were written down',
-  again: 'Whoever sends next reads what became of it.',
-}
+/** An append that names a revision cannot happen any more once another event is in its place. */
+const OVERTAKEN: ReadonlySet<string> = new Set(['revision_conflict', 'idempotency_conflict'])
 
 const isLost = (subscriptionId: string, token: number, newest: number): ServiceError =>
   new ServiceError('lease_lost', {

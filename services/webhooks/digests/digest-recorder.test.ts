@@ -226,22 +226,43 @@ describe('what fails', () => {
     expect(recorder.problems()).toEqual([])
   })
 
-  test('all through a period is given up after a bounded number of tries, and begun anew at the next', async () => {
+  test('is tried until its period ends, a minute apart at most, and said to be in trouble for so long', async () => {
+    let isUp = true
     let tries = 0
+    const recorder = start({
+      wanted: () => [{ ...HOURLY, cadence: '4h' }],
+      scan: async ({ exchange, timeframe }) => {
+        tries += 1
+        if (!isUp) throw new ServiceError('engine_unavailable', { message: 'away' })
+        return answerOf(exchange, timeframe)
+      },
+    })
+    await time.advance(10_000)
+    expect(await recorded()).toEqual(['4h -4'])
+    isUp = false
+    tries = 0
+    await time.advance(3 * HOUR_MS + 50 * 60_000)
+    expect(tries).toBeLessThanOrEqual(240)
+    expect(recorder.problems()).toEqual(['HL.1h: away'])
+    expect(problems).toEqual(['HL.1h engine_unavailable'])
+    isUp = true
+    await time.advance(62_000)
+    expect(await recorded()).toEqual(['4h -4', '4h 0'])
+    expect(recorder.problems()).toEqual([])
+  })
+
+  test('does not make the next period wait for the pauses of the one before', async () => {
+    let tries: number[] = []
     start({
       scan: () => {
-        tries += 1
+        tries.push(time.now())
         return Promise.reject(new ServiceError('engine_unavailable'))
       },
     })
-    await time.advance(30_000)
-    tries = 0
-    await time.advance(HOUR_MS - 20_000)
-    const inFirstHour = tries
-    expect(inFirstHour).toBeLessThanOrEqual(30)
-    await time.advance(HOUR_MS)
-    expect(tries).toBeGreaterThan(inFirstHour)
-    expect(tries).toBeLessThanOrEqual(60)
+    await time.advance(HOUR_MS + 19_000)
+    tries = []
+    await time.advance(4_000)
+    expect(tries.length).toBe(1)
     expect(problems).toEqual(['HL.1h engine_unavailable'])
   })
 

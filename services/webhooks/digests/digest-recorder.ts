@@ -21,7 +21,7 @@ import {
 } from './due-digests.ts'
 
 export interface DigestRecorderOptions {
-  /** What digests somebody is subscribed to at the moment; looked at every second. */
+  /** What digests somebody is subscribed to at the moment; asked every second. */
   readonly wanted: () => Iterable<WantedDigest>
   /** Asks the tool `scan_trade_calls`. */
   readonly scan: (request: {
@@ -45,7 +45,7 @@ export interface DigestRecorderOptions {
 /** Records the ranked calls that digests are made of, once per period. */
 export interface DigestRecorder {
   /**
-   * Works until the signal. What passes by itself is tried again, for a bounded number of times in each period.
+   * Works until the signal. What passes by itself is tried again until the period of the digest ends.
    * Rejects only with faults of the program.
    */
   run(signal: AbortSignal): Promise<void>
@@ -59,8 +59,6 @@ const LOOK_EVERY_MS = 1_000
 /** Looks that are left out after a failure: as many again after each further one, up to a minute. */
 const FIRST_PAUSE_LOOKS = 5
 const LONGEST_PAUSE_LOOKS = 60
-/** Tries for one boundary; a venue or a store that was away for longer has its digest at the next. */
-const TRIES = 30
 const SCANS_AT_ONCE = 4
 /** Behind so many events of the others, the newest digest of a cadence is older than its period. */
 const EVENTS_LOOKED_AT = 100
@@ -72,8 +70,10 @@ interface Head {
 }
 
 interface State {
-  /** Boundaries that are done: recorded, or given up. */
+  /** Boundaries that are recorded. */
   done: ReadonlyMap<Cadence, number>
+  /** What could not be recorded at the last try. */
+  failed: readonly DueDigest[]
   failures: number
   looksToSkip: number
   problem: string | undefined
@@ -91,7 +91,7 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
   const states = new Map<string, State>()
 
   function stateOf(name: string): State {
-    const nothing = { done: new Map(), failures: 0, looksToSkip: 0, problem: undefined }
+    const nothing = { done: new Map(), failed: [], failures: 0, looksToSkip: 0, problem: undefined }
     const state = states.get(name) ?? nothing
     states.set(name, state)
     return state
@@ -131,22 +131,24 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
     const state = stateOf(scanName(wantedScan))
     const due = dueDigests(wantedScan, state.done, clock(), settleMs)
     if (due.length === 0) return
+    // A period that has begun since is not to wait for the pauses of the one before.
+    if (!due.every((digest) => state.failed.some((one) => isSame(one, digest)))) {
+      Object.assign(state, { failures: 0, looksToSkip: 0 })
+    }
     if (state.looksToSkip > 0) {
       state.looksToSkip -= 1
       return
     }
     try {
       const newest = await record(wantedScan, signal)
-      Object.assign(state, { done: newest, failures: 0, problem: undefined })
+      Object.assign(state, { done: newest, failed: [], failures: 0, problem: undefined })
     } catch (error) {
       if (!isServiceError(error)) throw error
       if (state.problem === undefined) onProblem(wantedScan, error)
       state.problem = `${scanName(wantedScan)}: ${error.message}`
+      state.failed = due
       state.failures += 1
       state.looksToSkip = Math.min(FIRST_PAUSE_LOOKS * 2 ** (state.failures - 1), LONGEST_PAUSE_LOOKS)
-      if (state.failures < TRIES) return
-      const done = new Map([...state.done, ...due.map(byCadence)])
-      Object.assign(state, { done, failures: 0, looksToSkip: 0 })
     }
   }
 
@@ -163,6 +165,8 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
     problems: () => [...states.values()].flatMap(({ problem }) => problem ?? []),
   }
 }
+
+const isSame = (a: DueDigest, b: DueDigest): boolean => a.cadence === b.cadence && a.boundary === b.boundary
 
 const byCadence = ({ cadence, boundary }: DueDigest): readonly [Cadence, number] => [cadence, boundary]
 

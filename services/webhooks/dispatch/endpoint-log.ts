@@ -9,8 +9,8 @@ import {
 } from '../../../contracts/subscription-events.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import { UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
+import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { executeCommand } from '../../platform/event-store/execute-command.ts'
 import { GONE_REASON } from './decide-attempt.ts'
 
 /** What the dispatcher has to say of an endpoint. */
@@ -41,16 +41,17 @@ export interface EndpointLog {
 export interface EndpointLogOptions {
   readonly store: EventStore
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Milliseconds of any clock. */
+  readonly now: () => number
   /** Ends waiting for a log that takes nothing. */
   readonly signal: AbortSignal
 }
 
 export function createEndpointLog(options: EndpointLogOptions): EndpointLog {
-  const { store, newId } = options
-  const path = { ...options, policy: UNTIL_ENDED }
+  const { store, newId, sleep, signal, now: clock } = options
+  const path = { store, sleep, signal, now: clock, policy: UNTIL_ENDED }
+
   async function newest(subscription: Subscription): Promise<Subscription> {
     let now = subscription
     const from = subscription.revision + 1
@@ -60,6 +61,14 @@ export function createEndpointLog(options: EndpointLogOptions): EndpointLog {
       if (now.revision < recorded.revision) now = { ...now, revision: recorded.revision }
     }
     return now
+  }
+
+  /** False where another event has its place. */
+  async function append(event: NewEvent, { subscriptionId, revision }: Subscription): Promise<boolean> {
+    const stream = subscriptionStream(subscriptionId)
+    const outcome = await appendUntilKnown(path, { stream, events: [event], expected: revision })
+    if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
+    return outcome.kind === 'appended'
   }
 
   return {
@@ -75,28 +84,12 @@ export function createEndpointLog(options: EndpointLogOptions): EndpointLog {
       return before.toReversed().reduce(evolveStanding, FRESH)
     },
     async say(subscription, fact) {
-      const stream = subscriptionStream(subscription.subscriptionId)
-      const load = async () => {
-        const state = await newest(subscription)
-        return { state, revision: state.revision }
+      for (let now = subscription; ; now = await newest(now)) {
+        if (!isStillSo(now, fact)) return now
+        if (await append(eventOf(now, fact, newId()), now)) return newest(now)
       }
-      const { before, appended } = await executeCommand(path, {
-        stream,
-        load,
-        decide: (now) => ({
-          events: isStillSo(now, fact) ? [eventOf(now, fact, newId())] : [],
-          result: undefined,
-        }),
-        unknown: UNKNOWN,
-      })
-      return appended === undefined ? before : newest(before)
     },
   }
-}
-
-const UNKNOWN = {
-  what: 'the state of an endpoint was written down',
-  again: 'The next look at it reads what became of it.',
 }
 
 /** Events with which an endpoint begins anew. */

@@ -5,6 +5,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createEgressGuard } from '../sending/egress-guard.ts'
@@ -64,21 +65,28 @@ const RECEIVERS = [
   { language: `Python${pythonReason}`, command: 'python3', file: 'receiver.py', isThere: hasPython },
 ]
 
+/** The lines that a program writes, one by one. */
+function linesOf(input: Readable): () => Promise<string> {
+  const lines = createInterface({ input })[Symbol.asyncIterator]()
+  return async () => String((await lines.next()).value)
+}
+
 describe.each(RECEIVERS)('the receiver in $language', ({ command, file, isThere }) => {
   let child: ChildProcess
   let port: number
   let nextLine: () => Promise<string>
+  let nextComplaint: () => Promise<string>
 
   beforeEach(async () => {
     if (!isThere) return
     child = spawn(command, [join(EXAMPLES, file)], {
       env: { PATH: process.env.PATH, WEBHOOK_SECRET: SECRET, PORT: '0' },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const { stdout } = child
-    if (stdout === null) throw new Error('the receiver has no output')
-    const lines = createInterface({ input: stdout })[Symbol.asyncIterator]()
-    nextLine = async () => String((await lines.next()).value)
+    const { stdout, stderr } = child
+    if (stdout === null || stderr === null) throw new Error('the receiver has no output')
+    nextLine = linesOf(stdout)
+    nextComplaint = linesOf(stderr)
     port = Number((await nextLine()).replace('listening on ', ''))
   })
   afterEach(async () => {
@@ -99,16 +107,34 @@ describe.each(RECEIVERS)('the receiver in $language', ({ command, file, isThere 
   })
 
   test.skipIf(!isThere)('refuses what is forged, late, or signed with another secret', async () => {
-    const refused: Sent[] = [
-      { sequence: 1, forge: (body) => body.replace('BUY', 'SELL') },
-      { sequence: 1, at: Date.now() - 400_000 },
-      { sequence: 1, at: Date.now() + 400_000 },
-      { sequence: 1, secrets: [createSecret(randomBytes)] },
+    const refused: readonly (readonly [Sent, RegExp])[] = [
+      [{ sequence: 1, forge: (body) => body.replace('BUY', 'SELL') }, /^refused: the signature/],
+      [{ sequence: 1, at: Date.now() - 400_000 }, /^refused: it was sent 4\d\d s away/],
+      [{ sequence: 1, at: Date.now() + 400_000 }, /^refused: it was sent \d+ s away/],
+      [{ sequence: 1, secrets: [createSecret(randomBytes)] }, /^refused: the signature/],
     ]
-    for (const sent of refused) expect((await deliver(port, sent)).status).toBe(401)
+    for (const [sent, why] of refused) {
+      expect((await deliver(port, sent)).status).toBe(401)
+      expect(await nextComplaint()).toMatch(why)
+    }
     expect((await deliver(port, { sequence: 9 })).status).toBe(204)
     expect(await nextLine()).toMatch(/^9 trade_call /)
   })
+
+  test.skipIf(!isThere)(
+    'takes deliveries all through a rotation, with the old secret or the new one',
+    async () => {
+      const other = createSecret(randomBytes)
+      for (const secrets of [
+        [SECRET],
+        [other, SECRET],
+        [SECRET, other],
+        [createSecret(randomBytes), SECRET, other],
+      ]) {
+        expect((await deliver(port, { sequence: 1, secrets })).status).toBe(204)
+      }
+    },
+  )
 
   test.skipIf(!isThere)('does nothing with a test but to say that it came', async () => {
     expect((await deliver(port, { sequence: undefined, isTest: true })).status).toBe(204)
@@ -156,6 +182,8 @@ describe('a receiver with a library', () => {
     }
     expect(verifyWebhook({ secret: SECRET, headers, body, now: Date.now() })).toMatchObject({ ok: true })
     expect(verifyWebhook({ secret: [older, SECRET], headers, body, now: Date.now() }).ok).toBe(true)
-    expect(verifyWebhook({ secret: older, headers, body, now: Date.now() }).ok).toBe(false)
+    expect(verifyWebhook({ secret: older, headers, body, now: Date.now() }).ok).toBe(true)
+    const stranger = createSecret(randomBytes)
+    expect(verifyWebhook({ secret: stranger, headers, body, now: Date.now() }).ok).toBe(false)
   })
 })

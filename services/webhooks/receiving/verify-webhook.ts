@@ -20,7 +20,7 @@ export type Verification =
   | { readonly ok: false; readonly reason: string }
 
 export interface VerifyWebhookOptions {
-  /** The subscription's secret; while it is being rotated, the new and the old one. */
+  /** The subscription's secret; while it is being rotated, the old one, the new one, or both. */
   readonly secret: string | readonly string[]
   /** As they came; names in any case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
@@ -33,8 +33,8 @@ export interface VerifyWebhookOptions {
 }
 
 /**
- * Checks a delivery of this service, by every signature it carries: `X-Service-Signature` and, where it is there,
- * `webhook-signature` of Standard Webhooks. Headers that repeat what the body says must agree with it, since only the
+ * Checks a delivery of this service: `X-Service-Signature` or, while a rotation overlaps, `X-Service-Signature-Next`
+ * must fit a secret, and where it is there, `webhook-signature` of Standard Webhooks too. Headers that repeat what the body says must agree with it, since only the
  * body is signed by both.
  *
  * @example
@@ -50,10 +50,11 @@ export function verifyWebhook(options: VerifyWebhookOptions): Verification {
   const timestamp = values.get('x-service-timestamp') ?? ''
   const late = timeFault(timestamp, now, toleranceS)
   if (late !== undefined) return refused(late)
-  const signature = values.get('x-service-signature') ?? ''
-  const isSigned = secrets.some((secret) =>
-    isEqual(signature, hmacOf(secret, `${timestamp}.`, body).toString('hex')),
-  )
+  const signatures = SIGNATURES.flatMap((name) => values.get(name)?.split(', ') ?? [])
+  const isSigned = secrets.some((secret) => {
+    const expected = hmacOf(secret, `${timestamp}.`, body).toString('hex')
+    return signatures.some((signature) => isEqual(signature, expected))
+  })
   if (!isSigned) return refused('X-Service-Signature does not fit the secret, the time and the body')
   const standard = standardFault(values, secrets, body, timestamp)
   return standard === undefined ? readBody(body, values) : refused(standard)
@@ -61,11 +62,14 @@ export function verifyWebhook(options: VerifyWebhookOptions): Verification {
 
 const refused = (reason: string): Verification => ({ ok: false, reason })
 
+/** Of the secret that was there before a rotation, and of the newer ones. */
+const SIGNATURES = ['x-service-signature', 'x-service-signature-next']
+
 const CHECKED_HEADERS = [
+  ...SIGNATURES,
   'x-service-event',
   'x-service-delivery',
   'x-service-timestamp',
-  'x-service-signature',
   'x-service-sequence',
   'webhook-id',
   'webhook-timestamp',

@@ -49,6 +49,8 @@ describe('an address that is refused', () => {
     ['http://example.com/', 'must begin with https://'],
     ['ftp://example.com/', 'must begin with https://'],
     ['//example.com/', 'must begin with https://'],
+    ['not a url', 'must begin with https://'],
+    ['bot.example.com/my hook', 'must begin with https://'],
     ['https:/example.com/', 'must begin with https://'],
     ['https:///example.com/', 'must begin with https://'],
     ['https:\\\\example.com/', 'a backslash'],

@@ -65,6 +65,8 @@ export function checkUrl(url: string, policy: EgressPolicy): CheckedUrl {
 export const refusal = (message: string): ServiceError =>
   new ServiceError('url_refused', { message, details: { field: 'url' } })
 
+const BEGINNING = 'The address must begin with https:// and a host, as https://bot.example.com/hook does.'
+
 /** @returns the authority as it was written: host and port */
 function checkText(url: string, { allowPrivate }: EgressPolicy): string {
   if (url === '') throw refusal('The address is empty.')
@@ -73,6 +75,7 @@ function checkText(url: string, { allowPrivate }: EgressPolicy): string {
       `The address has ${url.length} characters; at most ${LIMITS.webhookUrlCharacters} are taken.`,
     )
   }
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(url.trimStart())) throw refusal(BEGINNING)
   // Parsers drop some of these and read others as something else.
   if (/[\p{Cc}\p{Z}\\]/u.test(url) || !url.isWellFormed()) {
     throw refusal('The address holds a space, a control character or a backslash; write it percent-encoded.')
@@ -80,7 +83,7 @@ function checkText(url: string, { allowPrivate }: EgressPolicy): string {
   const match = /^(https?):\/\/(?!\/)([^/?#]*)/i.exec(url)
   const scheme = match?.[1]?.toLowerCase()
   if (scheme === undefined || (scheme === 'http' && !allowPrivate)) {
-    throw refusal('The address must begin with https:// and a host.')
+    throw refusal(BEGINNING)
   }
   const authority = match?.[2] ?? ''
   if (authority.includes('@')) throw refusal('The address names a user; leave out what stands before the @.')

@@ -72,9 +72,18 @@ describe('the headers of a delivery', () => {
     expect(Object.keys(headers)).not.toContain('traceparent')
   })
 
-  test('of the interface: hex HMAC over time and body, keyed with the text of the newest secret', () => {
-    const expected = createHmac('sha256', SECRET).update('1795262400.').update(DELIVERY.body).digest('hex')
-    expect(sign([SECRET, OLDER], DELIVERY)['X-Service-Signature']).toBe(expected)
+  test('of the interface: hex HMAC over time and body, keyed with the text of the secret that receivers have', () => {
+    const hexOf = (secret: string) =>
+      createHmac('sha256', secret).update('1795262400.').update(DELIVERY.body).digest('hex')
+    expect(sign([SECRET], DELIVERY)['X-Service-Signature']).toBe(hexOf(SECRET))
+    const headers = sign([SECRET, OLDER], DELIVERY)
+    expect(headers['X-Service-Signature']).toBe(hexOf(OLDER))
+    expect(headers['X-Service-Signature-Next']).toBe(hexOf(SECRET))
+    // Rotated again before the overlap ended: whichever of them a receiver has, it finds its own.
+    const third = createSecret(randomBytes)
+    const twice = sign([third, SECRET, OLDER], DELIVERY)
+    expect(twice['X-Service-Signature']).toBe(hexOf(OLDER))
+    expect(twice['X-Service-Signature-Next']).toBe(`${hexOf(third)}, ${hexOf(SECRET)}`)
   })
 
   test('while a secret is rotated hold a signature of each, newest first', () => {

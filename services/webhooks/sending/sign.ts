@@ -33,8 +33,9 @@ export type Sign = (secrets: readonly string[], delivery: SignedDelivery) => Del
 const KEYS_KEPT = 20_000
 
 /**
- * Makes what signs deliveries in both ways at once: `X-Service-Signature` is hex HMAC-SHA256 over
- * `{timestamp}.{body}` with the newest secret as text for its key; `webhook-signature` is what libraries of Standard
+ * Makes what signs deliveries in both ways at once. `X-Service-Signature` is hex HMAC-SHA256 over `{timestamp}.{body}`
+ * with a secret as text for its key: the one that receivers have, which is the oldest that still signs. While a rotation
+ * overlaps, `X-Service-Signature-Next` is the same with the newer ones, newest first. `webhook-signature` is what libraries of Standard
  * Webhooks verify, base64 over `{id}.{timestamp}.{body}` with the decoded bytes, once for every secret.
  *
  * @param userAgent how this service names itself
@@ -57,7 +58,7 @@ export function createSign({ userAgent }: { readonly userAgent: string }): Sign 
   /** One for every secret, the newest first. */
   function standardSignatures(secrets: readonly string[], prefix: string, body: Uint8Array): string {
     let signatures = ''
-    for (const secret of secrets.slice(0, LIMITS.webhookSecretsSigning)) {
+    for (const secret of secrets) {
       const signature = hmacSha256(keysOf(secret).decoded, prefix, body, 'base64')
       signatures += `${signatures === '' ? '' : ' '}v1,${signature}`
     }
@@ -65,8 +66,9 @@ export function createSign({ userAgent }: { readonly userAgent: string }): Sign 
   }
 
   return (secrets, { event, deliveryId, body, at, sequence, attempt, ...marks }) => {
-    const [newest] = secrets
-    if (newest === undefined) throw new TypeError('A delivery needs a secret to be signed with.')
+    const signing = secrets.slice(0, LIMITS.webhookSecretsSigning)
+    const known = signing.at(-1)
+    if (known === undefined) throw new TypeError('A delivery needs a secret to be signed with.')
     const timestamp = String(Math.floor(at / 1_000))
     const headers: Record<string, string> = {
       'content-type': 'application/json',
@@ -74,11 +76,17 @@ export function createSign({ userAgent }: { readonly userAgent: string }): Sign 
       'X-Service-Event': event,
       'X-Service-Delivery': deliveryId,
       'X-Service-Timestamp': timestamp,
-      'X-Service-Signature': hmacSha256(keysOf(newest).whole, `${timestamp}.`, body, 'hex'),
+      'X-Service-Signature': hmacSha256(keysOf(known).whole, `${timestamp}.`, body, 'hex'),
       'X-Service-Attempt': String(attempt),
       'webhook-id': deliveryId,
       'webhook-timestamp': timestamp,
-      'webhook-signature': standardSignatures(secrets, `${deliveryId}.${timestamp}.`, body),
+      'webhook-signature': standardSignatures(signing, `${deliveryId}.${timestamp}.`, body),
+    }
+    if (signing.length > 1) {
+      headers['X-Service-Signature-Next'] = signing
+        .slice(0, -1)
+        .map((secret) => hmacSha256(keysOf(secret).whole, `${timestamp}.`, body, 'hex'))
+        .join(', ')
     }
     // Set one by one: putting objects together costs more than signing.
     if (sequence !== undefined) headers['X-Service-Sequence'] = String(sequence)

@@ -6,8 +6,10 @@ import {
   type Subscription,
   type SubscriptionsRow,
   subscriptions as subscriptionsProjection,
+  WANTED_DIGEST_PREFIX,
 } from '../../../projections/index.ts'
 import type { Projector } from '../../platform/projector/projector.ts'
+import type { WantedDigest } from '../digests/due-digests.ts'
 import type { SubscriptionDirectory } from '../dispatch/dispatcher-options.ts'
 import type { OwnerAccounts } from './owner-accounts.ts'
 import { type OpenedSubscription, openSubscription, signingAt } from './subscription-secrets.ts'
@@ -18,7 +20,12 @@ export interface SubscriptionIndex {
   position(): Position | undefined
   /** In the order of their ids, from behind one. */
   page(query: { readonly after?: string | undefined; readonly limit: number }): Subscription[]
+  /** The digests that subscriptions ask for as they are now; few rows, however many subscriptions there are. */
+  wantedDigests(): WantedDigest[]
 }
+
+/** Exchanges, times timeframes, times cadences, and room for more. */
+const MOST_DIGESTS = 1_000
 
 /** @param projector one that runs the projection `subscriptions` */
 export function createSubscriptionIndex(projector: Pick<Projector, 'reader'>): SubscriptionIndex {
@@ -34,11 +41,15 @@ export function createSubscriptionIndex(projector: Pick<Projector, 'reader'>): S
         .range({ prefix: SUBSCRIPTION_PREFIX, ...from, limit })
         .flatMap(({ row }) => (row.kind === 'subscription' ? [row.subscription] : []))
     },
+    wantedDigests: () =>
+      reader
+        .range({ prefix: WANTED_DIGEST_PREFIX, limit: MOST_DIGESTS })
+        .flatMap(({ row }) => (row.kind === 'digest' ? [row] : [])),
   }
 }
 
-/** Every subscription of the index, page by page: what a digest is wanted for, say. */
-export function* everySubscription(index: SubscriptionIndex): Generator<Subscription, void, void> {
+/** Every subscription of the index, page by page. */
+function* everySubscription(index: SubscriptionIndex): Generator<Subscription, void, void> {
   let after: string | undefined
   do {
     const page = index.page({ after, limit: LIMITS.rowsPerPage })
