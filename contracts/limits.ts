@@ -87,7 +87,7 @@ export const LIMITS = {
   readPageEvents: 500,
 
   /** Events a projection folds in one transaction. */
-  projectionBatchEvents: 500,
+  projectionBatchEvents: 2_000,
   /** Rows in one page of a read model. */
   rowsPerPage: 1_000,
   /** Differences that a comparison of two projection versions keeps as a sample. */
