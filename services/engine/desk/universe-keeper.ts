@@ -74,8 +74,9 @@ const UNKNOWN = {
  */
 export function createUniverseKeeper(options: UniverseKeeperOptions): UniverseKeeper {
   const { rank, store, newId, clock, sleep, onProblem } = options
-  const { signal } = new AbortController()
-  const path = { store, policy: LOOKS_AGAIN, now: clock, sleep, signal }
+  // Its own patience ends it, after seconds: whoever asks for a ranking has no signal.
+  const patient = new AbortController()
+  const path = { store, policy: LOOKS_AGAIN, now: clock, sleep, signal: patient.signal }
   const states = new Map<Exchange, State>()
 
   function stateOf(exchange: Exchange): State {
