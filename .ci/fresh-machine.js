@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 
-const STEP_MS = 240_000
+const STEP_MS = 300_000
 const START_MS = 60_000
 /** Tests that a runtime too old, or a link that is missing, would not let run. */
 const TESTS = ['services/platform/ids', 'services/platform/async']

@@ -87,7 +87,7 @@ export const LIMITS = {
   readPageEvents: 500,
 
   /** Events a projection folds in one transaction. */
-  projectionBatchEvents: 500,
+  projectionBatchEvents: 2_000,
   /** Rows in one page of a read model. */
   rowsPerPage: 1_000,
   /** Differences that a comparison of two projection versions keeps as a sample. */
@@ -375,6 +375,8 @@ export const LIMITS = {
   webhookOpenDeliveries: 1_000,
   /** Signals of one subscription that wait in memory; past it they are read from the log when their turn comes. */
   webhookQueue: 256,
+  /** Memory that the waiting signals of all subscriptions take, estimated; past it each keeps a few. */
+  webhookQueuedBytes: 134_217_728,
   /** How long a change of a subscription waits for the process that sends for it to have seen it. */
   webhookForgetMs: 2_000,
   /** How long attempts of one busy endpoint are gathered to be recorded together. */
@@ -408,10 +410,10 @@ export const LIMITS = {
   /** Longest excerpt of a section. */
   excerptCharacters: 320,
   /** Length of an answer to a question, and its encoded size in the log with its citations. */
-  chatAnswerCharacters: 3_200,
+  chatAnswerCharacters: 4_600,
   chatAnswerBytes: 32_768,
   /** What an answer quotes of a section: most of them whole. */
-  chatExtractCharacters: 1_500,
+  chatExtractCharacters: 2_200,
   /** Sections that a model is given to answer from. */
   chatPassages: 6,
   /** How long a model may take in all, and how much of its answer is read. */

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { importsOf } from './imports-of.fixture.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const THIS_FILE = 'services/architecture.test.ts'
@@ -22,14 +23,21 @@ const FLOORS: readonly (readonly string[])[] = [
   ['services/calls'],
   ['services/api'],
   ['services/composition'],
-  ['services/main.ts', 'services/cli.ts', 'services/fit.ts', 'services/evaluate.ts', 'services/own-node.js'],
+  [
+    'services/main.ts',
+    'services/cli.ts',
+    'services/fit.ts',
+    'services/evaluate.ts',
+    'services/own-node.js',
+    'services/imports-of.fixture.ts',
+  ],
   [
     'services/start.js',
     'services/signal.js',
     'services/with-own-node.js',
     'services/own-node.e2e.test.ts',
     'services/silent-nats.e2e.test.ts',
-    'services/manifest.test.ts',
+    'services/deployment.test.ts',
     'services/cli.e2e.test.ts',
     'services/main.e2e.test.ts',
     'services/write-docs.ts',
@@ -41,12 +49,6 @@ const FLOORS: readonly (readonly string[])[] = [
 
 /** Its rooms do not import one another, and others enter them through their index. */
 const DOMAIN_FLOOR = 3
-
-/** Every import in a file's text, static or dynamic, type or value. */
-export function importsOf(text: string): string[] {
-  const found = text.matchAll(/(?:\bfrom\s+|\bimport\s+|\bimport\(\s*)(['"])([^'"\n]+)\1/g)
-  return [...found].map((match) => match[2] ?? '')
-}
 
 const roomOf = (file: string): { room: string; floor: number } | undefined => {
   for (const [floor, rooms] of FLOORS.entries()) {
@@ -65,7 +67,7 @@ export function fault(from: string, to: string): string | undefined {
   if (target.floor > source.floor) return `${from} imports ${to}, a floor up`
   if (target.floor === source.floor) return `${from} imports ${to}, sideways`
   const isInside =
-    target.floor === DOMAIN_FLOOR && !to.endsWith('/index.ts') && !/\.(test|contract)\.ts$/.test(from)
+    target.floor === DOMAIN_FLOOR && !to.endsWith('/index.ts') && !/\.(test|contract|fixture)\.ts$/.test(from)
   if (isInside && source.room !== 'bench') return `${from} imports ${to}, past its public index.ts`
   return undefined
 }

@@ -23,7 +23,7 @@ describe('the market', () => {
   test('is well while its shortest bars come, and degraded past the time that tools refuse at', () => {
     expect(marketAt(MINUTE_MS + LATE_MS)).toMatchObject({ state: 'ok', more: { data_age_ms: 240_000 } })
     expect(marketAt(MINUTE_MS + LATE_MS + 1).state).toBe('degraded')
-    expect(marketAt(undefined)).toMatchObject({ state: 'degraded', detail: 'live: no bar yet' })
+    expect(marketAt(undefined)).toMatchObject({ state: 'degraded', detail: 'live: warming up, no bar yet' })
   })
 
   test('may be as late as its speed says', () => {

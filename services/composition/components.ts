@@ -105,7 +105,9 @@ export function marketComponent(
   const isStale =
     feed.kind !== 'recorded' && (ageMs === undefined || ageMs > engine.shortestBarMs() + staleAfterMs)
   const age =
-    ageMs === undefined ? 'no bar yet' : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
+    ageMs === undefined
+      ? 'warming up, no bar yet'
+      : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
   return {
     name: 'market',
     isRequired: false,
@@ -131,14 +133,12 @@ function demoComponent({ rpcUrl, failure }: Pick<DemoChain, 'rpcUrl' | 'failure'
 }
 
 /** Whether webhooks are sent. Endpoints that fail are their owners' to mend, and nothing is wrong here. */
-export function dispatcherComponent(
-  { shards, position, attemptsUnderWay, trouble }: DispatcherHealth,
-  digestProblems: readonly string[],
-): Component {
+export function dispatcherComponent(health: DispatcherHealth, digestProblems: readonly string[]): Component {
+  const { shards, position, attemptsUnderWay, behindMs, longBehind, strays } = health
   const sum = (of: (shard: DispatcherHealth['shards'][number]) => number): number =>
     shards.reduce((total, shard) => total + of(shard), 0)
-  const problem = trouble ?? digestProblems[0]
   const subscriptions = sum((shard) => shard.subscriptions)
+  const problem = dispatcherProblem(health, subscriptions) ?? digestProblems[0]
   return {
     name: 'dispatcher',
     isRequired: false,
@@ -151,8 +151,29 @@ export function dispatcherComponent(
       disabled: sum((shard) => shard.disabled),
       open_retries: sum((shard) => shard.openRetries),
       attempts_under_way: attemptsUnderWay,
+      pass_behind_ms: Math.round(behindMs),
+      long_behind: longBehind,
+      attached_to_nothing: strays,
     },
   }
+}
+
+/** For so long the dispatcher may be on its way to the end of the log. */
+const PASS_BEHIND_MS = 60_000
+/** So many endpoints, and one in so many, may be long behind because they are slow themselves. */
+const FEW_BEHIND = 10
+const SHARE_BEHIND = 10
+
+/** What keeps webhooks from being sent as soon as they could; undefined where nothing does. */
+function dispatcherProblem(health: DispatcherHealth, subscriptions: number): string | undefined {
+  const { position, trouble, behindMs, longBehind, strays } = health
+  if (trouble !== undefined) return trouble
+  if (strays > 0) return `${strays} active endpoints were attached to nothing, and are read for now`
+  if (behindMs > PASS_BEHIND_MS)
+    return `the log was looked at up to ${position}, and its end has been further on for ${Math.round(behindMs / 1_000)} s`
+  if (longBehind > Math.max(FEW_BEHIND, subscriptions / SHARE_BEHIND))
+    return `${longBehind} of ${subscriptions} active endpoints have been behind the end of the log for more than a minute`
+  return undefined
 }
 
 /** Work that the log gives to this process, and that it does not do, nobody does. */

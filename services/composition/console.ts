@@ -3,14 +3,14 @@ import type { Verdict } from '../../contracts/verdict.ts'
 
 /** Lines for people, on standard output. */
 export interface Console {
-  banner(lines: readonly string[]): void
+  /** Where it listens is told in any case. */
+  banner(lines: readonly string[], address: string | undefined): void
   verdicts(verdicts: readonly Verdict[]): void
   progress(progress: FeedProgress, recorded: number): void
   summary(lines: readonly string[]): void
 }
 
-const silent: Console = {
-  banner: () => undefined,
+const silent: Omit<Console, 'banner'> = {
   verdicts: () => undefined,
   progress: () => undefined,
   summary: () => undefined,
@@ -29,7 +29,6 @@ export function createConsole(options: {
   readonly output: NodeJS.WriteStream
   readonly now: () => number
 }): Console {
-  if (!options.isOn) return silent
   const { output, now } = options
   let isBroken = false
   // A reader that hung up, or a full disk: the service goes on without lines for people.
@@ -38,6 +37,9 @@ export function createConsole(options: {
   })
   const write = (text: string): void => {
     if (!isBroken) output.write(text)
+  }
+  if (!options.isOn) {
+    return { ...silent, banner: (_, address) => write(address === undefined ? '' : `${address}\n`) }
   }
   let shownAt = 0
   let shownStep = -1

@@ -36,7 +36,7 @@ export interface EngineRole {
   /** Resolves when everything has ended, however it did; the signal brings it about. */
   ended(): Promise<void>
   readonly desk: LocalDesk
-  /** Close of the newest bar, Unix milliseconds. */
+  /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
   lastBarClose(): number | undefined
   /** Close of the newest bar of a series that is followed, Unix milliseconds. */
   newestBar(series: Series): number | undefined
@@ -70,6 +70,8 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   const { store, idOf, newId } = platform
   const calls: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
   let lastBarClose: number | undefined
+  /** History that warms up is old by nature, and says nothing of how late the market is. */
+  let isWarm = false
   let started: Promise<unknown> = Promise.resolve()
 
   const recording = {
@@ -101,6 +103,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     const historyFrom = await outcomes.historyFrom(series, feed.clock())
     const request = { series, signal: until, ...(historyFrom !== undefined && { historyFrom }) }
     for await (const batch of feed.batches(request)) {
+      isWarm ||= batch.phase === 'live'
       if (batch.bars.length > 0) lastBarClose = Math.max(lastBarClose ?? 0, batch.at)
       yield batch
     }
@@ -192,7 +195,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       await desk.ended()
     },
     desk,
-    lastBarClose: () => lastBarClose,
+    lastBarClose: () => (isWarm ? lastBarClose : undefined),
     newestBar: (series) => board.get(series)?.barClose,
     shortestBarMs: () => Math.min(...watchList.series().map((one) => timeframeMs(one.timeframe))),
     calls: () => calls,

@@ -1,14 +1,17 @@
 import type { Logger } from 'pino'
-import { isServiceError } from '../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent, MarketClockAnchored } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { START } from '../../contracts/position.ts'
 import { MARKET_CLOCK_STREAM } from '../../contracts/streams.ts'
+import { nearestName } from '../engine/index.ts'
 import {
   type ClockAnchor,
   createLiveFeed,
   createRecordedFeed,
   createSimulatedFeed,
+  DEFAULT_SIMULATED_COINS,
+  KNOWN_SIMULATED_COINS,
   LIVE_EXCHANGES,
   type MarketFeed,
   marketTimeAt,
@@ -18,6 +21,22 @@ import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { OnClose, Platform } from './open-platform.ts'
+
+/**
+ * The simulated market could make up any coin; a mistyped one is no wish for that.
+ *
+ * @throws ServiceError `config_invalid` that names the coin that was most likely meant.
+ */
+export function requireKnownCoins({ MARKET, COINS = [], SIMULATED_COINS = [] }: Settings): void {
+  const known = new Set([...KNOWN_SIMULATED_COINS, ...SIMULATED_COINS])
+  const stranger = MARKET === 'simulated' ? COINS.find((coin) => !known.has(coin)) : undefined
+  if (stranger === undefined) return
+  const meant = nearestName(stranger, known)
+  const guess = meant === undefined ? '.' : `; did you mean ${meant}?`
+  throw new ServiceError('config_invalid', {
+    message: `COINS (--coins) names ${stranger}, which the simulated market does not have${guess} It has ${[...known].join(', ')}. To make up a coin of your own, name it in SIMULATED_COINS (--simulated-coins), too`,
+  })
+}
 
 /** The market that the settings choose. */
 export async function openFeed(
@@ -78,7 +97,7 @@ async function openSimulatedFeed(
   const now = (): number => marketTimeAt(anchor, Date.now())
   return createSimulatedFeed({
     seed: settings.MARKET_SEED,
-    ...(settings.COINS && { coins: settings.COINS }),
+    coins: settings.COINS ?? [...DEFAULT_SIMULATED_COINS, ...(settings.SIMULATED_COINS ?? [])],
     now,
     sleepUntil: async (marketTime, signal) => {
       while (now() < marketTime && !signal.aborted) {

@@ -4,7 +4,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import { type Console, createConsole } from './console.ts'
 import type { EngineRole } from './engine-role.ts'
-import { openFeed } from './open-feed.ts'
+import { openFeed, requireKnownCoins } from './open-feed.ts'
 import { type OnClose, openPlatform, type Platform } from './open-platform.ts'
 import type { OpenedPayments } from './payments.ts'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
@@ -33,6 +33,7 @@ export async function openParts(
   log: Logger,
   onClose: OnClose,
 ): Promise<Parts> {
+  requireKnownCoins(settings)
   const isPaced = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
   const isOn = settings.CONSOLE === 'on'
   const people = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
@@ -50,6 +51,7 @@ export type OnClose = (close: () => Promise<void>) => void
 export async function openPlatform(settings: Settings, log: Logger, onClose: OnClose): Promise<Platform> {
   const directory = join(settings.DATA_DIR, settings.MARKET)
   createFolder(directory)
+  requireKeyOfLog(settings, directory)
   const random = createRandomPool(randomBytes)
   const newId = (): string => uuidV7(Date.now(), random(10))
   const factSecret = factSecretOf(settings, directory)
@@ -80,6 +82,19 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
       settings.REDIS_URL === undefined ? 'memory cache' : 'Redis cache',
     ],
   }
+}
+
+/**
+ * A log without its key is one that was restored in part: a new key could not open it.
+ *
+ * @throws ServiceError `store_mismatch`, before anything is written
+ */
+export function requireKeyOfLog({ SEALING_KEY }: Settings, directory: string): void {
+  const file = join(directory, 'sealing.key')
+  if (SEALING_KEY !== undefined || existsSync(file) || !existsSync(join(directory, 'events.db'))) return
+  throw new ServiceError('store_mismatch', {
+    message: `${directory} holds a log, and the key file that it was begun under is missing: copy it from the backup to ${file}, or set SEALING_KEY to what it holds`,
+  })
 }
 
 /** The secret behind the ids of facts; its sealing key is made in the folder where there is none yet. */

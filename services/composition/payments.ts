@@ -172,7 +172,8 @@ function railsOf(settings: Settings, demo: DemoChain | undefined): Rails {
     rpcUrl: demo?.rpcUrl ?? X402_RPC_URL,
     settlerKey: demo?.settlerKey ?? X402_SETTLER_KEY,
     gatewayUrl: payTo === undefined || known === 'off' ? undefined : known,
-    offersGateway: gateway !== 'off',
+    // Its play money is none of the gateway's.
+    offersGateway: demo === undefined && gateway !== 'off',
   }
 }
 

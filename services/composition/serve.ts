@@ -21,8 +21,27 @@ export async function listen(app: FastifyInstance, { HOST, PORT, PUBLIC_URL }: S
     throw listenError(error, { host: HOST, port: PORT, names: 'HOST (--host) and PORT (--port)' })
   }
   const { port } = app.server.address() as AddressInfo
-  const host = HOST.includes(':') ? `[${HOST}]` : HOST
-  return PUBLIC_URL ?? `http://${host}:${port}`
+  return PUBLIC_URL ?? `http://${reachableHost(HOST)}:${port}`
+}
+
+/** Listened on, these stand for every address of the machine; as an address to go to they are none. */
+const THIS_MACHINE: Readonly<Record<string, string>> = {
+  '0.0.0.0': '127.0.0.1',
+  '0': '127.0.0.1',
+  '::': '[::1]',
+  '::0': '[::1]',
+}
+
+const reachableHost = (host: string): string =>
+  THIS_MACHINE[host] ?? (host.includes(':') ? `[${host}]` : host)
+
+/** Callers elsewhere are given addresses that lead them to their own machine; undefined where all is well. */
+export function addressWarning(
+  { HOST, PUBLIC_URL }: Pick<Settings, 'HOST' | 'PUBLIC_URL'>,
+  url: string | undefined,
+): string | undefined {
+  if (url === undefined || PUBLIC_URL !== undefined || THIS_MACHINE[HOST] === undefined) return undefined
+  return `answers give ${url} as this service's address, which leads nowhere from other machines: set PUBLIC_URL (--public-url) to the address that callers use`
 }
 
 /** A server that listens, and how to end it. */

@@ -30,6 +30,9 @@ export function createServiceMetrics(sources: {
 }): ServiceMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  // Gauges named like counters, which the rules for metrics forbid; the gauges without the ending hold the same.
+  for (const what of ['handles', 'requests', 'resources'])
+    registry.removeSingleMetric(`nodejs_active_${what}_total`)
   const registers = [registry]
   const recorded = new Counter({
     name: 'verdicts_recorded_total',
@@ -168,7 +171,7 @@ function countWebhooks(
   })
   new Gauge({
     name: 'webhook_subscriptions',
-    help: 'Subscriptions that this process sends for; behind, those that catch up',
+    help: 'Subscriptions that this process sends for; behind, those that catch up, long_behind for more than a minute',
     labelNames: ['state'] as const,
     registers,
     collect() {
@@ -183,6 +186,7 @@ function countWebhooks(
         { state: 'behind' },
         sum(({ behind }) => behind),
       )
+      this.set({ state: 'long_behind' }, dispatcher()?.longBehind ?? 0)
       this.set(
         { state: 'degraded' },
         sum(({ degraded }) => degraded),
@@ -193,7 +197,23 @@ function countWebhooks(
       )
     },
   })
+  new Gauge({
+    name: 'webhook_pass_behind_seconds',
+    help: 'For how long the dispatcher has been behind the end of the log; 0 where it is not',
+    labelNames: ['dispatcher'] as const,
+    registers,
+    collect() {
+      const health = dispatcher()
+      if (health !== undefined) this.set({ dispatcher: 'here' }, health.behindMs / 1_000)
+    },
+  })
+  const strays = new Counter({
+    name: 'webhook_endpoints_reattached_total',
+    help: 'Active endpoints that were found attached to nothing, and read for again',
+    registers,
+  })
   return {
+    stray: () => strays.inc(),
     attempt({ result, firstAfterMs }) {
       attempts.inc({ result })
       if (firstAfterMs !== undefined) latency.observe(firstAfterMs / 1_000)

@@ -22,7 +22,7 @@ import { openReplays } from './open-replays.ts'
 import { openServed, runServed, type Served } from './open-served.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
 import { readModelAnswers } from './read-models.ts'
-import { closeServer, type ListeningServer, listen, listenForHealth } from './serve.ts'
+import { addressWarning, closeServer, type ListeningServer, listen, listenForHealth } from './serve.ts'
 import { openWatchList, staleAfterMs, type WatchList } from './watch-list.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -93,6 +93,8 @@ async function compose(
   })
   const url = settings.ROLES.includes('api') ? await listen(app, settings) : undefined
   address.url = url ?? address.url
+  const warning = addressWarning(settings, url)
+  if (warning !== undefined) log.warn({ HOST: settings.HOST }, warning)
   owner.health = await listenForHealth(app, settings)
   owner.socket = await openOwnerSocket(app, platform.directory, log)
   working = runServed(served, ending.signal)
@@ -101,7 +103,8 @@ async function compose(
   failure.catch(reported)
   const monitoring = watchList?.describe()
   const { demo } = served.payments
-  people.banner(bannerLines({ version, settings, platform: platform.summary, monitoring, demo, url }))
+  const lines = bannerLines({ version, settings, platform: platform.summary, monitoring, demo, url })
+  people.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
   serveDesk(platform.bus, engine.desk, ending.signal)
   return { url, failure, marketEnd: followMarket(parts, engine, url, ending.signal) }

@@ -1,5 +1,6 @@
 export { barrierFraction } from './barrier.ts'
 export { type Board, type BoardEntry, createBoard } from './board.ts'
+export { nearestName } from './desk/coin-names.ts'
 export { createDesk, type Desk, type DeskOptions, type LocalDesk } from './desk/desk.ts'
 export type { Listing, Monitored } from './desk/market-index.ts'
 export { createRemoteDesk, serveDesk } from './desk/remote-desk.ts'

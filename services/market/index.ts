@@ -14,5 +14,5 @@ export {
   type ReplayPace,
 } from './recorded/recorded-feed.ts'
 export type { IgnoredRecording } from './recorded/recording.ts'
-export { DEFAULT_SIMULATED_COINS } from './simulated/simulated-coins.ts'
+export { DEFAULT_SIMULATED_COINS, KNOWN_SIMULATED_COINS } from './simulated/simulated-coins.ts'
 export { createSimulatedFeed, type SimulatedFeedOptions } from './simulated/simulated-feed.ts'

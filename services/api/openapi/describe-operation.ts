@@ -12,12 +12,14 @@ import { readableSchema } from './readable-schema.ts'
 
 /** What any operation can refuse with. */
 const COMMON_ERRORS: readonly ErrorCode[] = [
+  'request_timeout',
   'uri_too_long',
+  'headers_too_large',
   'rate_limited',
   'internal_error',
   'shutting_down',
 ]
-/** What one that takes a body can refuse with beside that. */
+/** What one that may come with a body can refuse with beside that, whether or not it needs one. */
 const BODY_ERRORS: readonly ErrorCode[] = ['invalid_request', 'payload_too_large', 'unsupported_media_type']
 
 interface RawParameter {
@@ -41,7 +43,11 @@ export function describeOperation(
     errors: [],
   }
   const takesBody = raw.requestBody !== undefined || described.body !== undefined
-  const codes = new Set([...described.errors, ...(takesBody ? BODY_ERRORS : []), ...COMMON_ERRORS])
+  const codes = new Set([
+    ...described.errors,
+    ...(name.startsWith('GET ') ? [] : BODY_ERRORS),
+    ...COMMON_ERRORS,
+  ])
   if (parametersOf(raw, described).length > 0) codes.add('invalid_request')
   // Whatever writes to the log may have to say that it does not know yet.
   if (!name.startsWith('GET ') && codes.has('store_unavailable')) codes.add('outcome_unknown')
@@ -50,16 +56,20 @@ export function describeOperation(
     operationId: described.id,
     tags: [described.tag],
     summary: described.summary,
-    ...(described.description !== undefined && { description: described.description }),
-    ...securityOf(described),
+    description: described.description ?? `${described.summary}.`,
+    security: securityOf(described),
     parameters: [...parametersOf(raw, described), ...headersOf(described)],
     ...(takesBody && { requestBody: bodyOf(raw, described) }),
     responses: { ...errorAnswers([...codes]), ...answersOf(raw, described) },
   }
 }
 
-const securityOf = ({ key }: Operation): JsonObject =>
-  key === 'none' ? {} : { security: key === 'required' ? [{ key: [] }] : [{}, { key: [] }] }
+/** An empty list says that nothing is needed; leaving it out would say nothing. */
+function securityOf({ key, isOperators }: Operation): JsonObject[] {
+  if (isOperators === true) return [{ operator: [] }]
+  if (key === 'none') return []
+  return key === 'required' ? [{ key: [] }] : [{}, { key: [] }]
+}
 
 const parametersOf = (raw: JsonObject, { parameters }: Operation): OpenApiParameter[] =>
   ((raw.parameters ?? []) as unknown as readonly RawParameter[]).map((parameter) => ({

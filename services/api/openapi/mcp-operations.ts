@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { ErrorCode } from '../../../contracts/errors.ts'
 import { serviceBlockSchema } from '../../../contracts/service-block.ts'
 import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
 import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
@@ -63,6 +62,9 @@ const refusals = z
     }),
   })
   .describe('A tool that refused: `code`, `message` and `next_step` stand in `structuredContent`')
+const otherResults = z
+  .object({ jsonrpc: z.literal('2.0'), id, result: z.record(z.string(), z.json()) })
+  .describe('The result of any other method: `initialize`, `ping`, `tools/list`, `resources/read` and so on')
 const errors = z
   .object({
     jsonrpc: z.literal('2.0'),
@@ -71,12 +73,8 @@ const errors = z
   })
   .describe('-32003: the key is unknown. -32004: it could not be checked; try again. Others: JSON-RPC 2.0')
 
-/** Refusals that come as HTTP; those of keys and tools come inside an answer with status 200. */
-const EDGE_ERRORS = [
-  'invalid_request',
-  'payload_too_large',
-  'unsupported_media_type',
-] as const satisfies readonly ErrorCode[]
+/** What HTTP itself refuses; refusals of keys and tools come inside an answer with status 200. */
+const refusedAs = (description: string) => ({ description, content: { 'application/json': errors } })
 
 export const mcpOperations: Operations = {
   'POST /mcp': {
@@ -86,7 +84,7 @@ export const mcpOperations: Operations = {
     description:
       'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. A key is taken but not needed: without one, the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, whatever the verdict; refusals and errors cost nothing. The two tools about the service itself, `search_knowledge` and `chat_knowledge`, need a key and cost no calls. A client looks at `error` first, then at `result.isError`.',
     key: 'optional',
-    errors: EDGE_ERRORS,
+    errors: [],
     headers: {
       'Idempotency-Key':
         'Up to 255 visible ASCII characters, new for every new request: the same request sent again with it gives the stored answer and is not charged again',
@@ -102,8 +100,21 @@ export const mcpOperations: Operations = {
     answers: {
       200: {
         description: 'A JSON-RPC answer: a result, a refusal of a tool, or an error',
-        content: { 'application/json': z.union([...toolResults, refusals, errors]) },
+        content: { 'application/json': z.union([...toolResults, refusals, otherResults, errors]) },
       },
+      400: refusedAs(
+        'The body is not one JSON-RPC 2.0 message (-32700, -32600), or its envelope is not sound',
+      ),
+      403: refusedAs('The service is not called by this name, or pages of this origin may not call it'),
+      404: refusedAs('The method is not known'),
+      405: refusedAs('Another method than POST: there is no stream to open and no session to end'),
+      406: refusedAs('JSON is not accepted'),
+      413: refusedAs('The message is too large'),
+      414: refusedAs('The address is too long'),
+      415: refusedAs('The body is not JSON'),
+      429: refusedAs('Too many requests in a short time; `Retry-After` says how long to wait'),
+      500: refusedAs('Something failed that should not have'),
+      503: refusedAs('This process is shutting down, or the event store does not answer'),
       202: { description: 'A notification was taken; there is no answer', content: {} },
     },
   },

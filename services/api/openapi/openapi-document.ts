@@ -31,7 +31,7 @@ export interface OpenApiDocument extends JsonObject {
 
 /**
  * Routes that are the operator's, and those that are there for other methods in the words of a protocol: to refuse
- * them, to let a page ask, or to show an indexer the offer that `POST` makes without a payment.
+ * them, or to let a page ask.
  */
 export const isHidden = ({
   method,
@@ -39,10 +39,7 @@ export const isHidden = ({
 }: {
   readonly method: string | string[]
   readonly url: string
-}): boolean =>
-  url.startsWith('/operator/') ||
-  method === 'OPTIONS' ||
-  (method !== 'POST' && (url === '/mcp' || (url.startsWith('/x402/') && !url.startsWith('/x402/payments/'))))
+}): boolean => url.startsWith('/operator/') || method === 'OPTIONS' || (method !== 'POST' && url === '/mcp')
 
 /** `/verify/{verdict_id}` as routes spell it: `/verify/:verdict_id`. */
 const routePath = (path: string): string => path.replaceAll(/\{([^}]+)\}/g, ':$1')
@@ -73,6 +70,7 @@ export function openApiDocument(
     openapi: '3.1.0',
     info: {
       title: 'Signal service',
+      license: { name: 'All rights reserved', identifier: 'LicenseRef-All-rights-reserved' },
       version,
       description:
         'Calibrated trade calls, market regimes and scans, each recorded before it is answered and verifiable afterwards. Information, not advice.',
@@ -96,6 +94,11 @@ const COMPONENTS: JsonObject = {
       type: 'http',
       scheme: 'bearer',
       description: 'An API key: `Authorization: Bearer sk_live_…`',
+    },
+    operator: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'The token of the operator: `Authorization: Bearer …`, as OPERATOR_TOKEN has it',
     },
   },
   headers: {

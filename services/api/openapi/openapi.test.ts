@@ -70,7 +70,7 @@ function registeredRoutes(): string[] {
 }
 
 /** What is the operator's, asks for permission, or is there for other methods than the one that is described. */
-const HIDDEN = / \/operator\/|^OPTIONS |^(?!POST).* (\/mcp|\/x402\/(?!payments\/).*)$/
+const HIDDEN = / \/operator\/|^OPTIONS |^(?!POST).* \/mcp$/
 
 const nodesOf = (value: unknown): JsonObject[] => {
   if (Array.isArray(value)) return value.flatMap(nodesOf)
@@ -137,8 +137,10 @@ describe('GET /openapi.json', () => {
           expect(value).toMatchObject({ code })
         }
       }
+      // An offer is all that is answered to who asks for one.
+      const good = /^GET \/x402\/(?!payments\/)/.test(name) ? '402' : '2'
       expect(
-        Object.keys(operation.responses).some((status) => status.startsWith('2')),
+        Object.keys(operation.responses).some((status) => status.startsWith(good)),
         name,
       ).toBe(true)
       expect(operation.responses, name).toHaveProperty('500')
@@ -157,10 +159,41 @@ describe('GET /openapi.json', () => {
     }
   })
 
+  test('says of every operation what it needs, and what it does in words', () => {
+    for (const { name, operation } of operations()) {
+      expect(operation.security, name).toBeInstanceOf(Array)
+      expect(operation.description, name).toMatch(/\w.*\.$/s)
+    }
+    const isPublic = (wanted: string) =>
+      operations().find(({ name }) => name === wanted)?.operation.security.length === 0
+    expect(['GET /api/verdicts', 'GET /api/markets', 'GET /verify/:verdict_id'].every(isPublic)).toBe(true)
+    expect(['POST /api/search', 'GET /metrics'].some(isPublic)).toBe(false)
+  })
+
+  test('has patterns that every dialect reads', () => {
+    const patterns = nodesOf(document).flatMap(({ pattern }) =>
+      typeof pattern === 'string' ? [pattern] : [],
+    )
+    expect(patterns.length).toBeGreaterThan(0)
+    for (const pattern of patterns) {
+      expect(pattern).not.toMatch(/\\[pP]\{|\(\?<?[!=]/)
+      expect(() => new RegExp(pattern)).not.toThrow()
+    }
+  })
+
+  test('names what any request may be refused with, and any that may come with a body', () => {
+    for (const { name, operation } of operations()) {
+      const statuses = Object.keys(operation.responses)
+      expect(statuses, name).toEqual(expect.arrayContaining(['408', '414', '431', '500']))
+      if (!name.startsWith('GET '))
+        expect(statuses, name).toEqual(expect.arrayContaining(['400', '413', '415']))
+    }
+  })
+
   test('uses schemes of security that are declared', () => {
     const declared = Object.keys(document.components.securitySchemes as JsonObject)
     for (const { operation } of operations()) {
-      for (const one of (operation.security ?? []) as unknown as readonly JsonObject[]) {
+      for (const one of operation.security) {
         expect(declared).toEqual(expect.arrayContaining(Object.keys(one)))
       }
     }

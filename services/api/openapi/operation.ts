@@ -31,6 +31,8 @@ export interface Operation {
   readonly description?: string
   /** Whether an API key is taken: never, where one is sent, or always. */
   readonly key: 'none' | 'optional' | 'required'
+  /** Whether it takes the token of the operator, and nothing else. */
+  readonly isOperators?: boolean
   /** The codes that can come, beside those of every operation. */
   readonly errors: readonly ErrorCode[]
   /** Whether it is answered however often it is asked. */
@@ -71,6 +73,8 @@ export interface OpenApiOperation extends JsonObject {
   readonly operationId: string
   readonly tags: readonly string[]
   readonly summary: string
+  readonly description: string
+  readonly security: readonly JsonObject[]
   readonly parameters: readonly OpenApiParameter[]
   readonly responses: Readonly<Record<string, OpenApiResponse>>
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { verdictRowSchema } from '../../../contracts/verdict-row.ts'
+import { verificationAnswerSchema } from '../../../contracts/verification.ts'
 import { accountOperations } from './account-operations.ts'
 import { knowledgeOperations } from './knowledge-operations.ts'
 import { mcpOperations } from './mcp-operations.ts'
@@ -112,6 +113,12 @@ const verdictOperations: Operations = {
     id: 'verifyVerdict',
     summary: 'A verdict as it was recorded, with its hash and its outcome',
     description: 'JSON, or a page for those who prefer one. Open to whoever holds the id.',
+    answers: {
+      200: {
+        description: 'What the log says of it',
+        content: { 'application/json': verificationAnswerSchema, 'text/html': undefined },
+      },
+    },
     errors: ['invalid_request', 'verdict_unknown', 'store_unavailable'],
     parameters: {
       verdict_id: 'The `verdict_id` of an answer or a row',
@@ -168,6 +175,7 @@ const serviceOperations: Operations = {
     id: 'metrics',
     summary: 'Metrics for Prometheus',
     description: 'With the token of the operator, or at the port that is set for health.',
+    isOperators: true,
     errors: ['unauthorized'],
     answers: { 200: { description: 'Metrics', content: { 'text/plain': undefined } } },
   },

@@ -50,7 +50,7 @@ const paidTool = (name: ToolName): Operation => ({
   key: 'optional',
   id: OPERATION_IDS[name],
   summary: `${TOOLS[name].title}, paid for by itself`,
-  description: `${TOOLS[name].description} Without a payment, and without a key that has calls left, the answer is an offer: status 402, for version 1 of x402 in the body, for version 2 in the header PAYMENT-REQUIRED. The same authorization with the same request has the same answer again. GET and HEAD answer the offer, too.`,
+  description: `${TOOLS[name].description} Without a payment, and without a key that has calls left, the answer is an offer: status 402, for version 1 of x402 in the body, for version 2 in the header PAYMENT-REQUIRED. The same authorization with the same request has the same answer again.`,
   errors: [...PAID_ERRORS, ...TOOL_ERRORS],
   headers: PAYMENT_HEADERS,
   body: TOOLS[name].request,
@@ -63,6 +63,32 @@ const paidTool = (name: ToolName): Operation => ({
       },
     },
   },
+})
+
+/** What `GET` answers, and `HEAD` without the body: indexers look for offers that way. */
+const offerOf = (id: string, what: string): Operation => ({
+  tag: 'payments',
+  key: 'none',
+  id,
+  summary: `What ${what} costs: the offer that POST makes without a payment`,
+  description: 'The answer is always 402. HEAD has the same headers and no body.',
+  errors: ['payment_required', 'payments_unavailable'],
+  answers: {
+    402: {
+      description: '`payment_required`: the offer',
+      content: { 'application/json': offerSchema },
+    },
+  },
+})
+
+const offerSchema = z.object({
+  x402Version: z.int(),
+  accepts: z.array(z.record(z.string(), z.json())).describe('Empty where nothing can be paid for'),
+  error: z.string(),
+  code: z.string(),
+  message: z.string(),
+  next_step: z.string(),
+  request_id: z.string(),
 })
 
 const boughtPlanSchema = z.object({
@@ -97,6 +123,12 @@ export const paymentOperations: Operations = {
   'POST /x402/scan_funding_arb': paidTool('scan_funding_arb'),
   'POST /x402/plans/starter': boughtPlan('starter', 'buyStarter'),
   'POST /x402/plans/pro': boughtPlan('pro', 'buyPro'),
+  'GET /x402/get_trade_call': offerOf('offerTradeCall', 'a trade call'),
+  'GET /x402/get_market_regime': offerOf('offerMarketRegime', 'a market regime'),
+  'GET /x402/scan_trade_calls': offerOf('offerTradeScan', 'a scan of trade calls'),
+  'GET /x402/scan_funding_arb': offerOf('offerFundingScan', 'a scan of funding'),
+  'GET /x402/plans/starter': offerOf('offerStarter', 'the starter plan'),
+  'GET /x402/plans/pro': offerOf('offerPro', 'the pro plan'),
   'GET /x402/payments/:id': {
     tag: 'payments',
     key: 'none',

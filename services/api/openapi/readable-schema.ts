@@ -32,12 +32,15 @@ export function readableSchema(schema: JsonObject, place: 'request' | 'answer' =
   return clean(schema, true) as JsonObject
 }
 
+/** Properties of characters are read by few other dialects of patterns; the route checks them, and says so in words. */
+const isOfScriptsOnly = (pattern: Json): boolean => typeof pattern === 'string' && pattern.includes('\\p{')
+
 const VALUES: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples', 'required'])
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties'])
 
 function isNoise(name: string, part: Json, schema: JsonObject, place: 'request' | 'answer'): boolean {
   if (name === '$schema' || name === '$defs') return true
-  if (name === 'pattern') return FORMATS.includes(schema.format ?? null)
+  if (name === 'pattern') return FORMATS.includes(schema.format ?? null) || isOfScriptsOnly(part)
   if (name === 'maximum') return part === Number.MAX_SAFE_INTEGER
   if (name === 'minimum') return part === Number.MIN_SAFE_INTEGER
   return name === 'additionalProperties' && place === 'answer' && part === false

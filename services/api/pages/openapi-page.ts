@@ -76,10 +76,9 @@ function bodyPart({ requestBody }: OpenApiOperation): string {
 }
 
 const keyPart = ({ security }: OpenApiOperation): string => {
-  if (security === undefined) return ''
-  const isOptional = (security as unknown as readonly JsonObject[]).some(
-    (one) => Object.keys(one).length === 0,
-  )
+  if (security.length === 0) return ''
+  if (security.some((one) => 'operator' in one)) return '<p>Needs the token of the operator.</p>'
+  const isOptional = security.some((one) => Object.keys(one).length === 0)
   return `<p>${isOptional ? 'Takes' : 'Needs'} an API key: <code>Authorization: Bearer sk_live_…</code></p>`
 }
 
@@ -87,7 +86,7 @@ const operationPart = (path: string, method: string, operation: OpenApiOperation
   `<article id="${escapeHtml(operation.operationId)}">
 <h2><span class="method">${escapeHtml(method.toUpperCase())}</span> <code>${escapeHtml(path)}</code></h2>
 <p>${prose(operation.summary)}.</p>
-${typeof operation.description === 'string' ? `<p>${prose(operation.description)}</p>` : ''}
+${operation.description === `${operation.summary}.` ? '' : `<p>${prose(operation.description)}</p>`}
 ${keyPart(operation)}${parametersPart(operation)}${bodyPart(operation)}${answersPart(operation)}
 </article>`
 

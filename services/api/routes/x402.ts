@@ -110,7 +110,7 @@ interface PaidHandlers {
 
 function serve(app: FastifyInstance, url: string, { offer, answer }: PaidHandlers): void {
   app.post(url, async (request, reply) => send(await answer(request, reply), request, reply))
-  app.get(url, { schema: { hide: true } }, async (request, reply) => send(offer(), request, reply))
+  app.get(url, async (request, reply) => send(offer(), request, reply))
   answerPreflight(app, url)
 }
 

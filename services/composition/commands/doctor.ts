@@ -9,7 +9,7 @@ import { SETTINGS, type SettingName, type Settings } from '../../platform/config
 import { openEmbeddedStore } from '../../platform/event-store/embedded/embedded-store.ts'
 import { openEventStoreDbStore } from '../../platform/event-store/eventstoredb/eventstoredb-store.ts'
 import { claimStore } from '../../platform/event-store/store-identity.ts'
-import { factSecretOf, identityOf } from '../open-platform.ts'
+import { factSecretOf, identityOf, requireKeyOfLog } from '../open-platform.ts'
 import { findOwnerSocket } from '../owner-socket.ts'
 import { type CommandInput, defineCommand, type FlagDefinition } from './command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from './common-flags.ts'
@@ -19,6 +19,8 @@ import { askForState, type ServerAddress } from './server-source.ts'
 interface Finding {
   readonly part: string
   readonly ok: boolean
+  /** It works, and something about it is late or away. */
+  readonly isDegraded?: boolean
   readonly detail: string
   /** What to do, and the exit code; of a fault. */
   readonly error?: ServiceError
@@ -37,7 +39,7 @@ export const doctorCommand = defineCommand({
   name: 'doctor',
   summary: 'Looks at everything the service stands on, with the same settings, and says what is wrong.',
   notes: [
-    'It looks at the runtime, the settings, the data folder, the store (whose it is, and who has it open) and the servers that are configured, and changes nothing. The exit code is that of the first fault.',
+    'It looks at the runtime, the settings, the data folder, the store (whose it is, and who has it open) and the servers that are configured, and changes nothing. Each is `ok`, `weak` (it works, and something is late or away) or a `fault`; the exit code is that of the first fault.',
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
   ],
   operands: [],
@@ -54,14 +56,18 @@ export const doctorCommand = defineCommand({
   },
 })
 
-const linesOf = ({ part, ok, detail, error }: Finding): string[] => [
-  `${ok ? 'ok   ' : 'fault'}  ${part.padEnd(12)}  ${detail}`,
-  ...(error === undefined ? [] : [`${' '.repeat(21)}${error.nextStep}`]),
+const markOf = ({ ok, isDegraded }: Finding): string =>
+  !ok ? 'fault' : isDegraded === true ? 'weak ' : 'ok   '
+
+const linesOf = (finding: Finding): string[] => [
+  `${markOf(finding)}  ${finding.part.padEnd(12)}  ${finding.detail}`,
+  ...(finding.error === undefined ? [] : [`${' '.repeat(21)}${finding.error.nextStep}`]),
 ]
 
-const jsonOf = ({ part, ok, detail, error }: Finding) => ({
+const jsonOf = ({ part, ok, isDegraded = false, detail, error }: Finding) => ({
   part,
   ok,
+  degraded: isDegraded,
   detail,
   ...(error && { code: error.code, next_step: error.nextStep }),
 })
@@ -97,9 +103,13 @@ async function examine({ flags, texts, environment }: CommandInput<typeof FLAGS>
   return findings
 }
 
-async function look(part: string, describe: () => Promise<string>): Promise<Finding> {
+/** What is there, in words; of a service, how it is. */
+type Description = string | { readonly isDegraded: boolean; readonly detail: string }
+
+async function look(part: string, describe: () => Promise<Description>): Promise<Finding> {
   try {
-    return { part, ok: true, detail: await describe() }
+    const found = await describe()
+    return { part, ok: true, ...(typeof found === 'string' ? { detail: found } : found) }
   } catch (error) {
     const known =
       error instanceof ServiceError
@@ -133,21 +143,18 @@ function describeFolder(directory: string): string {
     : `${directory} is made on the first start, ${free}`
 }
 
-async function describeStore(settings: Settings, directory: string): Promise<string> {
+async function describeStore(settings: Settings, directory: string): Promise<Description> {
   const socketPath = await findOwnerSocket(directory)
   if (socketPath !== undefined) {
-    return `a service runs on it: ${await describeService({ url: 'http://localhost', socketPath })}`
+    const { isDegraded, detail } = await describeService({ url: 'http://localhost', socketPath })
+    return { isDegraded, detail: `a service runs on it: ${detail}` }
   }
   if (!existsSync(join(directory, 'events.db'))) {
     return settings.EVENTSTORE_URL === undefined
       ? 'none yet; begun on the first start'
       : 'EventStoreDB keeps the log'
   }
-  if (settings.SEALING_KEY === undefined && !existsSync(join(directory, 'sealing.key'))) {
-    throw new ServiceError('store_mismatch', {
-      message: `${directory} has a store but no sealing.key; restore the key it was begun under, or set SEALING_KEY`,
-    })
-  }
+  requireKeyOfLog(settings, directory)
   const store = await openEmbeddedStore({ directory, now: Date.now })
   try {
     const head = await store.head()
@@ -174,11 +181,12 @@ async function describeEventStoreDb(connectionString: string): Promise<string> {
   }
 }
 
-async function describeService(address: ServerAddress): Promise<string> {
+async function describeService(address: ServerAddress) {
   const { status, components } = await askForState(address)
   const trouble = components.filter(({ state }) => state !== 'ok')
   if (status !== 'unready') {
-    return [status, ...trouble.map(({ name, detail }) => `${name}: ${detail}`)].join('; ')
+    const sentences = trouble.map(({ name, detail }) => `${name}: ${detail}`)
+    return { isDegraded: status !== 'ready', detail: [status, ...sentences].join('; ') }
   }
   throw new ServiceError('store_unavailable', {
     message: trouble.map(({ name, state, detail }) => `${name} ${state}: ${detail}`).join('; '),

@@ -50,7 +50,7 @@ describe('a mistake', () => {
     [['help', 'repaly'], 'There is no command "repaly"'],
     [['replay', '--colour', 'red'], "Unknown option '--colour'. Flags: --exchange --coin"],
     [['replay', 'BTC'], 'replay takes flags only, not "BTC"'],
-    [['replay', '--coin', 'btc'], '--coin is "btc"'],
+    [['replay', '--coin', 'b$c'], '--coin is "b$c"'],
     [['replay', '--coins', 'BTC', '--coin', 'ETH'], '--coin and --coins are the same flag'],
     [['replay', '--limit', '0'], '--limit is "0"'],
     [['replay', '--format', 'parquet'], '--format is "parquet"'],

@@ -31,7 +31,7 @@ export interface WrittenAnswer {
 }
 
 /** Below it the best section does not know enough of what was asked; measured on the labelled questions. */
-const LEAST_FIT = 0.8
+const LEAST_FIT = 1
 
 export const NOT_SAID = 'The documentation does not say.'
 

@@ -22,7 +22,7 @@ They answer different questions.
 
 ## How is a subscription doing?
 
-${FILLER.repeat(12)}
+${FILLER.repeat(20)}
 
 These are its states:
 
@@ -32,7 +32,7 @@ These are its states:
 | paused | a \`resume\` of its owner \\| or time |
 | disabled | resuming it |
 
-${FILLER.repeat(12)}
+${FILLER.repeat(20)}
 `,
   codes: `# Codes
 
@@ -76,7 +76,7 @@ test('of a longer one the pieces are quoted that say most, a table whole, with i
 
 test('of a table that is longer than any answer the rows that say what was asked for are given, under its header', () => {
   const answer = answerTo('For which code do I call the plumber?')
-  expect(answer).toMatch(/^\| code \| what to do \|\n\| --- \| --- \|\n/)
+  expect(answer).toMatch(/^\| code \| what to do \|\n\| --- \| --- \|\n/m)
   expect(answer).toContain('| code_57 | call the plumber |')
   expect(answer.length).toBeLessThanOrEqual(LIMITS.chatExtractCharacters + 20)
 })
@@ -109,7 +109,7 @@ test('what is written for operators is not put beside what everybody reads', () 
 })
 
 test('the mark of the citation stays where a quote is cut', () => {
-  const { index: long } = aShelf({ long: `# Long\n\n## What is it?\n\n${FILLER.repeat(60)}` })
+  const { index: long } = aShelf({ long: `# Long\n\n## What is it?\n\n${FILLER.repeat(80)}` })
   const query = long.understand('What is counted from midnight?')
   const { answer } = extractiveAnswer(long, query, findSections(long, query))
   expect(answer.length).toBeLessThanOrEqual(LIMITS.chatAnswerCharacters)

@@ -10,7 +10,7 @@ export interface DraftAnswer {
 }
 
 /** A second section is quoted beside the best where it fits nearly as well: the words of a question may mean either. */
-const NEARLY = 0.8
+const NEARLY = 0.85
 
 /**
  * Answers with the section that fits best, word for word, and with a second one where that fits nearly as well. Nothing is

@@ -3,7 +3,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 /** Words that questions are made of and that tell nothing about what is asked. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about actually almost already although again against all also alright am an and any anymore anybody anyone anything are as ask asked asking at available be because been before being between but by came
-  bit can cannot cant come comes could couldnt d define didnt did difference different do does doesnt doing don done dont else especially even ever every exactly explain find for from get gets getting give given go goes going got
+  bit can cannot cant come comes could couldnt d define didnt did do does doesnt doing don done dont else especially even ever every exactly explain find for from get gets getting give given go goes going got
   had happen happens hasnt has have havent hello hey hi having he help her here hers him his how however i if im in into is isnt it its ive just know let like ll m make makes making may me
   mean meaning means might mine my need needs now of off on once one only ok okay or other our ours out over own pls please possible put
   re really s shall she should show simply so some somebody someone something such supported sure t tell than thank thanks that thats the their them then

@@ -4,7 +4,7 @@ import { blockText } from '../corpus/block-text.ts'
 import { type Asked, NOTHING_ASKED } from '../corpus/read-asked.ts'
 import type { Audience, Section } from '../corpus/split-page.ts'
 import { editDistance } from './edit-distance.ts'
-import { kindredOf } from './kindred-words.ts'
+import { kindOf, kindredOf } from './kindred-words.ts'
 import { isFormOf, isStopWord, queryTerms, respelt } from './query-terms.ts'
 
 /** What of a query the sections know. */
@@ -150,10 +150,10 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
 
   /** Where any of some words stands; undefined where none does. */
   function lookUp(...words: readonly string[]): Places | undefined {
-    const expression = anyOf(words)
-    const placesIn = (statement: typeof rowsOf): number[] =>
-      (statement.all(expression) as { row: number }[]).map(({ row }) => row)
-    const [rows, wordings] = [placesIn(rowsOf), placesIn(wordingsOf)]
+    const placesIn = (statement: typeof rowsOf, some: readonly string[]): number[] =>
+      (statement.all(anyOf(some)) as { row: number }[]).map(({ row }) => row)
+    const rows = placesIn(rowsOf, words)
+    const wordings = placesIn(wordingsOf, words.map(kindOf))
     return rows.length + wordings.length === 0 ? undefined : { rows, wordings }
   }
 
@@ -276,7 +276,7 @@ function fill(db: DatabaseSync, sections: readonly Section[], { bySection, unans
   const sectionOf: number[] = []
   const ask = (wording: string, row: number): void => {
     // Words that tell nothing would count as such that the question lacks.
-    addWording.run(sectionOf.length, queryTerms(wording).words.join(' '))
+    addWording.run(sectionOf.length, queryTerms(wording).words.map(kindOf).join(' '))
     sectionOf.push(row)
   }
   for (const [row, { id, pageTitle, heading, blocks }] of sections.entries()) {
@@ -287,7 +287,8 @@ function fill(db: DatabaseSync, sections: readonly Section[], { bySection, unans
       .map(blockText)
       .join('\n')
     const code = blocks.filter(isCode).map(blockText).join('\n')
-    addSection.run(row, ...[pageTitle, heading, wordings.join('\n'), body].map(respelt), code)
+    // The text itself is shown as an excerpt; what people write of it may be spelt as is best for finding.
+    addSection.run(row, pageTitle, respelt(heading), respelt(wordings.join('\n')), body, code)
     for (const wording of [heading === '' ? pageTitle : heading, ...wordings]) ask(wording, row)
     const text = `${pageTitle} ${heading} ${wordings.join(' ')} ${body}`
     for (const word of text.toLowerCase().match(/\p{L}{4,}/gu) ?? [])

@@ -36,6 +36,9 @@ const KNOWN: Readonly<Record<Coin, Row>> = {
   DOT: [6.2, 3, 0.009, 55_000, 8],
 }
 
+/** The coins that a table tells the ways of; any other name has a made-up market, too. */
+export const KNOWN_SIMULATED_COINS: readonly Coin[] = Object.keys(KNOWN)
+
 /** Digits that the price of a coin without an entry is written with. */
 const PRICE_DIGITS = 5
 

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Cache, CacheHealth } from './cache.ts'
 import { checkIncrement, checkKey, checkTtl, checkValue } from './cache-arguments.ts'
+import { redisRefusal } from './redis-refusal.ts'
 import { ACQUIRE_LOCK, INCREMENT, RELEASE_LOCK, type RedisScript, runScript } from './redis-scripts.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -149,7 +150,8 @@ async function connectRedis({ url, random, report }: RedisCacheOptions) {
     await redis.connect()
   } catch (error) {
     redis.disconnect()
-    const reason = describe(lastError ?? error)
+    const { hostname, port } = new URL(url)
+    const reason = (await redisRefusal(hostname, Number(port || 6379))) ?? describe(lastError ?? error)
     // Without the cause: the client's errors carry the arguments of their command, here the password.
     throw new ServiceError('cache_unavailable', { message: `no connection to Redis at ${host}: ${reason}` })
   }

@@ -54,7 +54,7 @@ export const PAYMENT_SETTINGS = defineSettings({
   X402_GATEWAY_URL: {
     flag: 'x402-gateway-url',
     schema: z.union([z.literal('off'), url(['http:', 'https:']).unwrap()]).optional(),
-    help: 'Facilitator of the payment gateway that is offered as a second rail, or off. Default: https://gateway-api.circle.com/v1/x402 on a live market; otherwise the rail is offered and not taken.',
+    help: 'Facilitator of the payment gateway that is offered as a second rail, or off. Default: https://gateway-api.circle.com/v1/x402 on a live market; otherwise the rail is offered and not taken, and on a demo chain not offered.',
     example: 'off',
   },
   X402_PAYER_CAP: {

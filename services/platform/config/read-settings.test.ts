@@ -76,7 +76,7 @@ describe('settings', () => {
     [['--speed', '1e3'], '--speed is "1e3"'],
     [['--market', 'lunar'], '--market is "lunar"'],
     [['--timeframes', '1h,7m'], '--timeframes is "1h,7m"'],
-    [['--coins', 'btc'], '--coins is "btc"'],
+    [['--coins', 'b$c'], '--coins is "b$c"'],
     [['--coins', ''], '--coins is ""'],
     [['--exchanges', 'NASDAQ'], '--exchanges is "NASDAQ"'],
     [['--speed', '0'], '--speed is "0"'],
@@ -86,13 +86,14 @@ describe('settings', () => {
     [['--market', 'recorded'], 'MARKET_DATA (--data) names no folder'],
     [['--from', '2024-02-01', '--to', '2024-01-01'], 'is not before'],
     [['--roles', 'api'], 'Set EVENTSTORE_URL'],
+    [['--eventstore-url', 'esdb://localhost:2113'], 'SEALING_KEY, without which'],
     [['--verbose'], "Unknown option '--verbose'"],
     [['--port'], '--port'],
     [['start'], 'start'],
   ])('%j is refused with the name, the value and an example', (args, words) => {
     const message = refusal(args)
     expect(message).toContain(words)
-    expect(message).toMatch(/For example: |Flags: |Set EVENTSTORE_URL/)
+    expect(message).toMatch(/For example: |Flags: |Set EVENTSTORE_URL|Set the same one/)
   })
 
   test('a refused variable is named as the variable it is', () => {

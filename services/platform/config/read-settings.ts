@@ -73,6 +73,11 @@ function checkTogether(settings: Settings): Settings {
       `ROLES leaves out ${missing.join(', ')}, which needs a store that other processes share. Set EVENTSTORE_URL, or leave ROLES at all`,
     )
   }
+  if (settings.EVENTSTORE_URL !== undefined && settings.SEALING_KEY === undefined) {
+    throw invalid(
+      `EVENTSTORE_URL names a log that outlives this machine, and SEALING_KEY, without which nobody can open it again, is not set. Set the same one for every process (openssl rand -base64 32) and keep it with the backups; a log that was begun without it has its key in the file ${settings.DATA_DIR}/${settings.MARKET}/sealing.key`,
+    )
+  }
   return settings
 }
 

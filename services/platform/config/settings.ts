@@ -42,7 +42,7 @@ export const SETTINGS = defineSettings({
     flag: 'public-url',
     // It is part of bodies that have a largest size.
     schema: url(['http:', 'https:'], LIMITS.webhookBaseUrlCharacters),
-    help: 'The address under which callers reach the service. Default: http://HOST:PORT.',
+    help: 'The address under which callers reach the service. Default: http://HOST:PORT, and the address of this machine itself where HOST stands for all addresses.',
     example: 'https://signals.example.com',
   },
   HEALTH_PORT: {
@@ -171,6 +171,12 @@ export const SETTINGS = defineSettings({
     help: 'Coins to monitor, separated by commas. Default: all that the market has.',
     example: 'BTC,ETH',
   },
+  SIMULATED_COINS: {
+    flag: 'simulated-coins',
+    schema: listOf(coinParameter).optional(),
+    help: 'Coins of your own invention that the simulated market has besides its own, separated by commas. Default: none, and a coin that it does not know is refused.',
+    example: 'MINE,YOURS',
+  },
   TIMEFRAMES: {
     flag: 'timeframes',
     schema: listOrAll(z.enum(TIMEFRAMES)),
@@ -219,7 +225,7 @@ export const SETTINGS = defineSettings({
       .string()
       .refine((text) => /^[A-Za-z0-9+/]{43}=$/.test(text), { message: 'must be 32 bytes in base64' })
       .optional(),
-    help: 'Master key, 32 bytes in base64, from which the secrets of the store are derived. Default: made on the first start and kept in DATA_DIR.',
+    help: 'Master key, 32 bytes in base64, from which the secrets of the store are derived. Needed with EVENTSTORE_URL. Default: made on the first start and kept in DATA_DIR.',
     isSecret: true,
     example: 'the output of: openssl rand -base64 32',
   },

@@ -4,6 +4,8 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
+import { UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
+import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createDeliveryJournal, type DeliveryJournal } from './delivery-journal.ts'
 import { type Deliveries, evolveDeliveries, toSnapshot, withMove } from './delivery-state.ts'
@@ -39,7 +41,6 @@ export interface DeliveryLog {
 
 /** Lost races after which something is wrong: a former holder appends a few times before it notices. */
 const MOST_RACES = 64
-const RETRY_MS = [10, 50, 250, 1_000] as const
 
 /**
  * @example
@@ -48,21 +49,17 @@ const RETRY_MS = [10, 50, 250, 1_000] as const
  * await journal.record({ template, baseUrl, attempts: [attempt] }) // durable
  */
 export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLogOptions): DeliveryLog {
-  /** Appends, and repeats the very same append while it is not known to have happened: that is always safe. */
+  const path = { store, now, sleep, signal, policy: UNTIL_ENDED }
+
+  /** @throws ServiceError a conflict where another process was quicker; those of the store once this process ends */
   async function append(
     subscriptionId: string,
     events: readonly NewEvent[],
     expected: Deliveries['revision'],
   ): Promise<void> {
-    for (let tries = 0; ; tries++) {
-      try {
-        await store.append(deliveryStream(subscriptionId), events, { expected })
-        return
-      } catch (error) {
-        if (!isServiceError(error) || !PASSING.has(error.code) || signal.aborted) throw error
-        await sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 1_000, signal)
-      }
-    }
+    const stream = deliveryStream(subscriptionId)
+    const outcome = await appendUntilKnown(path, { stream, events, expected })
+    if (outcome.kind !== 'appended') throw outcome.error
   }
 
   async function takeAt(
@@ -119,7 +116,6 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
   }
 }
 
-const PASSING: ReadonlySet<string> = new Set(['append_unknown', 'store_unavailable', 'store_full'])
 /** An append that names a revision cannot happen any more once another event is in its place. */
 const OVERTAKEN: ReadonlySet<string> = new Set(['revision_conflict', 'idempotency_conflict'])
 

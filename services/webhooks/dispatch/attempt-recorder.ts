@@ -1,13 +1,14 @@
 import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PreparedDelivery } from '../deliveries/prepare-delivery.ts'
-import { hasWork, type Lane, type ReplayItem } from './lane.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { ReplayItem } from './endpoint-state.ts'
 
 /** Writes down what came of attempts, several of one endpoint together. */
 export interface AttemptRecorder {
   /** Resolves when it is durable. @throws ServiceError those of the delivery log's `record` */
   record(
-    lane: Lane,
+    endpoint: Endpoint,
     body: Pick<PreparedDelivery, 'template' | 'baseUrl'>,
     attempt: DeliveryAttempt,
     /** The replay that it belongs to. */
@@ -33,10 +34,13 @@ const never = new AbortController().signal
  * An append for each attempt would cost more than the attempt. While more of an endpoint is under way, what ends is
  * gathered for `LIMITS.webhookRecordMs`: that long a kill may make deliveries come twice. The last one does not wait.
  */
-export function createAttemptRecorder(
-  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>,
-): AttemptRecorder {
-  const gathering = new Map<Lane, Gathered>()
+export function createAttemptRecorder(options: {
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Whether more is being sent to an endpoint, or about to be. */
+  readonly hasMore: (endpoint: Endpoint) => boolean
+}): AttemptRecorder {
+  const { sleep, hasMore } = options
+  const gathering = new Map<Endpoint, Gathered>()
 
   let isRoundComing = false
 
@@ -46,13 +50,13 @@ export function createAttemptRecorder(
     isRoundComing = true
     await sleep(LIMITS.webhookRecordMs, never)
     isRoundComing = false
-    for (const [lane, gathered] of gathering) flush(lane, gathered)
+    for (const [endpoint, gathered] of gathering) flush(endpoint, gathered)
   }
 
-  function flush(lane: Lane, gathered: Gathered): void {
-    gathering.delete(lane)
+  function flush(endpoint: Endpoint, gathered: Gathered): void {
+    gathering.delete(endpoint)
     const { template, baseUrl, attempts, replays, done } = gathered
-    const recorded = lane.journal?.record({
+    const recorded = endpoint.journal?.record({
       template,
       baseUrl,
       attempts,
@@ -61,7 +65,10 @@ export function createAttemptRecorder(
     recorded?.then(() => done.resolve(), done.reject)
   }
 
-  function open(lane: Lane, { template, baseUrl }: Pick<PreparedDelivery, 'template' | 'baseUrl'>): Gathered {
+  function open(
+    endpoint: Endpoint,
+    { template, baseUrl }: Pick<PreparedDelivery, 'template' | 'baseUrl'>,
+  ): Gathered {
     const gathered = {
       template,
       baseUrl,
@@ -69,22 +76,22 @@ export function createAttemptRecorder(
       replays: new Map<string, number>(),
       done: Promise.withResolvers<void>(),
     }
-    gathering.set(lane, gathered)
+    gathering.set(endpoint, gathered)
     nextRound().catch(gathered.done.reject)
     return gathered
   }
 
   return {
-    record(lane, body, attempt, replay) {
-      const known = gathering.get(lane)
+    record(endpoint, body, attempt, replay) {
+      const known = gathering.get(endpoint)
       const isAlike = known?.template === body.template && known.baseUrl === body.baseUrl
-      if (known !== undefined && !isAlike) flush(lane, known)
-      const gathered = isAlike && known !== undefined ? known : open(lane, body)
+      if (known !== undefined && !isAlike) flush(endpoint, known)
+      const gathered = isAlike && known !== undefined ? known : open(endpoint, body)
       gathered.attempts.push(attempt)
       const through = throughAfter(attempt, replay)
       if (attempt.replayId !== null && through > 0) gathered.replays.set(attempt.replayId, through)
-      const isLast = lane.sending === 0 && !hasWork(lane)
-      if (isLast || lane.isClosed || isFull(gathered)) flush(lane, gathered)
+      const isClosed = endpoint.state.phase === 'closed'
+      if (isClosed || !hasMore(endpoint) || isFull(gathered)) flush(endpoint, gathered)
       return gathered.done.promise
     },
   }

@@ -5,24 +5,20 @@ import type { Position } from '../../../contracts/position.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import { mapInTurns } from '../../platform/async/map-in-turns.ts'
 import type { Lease } from '../../platform/lease/leases.ts'
-import type { Matched } from '../signals/signal.ts'
-import { admitShards } from './admit-shards.ts'
-import { createAttemptDesk } from './attempt-desk.ts'
-import { createBeginnings } from './begin-lane.ts'
-import { createCatchUp } from './catch-up.ts'
+import { createAttempts } from './attempts.ts'
+import { createCarryOut, type SlowEffect } from './carry-out.ts'
+import { isStray } from './decide-endpoint.ts'
 import type { DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
 import { createDueQueue } from './due-queue.ts'
-import { createEndpointCare, type DueEntry } from './endpoint-care.ts'
+import { Endpoint, type Surroundings } from './endpoint.ts'
 import { createEndpointLog } from './endpoint-log.ts'
-import { healthOf } from './health-of.ts'
-import { createTurns } from './in-turn.ts'
+import { createEndpointRegistry, type HeldShard, shardHealth } from './endpoint-registry.ts'
+import type { Effect, Input, Timer } from './endpoint-state.ts'
 import { createJournalTaker } from './journal-taker.ts'
-import { createLane, type Lane, mayBegin, nextToProbe } from './lane.ts'
-import { createLaneBook, type HeldShard } from './lane-book.ts'
-import { createObedience } from './obey-subscription.ts'
+import { createLogReader, type SignalSink } from './log-reader.ts'
 import { createOwnerNotices } from './owner-notices.ts'
 import { createPassBrake } from './pass-brake.ts'
-import { createSignalPass } from './signal-pass.ts'
+import { createSignalMemory } from './queued-signals.ts'
 import { writeDownQuiet } from './write-down.ts'
 
 /** A dispatcher at work: what it is told of, and what it does about it. */
@@ -33,10 +29,10 @@ export interface DispatchEngine {
   look(): Promise<void>
   /** Does what has come due. */
   doDue(): void
-  /** When something comes due next; undefined where nothing does. */
-  readonly nextDueAt: number | undefined
-  /** Writes down how far endpoints have come that had nothing to be sent for a while. */
-  writeDown(): Promise<void>
+  /** In how many milliseconds something comes due next; undefined where nothing does. */
+  readonly nextDueInMs: number | undefined
+  /** Finds endpoints that nobody brings signals to, and writes down how far the quiet ones have come. */
+  tend(): Promise<void>
   /** Makes an endpoint of this process do what its stream says now. */
   readonly refresh: (subscriptionId: string) => Promise<void>
   holdsShardOf(subscriptionId: string): boolean
@@ -46,298 +42,362 @@ export interface DispatchEngine {
 }
 
 const CATCH_UP_PER_SECOND = 500
-/** A degraded endpoint that has nothing to be probed with is looked at again after this. */
-const NOTHING_TO_PROBE_MS = 60_000
-/** Endpoints that read for themselves at a time, when shards are taken up. */
-const READS_AT_ONCE = 8
-/** How soon what could not be read is looked for again. */
-const AGAIN_MS = 5_000
+/** Endpoints whose logs are read at a time, when shards are taken up. */
+const LOADS_AT_ONCE = 32
 /** How long attempts have to come to their end when a shard is given up. */
 const LETTING_GO_MS = 5_000
 /** What ends the sending to an endpoint at once. */
 const STOPPING = ['SubscriptionPaused', 'SubscriptionDisabled', 'SubscriptionRemoved']
-/** Cursors that are written down at a time when a shard is given up. */
 const WRITES_AT_ONCE = 32
+/** An endpoint that is behind for longer is told of. */
+const LONG_BEHIND_MS = 60_000
 
 /** @param after where the log stands: what came before is looked through for each shard that is gained */
 export function createDispatchEngine(
   options: DispatcherOptions,
   { after, signal }: { readonly after: Position; readonly signal: AbortSignal },
 ): DispatchEngine {
-  const { store, leases, deliveries, holder, now, report, sleep } = options
-  const book = createLaneBook(options.shards)
-  const due = createDueQueue<DueEntry>()
-  const whileStill = createTurns()
-  const background = new Set<Promise<unknown>>()
-  const journalOf = createJournalTaker(deliveries, holder)
-  let trouble: string | undefined
-  let isLooking = false
-  let isToLookAgain = false
-  /** How far {@link lookAhead} has come since the pass set out. */
-  let lookedAhead: Position | undefined
-  let gainedTogether: { readonly shards: HeldShard[]; readonly done: Promise<void> } | undefined
+  return new Engine(options, after, signal)
+}
+
+class Engine implements DispatchEngine {
+  readonly #options: DispatcherOptions
+  readonly #signal: AbortSignal
+  readonly #elapsed: () => number
+  readonly #registry
+  readonly #due = createDueQueue<{ readonly endpoint: Endpoint; readonly timer: Timer }>()
+  readonly #background = new Set<Promise<unknown>>()
+  readonly #memory = createSignalMemory()
+  readonly #endpoints
+  readonly #journalOf
+  readonly #reader
+  readonly #attempts
+  readonly #carryOut
+  /** Endpoints whose logs are to be read. */
+  readonly #toLoad: Endpoint[] = []
+  #loading = 0
+  readonly #brake
+  #trouble: string | undefined
+  #isLooking = false
+  #isToLookAgain = false
+  /** Since when the pass has not been at the end of the log; undefined while it is. */
+  #behindSinceMs: number | undefined
+  /** How far {@link #lookAhead} has come since the pass set out. */
+  #lookedAhead: Position | undefined
+  #gainedTogether: { readonly shards: HeldShard[]; readonly done: Promise<void> } | undefined
+  #strays = 0
+
+  constructor(options: DispatcherOptions, after: Position, signal: AbortSignal) {
+    const { store, leases, deliveries, holder, report, metrics } = options
+    this.#options = options
+    this.#signal = signal
+    this.#elapsed = options.elapsed ?? (() => performance.now())
+    this.#registry = createEndpointRegistry(options.shards)
+    this.#endpoints = createEndpointLog({ ...options, signal })
+    this.#journalOf = createJournalTaker(deliveries, holder)
+    this.#reader = createLogReader({ store, after, sink: this.#sink(), signal })
+    this.#attempts = createAttempts({
+      ...options,
+      elapsed: this.#elapsed,
+      journalOf: this.#journalOf,
+      tell: (endpoint, input) => this.#apply(endpoint, input),
+      holds: ({ shard, token }) => leases.held().some((held) => held.shard === shard && held.token === token),
+      cutOff: ({ shard }) => this.#registry.shard(shard)?.cutOff.signal ?? signal,
+    })
+    this.#brake = createPassBrake(this.#attempts, signal)
+    this.#carryOut = createCarryOut({
+      store,
+      deliveries,
+      endpoints: this.#endpoints,
+      notices: createOwnerNotices(options),
+      journalOf: this.#journalOf,
+      metrics,
+      report,
+    })
+  }
 
   /** What goes on by itself is waited for at the end, and what it fails with is told. */
-  function inBackground(work: Promise<unknown>): void {
-    const done = work.catch(report).finally(() => background.delete(done))
-    background.add(done)
+  #inBackground(work: Promise<unknown>): void {
+    const done = work.catch(this.#options.report).finally(() => this.#background.delete(done))
+    this.#background.add(done)
   }
 
-  const pass = createSignalPass({
-    store,
-    after,
-    onMatched,
-    onSubscription,
-    whenRoom: () => brake.whenRoom(),
-    signal,
-  })
-  const catchUp = createCatchUp({
-    store,
-    pass,
-    whileStill,
-    now,
-    signal,
-    perSecond: options.catchUpPerSecond ?? CATCH_UP_PER_SECOND,
-    onRead: (lane) => desk.offer(lane),
-    onPause(lane) {
-      if (!lane.isReadDue) due.add(lane.pausedUntil, { kind: 'read', lane })
-      lane.isReadDue = true
-    },
-  })
-  const endpoints = createEndpointLog({ ...options, signal })
-  const care = createEndpointCare({
-    endpoints,
-    due,
-    now,
-    random: options.random,
-    metrics: options.metrics,
-    fallBehind: catchUp.fallBehind,
-    notices: createOwnerNotices(options),
-    onSubscription: (lane, subscription) => obedience.obey(lane, subscription),
-  })
-  const desk = createAttemptDesk({
-    ...options,
-    journalOf,
-    care,
-    catchUp,
-    due,
-    onLost: close,
-    holds: ({ shard, token }) => leases.held().some((held) => held.shard === shard && held.token === token),
-    cutOff: ({ shard }) => book.shard(shard)?.cutOff.signal ?? signal,
-  })
-  const brake = createPassBrake({ isFull: catchUp.isFull, nextTurn: desk.nextTurn, signal })
-  const obedience = createObedience({
-    store,
-    catchUp,
-    journalOf,
-    close,
-    offer: desk.offer,
-    onReplayNotFound: (lane) => due.add(now() + AGAIN_MS, { kind: 'seek_replays', lane }),
-    report,
-  })
-  const beginnings = createBeginnings({ endpoints, deliveries, care, catchUp, obedience, due, journalOf })
-
-  function onMatched(matched: Matched): void {
-    const lane = book.get(matched.subscriptionId)
-    if (lane?.mode !== 'live') return
-    catchUp.offer(lane, matched)
-    desk.offer(lane)
-    brake.look(lane)
+  #surroundings(endpoint: Endpoint, input?: Input): Surroundings {
+    const { now, random, catchUpPerSecond = CATCH_UP_PER_SECOND } = this.#options
+    const isAlong = endpoint.state.source === 'pass' && !isOfEveryAttempt(input)
+    const passCursor = isAlong ? this.#reader.cursor(endpoint.id) : undefined
+    return { nowMs: this.#elapsed(), wallMs: now(), random: random(), passCursor, catchUpPerSecond }
   }
 
-  function onSubscription(event: ServiceEvent): void {
+  /** Something has happened to an endpoint: the one place where what follows from it is carried out. */
+  #apply(endpoint: Endpoint, input: Input): void {
+    for (const effect of endpoint.handle(input, this.#surroundings(endpoint, input)))
+      this.#perform(endpoint, effect)
+    this.#attempts.offer(endpoint)
+  }
+
+  #happen(endpoint: Endpoint, input: Input | undefined): void {
+    if (input === undefined) return
+    this.#apply(endpoint, input)
+    this.#attempts.pump()
+  }
+
+  #perform(endpoint: Endpoint, effect: Effect): void {
+    switch (effect.kind) {
+      case 'wake':
+        return this.#due.add(effect.atMs, { endpoint, timer: effect.timer })
+      case 'detach':
+        return this.#reader.detach(endpoint.id)
+      case 'read':
+        return this.#reader.readFor(endpoint.state.subscription, endpoint.state.readFrom)
+      case 'close':
+        this.#registry.remove(endpoint)
+        return this.#attempts.forget(endpoint)
+      case 'load':
+        this.#toLoad.push(endpoint)
+        return this.#loadMore()
+      case 'settle':
+      case 'seek':
+      case 'say':
+      case 'next_notice':
+      case 'tell':
+        return this.#inBackground(this.#follow(endpoint, effect))
+      case 'drop_queue':
+      case 'retry':
+      case 'replay':
+        return undefined
+    }
+  }
+
+  async #follow(endpoint: Endpoint, effect: SlowEffect): Promise<void> {
+    this.#happen(endpoint, await this.#carryOut(endpoint, effect))
+  }
+
+  #loadMore(): void {
+    while (this.#loading < LOADS_AT_ONCE) {
+      const endpoint = this.#toLoad.shift()
+      if (endpoint === undefined) return
+      this.#loading += 1
+      const loaded = this.#follow(endpoint, { kind: 'load' }).finally(() => {
+        this.#loading -= 1
+        this.#loadMore()
+      })
+      this.#inBackground(loaded)
+    }
+  }
+
+  #sink(): SignalSink {
+    const get = (subscriptionId: string): Endpoint | undefined => this.#registry.get(subscriptionId)
+    const happen = (subscriptionId: string, input: Input): void => {
+      const endpoint = get(subscriptionId)
+      if (endpoint !== undefined) this.#happen(endpoint, input)
+    }
+    return {
+      offer: (matched, weight, source) => {
+        const endpoint = get(matched.subscriptionId)
+        if (endpoint?.state.source !== source) return true
+        if (!endpoint.offer(matched, weight)) return false
+        this.#attempts.offer(endpoint)
+        this.#attempts.pump()
+        if (source === 'pass') this.#brake.look(endpoint)
+        return true
+      },
+      hasRoom: (id) => get(id)?.hasRoom ?? false,
+      joining: (id) => {
+        const endpoint = get(id)
+        const mayJoin = endpoint?.mayBegin === true && endpoint.state.health.state === 'active'
+        return mayJoin ? endpoint.state.subscription : undefined
+      },
+      joined: (id, cursor) => happen(id, { kind: 'joined', cursor }),
+      leftBehind: (id, cursor) => happen(id, { kind: 'left_behind', cursor }),
+      read: (id, cursor, found) => happen(id, { kind: 'read', cursor, found }),
+      readFailed: (ids, error) => {
+        this.#options.report(error)
+        for (const id of ids) happen(id, { kind: 'failed', what: 'read' })
+      },
+      subscription: (event) => this.#onSubscription(event),
+      whenRoom: () => this.#brake.whenRoom(),
+    }
+  }
+
+  #onSubscription(event: ServiceEvent): void {
     if (!('subscriptionId' in event.data)) return
     const { subscriptionId } = event.data
-    const lane = book.get(subscriptionId)
-    const before = lane?.subscription
+    const endpoint = this.#registry.get(subscriptionId)
+    const before = endpoint?.state.subscription
     if (before !== undefined && event.revision <= before.revision) return
     const subscription = evolveSubscription(before, event)
     if (subscription === undefined) return
-    if (lane !== undefined) obedience.obey(lane, subscription)
-    else if (event.type === 'SubscriptionCreated') create(subscriptionId, subscription)
+    if (endpoint !== undefined) this.#happen(endpoint, { kind: 'subscription', subscription })
+    else if (event.type === 'SubscriptionCreated') this.#open(subscription)
   }
 
-  /** An endpoint that was subscribed while its shard is here. */
-  function create(subscriptionId: string, subscription: Subscription): void {
-    const held = book.shard(book.shardOf(subscriptionId))
-    if (held === undefined) return
-    const cursor = { after: subscription.startAfter, sequence: 1 }
-    const lane = createLane(subscription, { ...held, cursor, at: now() })
-    book.add(lane)
-    inBackground(beginnings.begin(lane))
+  /** One whose shard is here. What its logs say is read before anything is done for it. */
+  #open(subscription: Subscription): void {
+    const { subscriptionId, startAfter } = subscription
+    const held = this.#registry.shard(this.#registry.shardOf(subscriptionId))
+    if (held === undefined || this.#registry.get(subscriptionId) !== undefined) return
+    const { shard, token } = held
+    const readFrom = { after: startAfter, sequence: 1 }
+    const place = { shard, token, readFrom, nowMs: this.#elapsed(), signals: this.#memory.open() }
+    const endpoint = new Endpoint(subscription, place)
+    this.#registry.add(endpoint)
+    this.#perform(endpoint, { kind: 'load' })
   }
 
-  async function gained(lease: Lease): Promise<void> {
-    const held = book.open(lease)
+  /** @throws what keeps the subscriptions of the shard from being read: it is given up, and gained anew */
+  async gained(lease: Lease): Promise<void> {
+    const held = this.#registry.open(lease)
     // Shards that are gained together are taken up together.
-    gainedTogether ??= { shards: [], done: setImmediate().then(takeUp) }
-    gainedTogether.shards.push(held)
-    await gainedTogether.done
+    this.#gainedTogether ??= { shards: [], done: setImmediate().then(() => this.#takeUp()) }
+    this.#gainedTogether.shards.push(held)
+    await this.#gainedTogether.done
   }
 
-  async function takeUp(): Promise<void> {
-    const shards = gainedTogether?.shards ?? []
-    gainedTogether = undefined
-    const parts = { store, directory: options.directory, deliveries, book, pass, whileStill, now, signal }
-    await admitShards(
-      {
-        ...parts,
-        onMatched,
-        onSubscription,
-        onStray,
-        whenRoom: brake.whenRoom,
-        onAdmitted: beginnings.admit,
-      },
-      shards,
-    )
-    const behind = shards.flatMap(({ lanes }) => [...lanes]).filter(({ mode }) => mode === 'behind')
-    const read = (lane: Lane): Promise<void> => catchUp.read(lane).catch(report)
-    inBackground(mapInTurns(behind, READS_AT_ONCE, read))
-    for (const { lanes } of shards) for (const lane of lanes) desk.offer(lane)
+  async #takeUp(): Promise<void> {
+    const shards = new Set((this.#gainedTogether?.shards ?? []).map(({ shard }) => shard))
+    this.#gainedTogether = undefined
+    const { position, subscriptions } = await this.#options.directory.all()
+    for (const subscription of subscriptions) {
+      if (shards.has(this.#registry.shardOf(subscription.subscriptionId))) this.#open(subscription)
+    }
+    // What changed behind that the pass may have met before the endpoints were here.
+    await this.#reader.showSubscriptions(position)
   }
 
-  function close(lane: Lane): void {
-    lane.isClosed = true
-    catchUp.fallBehind(lane)
-    lane.due.clear()
-    lane.replays.length = 0
-    book.remove(lane)
-  }
-
-  async function lost({ shard }: Lease): Promise<void> {
-    const held = book.shard(shard)
+  async lost({ shard }: Lease): Promise<void> {
+    const held = this.#registry.shard(shard)
     if (held === undefined) return
-    const lanes = [...held.lanes]
-    const cursors = new Map(lanes.map((lane) => [lane, lane.pass?.cursor(lane.subscription.subscriptionId)]))
-    for (const lane of lanes) close(lane)
-    book.close(shard)
+    const endpoints = [...held.endpoints]
+    const cursors = endpoints.map((endpoint) => ({ endpoint, cursor: this.#reader.cursor(endpoint.id) }))
+    for (const endpoint of endpoints) this.#apply(endpoint, { kind: 'lost' })
+    this.#registry.close(shard)
     const letGo = new AbortController()
-    const timeUp = sleep(LETTING_GO_MS, letGo.signal).then(() => held.cutOff.abort())
-    await desk.settled(lanes)
+    const timeUp = this.#options.sleep(LETTING_GO_MS, letGo.signal).then(() => held.cutOff.abort())
+    await this.#attempts.settled(endpoints)
     letGo.abort()
     await timeUp
-    await mapInTurns([...cursors], WRITES_AT_ONCE, async ([{ journal }, cursor]) => {
+    await mapInTurns(cursors, WRITES_AT_ONCE, async ({ endpoint: { journal }, cursor }) => {
       if (cursor !== undefined && journal?.isLost === false) await journal.advance(cursor)
-    }).catch(report)
+    }).catch(this.#options.report)
   }
 
-  /** What no pass brings signals to reads for itself from where its delivery log stands. */
-  function onStray(lane: Lane): void {
-    report(strayError(lane))
-    catchUp.fallBehind(lane)
-    inBackground(catchUp.read(lane))
+  doDue(): void {
+    const nowMs = this.#elapsed()
+    for (let due = this.#due.take(nowMs); due !== undefined; due = this.#due.take(nowMs)) {
+      this.#apply(due.endpoint, { kind: 'timer', timer: due.timer })
+    }
+    this.#attempts.pump()
   }
 
-  /** Endpoints that should have their signals from a pass, and are with none. */
-  const strays = (): Lane[] =>
-    [...book.all()].filter(
-      (lane) =>
-        lane.mode === 'live' &&
-        mayBegin(lane) &&
-        lane.pass?.cursor(lane.subscription.subscriptionId) === undefined,
+  get nextDueInMs(): number | undefined {
+    const { nextAt } = this.#due
+    return nextAt === undefined ? undefined : nextAt - this.#elapsed()
+  }
+
+  async tend(): Promise<void> {
+    for (const endpoint of this.#straying()) {
+      this.#options.metrics?.stray?.()
+      this.#options.report(strayError(endpoint))
+      this.#happen(endpoint, { kind: 'stray' })
+    }
+    await writeDownQuiet(this.#registry.all(), {
+      nowMs: this.#elapsed(),
+      cursorOf: (endpoint) => this.#reader.cursor(endpoint.id),
+      journalOf: this.#journalOf,
+      onWritten: (endpoint) => this.#apply(endpoint, { kind: 'written' }),
+    })
+  }
+
+  #straying(): Endpoint[] {
+    const found = [...this.#registry.all()].filter((endpoint) =>
+      isStray(endpoint.state, endpoint.situation(this.#surroundings(endpoint))),
     )
-
-  function doDue(): void {
-    for (let entry = due.take(now()); entry !== undefined; entry = due.take(now())) {
-      if (!entry.lane.isClosed) doOne(entry)
-    }
+    this.#strays = found.length
+    return found
   }
 
-  function doOne(entry: DueEntry): void {
-    const { lane } = entry
-    if (entry.kind === 'notice') inBackground(care.tell(lane, entry.notice, entry.since))
-    if (entry.kind === 'probe' && entry.at === lane.probeAt) inBackground(probe(lane))
-    if (entry.kind === 'seek_replays') inBackground(obedience.replay(lane))
-    if (entry.kind === 'retry') lane.due.add(entry.sequence)
-    if (entry.kind === 'replay') lane.replays.unshift(entry.replay)
-    if (entry.kind === 'read') {
-      lane.isReadDue = false
-      inBackground(catchUp.read(lane))
-    }
-    desk.offer(lane)
-  }
-
-  async function probe(lane: Lane): Promise<void> {
-    lane.probeAt = undefined
-    if (lane.health.state !== 'degraded' || lane.isProbeDue) return
-    const journal = await journalOf(lane)
-    lane.isProbeDue = true
-    lane.pausedUntil = 0
-    const isNewsTurn = journal.state.open.size === 0 || lane.probesAnswered % 2 === 1
-    if (isNewsTurn && lane.queue.length === 0) await catchUp.read(lane)
-    if (nextToProbe(lane) === undefined && lane.queue.length === 0 && lane.underWay.size === 0) {
-      lane.isProbeDue = false
-      care.scheduleProbe(lane, now() + NOTHING_TO_PROBE_MS)
-    }
-    desk.offer(lane)
-  }
-
-  async function refresh(subscriptionId: string): Promise<void> {
-    const lane = book.get(subscriptionId)
-    if (lane !== undefined) obedience.obey(lane, await endpoints.newest(lane.subscription))
+  readonly refresh = async (subscriptionId: string): Promise<void> => {
+    const endpoint = this.#registry.get(subscriptionId)
+    if (endpoint === undefined) return
+    const subscription = await this.#endpoints.newest(endpoint.state.subscription)
+    this.#happen(endpoint, { kind: 'subscription', subscription })
   }
 
   /** While the pass is on its way, those who left it behind are found: nothing more may be sent to them. */
-  async function lookAhead(): Promise<void> {
-    const from = lookedAhead ?? pass.position
+  async #lookAhead(): Promise<void> {
+    const from = this.#lookedAhead ?? this.#reader.position
+    const { store } = this.#options
     const upTo = await store.head()
-    const reading = { after: from, upTo, filter: { types: STOPPING }, signal }
+    const reading = { after: from, upTo, filter: { types: STOPPING }, signal: this.#signal }
     for await (const { data } of store.readAll(reading)) {
-      if (typeof data.subscriptionId === 'string') await refresh(data.subscriptionId)
+      if (typeof data.subscriptionId === 'string') await this.refresh(data.subscriptionId)
     }
-    if (isLooking) lookedAhead = upTo
+    if (this.#isLooking) this.#lookedAhead = upTo
   }
 
-  function look(): Promise<void> {
-    const looking = lookOn()
-    inBackground(looking)
+  look(): Promise<void> {
+    const looking = this.#lookOn()
+    this.#inBackground(looking)
     return looking
   }
 
-  async function lookOn(): Promise<void> {
-    isToLookAgain = true
-    if (isLooking) return lookAhead().catch(report)
-    isLooking = true
-    lookedAhead = undefined
+  async #lookOn(): Promise<void> {
+    const { report } = this.#options
+    this.#isToLookAgain = true
+    if (this.#isLooking) return this.#lookAhead().catch(report)
+    this.#isLooking = true
+    this.#lookedAhead = undefined
+    this.#behindSinceMs ??= this.#elapsed()
     try {
-      while (isToLookAgain && !signal.aborted) {
-        isToLookAgain = false
-        await whileStill(() => pass.advance())
+      while (this.#isToLookAgain && !this.#signal.aborted) {
+        this.#isToLookAgain = false
+        await this.#reader.follow()
+        this.#behindSinceMs = this.#isToLookAgain ? this.#elapsed() : undefined
       }
-      trouble = undefined
+      this.#trouble = undefined
     } catch (error) {
-      trouble = reasonOf(error)
+      this.#trouble = reasonOf(error)
       report(error)
     } finally {
-      isLooking = false
+      this.#isLooking = false
     }
   }
 
-  return {
-    gained,
-    lost,
-    look,
-    doDue,
-    get nextDueAt() {
-      return due.nextAt
-    },
-    async writeDown() {
-      let queued = 0
-      for (const { queue } of book.all()) queued += queue.length
-      catchUp.recount(queued)
-      for (const lane of strays()) onStray(lane)
-      await writeDownQuiet(book.all(), { now, journalOf })
-    },
-    refresh,
-    holdsShardOf: (subscriptionId) => book.shard(book.shardOf(subscriptionId)) !== undefined,
-    health: () => healthOf({ book, position: pass.position, attemptsUnderWay: desk.underWay, trouble }),
-    async settled() {
-      while (background.size > 0) await Promise.all(background)
-    },
+  holdsShardOf(subscriptionId: string): boolean {
+    return this.#registry.shard(this.#registry.shardOf(subscriptionId)) !== undefined
+  }
+
+  health(): DispatcherHealth {
+    const nowMs = this.#elapsed()
+    let longBehind = 0
+    for (const { state } of this.#registry.all()) {
+      const isBehind = state.subscription.state === 'active' && state.behindSinceMs !== undefined
+      if (isBehind && nowMs - state.behindSinceMs > LONG_BEHIND_MS) longBehind += 1
+    }
+    return {
+      shards: [...this.#registry.shards()].map(shardHealth).toSorted((a, b) => a.shard - b.shard),
+      position: this.#reader.position,
+      attemptsUnderWay: this.#attempts.underWay,
+      trouble: this.#trouble,
+      behindMs: this.#behindSinceMs === undefined ? 0 : nowMs - this.#behindSinceMs,
+      longBehind,
+      strays: this.#strays,
+    }
+  }
+
+  async settled(): Promise<void> {
+    while (this.#background.size > 0) await Promise.all(this.#background)
   }
 }
 
-const strayError = ({ subscription }: Lane): ServiceError =>
+/** What happens with every attempt, and takes nobody out of the pass. */
+const isOfEveryAttempt = (input: Input | undefined): boolean =>
+  input?.kind === 'sent' ||
+  input?.kind === 'free' ||
+  (input?.kind === 'recorded' && input.decision?.change === undefined)
+
+const strayError = ({ id, state }: Endpoint): ServiceError =>
   new ServiceError('internal_error', {
-    message: `subscription ${subscription.subscriptionId} is active and no pass through the log brings its signals; it reads from where its delivery log stands`,
+    message: `nothing brings the signals of subscription ${id} (${state.health.state}, ${state.source}); it reads from where its delivery log stands`,
   })

@@ -39,6 +39,8 @@ export interface DispatchMetrics {
     readonly firstAfterMs: number | undefined
   }): void
   endpoint?(change: 'degraded' | 'recovered' | 'disabled'): void
+  /** An endpoint was found that nobody brought signals to, and is read for. */
+  stray?(): void
 }
 
 export interface DispatcherOptions {
@@ -61,6 +63,8 @@ export interface DispatcherOptions {
   readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number
+  /** A clock that is never set, milliseconds from anywhere: what is waited for is waited for by it. */
+  readonly elapsed?: () => number
   /** Market time, which signals are dated in; Unix milliseconds. */
   readonly marketNow: () => number
   /** Uniform in [0, 1). */
@@ -93,6 +97,12 @@ export interface DispatcherHealth {
   /** Up to where the log was looked at. */
   readonly position: Position
   readonly attemptsUnderWay: number
+  /** For how long that has been behind the end of the log, milliseconds; 0 where it is not. */
+  readonly behindMs: number
+  /** Active endpoints that have been behind it for longer than a minute. */
+  readonly longBehind: number
+  /** Active endpoints that nobody brings signals to at this moment: each is found within a second, and read for. */
+  readonly strays: number
   /** What keeps the log from being looked at; undefined where nothing does. */
   readonly trouble: string | undefined
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { START } from '../../../contracts/position.ts'
 import { createDispatchEngine, type DispatchEngine } from './dispatch-engine.ts'
-import type { Dispatcher, DispatcherOptions } from './dispatcher-options.ts'
+import type { Dispatcher, DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
+import { shardOf } from './endpoint-registry.ts'
 import { askToForget, serveForgetting } from './forget-across.ts'
-import { shardOf } from './lane-book.ts'
 import { RELAYED_SUBJECTS } from './signal-relay.ts'
 
 /** How often the log is looked at for what the bus did not tell of. */
@@ -22,7 +22,8 @@ const BEGIN_AGAIN_MS = 1_000
  * const running = dispatcher.run(signal)
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { store, bus, leases, shards, now, sleep, report, healMs = HEAL_MS } = options
+  const { store, bus, leases, shards, sleep, report, healMs = HEAL_MS } = options
+  const elapsed = options.elapsed ?? (() => performance.now())
   let engine: DispatchEngine | undefined
 
   async function begin(signal: AbortSignal): Promise<DispatchEngine | undefined> {
@@ -54,13 +55,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   async function followClock(working: DispatchEngine, signal: AbortSignal): Promise<void> {
     for (let lookedAt = Number.NEGATIVE_INFINITY; !signal.aborted; ) {
       working.doDue()
-      if (Math.abs(now() - lookedAt) >= healMs) {
-        lookedAt = now()
+      if (elapsed() - lookedAt >= healMs) {
+        lookedAt = elapsed()
         // Not waited for: a long way through the log must not keep what comes due meanwhile.
         void working.look()
-        await working.writeDown().catch(report)
+        await working.tend().catch(report)
       }
-      const dueInMs = (working.nextDueAt ?? Number.POSITIVE_INFINITY) - now()
+      const dueInMs = working.nextDueInMs ?? Number.POSITIVE_INFINITY
       await sleep(Math.max(1, Math.min(healMs, dueInMs)), signal)
     }
   }
@@ -97,9 +98,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       }
       return askToForget(bus, shardOf(subscriptionId, shards), subscriptionId)
     },
-    health: () =>
-      engine?.health() ?? { shards: [], position: START, attemptsUnderWay: 0, trouble: 'not begun' },
+    health: () => engine?.health() ?? NOT_BEGUN,
   }
+}
+
+const NOT_BEGUN: DispatcherHealth = {
+  shards: [],
+  position: START,
+  attemptsUnderWay: 0,
+  trouble: 'not begun',
+  behindMs: 0,
+  longBehind: 0,
+  strays: 0,
 }
 
 /** Each process has a name of its own, since all are woken by each message. */

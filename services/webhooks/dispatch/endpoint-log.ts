@@ -1,4 +1,3 @@
-import { isServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
@@ -9,6 +8,8 @@ import {
   SubscriptionRecovered,
 } from '../../../contracts/subscription-events.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
+import { UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
+import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { GONE_REASON } from './decide-attempt.ts'
 
@@ -41,13 +42,16 @@ export interface EndpointLogOptions {
   readonly store: EventStore
   readonly newId: () => string
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Milliseconds of any clock. */
+  readonly now: () => number
   /** Ends waiting for a log that takes nothing. */
   readonly signal: AbortSignal
 }
 
-const RETRY_MS = 250
+export function createEndpointLog(options: EndpointLogOptions): EndpointLog {
+  const { store, newId, sleep, signal, now: clock } = options
+  const path = { store, sleep, signal, now: clock, policy: UNTIL_ENDED }
 
-export function createEndpointLog({ store, newId, sleep, signal }: EndpointLogOptions): EndpointLog {
   async function newest(subscription: Subscription): Promise<Subscription> {
     let now = subscription
     const from = subscription.revision + 1
@@ -59,19 +63,12 @@ export function createEndpointLog({ store, newId, sleep, signal }: EndpointLogOp
     return now
   }
 
-  /** Repeats the very same append while it is not known to have happened. False where another event has its place. */
-  async function append(event: NewEvent, subscription: Subscription): Promise<boolean> {
-    for (;;) {
-      try {
-        const { subscriptionId, revision } = subscription
-        await store.append(subscriptionStream(subscriptionId), [event], { expected: revision })
-        return true
-      } catch (error) {
-        if (isServiceError(error, 'revision_conflict')) return false
-        if (!isServiceError(error) || !PASSING.has(error.code) || signal.aborted) throw error
-        await sleep(RETRY_MS, signal)
-      }
-    }
+  /** False where another event has its place. */
+  async function append(event: NewEvent, { subscriptionId, revision }: Subscription): Promise<boolean> {
+    const stream = subscriptionStream(subscriptionId)
+    const outcome = await appendUntilKnown(path, { stream, events: [event], expected: revision })
+    if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
+    return outcome.kind === 'appended'
   }
 
   return {
@@ -94,8 +91,6 @@ export function createEndpointLog({ store, newId, sleep, signal }: EndpointLogOp
     },
   }
 }
-
-const PASSING: ReadonlySet<string> = new Set(['append_unknown', 'store_unavailable', 'store_full'])
 
 /** Events with which an endpoint begins anew. */
 const BEGINNINGS: ReadonlySet<string> = new Set([

@@ -2,7 +2,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { RequestedReplay } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { deliveriesBackwards } from '../deliveries/read-deliveries.ts'
-import type { ReplayItem } from './lane.ts'
+import type { ReplayItem } from './endpoint-state.ts'
 
 /**
  * The deliveries of a replay as the delivery log has them, in their order: each with template and address that its

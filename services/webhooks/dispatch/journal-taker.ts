@@ -1,6 +1,6 @@
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import type { DeliveryLog } from '../deliveries/delivery-log.ts'
-import type { Lane } from './lane.ts'
+import type { Endpoint } from './endpoint.ts'
 
 /**
  * Takes the delivery logs of endpoints over, each once: with the first attempt, since most endpoints have nothing to
@@ -9,19 +9,20 @@ import type { Lane } from './lane.ts'
 export function createJournalTaker(
   deliveries: DeliveryLog,
   holder: string,
-): (lane: Lane) => Promise<DeliveryJournal> {
-  const taking = new Map<Lane, Promise<DeliveryJournal>>()
-  return async (lane) => {
-    if (lane.journal !== undefined) return lane.journal
-    const known = taking.get(lane)
+): (endpoint: Endpoint) => Promise<DeliveryJournal> {
+  const taking = new Map<Endpoint, Promise<DeliveryJournal>>()
+  return async (endpoint) => {
+    if (endpoint.journal !== undefined) return endpoint.journal
+    const known = taking.get(endpoint)
     if (known !== undefined) return known
-    const take = deliveries.take(lane.subscription, lane.token, holder)
-    taking.set(lane, take)
+    const take = deliveries.take(endpoint.state.subscription, endpoint.token, holder)
+    taking.set(endpoint, take)
     try {
-      lane.journal = await take
-      return lane.journal
+      const journal = await take
+      endpoint.took(journal)
+      return journal
     } finally {
-      taking.delete(lane)
+      taking.delete(endpoint)
     }
   }
 }

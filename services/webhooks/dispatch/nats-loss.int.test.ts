@@ -53,6 +53,7 @@ describe.skipIf(servers.missing !== undefined)(`a dispatcher over NATS${servers.
       relays: false,
       sleep,
       now: Date.now,
+      elapsed: () => performance.now(),
       marketNow: Date.now,
       healMs,
     })

@@ -72,3 +72,12 @@ export function probeAt(degraded: {
   const wait = Math.min(PROBE_LONGEST_MS, Math.max(PROBE_FIRST_MS, from - degraded.degradedAt))
   return from + jittered(wait, degraded.random)
 }
+
+/**
+ * In how long a delivery that the log has open is tried again. A clock that was set back since its last try counts
+ * from that try, so that nothing waits for the clock to come there again.
+ */
+export const dueInMs = (
+  { lastAt, nextAt }: { readonly lastAt: number; readonly nextAt: number },
+  wallMs: number,
+): number => Math.max(0, nextAt - Math.max(wallMs, lastAt))

@@ -13,8 +13,9 @@ import { isStale } from '../signals/freshness.ts'
 import type { Matched } from '../signals/signal.ts'
 import type { AttemptRecorder } from './attempt-recorder.ts'
 import { type AttemptDecision, decideAttempt, hasReached } from './decide-attempt.ts'
-import type { DispatcherOptions } from './dispatcher-options.ts'
-import { type Lane, type LaneItem, mayBegin } from './lane.ts'
+import type { DeliveryTarget, DispatcherOptions } from './dispatcher-options.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { EndpointItem, Input } from './endpoint-state.ts'
 
 /** What became of one thing that an endpoint was to get. */
 export type AttemptEnd =
@@ -41,11 +42,28 @@ export interface AttemptContext
   > {
   readonly recorder: AttemptRecorder
   /** The delivery log of the endpoint, taken over where it was not yet. */
-  readonly journalOf: (lane: Lane) => Promise<DeliveryJournal>
+  readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
   /** Whether this process has the endpoint's shard at this moment. */
-  readonly holds: (lane: Lane) => boolean
+  readonly holds: (endpoint: Endpoint) => boolean
   /** Ends attempts of the endpoint's shard that take too long when this process gives it up. */
-  readonly cutOff: (lane: Lane) => AbortSignal
+  readonly cutOff: (endpoint: Endpoint) => AbortSignal
+  /** Tells the endpoint what happened to it. */
+  readonly tell: (endpoint: Endpoint, input: Input) => void
+}
+
+interface Made {
+  readonly prepared: PreparedDelivery
+  readonly attemptsBefore: number
+}
+
+/** One attempt on its way. */
+interface Attempt extends Made {
+  readonly endpoint: Endpoint
+  readonly item: EndpointItem
+  readonly replayId: string | null
+  readonly isStale: boolean
+  /** The endpoint was degraded when it was taken up. */
+  readonly isProbe: boolean
 }
 
 /**
@@ -56,32 +74,42 @@ export interface AttemptContext
  */
 export async function runAttempt(
   context: AttemptContext,
-  lane: Lane,
-  item: LaneItem,
+  endpoint: Endpoint,
+  item: EndpointItem,
   onSent: () => void,
 ): Promise<AttemptEnd> {
-  const { directory, sender, now } = context
-  const { subscription } = lane
-  const isProbe = lane.health.state === 'degraded'
-  const { state } = lane.journal ?? (await context.journalOf(lane))
+  const isProbe = endpoint.state.health.state === 'degraded'
+  const { state } = endpoint.journal ?? (await context.journalOf(endpoint))
   if (item.kind === 'first' && wasAttempted(state, item.matched.sequence)) return { kind: 'needless' }
   const made =
-    item.kind === 'first' ? prepareFirst(context, item.matched) : await makeAgain(context, lane, item)
+    item.kind === 'first' ? prepareFirst(context, item.matched) : await makeAgain(context, endpoint, item)
   if (made === undefined) return { kind: 'needless' }
-  const { prepared, attemptsBefore } = made
-  const freshness = filterAt(subscription.filters, prepared.position)?.freshness
+  const { prepared } = made
+  const freshness = filterAt(endpoint.state.subscription.filters, prepared.position)?.freshness
   const staleness = freshness !== undefined && isStale(prepared.signal, freshness, context.marketNow())
   const replayId = item.kind === 'replay' ? item.item.replayId : null
+  const attempt = { ...made, endpoint, item, replayId, isStale: staleness, isProbe }
   if (staleness && freshness?.policy === 'skip' && replayId === null) {
     onSent()
-    return skip(context, lane, prepared, attemptsBefore, 'stale')
+    return skip(context, attempt, 'stale')
   }
-
-  const given = directory.target(subscription)
+  const given = context.directory.target(endpoint.state.subscription)
   const target = given instanceof Promise ? await given : given
   if (target === undefined || target.secrets.length === 0) return { kind: 'not_begun' }
+  endpoint.sendsTo(target.url)
+  return send(context, attempt, target, onSent)
+}
+
+async function send(
+  context: AttemptContext,
+  attempt: Attempt,
+  target: DeliveryTarget,
+  onSent: () => void,
+): Promise<AttemptEnd> {
+  const { now, random, sender, sign, holds, tell } = context
+  const { endpoint, prepared, attemptsBefore, replayId, item, isProbe } = attempt
   const at = now()
-  const headers = context.sign(target.secrets, {
+  const headers = sign(target.secrets, {
     event: prepared.signal.type,
     deliveryId: prepared.deliveryId,
     body: prepared.body,
@@ -89,41 +117,35 @@ export async function runAttempt(
     sequence: prepared.sequence,
     attempt: attemptsBefore + 1,
     isReplay: replayId !== null,
-    isStale: staleness,
+    isStale: attempt.isStale,
     traceparent: prepared.signal.traceparent,
   })
-  // Nothing is waited for between these questions and the POST.
-  if (lane.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
-  const isAllowed = (): boolean => mayBegin(lane) && context.holds(lane)
+  // Nothing is waited for between this question and the POST, but a connection, behind which it is asked again.
+  if (endpoint.state.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
+  const isAllowed = (): boolean => endpoint.mayBegin && holds(endpoint)
   if (!isAllowed()) return { kind: 'not_begun' }
   const request = { url: target.url, headers, body: prepared.body, mayBegin: isAllowed }
-  const outcome = await sender.send(request, context.cutOff(lane))
+  const outcome = await sender.send(request, context.cutOff(endpoint))
   if (outcome.kind === 'aborted') return { kind: 'not_begun' }
 
-  const ended = { outcome, attemptsBefore, isProbe, at: now(), random: context.random() }
-  const decision = decideAttempt(lane.health, ended)
-  lane.health = decision.health
-  lane.isProven = decision.result === 'delivered'
-  if (isProbe && hasReached(outcome)) lane.probesAnswered += 1
-  if (lane.health.state === 'active') lane.probesAnswered = 0
+  const endedAt = now()
+  const ended = { outcome, attemptsBefore, isProbe, at: endedAt, random: random() }
+  const decision = decideAttempt(endpoint.state.health, ended)
+  const sent = { durationMs: outcome.durationMs, isProbe, hasReached: hasReached(outcome) }
+  tell(endpoint, { kind: 'sent', decision, sent })
   // What is begun in its place is begun on what this attempt has shown.
   onSent()
   const detail = decision.result === 'delivered' ? null : { sealed: target.sealAnswer(outcome.detail) }
-  const attempt = attemptOf(prepared, decision, outcome, { at, replayId, detail })
-  await context.recorder.record(lane, prepared, attempt, item.kind === 'replay' ? item.item : undefined)
+  const record = attemptOf(attempt, { decision, outcome, at, detail })
+  await context.recorder.record(endpoint, prepared, record, item.kind === 'replay' ? item.item : undefined)
   const isFirst = item.kind === 'first' && decision.result === 'delivered'
   context.metrics?.attempt?.({
     result: decision.result,
     reason: decision.reason,
     durationMs: outcome.durationMs,
-    firstAfterMs: isFirst ? ended.at - prepared.signal.at : undefined,
+    firstAfterMs: isFirst ? endedAt - prepared.signal.at : undefined,
   })
   return { kind: 'recorded', decision }
-}
-
-interface Made {
-  readonly prepared: PreparedDelivery
-  readonly attemptsBefore: number
 }
 
 const prepareFirst = ({ idOf, baseUrl }: AttemptContext, matched: Matched): Made => ({
@@ -133,12 +155,12 @@ const prepareFirst = ({ idOf, baseUrl }: AttemptContext, matched: Matched): Made
 
 async function makeAgain(
   { store }: AttemptContext,
-  lane: Lane,
-  item: Exclude<LaneItem, { readonly kind: 'first' }>,
+  endpoint: Endpoint,
+  item: Exclude<EndpointItem, { readonly kind: 'first' }>,
 ): Promise<Made | undefined> {
   if (item.kind === 'replay')
     return { prepared: await prepareAgain(store, item.item), attemptsBefore: item.tries }
-  const open = lane.journal?.state.open.get(item.sequence)
+  const open = endpoint.deliveries?.open.get(item.sequence)
   if (open === undefined) return undefined
   return { prepared: await prepareAgain(store, open), attemptsBefore: open.attempt }
 }
@@ -146,19 +168,17 @@ async function makeAgain(
 /** What is not sent is recorded under its number all the same, so that the hole in the sequence has a reason. */
 async function skip(
   context: AttemptContext,
-  lane: Lane,
-  prepared: PreparedDelivery,
-  attempt: number,
+  { endpoint, prepared, attemptsBefore }: Attempt,
   reason: string,
 ): Promise<AttemptEnd> {
-  if (!mayBegin(lane) || !context.holds(lane)) return { kind: 'not_begun' }
+  if (!endpoint.mayBegin || !context.holds(endpoint)) return { kind: 'not_begun' }
   const nothing = { status: null, detail: null, bodySha256: null, nextAt: null, replayId: null }
   const times = { at: context.now(), durationMs: 0 }
-  await context.recorder.record(lane, prepared, {
+  await context.recorder.record(endpoint, prepared, {
     ...placeIn(prepared),
     ...nothing,
     ...times,
-    attempt,
+    attempt: attemptsBefore,
     reason,
     result: 'skipped',
   })
@@ -166,21 +186,26 @@ async function skip(
   return { kind: 'recorded', decision: undefined }
 }
 
+/** What the log keeps of an attempt. */
 function attemptOf(
-  prepared: PreparedDelivery,
-  { result, attempts, reason, nextAt }: AttemptDecision,
-  outcome: SendOutcome,
-  { at, replayId, detail }: Pick<DeliveryAttempt, 'at' | 'replayId' | 'detail'>,
+  { prepared, replayId }: Attempt,
+  ended: {
+    readonly decision: AttemptDecision
+    readonly outcome: SendOutcome
+    readonly at: number
+    readonly detail: DeliveryAttempt['detail']
+  },
 ): DeliveryAttempt {
+  const { result, attempts, reason, nextAt } = ended.decision
   return {
     ...placeIn(prepared),
     attempt: attempts,
-    at,
-    durationMs: outcome.durationMs,
+    at: ended.at,
+    durationMs: ended.outcome.durationMs,
     result,
-    status: outcome.status ?? null,
+    status: ended.outcome.status ?? null,
     reason,
-    detail,
+    detail: ended.detail,
     bodySha256: prepared.bodySha256,
     nextAt: replayId === null ? nextAt : null,
     replayId,

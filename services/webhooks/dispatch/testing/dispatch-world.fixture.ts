@@ -18,7 +18,7 @@ import { openDeliveryLog } from '../../deliveries/delivery-log.ts'
 import type { Deliveries } from '../../deliveries/delivery-state.ts'
 import { readDeliveries } from '../../deliveries/read-deliveries.ts'
 import { createSecret } from '../../sending/secret.ts'
-import type { SendOutcome } from '../../sending/sender.ts'
+import type { Sender, SendOutcome } from '../../sending/sender.ts'
 import { createSign } from '../../sending/sign.ts'
 import { aFilter, anId, NOON } from '../../signals/testing/signal-log.fixture.ts'
 import { createDispatcher } from '../dispatcher.ts'
@@ -26,6 +26,7 @@ import type { Dispatcher, DispatcherOptions } from '../dispatcher-options.ts'
 import { relaySignals } from '../signal-relay.ts'
 import { createFakeTime, type FakeTime } from './fake-time.fixture.ts'
 import { createLogDirectory } from './log-directory.fixture.ts'
+import { createMortal, type Mortal } from './mortal.fixture.ts'
 
 export const SHARDS = 4
 export const ACCOUNT = anId('account')
@@ -63,6 +64,8 @@ export const unreachable: SendOutcome = {
 /** A dispatcher of the world, as one process runs it. */
 export interface RunningDispatcher {
   readonly dispatcher: Dispatcher
+  /** What this process reaches of the world; undefined where it cannot be killed. */
+  readonly mortal: Mortal | undefined
   stop(): Promise<void>
 }
 
@@ -90,12 +93,12 @@ export class DispatchWorld {
   /** Subscribes an address to everything from now on; its URL is its name. */
   async subscribe(
     name: string,
-    change: { filter?: Partial<SubscriptionFilter>; startAfter?: Position } = {},
+    change: { filter?: Partial<SubscriptionFilter>; startAfter?: Position; accountId?: string } = {},
   ): Promise<string> {
     const subscriptionId = anId(name)
     const startAfter = change.startAfter ?? (await this.store.head())
     await this.say(name, 'SubscriptionCreated', {
-      accountId: ACCOUNT,
+      accountId: change.accountId ?? ACCOUNT,
       generation: 0,
       sealedUrl: `https://${name}.example.com/`,
       sealedSecret: SECRET,
@@ -149,18 +152,26 @@ export class DispatchWorld {
 
   /** Starts a process that dispatches: alone, or one of several that share the shards. */
   async start(
-    change: Partial<DispatcherOptions> & { relays?: boolean; shares?: boolean } = {},
+    change: Partial<DispatcherOptions> & { relays?: boolean; shares?: boolean; isMortal?: boolean } = {},
   ): Promise<RunningDispatcher> {
-    const { relays = true, shares = false, ...options } = change
+    const { relays = true, shares = false, isMortal = false, ...options } = change
     const holder = `process-${this.newId()}`
     const ending = new AbortController()
     const dying = new AbortController()
     const { now } = this.time
-    const sleep = options.sleep ?? this.time.sleep
+    const sender: Sender = options.sender ?? {
+      send: (request, signal) => this.#answer(request, signal),
+      close: async () => undefined,
+    }
+    const { store: log, bus: wire } = this
+    const mortal = isMortal
+      ? createMortal({ store: log, bus: wire, sender, sleep: this.time.sleep })
+      : undefined
+    const sleep = options.sleep ?? mortal?.sleep ?? this.time.sleep
     const report = (error: unknown): void => void this.errors.push(error)
     const { newId, idOf } = this
-    const store = options.store ?? this.store
-    const bus = options.bus ?? this.bus
+    const store = options.store ?? mortal?.store ?? log
+    const bus = options.bus ?? mortal?.bus ?? wire
     const group = { store, holder, newId, report, group: 'dispatcher', shards: SHARDS }
     const leases = shares ? createLeases({ ...group, sleep, elapsed: now, now }) : createSoleLeases(group)
     const dispatcher = createDispatcher({
@@ -176,24 +187,29 @@ export class DispatchWorld {
       report,
       directory: createLogDirectory(store),
       deliveries: openDeliveryLog({ store, newId, now, sleep, signal: dying.signal }),
-      sender: { send: (request, signal) => this.#answer(request, signal), close: async () => undefined },
+      sender: mortal?.sender ?? sender,
       sign: createSign({ userAgent: 'test' }),
       baseUrl: () => 'https://signals.example.com',
       notify: async ({ subscriptionId }, kind: NoticeKind) =>
         void this.notices.push(`${kind} ${subscriptionId}`),
       marketNow: now,
+      elapsed: this.time.elapsed,
       random: () => 0.5,
       ...options,
     })
-    const relaying = relays ? relaySignals({ store, bus, signal: ending.signal, report }) : Promise.resolve()
+    const relaying = relays
+      ? relaySignals({ store: log, bus, signal: ending.signal, report })
+      : Promise.resolve()
     const run = dispatcher.run(ending.signal)
     const running = {
       dispatcher,
+      mortal,
       stop: async () => {
         this.#running.delete(running)
         ending.abort()
         for (let turn = 0; turn < 8; turn++) await this.time.pass(1_000)
-        await Promise.all([run, relaying])
+        // What was killed meanwhile has no end.
+        if (mortal?.isDead !== true) await Promise.all([run, relaying])
         dying.abort()
       },
     }
@@ -244,6 +260,8 @@ export class DispatchWorld {
     }
     this.posts.push(post)
     const name = new URL(url).hostname.replace('.example.com', '')
-    return (this.#endpoints.get(name) ?? (() => answered(200)))(post, signal)
+    const startedMs = this.time.elapsed()
+    const outcome = await (this.#endpoints.get(name) ?? (() => answered(200)))(post, signal)
+    return { ...outcome, durationMs: Math.max(outcome.durationMs, this.time.elapsed() - startedMs) }
   }
 }

@@ -4,6 +4,8 @@ import { createSleepers } from '../../../platform/async/testing/sleepers.fixture
 /** A clock that stands until it is told to go on, and sleepers that wake by it. */
 export interface FakeTime {
   readonly now: () => number
+  /** Does not notice that the clock is set. */
+  readonly elapsed: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Lets time pass in steps, with everything that is due in each. */
   pass(milliseconds: number, stepMs?: number): Promise<void>
@@ -31,6 +33,7 @@ export function createFakeTime(start: number): FakeTime {
 
   return {
     now: () => now,
+    elapsed: () => slept,
     sleep: (milliseconds, signal) =>
       milliseconds <= 0 ? Promise.resolve() : sleepers.sleepUntil(slept + milliseconds, signal),
     settle,

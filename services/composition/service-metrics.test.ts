@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { createServiceMetrics } from './service-metrics.ts'
+
+test('no gauge is named like a counter', async () => {
+  const { registry } = createServiceMetrics({
+    market: 'simulated',
+    projections: () => [],
+    dataAgeMs: () => undefined,
+    payments: () => undefined,
+    settler: () => undefined,
+    dispatcher: () => undefined,
+  })
+  const text = await registry.metrics()
+  const gauges = [...text.matchAll(/^# TYPE (\S+) gauge$/gm)].map((match) => match[1] ?? '')
+  expect(gauges).toContain('nodejs_active_handles')
+  expect(gauges.filter((name) => name.endsWith('_total'))).toEqual([])
+})

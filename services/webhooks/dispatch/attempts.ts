@@ -1,0 +1,179 @@
+import { isServiceError } from '../../../contracts/errors.ts'
+import { createAttemptRecorder } from './attempt-recorder.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { EndpointItem } from './endpoint-state.ts'
+import { type AttemptContext, runAttempt } from './run-attempt.ts'
+import { createScheduler, type Schedulable, type Turn } from './scheduler.ts'
+
+export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'> {
+  readonly elapsed: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly report: (error: unknown) => void
+}
+
+/** Begins attempts whenever there is something to send and room for it, and sees each to its end. */
+export interface Attempts {
+  /** Attempts that are being sent or recorded. */
+  readonly underWay: number
+  /** Something may be there to send for an endpoint. */
+  offer(endpoint: Endpoint): void
+  /** Whether it waits only for its turn. */
+  isHeldUp(endpoint: Endpoint): boolean
+  /** Begins what there is room for. */
+  pump(): void
+  forget(endpoint: Endpoint): void
+  /** Resolves when the next endpoint has had its turn. */
+  nextTurn(): Promise<void>
+  /** Resolves when nothing is under way for these any more. */
+  settled(endpoints: Iterable<Endpoint>): Promise<void>
+}
+
+/** Attempts that wait to be recorded, beyond which nothing is begun: the log is too slow, or away. */
+const MOST_UNDER_WAY = 1_024
+/** Quicker endpoints are waited for by the pass when they wait for their turn; the others fall behind it. */
+const SWIFT_MS = 100
+
+/** An endpoint as the scheduler sees it. */
+interface Sendable extends Schedulable {
+  readonly endpoint: Endpoint
+  /** Attempts of it that are being sent or recorded. */
+  busy: number
+  sending: number
+  idle: PromiseWithResolvers<void> | undefined
+}
+
+function sendable(endpoint: Endpoint): Sendable {
+  const owner = endpoint.state.subscription.accountId
+  return {
+    endpoint,
+    owner,
+    busy: 0,
+    sending: 0,
+    idle: undefined,
+    get work() {
+      return endpoint.work
+    },
+    get pace() {
+      return endpoint.state.pace
+    },
+    get isBehind() {
+      return endpoint.state.source === 'behind'
+    },
+    get host() {
+      return endpoint.host
+    },
+  }
+}
+
+export function createAttempts(options: AttemptsOptions): Attempts {
+  const { elapsed, report, sleep, tell } = options
+  const scheduler = createScheduler<Sendable>({ elapsed })
+  const known = new Map<Endpoint, Sendable>()
+  const hasMore = (endpoint: Endpoint): boolean =>
+    (known.get(endpoint)?.sending ?? 0) > 0 || endpoint.work !== undefined
+  const context: AttemptContext = { ...options, recorder: createAttemptRecorder({ sleep, hasMore }) }
+  let underWay = 0
+  let turn: PromiseWithResolvers<void> | undefined
+
+  function of(endpoint: Endpoint): Sendable {
+    const found = known.get(endpoint)
+    if (found !== undefined) return found
+    const made = sendable(endpoint)
+    known.set(endpoint, made)
+    return made
+  }
+
+  function offer(endpoint: Endpoint): void {
+    if (endpoint.work !== undefined) scheduler.offer(of(endpoint))
+  }
+
+  function pump(): void {
+    while (underWay < MOST_UNDER_WAY) {
+      const taken = scheduler.take()
+      if (taken === undefined) break
+      const item = taken.endpoint.endpoint.take()
+      if (item === undefined) scheduler.done(taken)
+      else begin(taken, item)
+      scheduler.offer(taken.endpoint)
+    }
+    turn?.resolve()
+    turn = undefined
+  }
+
+  function begin(taken: Turn<Sendable>, item: EndpointItem): void {
+    underWay += 1
+    taken.endpoint.busy += 1
+    taken.endpoint.sending += 1
+    attend(taken, item).then(() => leave(taken.endpoint), report)
+  }
+
+  function leave(one: Sendable): void {
+    one.busy -= 1
+    if (one.busy > 0) return
+    one.idle?.resolve()
+    one.idle = undefined
+    if (one.endpoint.state.phase === 'closed') known.delete(one.endpoint)
+  }
+
+  /** Sees one attempt to its end. Never rejects: what goes wrong is told, and the endpoint goes on. */
+  async function attend(taken: Turn<Sendable>, item: EndpointItem): Promise<void> {
+    const { endpoint } = taken.endpoint
+    let isSent = false
+    const onSent = (): void => {
+      if (isSent) return
+      isSent = true
+      taken.endpoint.sending -= 1
+      scheduler.done(taken)
+      offer(endpoint)
+      pump()
+    }
+    try {
+      const end = await runAttempt(context, endpoint, item, onSent)
+      endpoint.ended(item)
+      if (end.kind === 'recorded') tell(endpoint, { kind: 'recorded', item, decision: end.decision })
+      if (end.kind === 'not_begun') tell(endpoint, { kind: 'undone', item })
+    } catch (error) {
+      endpoint.ended(item)
+      if (isServiceError(error, 'lease_lost')) tell(endpoint, { kind: 'lost' })
+      else {
+        tell(endpoint, { kind: 'undone', item })
+        report(error)
+      }
+    }
+    underWay -= 1
+    onSent()
+    tell(endpoint, { kind: 'free' })
+    pump()
+  }
+
+  return {
+    get underWay() {
+      return underWay
+    },
+    offer,
+    isHeldUp(endpoint) {
+      const one = known.get(endpoint)
+      const isSwift = (endpoint.state.tookMs ?? Number.POSITIVE_INFINITY) <= SWIFT_MS
+      return one !== undefined && isSwift && endpoint.mayBegin && scheduler.isHeldUp(one)
+    },
+    pump,
+    forget(endpoint) {
+      const one = known.get(endpoint)
+      if (one === undefined) return
+      scheduler.forget(one)
+      if (one.busy === 0) known.delete(endpoint)
+    },
+    nextTurn() {
+      turn ??= Promise.withResolvers()
+      return turn.promise
+    },
+    async settled(endpoints) {
+      for (const endpoint of endpoints) {
+        const one = known.get(endpoint)
+        if (one === undefined || one.busy === 0) continue
+        one.idle ??= Promise.withResolvers()
+        await one.idle.promise
+      }
+    },
+  }
+}

@@ -1,0 +1,137 @@
+import { isServiceError } from '../../../contracts/errors.ts'
+import type { RequestedReplay } from '../../../projections/index.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
+import type { DeliveryLog } from '../deliveries/delivery-log.ts'
+import type { DispatchMetrics } from './dispatcher-options.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { EndpointLog } from './endpoint-log.ts'
+import type { Change, Effect, EndpointItem, Input } from './endpoint-state.ts'
+import { findReplayed } from './find-replayed.ts'
+import type { OwnerNotices, Trouble } from './owner-notices.ts'
+
+/** Effects that ask the log something, or tell it; what comes of each happens to the endpoint in turn. */
+export type SlowEffect = Extract<
+  Effect,
+  { kind: 'load' | 'settle' | 'seek' | 'say' | 'next_notice' | 'tell' }
+>
+
+export interface CarryOutOptions {
+  readonly store: EventStore
+  readonly deliveries: DeliveryLog
+  readonly endpoints: EndpointLog
+  readonly notices: OwnerNotices
+  readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
+  readonly metrics: DispatchMetrics | undefined
+  /** Told of what failed, and is tried again. */
+  readonly report: (error: unknown) => void
+}
+
+type Replay = Extract<EndpointItem, { kind: 'replay' }>
+
+/** @returns what happens to the endpoint because of it; undefined where nothing does */
+export type CarryOut = (endpoint: Endpoint, effect: SlowEffect) => Promise<Input | undefined>
+
+/** How an endpoint stands that does not fail. */
+const FINE = { degradedAt: undefined, goneAt: undefined }
+
+export function createCarryOut(options: CarryOutOptions): CarryOut {
+  const { store, deliveries, endpoints, notices, journalOf, metrics, report } = options
+
+  const troubleOf = ({ state }: Endpoint): Trouble | undefined => {
+    const { state: told, stateSince } = state.subscription
+    return told === 'degraded' || told === 'disabled' ? { state: told, since: stateSince } : undefined
+  }
+
+  async function load(endpoint: Endpoint): Promise<Input> {
+    const subscription = await endpoints.newest(endpoint.state.subscription)
+    const standing = subscription.state === 'degraded' ? await endpoints.standing(subscription) : FINE
+    endpoint.knows(await deliveries.load(subscription))
+    return { kind: 'loaded', subscription, standing }
+  }
+
+  async function settle(endpoint: Endpoint): Promise<Input> {
+    const journal = await journalOf(endpoint)
+    await journal.forgiveFailures()
+    await journal.move(endpoint.state.subscription, endpoint.underWay)
+    return { kind: 'settled' }
+  }
+
+  async function seek(endpoint: Endpoint, request: RequestedReplay): Promise<Replay[]> {
+    const { state } = await journalOf(endpoint)
+    const through = state.replays.get(request.replayId) ?? 0
+    if (through >= request.toSequence) return []
+    const items = await findReplayed(store, endpoint.id, request, through)
+    return items.map((item) => ({ kind: 'replay', item, tries: 0 }))
+  }
+
+  /** One after the other; the first that cannot be read is looked for again, with those behind it. */
+  async function seekAll(endpoint: Endpoint, requests: readonly RequestedReplay[]): Promise<Input> {
+    const found: Replay[] = []
+    const left = requests.map(({ replayId }) => replayId)
+    try {
+      for (const request of requests) {
+        for (const replay of await seek(endpoint, request)) found.push(replay)
+        left.shift()
+      }
+    } catch (error) {
+      if (isServiceError(error, 'lease_lost')) throw error
+      report(error)
+    }
+    return { kind: 'sought', found, missing: left }
+  }
+
+  async function say(endpoint: Endpoint, change: Change): Promise<Input> {
+    metrics?.endpoint?.(change.kind)
+    const subscription = await endpoints.say(endpoint.state.subscription, change)
+    return { kind: 'said', subscription, change }
+  }
+
+  async function nextNotice(endpoint: Endpoint): Promise<Input | undefined> {
+    const trouble = troubleOf(endpoint)
+    const next = trouble && (await notices.next(endpoint.state.subscription, trouble))
+    if (trouble === undefined || next === undefined) return undefined
+    return { kind: 'notice_next', notice: next.kind, since: trouble.since, at: next.at }
+  }
+
+  async function tell(
+    endpoint: Endpoint,
+    { notice, since }: Extract<Effect, { kind: 'tell' }>,
+  ): Promise<Input | undefined> {
+    const trouble = troubleOf(endpoint)
+    if (trouble?.since !== since) return undefined
+    await notices.tell(endpoint.state.subscription, trouble, notice)
+    return nextNotice(endpoint)
+  }
+
+  const works: {
+    readonly [Kind in SlowEffect['kind']]: (
+      endpoint: Endpoint,
+      effect: Extract<SlowEffect, { readonly kind: Kind }>,
+    ) => Promise<Input | undefined>
+  } = {
+    load,
+    settle,
+    seek: (endpoint, { requests }) => seekAll(endpoint, requests),
+    say: (endpoint, { change }) => say(endpoint, change),
+    next_notice: nextNotice,
+    tell,
+  }
+
+  return async (endpoint, effect) => {
+    try {
+      return await works[effect.kind](endpoint, effect as never)
+    } catch (error) {
+      if (isServiceError(error, 'lease_lost')) return { kind: 'lost' }
+      report(error)
+      return failureOf(effect)
+    }
+  }
+}
+
+/** What happens to an endpoint for which something could not be done. */
+function failureOf(effect: SlowEffect): Input | undefined {
+  if (effect.kind === 'say') return { kind: 'failed_to_say', change: effect.change }
+  if (effect.kind === 'tell') return { kind: 'failed_to_tell', notice: effect.notice, since: effect.since }
+  return effect.kind === 'seek' ? undefined : { kind: 'failed', what: effect.kind }
+}

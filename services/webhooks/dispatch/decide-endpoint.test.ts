@@ -1,0 +1,292 @@
+import { describe, expect, test } from 'vitest'
+import { START } from '../../../contracts/position.ts'
+import type { Subscription } from '../../../projections/index.ts'
+import { type Deliveries, initialDeliveries } from '../deliveries/delivery-state.ts'
+import type { Matched } from '../signals/signal.ts'
+import { type AttemptDecision, HEALTHY } from './decide-attempt.ts'
+import { decideEndpoint, isStray } from './decide-endpoint.ts'
+import {
+  type Effect,
+  type EndpointItem,
+  type EndpointState,
+  type Input,
+  initialEndpoint,
+  mayBegin,
+  type Situation,
+} from './endpoint-state.ts'
+
+const WALL = Date.UTC(2026, 10, 21)
+const subscription = {
+  subscriptionId: 'one',
+  state: 'active',
+  stateSince: WALL,
+  revision: 3,
+  moved: null,
+  replays: [],
+} as unknown as Subscription
+const degradedAt = WALL - 60_000
+const DEGRADED = { ...HEALTHY, state: 'degraded', degradedAt, failuresInARow: 5 } as const
+const fine = { degradedAt: undefined, goneAt: undefined }
+
+const deliveriesWith = (change: Partial<Deliveries> = {}): Deliveries => ({
+  ...initialDeliveries({ startAfter: START }),
+  cursor: { after: '10', sequence: 4 },
+  ...change,
+})
+const openOne = (sequence: number, change: object = {}): Partial<Deliveries> => ({
+  open: new Map([
+    [sequence, { sequence, lastAt: WALL, nextAt: WALL + 5_000, reason: 'status', ...change }],
+  ]) as never,
+})
+
+const now = (change: Partial<Situation> = {}): Situation => ({
+  nowMs: 1_000,
+  wallMs: WALL,
+  random: 0.5,
+  deliveries: deliveriesWith(),
+  passCursor: undefined,
+  queued: 0,
+  underWay: 0,
+  catchUpPerSecond: 500,
+  ...change,
+})
+
+/** An endpoint that is sent to, and goes along with the pass. */
+const ready = (change: Partial<EndpointState> = {}): EndpointState => ({
+  ...initialEndpoint(subscription, { readFrom: { after: '10', sequence: 4 }, nowMs: 0 }),
+  phase: 'ready',
+  pace: 'quick',
+  source: 'pass',
+  behindSinceMs: undefined,
+  ...change,
+})
+const behind = (change: Partial<EndpointState> = {}): EndpointState =>
+  ready({ source: 'behind', behindSinceMs: 0, ...change })
+
+const first: EndpointItem = { kind: 'first', matched: { sequence: 4 } as Matched }
+const decision = (change: Partial<AttemptDecision> = {}): AttemptDecision => ({
+  result: 'delivered',
+  attempts: 1,
+  reason: null,
+  nextAt: null,
+  health: HEALTHY,
+  change: undefined,
+  ...change,
+})
+const kinds = (effects: readonly Effect[]): string[] => effects.map(({ kind }) => kind)
+const told = (change: Partial<Subscription>): Input => ({
+  kind: 'subscription',
+  subscription: { ...subscription, revision: 4, ...change },
+})
+
+describe('given an endpoint whose logs are not read yet', () => {
+  const loading = initialEndpoint(subscription, { readFrom: { after: START, sequence: 1 }, nowMs: 0 })
+  const loaded = (change: Partial<Subscription> = {}): Input => ({
+    kind: 'loaded',
+    subscription: { ...subscription, revision: 4, ...change },
+    standing: fine,
+  })
+
+  test('nothing may begin; when they are read, reading for it begins where its delivery log stands', () => {
+    expect(mayBegin(loading)).toBe(false)
+    const { state, effects } = decideEndpoint(loading, loaded(), now())
+    expect(mayBegin(state)).toBe(true)
+    expect(state.readFrom).toEqual({ after: '10', sequence: 4 })
+    expect(effects).toEqual([{ kind: 'read' }])
+  })
+
+  test('when something is open, it is tried again at its time; by a clock that was set back, as long after its last try', () => {
+    const wake = (wallMs: number) =>
+      decideEndpoint(loading, loaded(), now({ wallMs, deliveries: deliveriesWith(openOne(2)) })).effects[0]
+    const timer = { kind: 'retry', sequence: 2 }
+    expect(wake(WALL + 2_000)).toEqual({ kind: 'wake', atMs: 4_000, timer })
+    expect(wake(WALL - 86_400_000)).toEqual({ kind: 'wake', atMs: 6_000, timer })
+  })
+
+  test('when it is degraded, it is probed, and its owner is told; nothing is read for it', () => {
+    const { state, effects } = decideEndpoint(loading, loaded({ state: 'degraded' }), now())
+    expect(state.health.state).toBe('degraded')
+    expect(kinds(effects)).toEqual(['wake', 'next_notice'])
+  })
+
+  test('when it was paused meanwhile, nothing is done; when it was removed, it is closed', () => {
+    expect(decideEndpoint(loading, loaded({ state: 'paused' }), now()).effects).toEqual([])
+    expect(kinds(decideEndpoint(loading, loaded({ state: 'removed' }), now()).effects)).toContain('close')
+  })
+
+  test('when its owner moved its cursor since they were read, its delivery log has to have that first', () => {
+    const moved = { revision: 5, after: '20' }
+    const { state, effects } = decideEndpoint(loading, loaded({ revision: 5, moved }), now())
+    expect([mayBegin(state), kinds(effects)]).toEqual([false, ['settle']])
+  })
+
+  test('when they cannot be read, they are read again in a while', () => {
+    const { state, effects } = decideEndpoint(loading, { kind: 'failed', what: 'load' }, now())
+    expect(effects).toEqual([{ kind: 'wake', atMs: 6_000, timer: { kind: 'load' } }])
+    expect(decideEndpoint(state, { kind: 'timer', timer: { kind: 'load' } }, now()).effects).toEqual([
+      { kind: 'load' },
+    ])
+  })
+})
+
+describe('given an endpoint that goes along with the pass', () => {
+  test('when an older event of its subscription comes, nothing happens', () => {
+    const { state, effects } = decideEndpoint(ready(), told({ state: 'paused', revision: 2 }), now())
+    expect([state.source, effects]).toEqual(['pass', []])
+  })
+
+  test('when it is paused, it leaves the pass with nothing in hand', () => {
+    const { state, effects } = decideEndpoint(ready(), told({ state: 'paused' }), now({ queued: 3 }))
+    expect([mayBegin(state), kinds(effects)]).toEqual([false, ['detach', 'drop_queue']])
+    expect(state.readFrom).toEqual({ after: '10', sequence: 4 })
+  })
+
+  test('when it leaves with nothing in hand, what the pass has seen is not read again', () => {
+    const passCursor = { after: '90', sequence: 4 }
+    const paused = told({ state: 'paused' })
+    expect(decideEndpoint(ready(), paused, now({ passCursor })).state.readFrom).toEqual(passCursor)
+    expect(decideEndpoint(ready(), paused, now({ passCursor, underWay: 1 })).state.readFrom.after).toBe('10')
+  })
+
+  test('when its owner moves its cursor, nothing begins before its delivery log has it', () => {
+    const moved = told({ moved: { revision: 4, after: '50' } })
+    const { state, effects } = decideEndpoint(ready(), moved, now())
+    expect([mayBegin(state), kinds(effects)]).toEqual([false, ['detach', 'drop_queue', 'settle']])
+    // Its log has not heard of it yet, since it was moved again meanwhile.
+    expect(decideEndpoint(state, { kind: 'settled' }, now()).effects).toEqual([{ kind: 'settle' }])
+    const deliveries = deliveriesWith({ movedBy: 4, cursor: { after: '50', sequence: 9 } })
+    const settled = decideEndpoint(state, { kind: 'settled' }, now({ deliveries }))
+    expect([mayBegin(settled.state), settled.state.readFrom.after]).toEqual([true, '50'])
+    expect(kinds(settled.effects)).toContain('read')
+  })
+
+  test('when the pass has a signal that there is no room for, reading goes on there once few are left', () => {
+    const cursor = { after: '70', sequence: 260 }
+    const { state, effects } = decideEndpoint(ready(), { kind: 'left_behind', cursor }, now({ queued: 256 }))
+    expect([state.source, effects]).toEqual(['behind', []])
+    expect(decideEndpoint(state, { kind: 'free' }, now({ queued: 200 })).effects).toEqual([])
+    expect(decideEndpoint(state, { kind: 'free' }, now({ queued: 10 })).effects).toEqual([{ kind: 'read' }])
+  })
+
+  test('when nobody has it, it is a stray, and is read for', () => {
+    expect(isStray(ready(), now({ passCursor: { after: '10', sequence: 4 } }))).toBe(false)
+    expect(isStray(ready(), now())).toBe(true)
+    const { state, effects } = decideEndpoint(ready(), { kind: 'stray' }, now())
+    expect([state.source, kinds(effects)]).toEqual(['behind', ['detach', 'drop_queue', 'read']])
+    expect(isStray(state, now())).toBe(false)
+  })
+
+  test('when the lease is lost, it is closed for good', () => {
+    const { state, effects } = decideEndpoint(ready(), { kind: 'lost' }, now())
+    expect(kinds(effects)).toEqual(['detach', 'drop_queue', 'close'])
+    expect(decideEndpoint(state, told({ state: 'active' }), now()).effects).toEqual([])
+  })
+})
+
+describe('given an attempt', () => {
+  test.each([
+    ['delivered', 900, 'quick'],
+    ['delivered', 1_100, 'slow'],
+    ['failed', 10, 'unproven'],
+  ] as const)('when it was %s after %i ms, the endpoint is %s', (result, durationMs, pace) => {
+    const sent = { durationMs, isProbe: false, hasReached: true }
+    const after = decideEndpoint(ready(), { kind: 'sent', decision: decision({ result }), sent }, now())
+    expect(after.state.pace).toBe(pace)
+  })
+
+  test('when it failed, it is made again at its time', () => {
+    const failed = decision({ result: 'failed', nextAt: WALL + 5_000 })
+    const { effects } = decideEndpoint(ready(), { kind: 'recorded', item: first, decision: failed }, now())
+    expect(effects).toEqual([{ kind: 'wake', atMs: 6_000, timer: { kind: 'retry', sequence: 4 } }])
+  })
+
+  test('when it degrades the endpoint, it leaves the pass, is probed, and its owner is told', () => {
+    const change = { kind: 'degraded', reason: 'fails' } as const
+    const failed = decision({ result: 'failed', nextAt: WALL + 5_000, change })
+    const state = ready({ health: DEGRADED })
+    const { effects } = decideEndpoint(state, { kind: 'recorded', item: first, decision: failed }, now())
+    expect(kinds(effects)).toEqual(['detach', 'drop_queue', 'wake', 'retry', 'say'])
+  })
+
+  test('when it could not be recorded, it comes again in a while, from the log', () => {
+    const { state, effects } = decideEndpoint(ready(), { kind: 'undone', item: first }, now())
+    expect(kinds(effects)).toEqual(['detach', 'drop_queue', 'wake'])
+    expect(state.readAtMs).toBe(6_000)
+  })
+
+  test('when it was a replay of one that is paused now, it waits until it is resumed', () => {
+    const item = { kind: 'replay', tries: 0 } as Extract<EndpointItem, { kind: 'replay' }>
+    const paused = ready({ subscription: { ...subscription, state: 'paused' } })
+    const { effects } = decideEndpoint(paused, { kind: 'undone', item }, now())
+    expect(effects).toEqual([{ kind: 'replay', replays: [item], where: 'front' }])
+  })
+})
+
+describe('given a degraded endpoint', () => {
+  const degraded = behind({ health: DEGRADED, probeAtMs: 1_000 })
+  const due: Input = { kind: 'timer', timer: { kind: 'probe', atMs: 1_000 } }
+
+  test('when its probe is due and something waits for another try, it is probed with that', () => {
+    const { state, effects } = decideEndpoint(degraded, due, now({ deliveries: deliveriesWith(openOne(2)) }))
+    expect([state.isProbeDue, effects]).toEqual([true, []])
+  })
+
+  test('when it refused the probe before, something new is read for the next', () => {
+    const refused = { ...degraded, probesFailed: 1 }
+    const { effects } = decideEndpoint(refused, due, now({ deliveries: deliveriesWith(openOne(2)) }))
+    expect(effects).toEqual([{ kind: 'read' }])
+  })
+
+  test('when there is nothing to probe it with, it is looked at again in a minute', () => {
+    const begun = decideEndpoint(degraded, due, now())
+    expect(begun.effects).toEqual([{ kind: 'read' }])
+    const cursor = { after: '99', sequence: 4 }
+    const { state, effects } = decideEndpoint(begun.state, { kind: 'read', cursor, found: 0 }, now())
+    expect(state.isProbeDue).toBe(false)
+    expect(effects).toEqual([{ kind: 'wake', atMs: 61_000, timer: { kind: 'probe', atMs: 61_000 } }])
+  })
+
+  test('when a newer probe was scheduled, the older one is none', () => {
+    const { effects, state } = decideEndpoint({ ...degraded, probeAtMs: 2_000 }, due, now())
+    expect([effects, state.isProbeDue]).toEqual([[], false])
+  })
+
+  test('when an attempt at it needed nothing, it is probed all the same', () => {
+    const idle = { ...degraded, probeAtMs: undefined }
+    expect(kinds(decideEndpoint(idle, { kind: 'free' }, now()).effects)).toEqual(['wake'])
+  })
+
+  test('when it recovered by itself, it goes on without being settled', () => {
+    const recovered = behind({ subscription: { ...subscription, state: 'degraded' } })
+    const active = { ...subscription, revision: 5 }
+    const change = { kind: 'recovered' } as const
+    const { state, effects } = decideEndpoint(
+      recovered,
+      { kind: 'said', subscription: active, change },
+      now(),
+    )
+    expect([mayBegin(state), effects]).toEqual([true, [{ kind: 'read' }]])
+  })
+})
+
+describe('given a replay that was asked for', () => {
+  const asked = { replayId: 'r', fromSequence: 1, toSequence: 3, requestedAt: WALL }
+
+  test('when it is not sent through, it is looked for once; when it could not be read, again', () => {
+    const { state, effects } = decideEndpoint(ready(), told({ replays: [asked] }), now())
+    expect(effects).toEqual([{ kind: 'seek', requests: [asked] }])
+    expect(decideEndpoint(state, told({ replays: [asked], revision: 5 }), now()).effects).toEqual([])
+    const missing = decideEndpoint(state, { kind: 'sought', found: [], missing: ['r'] }, now())
+    const again = decideEndpoint(missing.state, { kind: 'timer', timer: { kind: 'seek' } }, now())
+    expect(again.effects).toEqual([{ kind: 'seek', requests: [asked] }])
+  })
+
+  test('when it is resumed, a replay that was asked for during its pause is looked for', () => {
+    const paused = ready({ subscription: { ...subscription, state: 'paused' } })
+    const whilePaused = decideEndpoint(paused, told({ state: 'paused', replays: [asked] }), now())
+    expect(kinds(whilePaused.effects)).not.toContain('seek')
+    const resumed = decideEndpoint(whilePaused.state, told({ revision: 5, replays: [asked] }), now())
+    const settled = decideEndpoint(resumed.state, { kind: 'settled' }, now())
+    expect(kinds(settled.effects)).toContain('seek')
+  })
+})

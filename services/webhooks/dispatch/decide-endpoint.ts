@@ -1,0 +1,325 @@
+import { isSending, type Subscription } from '../../../projections/index.ts'
+import { HEALTHY } from './decide-attempt.ts'
+import {
+  AGAIN_MS,
+  act,
+  andThen,
+  beginProbe,
+  close,
+  fallBehind,
+  goOn,
+  inFront,
+  NOTICE_AGAIN_MS,
+  probeOrWait,
+  read,
+  readLater,
+  readOn,
+  SLOW_MS,
+  scheduleProbe,
+  seek,
+  wake,
+} from './endpoint-moves.ts'
+import {
+  type Decision,
+  type Effect,
+  type EndpointItem,
+  type EndpointState,
+  type Input,
+  mayBegin,
+  type Pace,
+  type Sent,
+  type Situation,
+  type Timer,
+} from './endpoint-state.ts'
+import { dueInMs, retryAt } from './retry-schedule.ts'
+
+type Handlers = {
+  readonly [Kind in Input['kind']]: (
+    state: EndpointState,
+    input: Extract<Input, { readonly kind: Kind }>,
+    now: Situation,
+  ) => Decision
+}
+
+const HANDLERS: Handlers = {
+  loaded: afterLoading,
+  subscription: (state, { subscription }, now) => afterSubscription(state, subscription, now),
+  settled: (state, _, now) => afterSettling(state, now),
+  sent: (state, input) => act(afterSending(state, input)),
+  recorded: afterRecording,
+  undone: (state, { item }, now) => afterUndone(state, item, now),
+  free: (state, _, now) => goOn(state, now),
+  said: afterSaying,
+  timer: (state, { timer }, now) => TIMERS[timer.kind](state, timer as never, now),
+  notice_next(state, { notice, since, at }, now) {
+    const atMs = now.nowMs + Math.max(0, at - now.wallMs)
+    return act(state, { kind: 'wake', atMs, timer: { kind: 'notice', notice, since } })
+  },
+  read: afterReading,
+  joined: (state, { cursor: readFrom }) =>
+    act({ ...state, source: 'pass', behindSinceMs: undefined, isReading: false, readFrom }),
+  left_behind: (state, { cursor: readFrom }, { nowMs: behindSinceMs }) =>
+    act({ ...state, source: 'behind', behindSinceMs, readFrom }),
+  stray: (state, _, now) => afterStray(state, now),
+  sought: afterSeeking,
+  failed: (state, { what }, now) => afterFailure(state, what, now),
+  failed_to_say: (state, { change }, now) => act(state, wake(now, AGAIN_MS, { kind: 'say', change })),
+  failed_to_tell: (state, { notice, since }, now) =>
+    act(state, wake(now, NOTICE_AGAIN_MS, { kind: 'notice', notice, since })),
+  written: (state, _, { nowMs: writtenAtMs }) => act({ ...state, writtenAtMs }),
+  lost: close,
+}
+
+type TimerHandlers = {
+  readonly [Kind in Timer['kind']]: (
+    state: EndpointState,
+    timer: Extract<Timer, { readonly kind: Kind }>,
+    now: Situation,
+  ) => Decision
+}
+
+const TIMERS: TimerHandlers = {
+  retry: (state, { sequence }) => act(state, { kind: 'retry', sequences: [sequence] }),
+  replay: (state, { replay }) => act(state, inFront(replay)),
+  probe: (state, { atMs }, now) => (atMs === state.probeAtMs ? beginProbe(state, now) : act(state)),
+  read: (state, _, now) => readOn({ ...state, isReadDue: false }, now),
+  load: (state) => (state.phase === 'loading' ? act(state, { kind: 'load' }) : act(state)),
+  settle: (state) => (state.phase === 'settling' ? act(state, { kind: 'settle' }) : act(state)),
+  seek: (state, _, now) => seek(state, now),
+  say: (state, { change }) => act(state, { kind: 'say', change }),
+  next_notice: (state) => act(state, { kind: 'next_notice' }),
+  notice: (state, { notice, since }) => act(state, { kind: 'tell', notice, since }),
+}
+
+/** What becomes of an endpoint with something that happens to it. Pure: whatever is to be done is an effect. */
+export function decideEndpoint(state: EndpointState, input: Input, now: Situation): Decision {
+  if (state.phase === 'closed') return act(state)
+  return HANDLERS[input.kind](state, input as never, now)
+}
+
+/** What was found of replays that were looked for. */
+function afterSeeking(
+  state: EndpointState,
+  { found, missing }: Extract<Input, { kind: 'sought' }>,
+  now: Situation,
+): Decision {
+  const sought = new Set([...state.sought].filter((replayId) => !missing.includes(replayId)))
+  const again = missing.length > 0 ? [wake(now, AGAIN_MS, { kind: 'seek' })] : []
+  return act({ ...state, sought }, { kind: 'replay', replays: found, where: 'back' }, ...again)
+}
+
+function afterLoading(
+  before: EndpointState,
+  { subscription, standing }: Extract<Input, { kind: 'loaded' }>,
+  now: Situation,
+): Decision {
+  if (before.phase !== 'loading') return act(before)
+  // What the pass met meanwhile may be newer than what was read.
+  const newest = subscription.revision > before.subscription.revision ? subscription : before.subscription
+  if (newest.state === 'removed') return close({ ...before, subscription: newest })
+  const { deliveries } = now
+  const failuresInARow = deliveries?.failuresInARow ?? 0
+  const firstFailureAt = deliveries?.firstFailureAt ?? undefined
+  const health = { ...HEALTHY, failuresInARow, firstFailureAt }
+  const hasTaken = deliveries !== undefined && deliveries.lastSuccessAt !== null && failuresInARow === 0
+  const state: EndpointState = {
+    ...before,
+    subscription: newest,
+    phase: 'ready',
+    readFrom: deliveries?.cursor ?? before.readFrom,
+    pace: hasTaken ? 'quick' : 'unproven',
+    health:
+      newest.state === 'degraded'
+        ? {
+            ...health,
+            state: 'degraded',
+            degradedAt: standing.degradedAt ?? newest.stateSince,
+            goneAt: standing.goneAt,
+          }
+        : health,
+  }
+  const retries = isSending(newest)
+    ? [...(deliveries?.open.values() ?? [])].map((open): Effect => {
+        const timer = { kind: 'retry', sequence: open.sequence } as const
+        return wake(now, dueInMs(open, now.wallMs), timer)
+      })
+    : []
+  const probed = newest.state === 'degraded' ? scheduleProbe(state, now) : act(state)
+  const inTrouble = newest.state === 'degraded' || newest.state === 'disabled'
+  const told: Effect[] = inTrouble ? [{ kind: 'next_notice' }] : []
+  const isMovedAgain = (newest.moved?.revision ?? -1) > (deliveries?.movedBy ?? -1)
+  if (isMovedAgain && isSending(newest)) return act({ ...state, phase: 'settling' }, { kind: 'settle' })
+  const ready = andThen(probed, (next) => act(next, ...retries, ...told))
+  const isReadFor = state.health.state === 'active'
+  return andThen(ready, (next) => andThen(isReadFor ? read(next) : act(next), (last) => seek(last, now)))
+}
+
+function afterSubscription(before: EndpointState, subscription: Subscription, now: Situation): Decision {
+  const { subscription: known, phase, health } = before
+  if (subscription.revision <= known.revision) return act(before)
+  const state = { ...before, subscription }
+  if (subscription.state === 'removed') return close(state)
+  if (phase === 'loading') return act(state)
+  const isMoved = known.moved !== subscription.moved
+  const hasRecovered = known.state === 'degraded' && health.state === 'active'
+  const isResumed = subscription.state === 'active' && (known.state !== 'active' || isMoved)
+  if (!isSending(subscription)) return fallBehind(state, now)
+  if (isResumed && (isMoved || !hasRecovered)) {
+    // Nothing is begun before the delivery log has it: what is begun would have numbers that a moved cursor gives
+    // to others.
+    return andThen(fallBehind({ ...state, phase: 'settling' }, now), (next) => act(next, { kind: 'settle' }))
+  }
+  return seek(state, now)
+}
+
+function afterSettling(before: EndpointState, now: Situation): Decision {
+  if (before.phase !== 'settling') return act(before)
+  const { deliveries } = now
+  // Its owner may have moved it again meanwhile.
+  const isMovedAgain = (before.subscription.moved?.revision ?? -1) > (deliveries?.movedBy ?? -1)
+  if (isMovedAgain) return act(before, { kind: 'settle' })
+  const state: EndpointState = {
+    ...before,
+    phase: 'ready',
+    health: HEALTHY,
+    pace: 'unproven',
+    probeAtMs: undefined,
+    isProbeDue: false,
+    probesFailed: 0,
+    readAtMs: 0,
+  }
+  // Nothing that was seen before says where it stands now.
+  const fallen = fallBehind(state, { ...now, passCursor: undefined })
+  const retry: Effect = { kind: 'retry', sequences: [...(deliveries?.open.keys() ?? [])] }
+  return andThen(fallen, (next) => andThen(andThen(act(next, retry), read), (last) => seek(last, now)))
+}
+
+function afterSending(
+  state: EndpointState,
+  { decision, sent }: Extract<Input, { kind: 'sent' }>,
+): EndpointState {
+  const { health, result } = decision
+  const isActive = health.state === 'active'
+  const probesFailed = sent.isProbe && sent.hasReached ? state.probesFailed + 1 : state.probesFailed
+  const { durationMs: tookMs } = sent
+  return { ...state, health, tookMs, pace: paceOf(result, sent), probesFailed: isActive ? 0 : probesFailed }
+}
+
+function paceOf(result: string, { durationMs }: Sent): Pace {
+  if (result !== 'delivered') return 'unproven'
+  return durationMs > SLOW_MS ? 'slow' : 'quick'
+}
+
+function afterRecording(
+  state: EndpointState,
+  { item, decision }: Extract<Input, { kind: 'recorded' }>,
+  now: Situation,
+): Decision {
+  if (decision === undefined) return act(state)
+  const { change, nextAt, result } = decision
+  const again = item.kind === 'replay' ? replayAgain(item, result, now) : tryAgain(state, item, nextAt, now)
+  if (change !== undefined) {
+    const fallen = change.kind === 'recovered' ? act(state) : fallBehind(state, now)
+    const probed = andThen(fallen, (next) =>
+      change.kind === 'degraded' ? scheduleProbe(next, now) : act(next),
+    )
+    return andThen(probed, (next) => act(next, ...again, { kind: 'say', change }))
+  }
+  const isToBeProbed = state.health.state === 'degraded' && now.underWay === 0
+  return andThen(isToBeProbed ? scheduleProbe(state, now) : act(state), (next) => act(next, ...again))
+}
+
+function tryAgain(
+  { health }: EndpointState,
+  item: Exclude<EndpointItem, { kind: 'replay' }>,
+  nextAt: number | null,
+  now: Situation,
+): Effect[] {
+  if (nextAt === null) return []
+  const sequence = sequenceOf(item)
+  // While an endpoint is degraded its retries wait for it to recover.
+  if (health.state === 'degraded') return [{ kind: 'retry', sequences: [sequence] }]
+  return [wake(now, Math.max(0, nextAt - now.wallMs), { kind: 'retry', sequence })]
+}
+
+function replayAgain(
+  replay: Extract<EndpointItem, { kind: 'replay' }>,
+  result: string,
+  now: Situation,
+): Effect[] {
+  if (result !== 'failed') return []
+  const tries = replay.tries + 1
+  const at = retryAt({ attempts: tries, at: now.wallMs, retryAfterMs: undefined, random: now.random })
+  if (at === undefined) return []
+  return [wake(now, at - now.wallMs, { kind: 'replay', replay: { ...replay, tries } })]
+}
+
+/** What was not recorded is not done: it comes again in a while, from the log. */
+function afterUndone(state: EndpointState, item: EndpointItem, now: Situation): Decision {
+  if (!mayBegin(state)) {
+    // What else there is is read again when it goes on; a replay is looked for only once.
+    return act(state, ...(item.kind === 'replay' ? [inFront(item)] : []))
+  }
+  const readAtMs = now.nowMs + AGAIN_MS
+  const again: Effect[] = []
+  if (item.kind === 'retry') again.push(wake(now, AGAIN_MS, { kind: 'retry', sequence: item.sequence }))
+  if (item.kind === 'replay') again.push(wake(now, AGAIN_MS, { kind: 'replay', replay: item }))
+  const fallen = andThen(fallBehind({ ...state, readAtMs }, now), (next) => act(next, ...again))
+  return andThen(fallen, (next) => {
+    if (next.health.state === 'active') return readLater(next)
+    return next.probeAtMs === undefined ? scheduleProbe(next, now, AGAIN_MS) : act(next)
+  })
+}
+
+function afterReading(
+  before: EndpointState,
+  { cursor, found }: Extract<Input, { kind: 'read' }>,
+  now: Situation,
+): Decision {
+  const pauseMs = (found * 1_000) / now.catchUpPerSecond
+  const readAtMs = found > 0 ? now.nowMs + pauseMs : before.readAtMs
+  const state = { ...before, isReading: false, readFrom: cursor, readAtMs }
+  if (state.health.state === 'degraded') return probeOrWait(state, now)
+  return readOn(state, now)
+}
+
+function afterSaying(
+  before: EndpointState,
+  { subscription, change }: Extract<Input, { kind: 'said' }>,
+  now: Situation,
+): Decision {
+  const told = afterSubscription(before, subscription, now)
+  if (change.kind === 'recovered') return andThen(told, (state) => readOn(state, now))
+  return andThen(told, (state) => act(state, { kind: 'next_notice' }))
+}
+
+function afterFailure(
+  before: EndpointState,
+  what: Extract<Input, { kind: 'failed' }>['what'],
+  now: Situation,
+): Decision {
+  if (what !== 'read') return act(before, wake(now, AGAIN_MS, { kind: what }))
+  const state = { ...before, isReading: false, readAtMs: now.nowMs + AGAIN_MS }
+  if (state.health.state === 'active') return readLater(state)
+  return scheduleProbe({ ...state, isProbeDue: false }, now, AGAIN_MS)
+}
+
+/** What nobody brings signals to reads from where its delivery log stands, or is probed. */
+function afterStray(state: EndpointState, now: Situation): Decision {
+  if (state.health.state === 'degraded') return scheduleProbe(state, now)
+  return andThen(fallBehind({ ...state, readAtMs: 0, isReadDue: false }, now), read)
+}
+
+export const sequenceOf = (item: EndpointItem): number => {
+  if (item.kind === 'first') return item.matched.sequence
+  return item.kind === 'retry' ? item.sequence : item.item.sequence
+}
+
+/** Whether signals that should reach an endpoint are brought to it by nobody. */
+export function isStray(state: EndpointState, now: Situation): boolean {
+  if (!mayBegin(state) || now.underWay > 0) return false
+  if (state.health.state === 'degraded')
+    return state.probeAtMs === undefined && !state.isProbeDue && !state.isReading
+  if (state.source === 'pass') return now.passCursor === undefined
+  return !state.isReading && !state.isReadDue && now.queued === 0
+}

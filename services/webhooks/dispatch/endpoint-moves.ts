@@ -1,0 +1,127 @@
+import type { RequestedReplay } from '../../../projections/index.ts'
+import {
+  type Decision,
+  type Effect,
+  type EndpointItem,
+  type EndpointState,
+  isNewsTurn,
+  mayBegin,
+  type Situation,
+  type Timer,
+} from './endpoint-state.ts'
+import { probeAt } from './retry-schedule.ts'
+
+/** How soon what failed here is tried again, and an endpoint whose target cannot be had is looked at. */
+export const AGAIN_MS = 5_000
+export const NOTICE_AGAIN_MS = 60_000
+/** A degraded endpoint that has nothing to be probed with is looked at again after this. */
+export const NOTHING_TO_PROBE_MS = 60_000
+/** An endpoint that is behind is read for when it has fewer than this left. */
+export const FEW_LEFT = 64
+/** An endpoint that takes longer than this is slow, whatever it answers. */
+export const SLOW_MS = 1_000
+
+export const act = (state: EndpointState, ...effects: readonly Effect[]): Decision => ({ state, effects })
+
+/** Does one thing after the other, each with the state that the one before left. */
+export const andThen = ({ state, effects }: Decision, next: (state: EndpointState) => Decision): Decision => {
+  const following = next(state)
+  return { state: following.state, effects: [...effects, ...following.effects] }
+}
+
+export const wake = ({ nowMs }: Situation, inMs: number, timer: Timer): Effect => ({
+  kind: 'wake',
+  atMs: nowMs + inMs,
+  timer,
+})
+
+export const inFront = (replay: Extract<EndpointItem, { kind: 'replay' }>): Effect => ({
+  kind: 'replay',
+  replays: [replay],
+  where: 'front',
+})
+
+export const close = (state: EndpointState): Decision =>
+  act({ ...state, phase: 'closed' }, { kind: 'detach' }, { kind: 'drop_queue' }, { kind: 'close' })
+
+/** Reads for it, where it is not along with the pass, and nobody does. */
+export function read(state: EndpointState): Decision {
+  if (!mayBegin(state) || state.source === 'pass' || state.isReading) return act(state)
+  return act({ ...state, isReading: true }, { kind: 'read' })
+}
+
+/** Looks for the deliveries of replays that are not sent through. */
+export function seek(state: EndpointState, { deliveries }: Situation): Decision {
+  if (!mayBegin(state)) return act(state)
+  const isOpen = ({ replayId, toSequence }: RequestedReplay): boolean =>
+    !state.sought.has(replayId) && (deliveries?.replays.get(replayId) ?? 0) < toSequence
+  const requests = state.subscription.replays.filter(isOpen)
+  if (requests.length === 0) return act(state)
+  const sought = new Set([...state.sought, ...requests.map(({ replayId }) => replayId)])
+  return act({ ...state, sought }, { kind: 'seek', requests })
+}
+
+/** Out of the pass, with nothing in hand that was not begun: it is read again from where its delivery log stands. */
+export function fallBehind(state: EndpointState, now: Situation): Decision {
+  const { deliveries, passCursor, queued, underWay } = now
+  const written = deliveries?.cursor ?? state.readFrom
+  // With nothing in hand, what the pass has seen need not be read again.
+  const isDone = passCursor !== undefined && queued === 0 && underWay === 0
+  const readFrom = isDone && passCursor.sequence === written.sequence ? passCursor : written
+  const behindSinceMs = state.behindSinceMs ?? now.nowMs
+  const after: EndpointState = { ...state, source: 'behind', behindSinceMs, isReading: false, readFrom }
+  return act(after, { kind: 'detach' }, { kind: 'drop_queue' })
+}
+
+/** Reads for it at the end of its pause. */
+export const readLater = (state: EndpointState): Decision =>
+  state.isReadDue
+    ? act(state)
+    : act({ ...state, isReadDue: true }, { kind: 'wake', atMs: state.readAtMs, timer: { kind: 'read' } })
+
+/** An attempt is over: what comes next, where nothing else sees to it. */
+export function goOn(state: EndpointState, now: Situation): Decision {
+  if (state.health.state === 'active') return readOn(state, now)
+  const isSeenTo = state.probeAtMs !== undefined || state.isProbeDue || state.isReading
+  return isSeenTo || now.underWay > 0 || !mayBegin(state) ? act(state) : scheduleProbe(state, now)
+}
+
+/** An endpoint that has few left of what was read for it is read for again. */
+export function readOn(state: EndpointState, now: Situation): Decision {
+  const isWanted = state.health.state === 'active' && now.queued < FEW_LEFT
+  if (!isWanted || state.source === 'pass' || state.isReading || !mayBegin(state)) return act(state)
+  return state.readAtMs > now.nowMs ? readLater(state) : read(state)
+}
+
+/**
+ * When it is probed next: at the time that follows from its log, so that a restart goes on where it was. A clock that
+ * was set back counts from now.
+ */
+export function scheduleProbe(state: EndpointState, now: Situation, inMs?: number): Decision {
+  const { degradedAt = now.wallMs, goneAt } = state.health
+  const lastProbeAt = now.deliveries?.lastAttemptAt ?? degradedAt
+  const at = probeAt({
+    degradedAt: Math.min(degradedAt, now.wallMs),
+    lastProbeAt: Math.min(lastProbeAt, now.wallMs),
+    isGone: goneAt !== undefined,
+    random: now.random,
+  })
+  const atMs = now.nowMs + (inMs ?? Math.max(0, at - now.wallMs))
+  return act({ ...state, probeAtMs: atMs }, { kind: 'wake', atMs, timer: { kind: 'probe', atMs } })
+}
+
+/** A probe is due: it is sent with what there is, and read for where there is nothing, or nothing new in its turn. */
+export function beginProbe(before: EndpointState, now: Situation): Decision {
+  if (before.health.state !== 'degraded' || before.isProbeDue) return act({ ...before, probeAtMs: undefined })
+  const state = { ...before, probeAtMs: undefined, isProbeDue: true, readAtMs: 0 }
+  const isOpen = (now.deliveries?.open.size ?? 0) > 0
+  const isReadFor = now.queued === 0 && (!isOpen || isNewsTurn(state))
+  return isReadFor ? read(state) : act(state)
+}
+
+/** A degraded endpoint was read for: with nothing to probe it with, it is looked at again in a while. */
+export function probeOrWait(state: EndpointState, now: Situation): Decision {
+  const isOpen = (now.deliveries?.open.size ?? 0) > 0
+  if (!state.isProbeDue || isOpen || now.queued > 0 || now.underWay > 0) return act(state)
+  return scheduleProbe({ ...state, isProbeDue: false }, now, NOTHING_TO_PROBE_MS)
+}

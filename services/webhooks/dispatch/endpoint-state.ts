@@ -1,0 +1,222 @@
+import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
+import type { NoticeKind } from '../../../contracts/notice-events.ts'
+import { isSending, type RequestedReplay, type Subscription } from '../../../projections/index.ts'
+import type { Deliveries } from '../deliveries/delivery-state.ts'
+import type { DeliveryPlace } from '../deliveries/prepare-delivery.ts'
+import type { Matched } from '../signals/signal.ts'
+import { type AttemptDecision, type EndpointHealth, HEALTHY } from './decide-attempt.ts'
+import type { EndpointStanding } from './endpoint-log.ts'
+
+/** A delivery of the past that its owner asked for again. */
+export interface ReplayItem extends DeliveryPlace {
+  readonly replayId: string
+  /** The last number of the replay. */
+  readonly toSequence: number
+  /** Numbers of the replay, in their order, that were neither taken nor given up so far: one set for all of it. */
+  readonly left: Set<number>
+  readonly template: number
+  readonly baseUrl: string
+}
+
+/** What an endpoint gets next. */
+export type EndpointItem =
+  | { readonly kind: 'first'; readonly matched: Matched }
+  | { readonly kind: 'retry'; readonly sequence: number }
+  | { readonly kind: 'replay'; readonly item: ReplayItem; readonly tries: number }
+
+/**
+ * How an endpoint took its latest delivery: `quick`, `slow` though it took it, or `unproven`, where it did not, or
+ * nothing is known of it.
+ */
+export type Pace = 'quick' | 'slow' | 'unproven'
+
+/** One endpoint, as this process has it. Times are milliseconds of a clock that is never set, unless they say more. */
+export interface EndpointState {
+  readonly subscription: Subscription
+  /**
+   * `loading`: its logs are not read yet. `settling`: its owner resumed it, and its delivery log does not have that
+   * yet. `closed`: it is not ours any more. Only a `ready` one is sent to.
+   */
+  readonly phase: 'loading' | 'settling' | 'ready' | 'closed'
+  readonly health: EndpointHealth
+  readonly pace: Pace
+  /** How long its latest attempt took. */
+  readonly tookMs: number | undefined
+  /** Where its signals come from: the pass through the log that all share, or reading for it alone, from behind. */
+  readonly source: 'pass' | 'behind'
+  /** Since when it is behind; undefined while it is along with the pass. */
+  readonly behindSinceMs: number | undefined
+  /** Where reading for it goes on, while it is behind. */
+  readonly readFrom: DeliveryCursor
+  readonly isReading: boolean
+  /** Before this nothing more is read for it: what paces an endpoint that catches up. */
+  readonly readAtMs: number
+  /** There is a timer for the end of that. */
+  readonly isReadDue: boolean
+  /** When it is probed next, while it is degraded. */
+  readonly probeAtMs: number | undefined
+  /** A probe may be sent now. */
+  readonly isProbeDue: boolean
+  /** Probes since it was degraded that it may have seen, and did not take. */
+  readonly probesFailed: number
+  /** Replays that are being sent, or looked for. */
+  readonly sought: ReadonlySet<string>
+  /** When its cursor was last written down, or found to need no writing. */
+  readonly writtenAtMs: number
+}
+
+/** What comes due for an endpoint. */
+export type Timer =
+  | { readonly kind: 'retry'; readonly sequence: number }
+  | { readonly kind: 'replay'; readonly replay: Extract<EndpointItem, { kind: 'replay' }> }
+  | { readonly kind: 'probe'; readonly atMs: number }
+  | { readonly kind: 'read' | 'load' | 'settle' | 'seek' | 'next_notice' }
+  | { readonly kind: 'say'; readonly change: Change }
+  | { readonly kind: 'notice'; readonly notice: NoticeKind; readonly since: number }
+
+/** What an attempt said of its endpoint. */
+export type Change = NonNullable<AttemptDecision['change']>
+
+/** What happens to an endpoint. */
+export type Input =
+  /** Its logs were read. */
+  | { readonly kind: 'loaded'; readonly subscription: Subscription; readonly standing: EndpointStanding }
+  | { readonly kind: 'subscription'; readonly subscription: Subscription }
+  /** Its delivery log has what its owner resumed it with. */
+  | { readonly kind: 'settled' }
+  | { readonly kind: 'sent'; readonly decision: AttemptDecision; readonly sent: Sent }
+  | { readonly kind: 'recorded'; readonly item: EndpointItem; readonly decision: AttemptDecision | undefined }
+  /** Not begun, or not recorded: it is still to be done. */
+  | { readonly kind: 'undone'; readonly item: EndpointItem }
+  /** The end of an attempt, whatever came of it. */
+  | { readonly kind: 'free' }
+  | { readonly kind: 'said'; readonly subscription: Subscription; readonly change: Change }
+  | { readonly kind: 'notice_next'; readonly notice: NoticeKind; readonly since: number; readonly at: number }
+  | { readonly kind: 'timer'; readonly timer: Timer }
+  /** A stretch of the log was read for it. */
+  | { readonly kind: 'read'; readonly cursor: DeliveryCursor; readonly found: number }
+  | { readonly kind: 'joined'; readonly cursor: DeliveryCursor }
+  /** The pass had a signal for which there is no room. */
+  | { readonly kind: 'left_behind'; readonly cursor: DeliveryCursor }
+  /** No pass brings its signals, and nobody reads for it. */
+  | { readonly kind: 'stray' }
+  | {
+      readonly kind: 'sought'
+      readonly found: readonly Extract<EndpointItem, { kind: 'replay' }>[]
+      /** Replays whose deliveries could not be read. */
+      readonly missing: readonly string[]
+    }
+  /** Something could not be done, and is tried again. */
+  | { readonly kind: 'failed'; readonly what: 'load' | 'settle' | 'read' | 'next_notice' }
+  | { readonly kind: 'failed_to_say'; readonly change: Change }
+  | { readonly kind: 'failed_to_tell'; readonly notice: NoticeKind; readonly since: number }
+  | { readonly kind: 'written' }
+  | { readonly kind: 'lost' }
+
+/** How an attempt went, besides what follows from it. */
+export interface Sent {
+  readonly durationMs: number
+  readonly isProbe: boolean
+  /** The endpoint may have seen what was sent. */
+  readonly hasReached: boolean
+}
+
+/** What is to be done about it. */
+export type Effect =
+  /** Reads its logs. */
+  | { readonly kind: 'load' }
+  /** Takes it out of the pass, and ends reading for it. */
+  | { readonly kind: 'detach' }
+  /** Forgets what was read and not begun. */
+  | { readonly kind: 'drop_queue' }
+  | { readonly kind: 'read' }
+  | { readonly kind: 'wake'; readonly atMs: number; readonly timer: Timer }
+  /** Puts what waits for another try in line. */
+  | { readonly kind: 'retry'; readonly sequences: readonly number[] }
+  /** Puts what was asked for again in line: in front of all that is, or behind it. */
+  | {
+      readonly kind: 'replay'
+      readonly replays: readonly Extract<EndpointItem, { kind: 'replay' }>[]
+      readonly where: 'front' | 'back'
+    }
+  | { readonly kind: 'settle' }
+  | { readonly kind: 'seek'; readonly requests: readonly RequestedReplay[] }
+  | { readonly kind: 'say'; readonly change: Change }
+  | { readonly kind: 'next_notice' }
+  | { readonly kind: 'tell'; readonly notice: NoticeKind; readonly since: number }
+  | { readonly kind: 'close' }
+
+export interface Decision {
+  readonly state: EndpointState
+  readonly effects: readonly Effect[]
+}
+
+/** What else a decision looks at. */
+export interface Situation {
+  /** A clock that is never set. */
+  readonly nowMs: number
+  /** Wall clock, Unix milliseconds. */
+  readonly wallMs: number
+  /** Uniform in [0, 1). */
+  readonly random: number
+  /** What its delivery log says; undefined before it was read. */
+  readonly deliveries: Deliveries | undefined
+  /** Where the pass had it, when it was detached with this input; undefined where it was not along. */
+  readonly passCursor: DeliveryCursor | undefined
+  /** Signals that wait to be sent. */
+  readonly queued: number
+  /** Attempts that are being sent or recorded. */
+  readonly underWay: number
+  /** Signals a second that are read for an endpoint that catches up. */
+  readonly catchUpPerSecond: number
+}
+
+export const initialEndpoint = (
+  subscription: Subscription,
+  { readFrom, nowMs }: { readonly readFrom: DeliveryCursor; readonly nowMs: number },
+): EndpointState => ({
+  subscription,
+  readFrom,
+  phase: 'loading',
+  health: HEALTHY,
+  pace: 'unproven',
+  tookMs: undefined,
+  source: 'behind',
+  behindSinceMs: nowMs,
+  isReading: false,
+  readAtMs: 0,
+  isReadDue: false,
+  probeAtMs: undefined,
+  isProbeDue: false,
+  probesFailed: 0,
+  sought: new Set(),
+  writtenAtMs: nowMs,
+})
+
+/** Whether a POST may begin now: asked right before each. */
+export const mayBegin = ({ phase, subscription }: EndpointState): boolean =>
+  phase === 'ready' && isSending(subscription)
+
+/** Whether a probe is for something that was never sent: the one before was for something that was refused. */
+export const isNewsTurn = ({ probesFailed }: EndpointState): boolean => probesFailed % 2 === 1
+
+/** Reasons that say nothing about what was sent. */
+const NOT_REACHED: ReadonlySet<string> = new Set(['connect_failed', 'url_refused'])
+
+/**
+ * Which of those that wait for another try a degraded endpoint is probed with: the oldest that did not reach it last
+ * time, and of those that it refused the one whose try is longest ago, so that none keeps the others from being tried.
+ */
+export function nextToProbe(
+  deliveries: Deliveries | undefined,
+  underWay: ReadonlySet<number>,
+): number | undefined {
+  let [next, rank]: [number | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
+  for (const [sequence, { reason, lastAt }] of deliveries?.open ?? []) {
+    if (underWay.has(sequence)) continue
+    const own = reason !== null && NOT_REACHED.has(reason) ? 0 : lastAt
+    const isEarlier = own === rank && sequence < (next ?? Number.POSITIVE_INFINITY)
+    if (own < rank || isEarlier) [next, rank] = [sequence, own]
+  }
+  return next
+}

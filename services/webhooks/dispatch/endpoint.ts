@@ -1,0 +1,233 @@
+import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Subscription } from '../../../projections/index.ts'
+import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
+import { type Deliveries, wasAttempted } from '../deliveries/delivery-state.ts'
+import type { Matched } from '../signals/signal.ts'
+import { decideEndpoint, sequenceOf } from './decide-endpoint.ts'
+import {
+  type Effect,
+  type EndpointItem,
+  type EndpointState,
+  type Input,
+  initialEndpoint,
+  isNewsTurn,
+  mayBegin,
+  nextToProbe,
+  type Situation,
+} from './endpoint-state.ts'
+import type { QueuedSignals } from './queued-signals.ts'
+
+/** What an endpoint stands in, besides what it knows itself. */
+export type Surroundings = Pick<Situation, 'nowMs' | 'wallMs' | 'random' | 'passCursor' | 'catchUpPerSecond'>
+
+/** Attempts of one endpoint that wait to be recorded; past it the log is too slow for more. */
+const MOST_UNDER_WAY = 64
+
+/**
+ * One endpoint: its state, what waits for it, and what is under way to it. Nobody else changes any of it: whatever
+ * happens is given to `handle`, which decides and answers with what is to be done.
+ */
+export class Endpoint {
+  readonly shard: number
+  readonly token: number
+  #state: EndpointState
+  /** Its delivery log in our hand; undefined before the first attempt. */
+  #journal: DeliveryJournal | undefined
+  /** What its delivery log said when it was read, while it is not in our hand and has something open. */
+  #loaded: Deliveries | undefined
+  #host: { readonly url: string; readonly origin: string } | undefined
+  readonly #signals: QueuedSignals
+  /** Sequences whose next try is due. */
+  readonly #due = new Set<number>()
+  readonly #replays: Extract<EndpointItem, { kind: 'replay' }>[] = []
+  /** Sequences that are being sent or recorded. */
+  readonly #underWay = new Set<number>()
+  /** Attempts under way, replays included. */
+  #attempts = 0
+
+  constructor(
+    subscription: Subscription,
+    place: {
+      readonly shard: number
+      readonly token: number
+      readonly readFrom: DeliveryCursor
+      readonly nowMs: number
+      readonly signals: QueuedSignals
+    },
+  ) {
+    this.shard = place.shard
+    this.token = place.token
+    this.#signals = place.signals
+    this.#state = initialEndpoint(subscription, place)
+  }
+
+  get id(): string {
+    return this.#state.subscription.subscriptionId
+  }
+
+  get state(): EndpointState {
+    return this.#state
+  }
+
+  get journal(): DeliveryJournal | undefined {
+    return this.#journal
+  }
+
+  /** What its delivery log says; undefined before it was read, or where nothing of it matters before it is taken. */
+  get deliveries(): Deliveries | undefined {
+    return this.#journal?.state ?? this.#loaded
+  }
+
+  get queued(): number {
+    return this.#signals.size
+  }
+
+  get underWay(): ReadonlySet<number> {
+    return this.#underWay
+  }
+
+  /** Where it is reached, as far as that is known: those of one host share its places. */
+  get host(): string | undefined {
+    return this.#host?.origin
+  }
+
+  get mayBegin(): boolean {
+    return mayBegin(this.#state)
+  }
+
+  /** Whether nothing waits, and nothing is under way. */
+  get isIdle(): boolean {
+    return this.queued === 0 && this.#due.size === 0 && this.#attempts === 0 && this.#replays.length === 0
+  }
+
+  /** Its delivery log was taken over. */
+  took(journal: DeliveryJournal): void {
+    this.#journal = journal
+    this.#loaded = undefined
+  }
+
+  /** Its delivery log was read; `handle` is told of it with the rest. */
+  knows(deliveries: Deliveries): void {
+    if (this.#journal === undefined) this.#loaded = deliveries
+  }
+
+  sendsTo(url: string): void {
+    if (this.#host?.url !== url) this.#host = { url, origin: new URL(url).origin }
+  }
+
+  situation(surroundings: Surroundings): Situation {
+    const { nowMs, wallMs, random, passCursor, catchUpPerSecond } = surroundings
+    return {
+      nowMs,
+      wallMs,
+      random,
+      passCursor,
+      catchUpPerSecond,
+      deliveries: this.deliveries,
+      queued: this.queued,
+      underWay: this.#attempts,
+    }
+  }
+
+  /** Takes what happened to it. @returns what is to be done outside */
+  handle(input: Input, surroundings: Surroundings): readonly Effect[] {
+    const { state, effects } = decideEndpoint(this.#state, input, this.situation(surroundings))
+    this.#state = state
+    if (input.kind === 'loaded' && this.#loaded?.open.size === 0) this.#loaded = undefined
+    return effects.length === 0 ? effects : effects.filter((effect) => !this.#takeIn(effect))
+  }
+
+  /** @returns whether it concerns only what waits here */
+  #takeIn(effect: Effect): boolean {
+    if (effect.kind === 'drop_queue') this.#signals.clear()
+    else if (effect.kind === 'retry') for (const sequence of effect.sequences) this.#due.add(sequence)
+    else if (effect.kind === 'replay') {
+      if (effect.where === 'front') this.#replays.unshift(...effect.replays)
+      else for (const replay of effect.replays) this.#replays.push(replay)
+    } else return false
+    if (this.#state.phase === 'closed') {
+      this.#due.clear()
+      this.#replays.length = 0
+    }
+    return true
+  }
+
+  /** Whether one more signal is kept. A degraded endpoint keeps what it is probed with. */
+  get hasRoom(): boolean {
+    return this.#state.health.state === 'degraded' ? this.queued === 0 : this.#signals.hasRoom
+  }
+
+  /** A signal for it. @returns false where there is no room */
+  offer(matched: Matched, weight: number): boolean {
+    const { sequence } = matched
+    const deliveries = this.deliveries
+    if (this.#underWay.has(sequence) || (deliveries !== undefined && wasAttempted(deliveries, sequence)))
+      return true
+    if (!this.hasRoom) return false
+    this.#signals.push(matched, weight)
+    return true
+  }
+
+  /** What {@link take} would take: something of its turn, or only what was asked for again. */
+  get work(): 'live' | 'replays' | undefined {
+    if (!this.mayBegin || this.#attempts >= MOST_UNDER_WAY) return undefined
+    if (this.#state.health.state === 'degraded') return this.#isProbeReady() ? 'live' : undefined
+    if (this.#due.size > 0 || (this.queued > 0 && this.#hasRoomForNew())) return 'live'
+    return this.#replays.length > 0 ? 'replays' : undefined
+  }
+
+  #isProbeReady(): boolean {
+    const { isProbeDue } = this.#state
+    if (!isProbeDue || this.#attempts > 0) return false
+    return this.queued > 0 || nextToProbe(this.deliveries, this.#underWay) !== undefined
+  }
+
+  /**
+   * Takes what is to be sent next: what is due again before what is new, and what was asked for again last. A
+   * degraded endpoint gets one probe.
+   */
+  take(): EndpointItem | undefined {
+    const item = this.#state.health.state === 'degraded' ? this.#takeProbe() : this.#takeNext()
+    if (item === undefined) return undefined
+    this.#attempts += 1
+    if (item.kind !== 'replay') this.#underWay.add(sequenceOf(item))
+    return item
+  }
+
+  #takeNext(): EndpointItem | undefined {
+    for (const sequence of this.#due) {
+      this.#due.delete(sequence)
+      const isOpen = this.deliveries?.open.has(sequence) === true
+      if (isOpen && !this.#underWay.has(sequence)) return { kind: 'retry', sequence }
+    }
+    const matched = this.#hasRoomForNew() ? this.#signals.shift() : undefined
+    return matched === undefined ? this.#replays.shift() : { kind: 'first', matched }
+  }
+
+  /**
+   * Where the endpoint answered the probe before and refused it, something that it was never sent has its turn: it
+   * may have been what was sent that it did not like.
+   */
+  #takeProbe(): EndpointItem | undefined {
+    if (!this.#isProbeReady()) return undefined
+    const isNews = isNewsTurn(this.#state) && this.queued > 0 && this.#hasRoomForNew()
+    const sequence = isNews ? undefined : nextToProbe(this.deliveries, this.#underWay)
+    const matched = sequence === undefined ? this.#signals.shift() : undefined
+    if (sequence === undefined && matched === undefined) return undefined
+    this.#state = { ...this.#state, isProbeDue: false }
+    return matched === undefined ? { kind: 'retry', sequence: sequence ?? 0 } : { kind: 'first', matched }
+  }
+
+  /** Whether a signal that was not tried yet may be begun, with all that waits for another try. */
+  #hasRoomForNew(): boolean {
+    const open = this.deliveries?.open.size ?? 0
+    return open + this.#underWay.size < LIMITS.webhookOpenDeliveries
+  }
+
+  /** Sending and recording are over, or were given up. */
+  ended(item: EndpointItem): void {
+    this.#attempts -= 1
+    if (item.kind !== 'replay') this.#underWay.delete(sequenceOf(item))
+  }
+}

@@ -1,0 +1,274 @@
+import { setImmediate } from 'node:timers/promises'
+import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
+import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { comparePositions, type Position } from '../../../contracts/position.ts'
+import type { Subscription } from '../../../projections/index.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { createMatcher, MATCHER_EVENTS, type Matcher } from '../signals/matcher.ts'
+import type { Matched } from '../signals/signal.ts'
+import { weightOf } from './queued-signals.ts'
+import { SUBSCRIPTION_EVENTS } from './signal-relay.ts'
+
+/** What the reader finds, for whoever has the endpoints. */
+export interface SignalSink {
+  /** A signal for an endpoint, from the pass, or from a stretch of the past. @returns false where there is no room */
+  offer(matched: Matched, weight: number, source: 'pass' | 'behind'): boolean
+  hasRoom(subscriptionId: string): boolean
+  /** A subscription as it is now, where it may go along with the pass at this moment. */
+  joining(subscriptionId: string): Subscription | undefined
+  /** It goes along with the pass from here on. */
+  joined(subscriptionId: string, cursor: DeliveryCursor): void
+  /** The pass had a signal for which there was no room, and goes on without it. */
+  leftBehind(subscriptionId: string, cursor: DeliveryCursor): void
+  /** A stretch was read for one that is behind. */
+  read(subscriptionId: string, cursor: DeliveryCursor, found: number): void
+  readFailed(subscriptionIds: readonly string[], error: unknown): void
+  /** An event of a subscription, behind what was matched before it. */
+  subscription(event: ServiceEvent): void
+  /** Asked behind each event of the pass: what is to be waited for before it goes on; undefined where nothing is. */
+  whenRoom(): Promise<void> | undefined
+}
+
+/** Reads the log for all endpoints: one pass along its end, and stretches of the past for those that are behind. */
+export interface LogReader {
+  /** Everything up to here was looked at. */
+  readonly position: Position
+  /** Looks through what is new at the end of the log. */
+  follow(): Promise<void>
+  /** Shows the events of subscriptions that the pass left behind a position. */
+  showSubscriptions(after: Position): Promise<void>
+  /** Reads for one that is behind, together with others that are; it joins the pass at its end. */
+  readFor(subscription: Subscription, cursor: DeliveryCursor): void
+  /** Nothing is brought to it any more. */
+  detach(subscriptionId: string): void
+  /** Where the pass has it; undefined where it is not along. */
+  cursor(subscriptionId: string): DeliveryCursor | undefined
+}
+
+export interface LogReaderOptions {
+  readonly store: EventStore
+  /** Where the pass begins, exclusive. */
+  readonly after: Position
+  readonly sink: SignalSink
+  readonly signal: AbortSignal
+}
+
+/** One that is behind, and where reading for it goes on. */
+interface Rider {
+  readonly subscription: Subscription
+  readonly cursor: DeliveryCursor
+  found: number
+}
+
+const PASS_TYPES = [...new Set<string>([...MATCHER_EVENTS, ...SUBSCRIPTION_EVENTS])]
+const OF_SUBSCRIPTIONS: ReadonlySet<string> = new Set(SUBSCRIPTION_EVENTS)
+/** So much of the pass is read before those who want to join have their turn. */
+const PASS_EVENTS = 256
+/** So much is read for those that are behind before others of them have their turn. */
+const STRETCH_EVENTS = 5_000
+
+export function createLogReader({ store, after, sink, signal }: LogReaderOptions): LogReader {
+  const pass = createMatcher({ store, after })
+  let position = after
+  /** Those that are behind and are read for, or wait for it. */
+  const riders = new Map<string, Rider>()
+  let stretch: Matcher | undefined
+  let waiting: Rider[] = []
+  let isRiding = false
+  /** Ends what was begun while the pass stood still, or while it went on: one at a time. */
+  let last: Promise<unknown> = Promise.resolve()
+
+  function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    const turn = last.then(work)
+    // What one fails with is for whoever gave it, and does not stand in the way of the next.
+    last = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** Where one stands who was numbered up to something, seen from how far was looked. */
+  const behind = (cursor: DeliveryCursor, looked: Position): DeliveryCursor =>
+    comparePositions(cursor.after, looked) >= 0 ? cursor : { ...cursor, after: looked }
+
+  /** @returns whether the end was reached, and what is to be waited for before it goes on */
+  async function advance(): Promise<{ readonly isAtEnd: boolean; readonly room: Promise<void> | undefined }> {
+    // The end is asked for first, so that what is not of interest need not be looked at again.
+    const end = await store.head()
+    let looked = 0
+    const reading = { after: position, upTo: end, filter: { types: PASS_TYPES }, limit: PASS_EVENTS, signal }
+    for await (const recorded of comparePositions(end, position) > 0 ? store.readAll(reading) : []) {
+      const event = decodeEvent(recorded)
+      const matched = await pass.match(event)
+      for (const one of matched) offerFromPass(one, matched.length)
+      position = event.position
+      if (OF_SUBSCRIPTIONS.has(event.type)) sink.subscription(event)
+      looked += 1
+      const room = sink.whenRoom()
+      if (room !== undefined) return { isAtEnd: false, room }
+    }
+    const isAtEnd = looked < PASS_EVENTS
+    if (isAtEnd && !signal.aborted && comparePositions(end, position) > 0) position = end
+    return { isAtEnd, room: undefined }
+  }
+
+  function offerFromPass(matched: Matched, count: number): void {
+    const { subscriptionId, sequence, signal: found } = matched
+    if (sink.offer(matched, weightOf(found, count), 'pass')) return
+    pass.detach(subscriptionId)
+    sink.leftBehind(subscriptionId, { after: position, sequence })
+  }
+
+  async function ride(): Promise<void> {
+    while (waiting.length > 0 && !signal.aborted) {
+      const round = waiting.toSorted((a, b) => comparePositions(a.cursor.after, b.cursor.after))
+      waiting = []
+      for (let next = 0; next < round.length && !signal.aborted; ) next = await readStretch(round, next)
+    }
+    isRiding = false
+  }
+
+  const isRider = (rider: Rider): boolean => riders.get(rider.subscription.subscriptionId) === rider
+
+  /** Reads a stretch for those that stand in it. @returns the first that stands behind it */
+  async function readStretch(round: readonly Rider[], first: number): Promise<number> {
+    const aboard = new Map<string, Rider>()
+    let next = first
+    try {
+      const matcher = createMatcher({ store, after: round[first]?.cursor.after ?? after })
+      stretch = matcher
+      const board = (upTo: Position): void => {
+        for (; next < round.length; next++) {
+          const rider = round[next]
+          if (rider === undefined || comparePositions(rider.cursor.after, upTo) >= 0) return
+          if (!isRider(rider)) continue
+          matcher.attach(rider.subscription, rider.cursor)
+          aboard.set(rider.subscription.subscriptionId, rider)
+        }
+      }
+      const upTo = position
+      const looked = await readPast(matcher, aboard, { upTo, limit: STRETCH_EVENTS, board })
+      if (looked.isAtEnd) {
+        const haveJoined = await inTurn(async () => {
+          const rest = await readPast(matcher, aboard, { upTo: position, limit: Infinity, board })
+          if (rest.isAtEnd) joinAll(matcher, aboard, round.slice(next))
+          return rest.isAtEnd
+        })
+        return haveJoined ? round.length : next
+      }
+      for (const [id, rider] of aboard) {
+        const cursor = isRider(rider) ? matcher.cursor(id) : undefined
+        if (cursor !== undefined) leave(rider, behind(cursor, looked.position))
+      }
+      return next
+    } catch (error) {
+      const failed = [...(aboard.size > 0 ? aboard.values() : round.slice(next))].filter(isRider)
+      const ids = failed.map(({ subscription }) => subscription.subscriptionId)
+      for (const id of ids) riders.delete(id)
+      if (!signal.aborted) sink.readFailed(ids, error)
+      return aboard.size > 0 ? next : round.length
+    } finally {
+      stretch = undefined
+    }
+  }
+
+  async function readPast(
+    matcher: Matcher,
+    aboard: Map<string, Rider>,
+    { upTo, limit, board }: { upTo: Position; limit: number; board: (upTo: Position) => void },
+  ): Promise<{ readonly isAtEnd: boolean; readonly position: Position }> {
+    let [looked, before] = [0, matcher.position]
+    const filter = { types: MATCHER_EVENTS }
+    const reading = { after: matcher.position, upTo, filter, signal, ...(limit < Infinity && { limit }) }
+    for await (const recorded of store.readAll(reading)) {
+      const event = decodeEvent(recorded)
+      board(event.position)
+      const matched = await matcher.match(event)
+      for (const one of matched) offerToRider(matcher, aboard, one, { before, count: matched.length })
+      before = event.position
+      looked += 1
+      if (looked >= limit || aboard.size === 0) return { isAtEnd: false, position: before }
+    }
+    if (!signal.aborted) board(upTo)
+    return { isAtEnd: !signal.aborted, position: upTo }
+  }
+
+  function offerToRider(
+    matcher: Matcher,
+    aboard: Map<string, Rider>,
+    matched: Matched,
+    { before, count }: { readonly before: Position; readonly count: number },
+  ): void {
+    const { subscriptionId, sequence, signal: found } = matched
+    const rider = aboard.get(subscriptionId)
+    if (rider === undefined || !isRider(rider)) return
+    const isTaken = sink.offer(matched, weightOf(found, count), 'behind')
+    if (isTaken) rider.found += 1
+    if (isTaken && sink.hasRoom(subscriptionId)) return
+    matcher.detach(subscriptionId)
+    aboard.delete(subscriptionId)
+    leave(rider, isTaken ? { after: found.position, sequence: sequence + 1 } : { after: before, sequence })
+  }
+
+  /** The end of a rider's stretch; whoever has it asks again where more is wanted. */
+  function leave(rider: Rider, cursor: DeliveryCursor): void {
+    const { subscriptionId } = rider.subscription
+    riders.delete(subscriptionId)
+    sink.read(subscriptionId, cursor, rider.found)
+  }
+
+  /** While the pass stands still: those that have come to it go along, and so do those that stand further on. */
+  function joinAll(matcher: Matcher, aboard: ReadonlyMap<string, Rider>, further: readonly Rider[]): void {
+    for (const rider of [...aboard.values(), ...further]) {
+      const { subscriptionId } = rider.subscription
+      if (!isRider(rider)) continue
+      const reached = behind(matcher.cursor(subscriptionId) ?? rider.cursor, position)
+      const subscription = sink.joining(subscriptionId)
+      if (subscription === undefined) {
+        leave(rider, reached)
+        continue
+      }
+      riders.delete(subscriptionId)
+      pass.attach(subscription, reached)
+      sink.joined(subscriptionId, reached)
+    }
+  }
+
+  return {
+    get position() {
+      return position
+    },
+    async follow() {
+      for (let isAtEnd = false; !isAtEnd && !signal.aborted; ) {
+        const advanced = await inTurn(advance)
+        isAtEnd = advanced.isAtEnd
+        // Others may join while the pass waits.
+        await advanced.room
+      }
+    },
+    showSubscriptions: (from) =>
+      inTurn(async () => {
+        if (comparePositions(from, position) >= 0) return
+        const reading = { after: from, upTo: position, filter: { types: SUBSCRIPTION_EVENTS }, signal }
+        for await (const recorded of store.readAll(reading)) sink.subscription(decodeEvent(recorded))
+      }),
+    readFor(subscription, cursor) {
+      const rider = { subscription, cursor, found: 0 }
+      riders.set(subscription.subscriptionId, rider)
+      waiting.push(rider)
+      if (isRiding) return
+      isRiding = true
+      // Those that are given together ride together.
+      setImmediate()
+        .then(ride)
+        .catch((error: unknown) => sink.readFailed([], error))
+    },
+    detach(subscriptionId) {
+      pass.detach(subscriptionId)
+      stretch?.detach(subscriptionId)
+      riders.delete(subscriptionId)
+    },
+    cursor(subscriptionId) {
+      const cursor = pass.cursor(subscriptionId)
+      return cursor && behind(cursor, position)
+    },
+  }
+}

@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest'
+import type { Pace } from './endpoint-state.ts'
+import { createScheduler, type Schedulable, type Turn } from './scheduler.ts'
+
+/** An endpoint that always has something to send. */
+interface Fake extends Schedulable {
+  readonly name: string
+  work: 'live' | 'replays' | undefined
+  pace: Pace
+}
+const AT_ONCE = 128
+
+const fake = (name: string, change: Partial<Fake> = {}): Fake => ({
+  name,
+  work: 'live',
+  pace: 'quick',
+  isBehind: false,
+  host: `https://${name}`,
+  owner: name,
+  ...change,
+})
+
+function aScheduler() {
+  let nowMs = 0
+  const scheduler = createScheduler<Fake>({ elapsed: () => nowMs, atOnce: AT_ONCE })
+  /** Offers all again and again, and takes as many turns as there are. */
+  const fill = (...endpoints: readonly Fake[]): Turn<Fake>[] => {
+    const turns: Turn<Fake>[] = []
+    for (;;) {
+      for (const endpoint of endpoints) scheduler.offer(endpoint)
+      const turn = scheduler.take()
+      if (turn === undefined) return turns
+      turns.push(turn)
+    }
+  }
+  return { scheduler, fill, pass: (milliseconds: number) => void (nowMs += milliseconds) }
+}
+
+const many = (count: number, change: (n: number) => Partial<Fake> = () => ({})): Fake[] =>
+  Array.from({ length: count }, (_, n) => fake(`e${n}`, change(n)))
+const namesOf = (turns: readonly Turn<Fake>[]): Set<string> =>
+  new Set(turns.map(({ endpoint }) => endpoint.name))
+
+describe('places', () => {
+  test('are four for an endpoint that is quick, and one for any other', () => {
+    const { fill } = aScheduler()
+    expect(fill(fake('quick'))).toHaveLength(4)
+    expect(fill(fake('slow', { pace: 'slow' }))).toHaveLength(1)
+    expect(fill(fake('new', { pace: 'unproven' }))).toHaveLength(1)
+  })
+
+  test('are half at most for those that are slow or unproven, however many they are', () => {
+    const { fill } = aScheduler()
+    expect(fill(...many(500, (n) => ({ pace: n % 2 === 0 ? 'slow' : 'unproven' })))).toHaveLength(AT_ONCE / 2)
+    expect(fill(...many(500))).toHaveLength(AT_ONCE / 2)
+  })
+
+  test.each([
+    ['owner', { owner: 'one' }],
+    ['host', { host: 'https://one' }],
+  ])('of one %s are half at most of all, and an eighth where its endpoints are slow', (_, shared) => {
+    const quick = aScheduler()
+    expect(quick.fill(...many(500, () => shared))).toHaveLength(AT_ONCE / 2)
+    expect(quick.fill(fake('other'))).toHaveLength(4)
+    const slow = aScheduler()
+    expect(slow.fill(...many(500, () => ({ ...shared, pace: 'slow' })))).toHaveLength(AT_ONCE / 8)
+    expect(slow.fill(fake('other', { pace: 'slow' }))).toHaveLength(1)
+  })
+
+  test('that an owner gives back go to its endpoints that wait for them, each in its turn', () => {
+    const { scheduler, fill } = aScheduler()
+    const all = many(100, () => ({ owner: 'one' }))
+    let turns = fill(...all)
+    const seen = namesOf(turns)
+    for (let round = 0; round < 10; round++) {
+      for (const turn of turns) scheduler.done(turn)
+      turns = fill(...all)
+      for (const name of namesOf(turns)) seen.add(name)
+    }
+    expect(seen.size).toBe(100)
+  })
+
+  test('of attempts that take long go to others while they last, and to all once they end', () => {
+    const { scheduler, fill, pass } = aScheduler()
+    const turns = fill(...many(32))
+    expect(turns).toHaveLength(AT_ONCE)
+    const healthy = fake('healthy')
+    expect(fill(healthy)).toHaveLength(0)
+    pass(1_001)
+    expect(namesOf(fill(healthy))).toEqual(new Set(['healthy']))
+    for (const turn of turns) scheduler.done(turn)
+    expect(scheduler.underWay).toBe(4)
+    expect(fill(...many(32).map((one) => ({ ...one, owner: `${one.owner}'` })))).toHaveLength(AT_ONCE - 4)
+  })
+})
+
+describe('turns', () => {
+  test('of replays come behind those of signals', () => {
+    const { scheduler, fill } = aScheduler()
+    const replaying = many(200, () => ({ work: 'replays' }))
+    const turns = fill(...replaying)
+    const live = many(20, (n) => ({ owner: `live ${n}` })).map((one) => ({
+      ...one,
+      name: `live ${one.name}`,
+    }))
+    for (const one of live) scheduler.offer(one)
+    for (const turn of turns.slice(0, 40)) scheduler.done(turn)
+    const next = Array.from({ length: 40 }, () => scheduler.take()?.endpoint.name ?? '')
+    expect(next.filter((name) => name.startsWith('live'))).toHaveLength(40)
+  })
+
+  test('of an endpoint that waited for replays come at once when it has a signal', () => {
+    const { scheduler, fill } = aScheduler()
+    const turns = fill(...many(200, () => ({ work: 'replays' })))
+    const one = fake('one', { work: 'replays' })
+    scheduler.offer(one)
+    one.work = 'live'
+    scheduler.offer(one)
+    for (const turn of turns.slice(0, 1)) scheduler.done(turn)
+    expect(scheduler.take()?.endpoint.name).toBe('one')
+  })
+
+  test('come to everybody with every kind of work, also with all the places taken again and again', () => {
+    const { scheduler, fill } = aScheduler()
+    const kinds = many(300, (n) => ({
+      isBehind: n % 3 === 0,
+      pace: n % 5 === 0 ? 'slow' : 'quick',
+      owner: `owner ${n % 7}`,
+      host: `https://${n % 11}`,
+    }))
+    const seen = new Set<string>()
+    let turns = fill(...kinds)
+    for (let round = 0; round < 60; round++) {
+      for (const turn of turns) scheduler.done(turn)
+      turns = fill(...kinds)
+      for (const name of namesOf(turns)) seen.add(name)
+    }
+    expect(seen.size).toBe(300)
+    for (const turn of turns) scheduler.done(turn)
+    expect(scheduler.underWay).toBe(0)
+  })
+})

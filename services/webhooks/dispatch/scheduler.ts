@@ -1,0 +1,312 @@
+import { LIMITS } from '../../../contracts/limits.ts'
+import { SLOW_MS } from './endpoint-moves.ts'
+import type { Pace } from './endpoint-state.ts'
+
+/** What is asked of an endpoint to give it its turn. */
+export interface Schedulable {
+  /** Something of its turn, or only what was asked for again; undefined where there is nothing. */
+  readonly work: 'live' | 'replays' | undefined
+  readonly pace: Pace
+  readonly isBehind: boolean
+  /** Where it is reached; undefined before that is known. */
+  readonly host: string | undefined
+  readonly owner: string
+}
+
+/** One attempt that an endpoint may make. */
+export interface Turn<Item> {
+  readonly endpoint: Item
+  /** As what it counts: it may turn out slow while it lasts. */
+  readonly counted: 'quick' | 'limited'
+}
+
+/**
+ * Whose turn it is to send, among all endpoints that have something to send. Those that are slow, or did not take
+ * their latest delivery, have half of the places at most, and one each; an attempt that takes long counts among them
+ * while it still lasts. Those of one host, or of one owner, have half of the others and a quarter of these at most.
+ */
+export interface Scheduler<Item extends Schedulable> {
+  /** Attempts under way. */
+  readonly underWay: number
+  /** Puts an endpoint in line, if it has work and room and is not in line yet. */
+  offer(endpoint: Item): void
+  /** Counts an attempt for the next in line; undefined where there is none, or no room. */
+  take(): Turn<Item> | undefined
+  /** It has ended. */
+  done(turn: Turn<Item>): void
+  /** Whether it is quick and waits only for its turn: not for places of its own host or owner. */
+  isHeldUp(endpoint: Item): boolean
+  /** Nothing of it is in line any more. */
+  forget(endpoint: Item): void
+}
+
+export interface SchedulerOptions {
+  /** A clock that is never set, milliseconds. */
+  readonly elapsed: () => number
+  readonly atOnce?: number
+}
+
+/** So few are always left to each kind that none starves. */
+const AT_LEAST = 8
+
+type LineName = 'live' | 'behind' | 'limited'
+type Kind = 'quick' | 'limited'
+
+interface Seat<Item> {
+  readonly endpoint: Item
+  /** Where it waits, and for what; undefined where it does not. */
+  waits: { readonly line: LineName; readonly kind: Kind } | undefined
+  /** It waits for places of its host or owner. */
+  isParked: boolean
+  sending: number
+  /** Attempts under way that take long. */
+  late: number
+}
+
+/** Places that those of one host, or of one owner, share. */
+interface Group<Item> {
+  readonly taken: Record<Kind, number>
+  /** Those who were in front and found no place, with what they waited for then. */
+  readonly waiting: Record<Kind, { readonly seat: Seat<Item>; readonly waits: Seat<Item>['waits'] }[]>
+  /** Forgets it, once nobody has a place of it or waits for one. */
+  readonly leave: () => void
+}
+
+interface OpenTurn<Item> extends Turn<Item> {
+  readonly seat: Seat<Item>
+  readonly groups: readonly Group<Item>[]
+  readonly startedMs: number
+  readonly line: LineName
+  counted: Kind
+  isDone: boolean
+}
+
+export function createScheduler<Item extends Schedulable>(options: SchedulerOptions): Scheduler<Item> {
+  const { elapsed, atOnce = LIMITS.webhookAttemptsAtOnce } = options
+  const limitedAtMost = atOnce / 2
+  const ofGroup: Record<Kind, number> = { quick: atOnce / 2, limited: limitedAtMost / 4 }
+  const lines = { live: createLine<Item>(), behind: createLine<Item>(), limited: createLine<Item>() }
+  const counts: Record<LineName, number> = { live: 0, behind: 0, limited: 0 }
+  const seats = new Map<Item, Seat<Item>>()
+  const owners = new Map<string, Group<Item>>()
+  const hosts = new Map<string, Group<Item>>()
+  /** In the order in which they began. */
+  let open: OpenTurn<Item>[] = []
+  let front = 0
+  let underWay = 0
+
+  function seatOf(endpoint: Item): Seat<Item> {
+    const known = seats.get(endpoint)
+    if (known !== undefined) return known
+    const seat: Seat<Item> = { endpoint, waits: undefined, isParked: false, sending: 0, late: 0 }
+    seats.set(endpoint, seat)
+    return seat
+  }
+
+  function groupOf(groups: Map<string, Group<Item>>, key: string): Group<Item> {
+    const known = groups.get(key)
+    if (known !== undefined) return known
+    const leave = (): void => void groups.delete(key)
+    const group = { taken: { quick: 0, limited: 0 }, waiting: { quick: [], limited: [] }, leave }
+    groups.set(key, group)
+    return group
+  }
+
+  function groupsOf({ host, owner }: Item): readonly Group<Item>[] {
+    const own = groupOf(owners, owner)
+    return host === undefined ? [own] : [own, groupOf(hosts, host)]
+  }
+
+  const kindOf = ({ endpoint, late }: Seat<Item>): Kind =>
+    endpoint.pace === 'quick' && late === 0 ? 'quick' : 'limited'
+  const most = (kind: Kind): number => (kind === 'quick' ? LIMITS.webhookAttemptsPerEndpoint : 1)
+
+  /** Where it may wait now; undefined where it has nothing to send, or as much under way as it may. */
+  function placeFor(seat: Seat<Item>): Seat<Item>['waits'] {
+    const kind = kindOf(seat)
+    const { work, isBehind } = seat.endpoint
+    if (work === undefined || seat.sending >= most(kind)) return undefined
+    if (kind === 'limited') return { line: 'limited', kind }
+    return { line: isBehind || work === 'replays' ? 'behind' : 'live', kind }
+  }
+
+  function offer(seat: Seat<Item>): void {
+    const place = placeFor(seat)
+    if (place === undefined) return
+    const { waits } = seat
+    // What waits for replays alone waits elsewhere once a signal has come.
+    if (waits?.line === place.line && waits.kind === place.kind) return
+    seat.waits = place
+    seat.isParked = false
+    lines[place.line].push(seat, place)
+  }
+
+  /** Attempts that take long are counted among the slow while they last, so that their places go to others. */
+  function countLate(): void {
+    const since = elapsed() - SLOW_MS
+    for (; front < open.length; front++) {
+      const turn = open[front]
+      if (turn === undefined || (!turn.isDone && turn.startedMs > since)) break
+      if (turn.isDone || turn.counted === 'limited') continue
+      counts[turn.line] -= 1
+      counts.limited += 1
+      for (const { taken } of turn.groups) {
+        taken.quick -= 1
+        taken.limited += 1
+      }
+      turn.counted = 'limited'
+      turn.seat.late += 1
+      letIn(turn.groups, 'quick')
+    }
+    if (front * 2 < open.length) return
+    open = open.slice(front)
+    front = 0
+  }
+
+  function nextLine(): LineName | undefined {
+    const { live, behind, limited } = lines
+    // Those that were found slow on their way do not take the places of the others.
+    if (underWay >= atOnce + Math.max(0, counts.limited - limitedAtMost)) return undefined
+    if (limited.size > 0 && counts.limited < AT_LEAST) return 'limited'
+    const isBehindShort = behind.size > 0 && counts.behind < AT_LEAST
+    if (live.size > 0 && !(isBehindShort && counts.live > AT_LEAST)) return 'live'
+    if (behind.size > 0) return 'behind'
+    return limited.size > 0 && counts.limited < limitedAtMost ? 'limited' : undefined
+  }
+
+  /** Takes the one in front out of its line; those who waited for a place that it does not take come in. */
+  function park(seat: Seat<Item>, full: Group<Item>, all: readonly Group<Item>[]): void {
+    const { waits } = seat
+    if (waits === undefined) return
+    seat.isParked = true
+    full.waiting[waits.kind].push({ seat, waits })
+    letIn(
+      all.filter((group) => group !== full),
+      waits.kind,
+    )
+  }
+
+  /** Gives those who wait for places of a group as many as it has. */
+  function letIn(all: readonly Group<Item>[], kind: Kind): void {
+    for (const group of all) {
+      const waiting = group.waiting[kind]
+      for (let room = ofGroup[kind] - group.taken[kind]; room > 0 && waiting.length > 0; ) {
+        const next = waiting.shift()
+        if (next === undefined || next.seat.waits !== next.waits) continue
+        next.seat.waits = undefined
+        offer(next.seat)
+        if (next.seat.waits !== undefined) room -= 1
+      }
+      if (isEmpty(group)) group.leave()
+    }
+  }
+
+  function begin(seat: Seat<Item>, line: LineName, own: OpenTurn<Item>['groups']): OpenTurn<Item> {
+    const counted: Kind = line === 'limited' ? 'limited' : 'quick'
+    seat.sending += 1
+    underWay += 1
+    counts[line] += 1
+    for (const { taken } of own) taken[counted] += 1
+    const turn: OpenTurn<Item> = {
+      endpoint: seat.endpoint,
+      seat,
+      groups: own,
+      startedMs: elapsed(),
+      line,
+      counted,
+      isDone: false,
+    }
+    open.push(turn)
+    return turn
+  }
+
+  return {
+    get underWay() {
+      return underWay
+    },
+    offer(endpoint) {
+      if (endpoint.work !== undefined) offer(seatOf(endpoint))
+    },
+    take() {
+      countLate()
+      for (let name = nextLine(); name !== undefined; name = nextLine()) {
+        const line = lines[name]
+        const waiting = line.first()
+        if (waiting === undefined) return undefined
+        const { seat, waits } = waiting
+        const isOld = seat.waits !== waits
+        const place = isOld ? undefined : placeFor(seat)
+        if (isOld || place?.line !== name) {
+          line.shift()
+          if (isOld) continue
+          seat.waits = undefined
+          offer(seat)
+          continue
+        }
+        const own = groupsOf(seat.endpoint)
+        const full = own.find(({ taken }) => taken[place.kind] >= ofGroup[place.kind])
+        if (full !== undefined) {
+          line.shift()
+          park(seat, full, own)
+          continue
+        }
+        const turn = begin(seat, name, own)
+        line.turnsInARow += 1
+        // Its attempts are begun together, so that they end together and share an event of its delivery log.
+        if (line.turnsInARow >= most(place.kind)) {
+          line.shift()
+          seat.waits = undefined
+        }
+        return turn
+      }
+      return undefined
+    },
+    done(given) {
+      const turn = given as OpenTurn<Item>
+      turn.isDone = true
+      underWay -= 1
+      counts[turn.counted === 'limited' ? 'limited' : turn.line] -= 1
+      turn.seat.sending -= 1
+      if (turn.counted === 'limited' && turn.line !== 'limited') turn.seat.late -= 1
+      for (const { taken } of turn.groups) taken[turn.counted] -= 1
+      letIn(turn.groups, turn.counted)
+    },
+    isHeldUp(endpoint) {
+      const seat = seats.get(endpoint)
+      return seat?.waits?.line === 'live' && !seat.isParked
+    },
+    forget(endpoint) {
+      const seat = seats.get(endpoint)
+      if (seat !== undefined) seat.waits = undefined
+      seats.delete(endpoint)
+    },
+  }
+}
+
+const isEmpty = <Item>({ taken, waiting }: Group<Item>): boolean =>
+  taken.quick === 0 && taken.limited === 0 && waiting.quick.length === 0 && waiting.limited.length === 0
+
+/** Whoever waits, the first that came in front. Its ends cost the same however long it is. */
+function createLine<Item>() {
+  type Waiting = { readonly seat: Seat<Item>; readonly waits: Seat<Item>['waits'] }
+  let waiting: Waiting[] = []
+  let front = 0
+  return {
+    /** Turns that the one in front has had without a break. */
+    turnsInARow: 0,
+    get size() {
+      return waiting.length - front
+    },
+    push(seat: Seat<Item>, waits: Seat<Item>['waits']): void {
+      waiting.push({ seat, waits })
+    },
+    first: (): Waiting | undefined => waiting[front],
+    shift(): void {
+      front += 1
+      this.turnsInARow = 0
+      if (front * 2 < waiting.length) return
+      waiting = waiting.slice(front)
+      front = 0
+    },
+  }
+}
