@@ -87,7 +87,7 @@ export const LIMITS = {
   readPageEvents: 500,
 
   /** Events a projection folds in one transaction. */
-  projectionBatchEvents: 500,
+  projectionBatchEvents: 2_000,
   /** Rows in one page of a read model. */
   rowsPerPage: 1_000,
   /** Differences that a comparison of two projection versions keeps as a sample. */
@@ -242,6 +242,18 @@ export const LIMITS = {
   gatewayValidityMostS: 2_592_000,
   /** How long a request waits for a settlement that comes before its answer. */
   settlementWaitMs: 20_000,
+  /** How long after its claim a payment that is refused is tried again: a little longer than its request waits. */
+  settlementPatienceMs: 30_000,
+  /** Transactions in blocks that moved nothing for a payment, after which it is given up. */
+  settlementsMined: 2,
+  /** Reasons why settling came to nothing that are recorded of one payment. */
+  settlementReasons: 16,
+  /** Seconds of block time after the end of an authorization before it is told as unused: nodes may lag. */
+  paymentExpiryGraceS: 60,
+  /** How long a payment that could be settled may wait before the service says that it is not well. */
+  settlementLateMs: 60_000,
+  /** How long it is remembered that the chain still knew nothing of a payment that was given up. */
+  givenUpLookMs: 60_000,
   /** Authorizations that share one transaction. */
   settlementBatch: 25,
   /** Wait before a settlement is tried again; it doubles from try to try, up to the longest. */

@@ -10,7 +10,7 @@ export const PAYMENT_ERRORS = defineErrors({
   },
   payment_refused: {
     status: 402,
-    message: 'The payment cannot be accepted; nothing was charged.',
+    message: 'The payment cannot be accepted.',
     nextStep: 'See `error` for the reason, and sign one of the offers in this answer.',
   },
   payment_malformed: {

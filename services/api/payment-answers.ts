@@ -13,7 +13,7 @@ const NEXT_STEPS: Readonly<Record<Payment['state'], string>> = {
   confirmed: 'Nothing to do: it is paid. Its block becomes final in a while.',
   final: 'Nothing to do: it is paid, for good.',
   uncollectable:
-    'See `reason`. Where the answer was given before it was paid, further payments of this payer are refused until the operator forgets the debt; where it was not, nothing was taken.',
+    'See `reason`. Where the answer was given before it was paid, this payer has further answers only after their money is there, until it has paid as much. Otherwise ask for the answer once more: what was paid after all is found then.',
   refunded: 'Nothing to do: it was sent back.',
 }
 

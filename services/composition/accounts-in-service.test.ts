@@ -124,7 +124,7 @@ describe('a caller', () => {
 
   test('without a key, or with a damaged one, is told so', async () => {
     expect((await call('GET', '/api/account')).body).toMatchObject({ code: 'unauthorized' })
-    expect((await call('GET', '/api/account', 'sk_live_x')).body).toMatchObject({ code: 'unauthorized' })
+    expect((await call('GET', '/api/account', 'sk_live_x')).body).toMatchObject({ code: 'key_unknown' })
     expect((await call('GET', '/operator/accounts')).status).toBe(401)
   })
 })

@@ -1,4 +1,5 @@
 import { reasonOf } from '../../contracts/errors.ts'
+import { isoTime } from '../../contracts/iso-time.ts'
 import type { Component } from '../api/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
 import type { DemoChain, SettlerHealth } from '../payments/index.ts'
@@ -118,12 +119,24 @@ export function marketComponent(
 }
 
 /** Answers that are paid for go on without it, up to the caps. */
-const settlerComponent = ({ ok, detail, open, oldestOpenMs, unknown }: SettlerHealth): Component => ({
+const settlerComponent = ({
+  ok,
+  detail,
+  open,
+  oldestOpenMs,
+  unknown,
+  payableSince,
+}: SettlerHealth): Component => ({
   name: 'settler',
   isRequired: false,
   state: ok ? 'ok' : 'degraded',
   detail,
-  more: { open, unknown, oldest_unsettled_ms: oldestOpenMs },
+  more: {
+    open,
+    unknown,
+    oldest_unsettled_ms: oldestOpenMs,
+    payable_since: payableSince === undefined ? null : isoTime(payableSince),
+  },
 })
 
 function demoComponent({ rpcUrl, failure }: Pick<DemoChain, 'rpcUrl' | 'failure'>): Component {

@@ -136,6 +136,17 @@ function gaugePayments(
     },
   })
   new Gauge({
+    name: 'payments_oldest_payable_seconds',
+    help: 'Age of the oldest payment that could be settled and is not, wherever settling is done; 0 where there is none',
+    registers,
+    collect() {
+      const health = settler()
+      if (health === undefined) return
+      const { payableSince } = health
+      this.set(payableSince === undefined ? 0 : Math.max(0, Date.now() - payableSince) / 1_000)
+    },
+  })
+  new Gauge({
     name: 'settler_gas_ether',
     help: 'What the wallet that settles has left for gas',
     labelNames: ['settler'] as const,

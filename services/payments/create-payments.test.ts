@@ -17,7 +17,7 @@ import {
   type MemoryLog,
   openMemoryStore,
 } from '../platform/event-store/memory/memory-store.ts'
-import type { Chain, PayerFacts } from './chain/chain.ts'
+import type { AuthorizationOutcome, Chain, PayerFacts } from './chain/chain.ts'
 import { createPayments, type PaymentsOptions, type RunningPayments } from './create-payments.ts'
 import type { Claim, VerifiedPayment } from './payments.ts'
 import { openRecovery } from './recovery/open-recovery.ts'
@@ -138,7 +138,7 @@ async function settle(store: EventStore, { stream, paymentId }: Payment, type: E
   const event = newEvent(definition, { id: newId(), data: { paymentId, ...more }, meta })
   await store.append(stream, [event], { expected: revision })
 }
-const TRANSACTION = `0x${'7a'.repeat(32)}`
+const TRANSACTION = `0x${'7a'.repeat(32)}` as const
 const CONFIRMED = { transaction: TRANSACTION, blockNumber: 7, blockHash: TRANSACTION, by: 'own' }
 const confirm = (store: EventStore, payment: Payment) =>
   settle(store, payment, 'SettlementConfirmed', CONFIRMED)
@@ -567,6 +567,44 @@ describe('servable', () => {
     const waiting = refusal(world.payments.servable(claimed, never))
     await loseIt(world.store, claimed.payment, why)
     expect(await waiting).toEqual({ code: 'payment_refused', reason })
+  })
+
+  test('does not say that nothing was charged where nobody knows', async () => {
+    const told = async (why: string): Promise<string> => {
+      const world = start()
+      const claimed = await settledFirst(world)
+      await loseIt(world.store, claimed.payment, why)
+      const error: unknown = await world.payments.servable(claimed, never).catch((thrown: unknown) => thrown)
+      return error instanceof Error ? error.message : 'no error'
+    }
+    expect(await told('expired')).toContain('Nothing was charged')
+    expect(await told('refused')).not.toMatch(/nothing was charged/i)
+    expect(await told('refused')).toContain('is not known here')
+  })
+
+  test('is what was given up and turns out paid on the chain, which is asked once in a while', async () => {
+    let time = NOW_S * 1_000
+    const outcomes: AuthorizationOutcome[] = [
+      { kind: 'unused' },
+      { kind: 'paid', transaction: TRANSACTION, blockNumber: 7, blockHash: TRANSACTION },
+    ]
+    const chain: Chain = {
+      ...RICH_CHAIN,
+      outcomeOf: async () => outcomes.shift() ?? expect.fail('asked too often'),
+    }
+    const world = start({ chain, now: () => time })
+    const claimed = await settledFirst(world)
+    await loseIt(world.store, claimed.payment, 'expired')
+    const presented = await verified(world, 1)
+    const ask = async () => {
+      const found = await world.payments.find(presented)
+      return world.payments.servable(found ?? expect.fail('no claim'), never)
+    }
+    expect((await refusal(ask())).code).toBe('payment_refused')
+    expect((await refusal(ask())).code).toBe('payment_refused')
+    time += LIMITS.givenUpLookMs
+    expect(await ask()).toMatchObject({ state: 'confirmed', transaction: TRANSACTION })
+    expect(await ask()).toMatchObject({ state: 'confirmed' })
   })
 
   test('is pending after the time that a request waits, and settled when asked again', async () => {

@@ -10,6 +10,7 @@ import type { Chain } from './chain/chain.ts'
 import { awaitSettlement } from './claims/await-settlement.ts'
 import { decideClaim, type KnownFunds } from './claims/decide-claim.ts'
 import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
+import { createGivenUpPayments } from './claims/given-up-payments.ts'
 import { createPaymentChanges } from './claims/payment-changes.ts'
 import { after, createPaymentLog, type LoadedPayment, type PaymentLog } from './claims/payment-log.ts'
 import type { PaymentIndex } from './payment-index.ts'
@@ -89,6 +90,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     now,
     signal,
   })
+  const givenUp = createGivenUpPayments({ log, chain: options.chain, newId: options.newId, now })
   const parts: PaymentParts = { ...options, log, exposure, payers, funds: new WeakMap() }
   const ours = payTo?.toLowerCase()
 
@@ -110,6 +112,8 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     claim: (payment, claim) => claimPayment(parts, payment, claim),
     async servable({ payment }, waiting) {
       if (isServable(payment)) return payment
+      const found = await givenUp.lookAgain(payment)
+      if (found !== undefined) return found
       return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, changes, now })
     },
     receipt: receiptOf,

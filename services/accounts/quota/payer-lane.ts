@@ -135,7 +135,7 @@ export function createPayerLane(payerId: string, { log, keys, now, payPerCall }:
     const windowId = payer.window.id
     for (let left = batch, conflicts = 1; ; conflicts++) {
       const balance = balanceOf(windowId) ?? (await load(windowId))
-      left = await withoutUsedKeys(left)
+      if (left.some(hasKey)) left = await withoutUsedKeys(left)
       const planned = plan(left, balance)
       if (planned.length === 0) return
       const events = planned.map(({ event }) => event)
@@ -239,6 +239,8 @@ export function createPayerLane(payerId: string, { log, keys, now, payPerCall }:
     },
   }
 }
+
+const hasKey = ({ what }: Waiting): boolean => what.kind === 'debit' && what.debit.idempotencyHash !== null
 
 const answerOf = ({ what }: Waiting): string => (what.kind === 'debit' ? what.debit.answer : '')
 

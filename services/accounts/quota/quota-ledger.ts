@@ -133,7 +133,8 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       const trouble = log.trouble()
       if (trouble !== undefined) throw isAway(trouble)
       if (account.lane.waiting >= LIMITS.debitsWaiting) throw isTooMany()
-      const balance = await known(account, payer)
+      // Most are known, and then nobody has to wait.
+      const balance = account.lane.balance(payer.window.id) ?? (await account.lane.refresh(payer))
       const decision = decideDebit(balance, payer.tier, dayOf(at, payer.window))
       if (decision.kind === 'debit' || !(await isStillExhausted(account, payer, at))) return
       const newest = account.lane.balance(payer.window.id) ?? balance

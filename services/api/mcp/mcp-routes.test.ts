@@ -45,6 +45,18 @@ describe.each(Object.entries(ERAS))('%s era', (era, request) => {
     expect(result.cacheScope).toBe(era === 'modern' ? 'public' : undefined)
   })
 
+  test.each(['unknown_timeframe', 'unknown_coin', 'unknown_exchange'] as const)(
+    'says %s as arguments that do not fit, with the code of the protocol',
+    async (code) => {
+      await app.close()
+      app = await createMcpEdge({ calls: { call: () => Promise.reject(new ServiceError(code)) } })
+      const { result } = (await post(request('tools/call', CALL))).json()
+      expect(result.isError).toBe(true)
+      expect(result.content[0].text).toMatch(new RegExp(`^MCP error -32602: ${code}: `))
+      expect(result.structuredContent.code).toBe(code)
+    },
+  )
+
   test.each([KEYS.unknown, KEYS.unverifiable])(
     'refuses every method with the key %s, as 200',
     async (key) => {

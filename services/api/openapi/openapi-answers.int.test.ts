@@ -190,6 +190,17 @@ function resolved(schema: JsonObject): JsonObject {
   return JSON.parse(text) as JsonObject
 }
 
+test('where nothing can be paid, nobody is told to sign', async () => {
+  const response = await fetch(`${service.url}/x402/get_trade_call`, {
+    method: 'POST',
+    body: '{"coin":"BTC"}',
+  })
+  const offer = (await response.json()) as { accepts: unknown[]; next_step: string }
+  expect([response.status, offer.accepts]).toEqual([402, []])
+  expect(offer.next_step).toContain('POST /api/sign-in')
+  expect(offer.next_step).not.toMatch(/accepts|PAYMENT/)
+})
+
 test('a verdict is verified as the document says, as JSON and as a page', async () => {
   const asked = await fetch(`${service.url}/api/verdicts?limit=1`, {
     headers: { authorization: `Bearer ${OPERATOR_TOKEN}` },

@@ -32,12 +32,23 @@ Text with \`<b>code</b>\`, **bold & "quoted"**, [a page](other.md#here), [a plac
 const PAGES = new Map<string, DocPage>([
   ['hostile', docPage('hostile', HOSTILE)],
   ['other', docPage('other', '# Other\n\nThe first sentence. The second.\n')],
+  [
+    'for-bots',
+    docPage(
+      'for-bots',
+      '# Bots\n\nFor bots: they ask. See [other.md](other.md#here), [`other.md`](other.md) and [a bot](examples/bot.py).\n\n```sh\ncurl http://127.0.0.1:8402/livez\n```\n',
+    ),
+  ],
 ])
 let app: FastifyInstance
 
 beforeAll(async () => {
   const knowledge = { pages: async () => [...PAGES.values()], page: async (name: string) => PAGES.get(name) }
-  app = await createServer(serverOptions({ knowledge: { desk: fakeKnowledgeDesk().desk, knowledge } }))
+  const examples = new Map([['bot.py', 'URL = "http://127.0.0.1:8402"\n']])
+  const publicUrl = () => 'https://signals.example.com'
+  app = await createServer(
+    serverOptions({ publicUrl, knowledge: { desk: fakeKnowledgeDesk().desk, knowledge, examples } }),
+  )
 })
 afterAll(() => app.close())
 
@@ -49,6 +60,31 @@ describe('GET /docs', () => {
     expect([statusCode, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
     expect(body).toContain('<a href="/docs/other">Other</a> <span class="dim">The first sentence.</span>')
     expect(body).toContain('A &lt;script&gt;alert(1)&lt;/script&gt; page')
+  })
+})
+
+describe('a page of a running service', () => {
+  test('is listed with its whole first sentence', async () => {
+    expect((await get('/docs')).body).toContain('<span class="dim">For bots: they ask.</span>')
+  })
+
+  test('names the address that serves it, and pages instead of files', async () => {
+    const { body } = await get('/docs/for-bots')
+    expect(body).toContain('curl https://signals.example.com/livez')
+    expect(body).not.toContain('8402')
+    expect(body).toContain('<a href="/docs/other#here">other</a>')
+    expect(body).toContain('<a href="/docs/other"><code>other</code></a>')
+  })
+
+  test('leads to the programs that it shows, which ask the same address', async () => {
+    expect((await get('/docs/for-bots')).body).toContain('<a href="/docs/examples/bot.py">a bot</a>')
+    const { headers, body } = await get('/docs/examples/bot.py')
+    expect(headers['content-type']).toBe('text/plain; charset=utf-8')
+    expect(body).toBe('URL = "https://signals.example.com"\n')
+    for (const name of ['nothing.py', '..%2f..%2fpackage.json', '__proto__']) {
+      const response = await get(`/docs/examples/${name}`)
+      expect([response.statusCode, response.json<{ code: string }>().code]).toEqual([404, 'not_found'])
+    }
   })
 })
 

@@ -50,9 +50,14 @@ function settled(payment: Payment): Payment | undefined {
   if (isServable(payment)) return payment
   if (payment.state !== 'uncollectable') return undefined
   const reason = payment.reason as UncollectableReason
+  // Where whoever settles has refused it, or never answered, the authorization may have been used all the same.
+  const charged =
+    reason === 'refused'
+      ? `Whether anything was charged is not known here: look up the authorization on the chain, and ask the operator with the id ${payment.paymentId}.`
+      : 'Nothing was charged.'
   throw paymentRefused(
     REASONS[reason],
-    `The payment was not collected, and its answer is not given: ${reason}. Nothing was charged.`,
+    `The payment was not collected, and its answer is not given: ${reason}. ${charged}`,
   )
 }
 

@@ -20,7 +20,7 @@ export type Refund = Pick<z.output<typeof RefundSent.data>, 'transaction' | 'val
 /** A payment as its stream tells it. */
 export interface LoadedPayment {
   readonly payment: Payment
-  readonly claim: Pick<ClaimData, 'requestHash' | 'answer' | 'signature'>
+  readonly claim: ClaimData
   readonly refunds: readonly Refund[]
   /** Of its newest event. */
   readonly revision: Revision

@@ -13,6 +13,8 @@ const owed: SettlingFacts = {
   broadcasts: [],
   wasForwarded: false,
   isOverdue: false,
+  minedFailures: 0,
+  isGivenUp: false,
 }
 const fine: ChainView = {
   blockTime: 1_500,
@@ -29,12 +31,23 @@ describe('given a payment that is owed', () => {
   const when = (chain: Partial<ChainView>, facts: Partial<SettlingFacts> = {}) =>
     decideSettlement({ ...owed, ...facts }, { ...fine, ...chain })
 
-  test('it is sent; alone where its payer has code', () => {
-    expect(when({})).toEqual({ kind: 'send', isAlone: false })
-    expect(when({ rehearsal: { refusal: undefined, hasCode: true } })).toEqual({
-      kind: 'send',
-      isAlone: true,
+  test('it is sent', () => {
+    expect(when({})).toEqual({ kind: 'send' })
+  })
+
+  test('of an account that has code by now it is never sent, whatever the rehearsal says', () => {
+    const withCode = { rehearsal: { refusal: undefined, hasCode: true } }
+    expect(when(withCode)).toEqual({ kind: 'refused', reason: 'contract_account' })
+    expect(when(withCode, { isGivenUp: true })).toMatchObject({
+      kind: 'uncollectable',
+      reason: 'contract_account',
     })
+  })
+
+  test('after two transactions that moved nothing it is given up', () => {
+    expect(when({}, { minedFailures: 1 })).toEqual({ kind: 'send' })
+    expect(when({}, { minedFailures: 2 })).toMatchObject({ kind: 'uncollectable', reason: 'refused' })
+    expect(when({ outcome: paid }, { minedFailures: 2 })).toMatchObject({ kind: 'confirm' })
   })
 
   test('paid by somebody, it is confirmed, at whatever time and whatever the token says now', () => {
@@ -60,14 +73,21 @@ describe('given a payment that is owed', () => {
     expect(when({ blockTime: 1_000 })).toEqual({ kind: 'wait' })
     expect(when({ blockTime: 1_001 })).toMatchObject({ kind: 'send' })
     expect(when({ blockTime: 1_999 })).toMatchObject({ kind: 'send' })
-    expect(when({ blockTime: 2_000 })).toMatchObject({ kind: 'uncollectable', reason: 'expired' })
+    expect(when({ blockTime: 2_000 })).toEqual({ kind: 'wait' })
+  })
+
+  test('past its end it is told as expired a minute later only: another node may lag', () => {
+    expect(when({ blockTime: 2_059 })).toEqual({ kind: 'wait' })
+    expect(when({ blockTime: 2_059, outcome: paid })).toMatchObject({ kind: 'confirm' })
+    expect(when({ blockTime: 2_060 })).toMatchObject({ kind: 'uncollectable', reason: 'expired' })
   })
 
   test.each(['insufficient_funds', 'blacklisted', 'contract_account'] as const)(
-    '%s is tried again, and told when the authorization has ended',
+    '%s is tried again, and told when nobody waits any more, or the authorization has ended',
     (reason) => {
       expect(when(refusing(reason))).toEqual({ kind: 'refused', reason })
-      expect(when({ ...refusing('expired'), blockTime: 2_000 }, { lastReason: reason })).toMatchObject({
+      expect(when(refusing(reason), { isGivenUp: true })).toMatchObject({ kind: 'uncollectable', reason })
+      expect(when({ ...refusing('expired'), blockTime: 2_060 }, { lastReason: reason })).toMatchObject({
         kind: 'uncollectable',
         reason,
       })
@@ -76,7 +96,7 @@ describe('given a payment that is owed', () => {
 
   test('a refusal in words that nobody knows is tried again, and told as expired in the end', () => {
     expect(when(refusing('other'))).toEqual({ kind: 'refused', reason: 'other: its words' })
-    expect(when({ blockTime: 2_000 }, { lastReason: 'other: its words' })).toMatchObject({
+    expect(when({ blockTime: 2_060 }, { lastReason: 'other: its words' })).toMatchObject({
       reason: 'expired',
     })
   })
@@ -117,7 +137,7 @@ describe('given a payment whose transaction was sent', () => {
   )
 
   test('pending past the end of the authorization, it cannot bring anything any more', () => {
-    const view = { ...fine, transaction: 'pending', blockTime: 2_000 } as const
+    const view = { ...fine, transaction: 'pending', blockTime: 2_060 } as const
     expect(decideSettlement(sent, view)).toMatchObject({ kind: 'uncollectable', reason: 'expired' })
   })
 })

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { SettlerKind, UncollectableReason } from '../../../contracts/payment-events.ts'
 import type { Payment } from '../../../projections/index.ts'
 import type { AuthorizationOutcome, Rehearsal, TokenRefusal } from '../chain/chain.ts'
@@ -16,6 +17,10 @@ export interface SettlingFacts {
   readonly wasForwarded: boolean
   /** Whether the newest transaction has been on its way for so long that it is replaced. */
   readonly isOverdue: boolean
+  /** Transactions with it that are in blocks and moved nothing. */
+  readonly minedFailures: number
+  /** Whether nobody waits for it any more, and nothing that was sent for it can still arrive. */
+  readonly isGivenUp: boolean
 }
 
 /** What the chain says of it now. */
@@ -41,8 +46,7 @@ export interface Arrival {
 export type SettlementStep =
   | { readonly kind: 'confirm'; readonly arrival: Arrival }
   | { readonly kind: 'uncollectable'; readonly reason: UncollectableReason; readonly detail: string }
-  /** @param isAlone in a transaction of its own */
-  | { readonly kind: 'send'; readonly isAlone: boolean }
+  | { readonly kind: 'send' }
   /** The token would refuse it now, for a reason that may pass. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** What was sent may still arrive, or its time has not come. */
@@ -50,8 +54,10 @@ export type SettlementStep =
 
 /**
  * What to do next about a payment. The token's logs decide whether it is paid; its refusals, only whether anything
- * is worth sending now. A refusal that may pass (no funds, code in the account, a blacklist) is tried again until
- * the authorization ends, because then it still may become money and costs nothing: it is only rehearsed.
+ * is worth sending now. A refusal that may pass (no funds, code in the account, a blacklist) is rehearsed again for as
+ * long as a request waits for it, and then it is given up: empty accounts cost nothing, and watching them does.
+ *
+ * An account with code is never sent for: its code can pass the rehearsal and burn the gas of the transaction.
  */
 export function decideSettlement(facts: SettlingFacts, chain: ChainView): SettlementStep {
   const { outcome, blockTime, rehearsal } = chain
@@ -64,17 +70,24 @@ export function decideSettlement(facts: SettlingFacts, chain: ChainView): Settle
     const detail = `used in transaction ${outcome.transaction}, which brought us nothing`
     return { kind: 'uncollectable', reason: 'cancelled', detail }
   }
-  // Later blocks are later: what was not used by a block of this time cannot be used any more.
-  if (BigInt(blockTime) >= facts.validBefore) return atItsEnd(facts)
+  // What was not used by a block of this time cannot be used any more. The node that told the time and the one that
+  // told of the authorization may be two, of which the second lags.
+  if (BigInt(blockTime) >= facts.validBefore + BigInt(LIMITS.paymentExpiryGraceS)) return atItsEnd(facts)
+  if (BigInt(blockTime) >= facts.validBefore) return { kind: 'wait' }
   if (BigInt(blockTime) <= facts.validAfter) return { kind: 'wait' }
   if (chain.transaction === 'pending' && !facts.isOverdue) return { kind: 'wait' }
   if (rehearsal === undefined) return { kind: 'wait' }
   const { refusal, hasCode } = rehearsal
-  if (refusal === undefined) return { kind: 'send', isAlone: hasCode }
-  return onRefusal(refusal)
+  if (hasCode && refusal?.reason !== 'used') return onRefusal(WITH_CODE, facts)
+  if (refusal !== undefined) return onRefusal(refusal, facts)
+  if (facts.minedFailures < LIMITS.settlementsMined) return { kind: 'send' }
+  const detail = `${facts.minedFailures} transactions with it are in blocks and moved nothing`
+  return { kind: 'uncollectable', reason: 'refused', detail }
 }
 
-function onRefusal({ reason, detail }: TokenRefusal): SettlementStep {
+const WITH_CODE: TokenRefusal = { reason: 'contract_account', detail: 'the account has code now' }
+
+function onRefusal({ reason, detail }: TokenRefusal, { isGivenUp }: SettlingFacts): SettlementStep {
   switch (reason) {
     // A block has come between the question and this one; the next look tells which end it is.
     case 'used':
@@ -85,9 +98,11 @@ function onRefusal({ reason, detail }: TokenRefusal): SettlementStep {
     case 'invalid_signature':
       return { kind: 'uncollectable', reason: 'refused', detail }
     case 'other':
-      return { kind: 'refused', reason: `other: ${detail}` }
+      return isGivenUp
+        ? { kind: 'uncollectable', reason: 'refused', detail }
+        : { kind: 'refused', reason: `other: ${detail}` }
     default:
-      return { kind: 'refused', reason }
+      return isGivenUp ? { kind: 'uncollectable', reason, detail } : { kind: 'refused', reason }
   }
 }
 

@@ -15,7 +15,7 @@ import type { PaymentBook } from './payment-book.ts'
 export interface FollowedClaims {
   readonly store: EventStore
   readonly reader: Pick<ProjectionReader<PaymentsRow>, 'get' | 'range' | 'health'>
-  readonly book: Pick<PaymentBook, 'track'>
+  readonly book: Pick<PaymentBook, 'track' | 'revive'>
 }
 
 /**
@@ -40,9 +40,13 @@ export async function followClaims(
     page = rows.at(-1)?.key
     isMore = rows.length === LIMITS.rowsPerPage
   }
-  const filter = { types: ['PaymentClaimed'] }
+  const filter = { types: ['PaymentClaimed', 'SettlementConfirmed'] }
   for await (const item of store.subscribe({ after, filter, signal })) {
     if (item.kind !== 'event') continue
+    if (item.event.type === 'SettlementConfirmed') {
+      if (item.event.meta.actor !== 'settler') await book.revive(item.event.stream, signal)
+      continue
+    }
     const payment = evolvePayment(undefined, decodeEvent(item.event))
     if (payment !== undefined) book.track(payment)
   }

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { SettlementChain } from '../chain/chain.ts'
 import { decideSettlement, type SettlementStep } from './decide-settlement.ts'
 import type { Facilitator, FacilitatorVerdict } from './facilitator.ts'
@@ -35,7 +36,7 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
       chain.outcomeOf(authorization, payment.claimedAt),
     ])
     const isOverdue = payment.state === 'unknown' || now() - payment.changedAt >= timing.receiptMs
-    const facts = { ...loaded, ...authorization, state: payment.state, isOverdue }
+    const facts = { ...loaded, ...authorization, state: payment.state, isOverdue, isGivenUp: false }
     // Whether the token would take it is the facilitator's business; its transaction counts as on its way.
     const rehearsal = { refusal: undefined, hasCode: false }
     const transaction = payment.state === 'broadcast' ? 'pending' : 'missing'
@@ -133,14 +134,21 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
     if (settler === 'gateway')
       return book.uncollectable(loaded, { reason: 'refused', detail: reason }, signal)
     const isShort = /insufficient/i.test(reason)
-    return book.refused(loaded, settler, isShort ? 'insufficient_funds' : reason, signal)
+    // What an earlier request has begun may still arrive; otherwise it is given up when nobody waits for it.
+    const isOver = now() - loaded.payment.claimedAt >= timing.patienceMs
+    if (isOver && !loaded.wasInDoubt && loaded.broadcasts.length === 0) {
+      const why = isShort ? 'insufficient_funds' : 'refused'
+      return book.uncollectable(loaded, { reason: why, detail: reason }, signal)
+    }
+    return book.refused(loaded, settler, isShort ? 'insufficient_funds' : `refused: ${reason}`, signal)
   }
 
   async function unknown(loaded: LoadedPayment, text: string, signal: AbortSignal): Promise<void> {
     const reason = text.slice(0, 200)
     book.again(loaded.stream)
-    // A facilitator that stays away must not fill the log.
-    if (loaded.payment.state === 'unknown' && loaded.lastReason === reason) return
+    // A facilitator that stays away, or has ever other words, must not fill the log.
+    const isKnown = loaded.payment.state === 'unknown' && loaded.lastReason === reason
+    if (isKnown || (loaded.wasInDoubt && loaded.reasons >= LIMITS.settlementReasons)) return
     const data = { attempt: loaded.payment.attempts, reason }
     await book.record(loaded, [{ type: 'SettlementUnknown', data }], signal)
   }
@@ -168,13 +176,14 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
 
 /** Without a node, the end of an authorization is told by this machine's clock, some time after it. */
 function lookWithoutChain(
-  { payment, authorization, lastReason }: LoadedPayment,
+  { payment, authorization, lastReason, wasInDoubt }: LoadedPayment,
   now: number,
   graceMs: number,
 ): SettlementStep {
   if (now <= Number(authorization.validAfter) * 1_000) return { kind: 'wait' }
-  if (now < payment.validBefore * 1_000 + graceMs) return { kind: 'send', isAlone: true }
-  if (payment.state !== 'owed') {
+  if (now < payment.validBefore * 1_000 + graceMs) return { kind: 'send' }
+  // A refusal after a request without an answer may be of what that request has used.
+  if (payment.state !== 'owed' || wasInDoubt) {
     const named = payment.transaction === null ? '' : ` ${payment.transaction}`
     const detail = `ended without a clear answer${named}; look it up by hand, no node is configured. The newest: ${lastReason ?? 'none'}`
     return { kind: 'uncollectable', reason: 'refused', detail }

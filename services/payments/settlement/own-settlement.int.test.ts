@@ -117,7 +117,7 @@ describe.skipIf(missingChain !== undefined)(`settling with our own wallet ${miss
 
   test('one that nobody could settle in time is told as expired', async () => {
     const stream = await world.claim({ payer: await aPayer(50_000n), value: 20_000n })
-    await chain.passTime(301)
+    await chain.passTime(361)
     await world.start()
     expect((await world.until(stream, 'uncollectable')).reason).toBe('expired')
     expect(world.reports.join()).toContain('payment_uncollectable')
@@ -152,13 +152,13 @@ describe.skipIf(missingChain !== undefined)(`settling with our own wallet ${miss
   test.each([
     ['code in the account', 'contract_account', (payer: Hex) => chain.setCode(payer, '0x00')],
     ['a blacklisted account', 'blacklisted', (payer: Hex) => chain.setBlacklisted(payer, true)],
-  ] as const)('%s is waited for until the end, and told', async (_, reason, spoil) => {
+  ] as const)('%s is waited for while a request may wait, and told', async (_, reason, spoil) => {
     const payer = await aPayer(50_000n)
     const stream = await world.claim({ payer, value: 20_000n })
     await spoil(payer.address)
     await world.start()
     expect((await world.untilEvent('SettlementFailed')).data).toMatchObject({ reason })
-    await chain.passTime(301)
+    await chain.passTime(361)
     expect((await world.until(stream, 'uncollectable')).reason).toBe(reason)
   })
 

@@ -3,7 +3,7 @@ import type { Receipt, SettlementChain } from '../chain/chain.ts'
 import { type ChainView, decideSettlement, type SettlementStep } from './decide-settlement.ts'
 import type { GasGuard } from './gas-guard.ts'
 import type { PaymentBook } from './payment-book.ts'
-import type { LoadedPayment, SettlementFact } from './settlement-log.ts'
+import { type LoadedPayment, MOVED_NOTHING, type SettlementFact } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 import type { SendOutcome, SignedTransaction, Wallet } from './wallet.ts'
 
@@ -42,10 +42,10 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
 
   /** All questions go out in one moment, and so in one request. */
   async function look(loaded: LoadedPayment, blockTime: number): Promise<Looked> {
-    const { payment, authorization, lastReason, broadcasts, wasForwarded } = loaded
+    const { payment, authorization, lastReason, broadcasts, wasForwarded, wasInDoubt, minedFailures } = loaded
     const isUnderWay = payment.transaction !== null && payment.state !== 'owed'
     const [rehearsal, transaction] = await Promise.all([
-      chain.rehearse(authorization),
+      chain.rehearse(authorization, wallet.address),
       isUnderWay ? chain.transactionState(payment.transaction as `0x${string}`) : ('missing' as const),
     ])
     const view: ChainView = {
@@ -61,7 +61,20 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
     const isOverdue = payment.state === 'unknown' || now() - payment.changedAt >= timing.receiptMs
     const { validAfter, validBefore } = authorization
     const { state } = payment
-    const facts = { state, validAfter, validBefore, lastReason, broadcasts, wasForwarded, isOverdue }
+    // Whatever was sent for it is in a block by now; what a facilitator may have sent is not known.
+    const isSettled = broadcasts.length === minedFailures && !wasForwarded && !wasInDoubt
+    const isGivenUp = isSettled && now() - payment.claimedAt >= timing.patienceMs
+    const facts = {
+      state,
+      validAfter,
+      validBefore,
+      lastReason,
+      broadcasts,
+      wasForwarded,
+      isOverdue,
+      minedFailures,
+      isGivenUp,
+    }
     return { loaded, step: decideSettlement(facts, view) }
   }
 
@@ -80,12 +93,10 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
     }
   }
 
-  /** Those that share the next transaction; a payer's own code is never run beside others'. */
+  /** Those that share the next transaction; one that moved nothing in a shared one goes alone. */
   function choose(looked: readonly Looked[]): LoadedPayment[] {
     const sendable = looked.filter(({ step }) => step.kind === 'send')
-    const isAlone = ({ loaded, step }: Looked): boolean =>
-      (step.kind === 'send' && step.isAlone) || book.isIsolated(loaded.stream)
-    const together = sendable.filter((one) => !isAlone(one))
+    const together = sendable.filter(({ loaded }) => !book.isIsolated(loaded.stream))
     const chosen = together.length > 0 ? together : sendable.slice(0, 1)
     for (const { loaded } of sendable) {
       if (!chosen.some((one) => one.loaded === loaded)) book.at(loaded.stream, now())
@@ -167,8 +178,9 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
     // One that spoils what it shares a transaction with goes alone from now on.
     book.isolate(loaded.stream)
     const looked = await look(loaded, blockTime)
-    if (looked.step.kind !== 'send') return follow(looked, signal)
-    return book.refused(loaded, 'own', 'the transaction is in a block and has moved nothing', signal)
+    const { kind } = looked.step
+    if (kind !== 'send' && kind !== 'refused') return follow(looked, signal)
+    return book.refused(loaded, 'own', MOVED_NOTHING, signal)
   }
 
   async function notLanded(loaded: LoadedPayment, outcome: SendOutcome, signal: AbortSignal): Promise<void> {

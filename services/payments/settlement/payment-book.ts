@@ -1,6 +1,7 @@
 import { reasonOf } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { SettlerKind, UncollectableReason } from '../../../contracts/payment-events.ts'
-import { isOpen, isUnsettled, type Payment } from '../../../projections/index.ts'
+import { isOpen, isPayable, isUnsettled, type Payment } from '../../../projections/index.ts'
 import { type Agenda, createAgenda } from './agenda.ts'
 import { type Alarm, createAlarm } from './alarm.ts'
 import type { Arrival } from './decide-settlement.ts'
@@ -42,6 +43,8 @@ export interface PaymentBook {
   wait(lane: Lane, signal: AbortSignal): Promise<void>
   /** Adds a payment, to be looked at now; one that is known stays as it is. */
   track(payment: Payment): void
+  /** Reads a payment that may have been ended and is not: somebody has found its money. */
+  revive(stream: string, signal: AbortSignal): Promise<void>
   /** Reads a payment; undefined where it has ended or is another lane's by now, and then it stands there. */
   load(stream: string, lane: Lane, signal: AbortSignal): Promise<LoadedPayment | undefined>
   /** Records what happened and puts the payment in its next lane. @returns undefined where it must be read again */
@@ -78,6 +81,8 @@ interface Entry {
   lane: Lane
   /** Looks in a row that brought nothing new. */
   failures: number
+  /** When it is looked at next. */
+  at: number
   isPlanned: boolean
   isTold: boolean
   isIsolated: boolean
@@ -100,7 +105,9 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
 
   function plan(entry: Entry, at: number): void {
     entry.isPlanned = true
-    lanes[entry.lane].agenda.put(entry.payment.stream, at)
+    entry.at = at
+    // One that the token refuses comes behind those that can be settled, however many there are of it.
+    lanes[entry.lane].agenda.put(entry.payment.stream, at, isPayable(entry.payment) ? 'first' : 'later')
     lanes[entry.lane].alarm.ring()
   }
 
@@ -115,13 +122,17 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
     }
     const lane = laneOf(payment)
     if (entry === undefined) {
-      const added = { payment, lane, failures: 0, isPlanned: false, isTold: false, isIsolated: false }
+      const added = { payment, lane, failures: 0, at: 0, isPlanned: false, isTold: false, isIsolated: false }
       entries.set(stream, added)
       plan(added, now())
       return true
     }
+    const wasPayable = isPayable(entry.payment)
     entry.payment = payment
-    if (entry.lane === lane) return true
+    if (entry.lane === lane) {
+      if (entry.isPlanned && wasPayable !== isPayable(payment)) plan(entry, entry.at)
+      return true
+    }
     lanes[entry.lane].agenda.delete(stream)
     entry.lane = lane
     entry.failures = 0
@@ -144,6 +155,10 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
     },
     track(payment) {
       if (!entries.has(payment.stream)) note(payment)
+    },
+    async revive(stream, signal) {
+      const loaded = await log.load(stream, signal)
+      if (loaded !== undefined) note(loaded.payment)
     },
     async load(stream, lane, signal) {
       const loaded = await log.load(stream, signal)
@@ -192,8 +207,9 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
         data: { attempt, reason },
       })
       book.again(loaded.stream)
-      // The same refusal again is nothing new: a payer without funds must not fill the log.
+      // The same refusal again is nothing new, nor is one in ever other words: neither must fill the log.
       if (state === 'owed' && loaded.lastReason === reason) return
+      if (loaded.reasons >= LIMITS.settlementReasons && (state === 'owed' || state === 'unknown')) return
       const attempt = attempts + 1
       const facts: SettlementFact[] =
         state === 'owed'

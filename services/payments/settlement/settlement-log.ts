@@ -41,7 +41,16 @@ export interface LoadedPayment {
   readonly lastReason: string | null
   /** Whether a facilitator was ever asked to settle it. */
   readonly wasForwarded: boolean
+  /** Whether it was ever not known what became of an attempt. */
+  readonly wasInDoubt: boolean
+  /** Transactions that are in a block and moved nothing for it. */
+  readonly minedFailures: number
+  /** Reasons that are recorded of it. */
+  readonly reasons: number
 }
+
+/** Recorded of an attempt whose transaction is in a block, and brought nothing. */
+export const MOVED_NOTHING = 'the transaction is in a block and has moved nothing'
 
 type Body<Definition> =
   Definition extends EventDefinition<string, infer Data> ? Omit<Data, 'paymentId'> : never
@@ -129,7 +138,14 @@ function after(
   if (event.type === 'PaymentClaimed' && payment !== undefined) {
     const { data: claim, stream, meta } = event
     const authorization = authorizationOf(claim)
-    const none = { broadcasts: [], lastReason: null, wasForwarded: false }
+    const none = {
+      broadcasts: [],
+      lastReason: null,
+      wasForwarded: false,
+      wasInDoubt: false,
+      minedFailures: 0,
+      reasons: 0,
+    }
     return { ...none, stream, payment, claim, authorization, revision, correlationId: meta.correlationId }
   }
   if (before === undefined || payment === undefined) {
@@ -141,9 +157,13 @@ function after(
   switch (event.type) {
     case 'SettlementBroadcast':
       return { ...next, broadcasts: [...before.broadcasts, event.data.transaction] }
-    case 'SettlementFailed':
+    case 'SettlementFailed': {
+      const { reason } = event.data
+      const minedFailures = before.minedFailures + Number(reason === MOVED_NOTHING)
+      return { ...next, lastReason: reason, minedFailures, reasons: before.reasons + 1 }
+    }
     case 'SettlementUnknown':
-      return { ...next, lastReason: event.data.reason }
+      return { ...next, lastReason: event.data.reason, wasInDoubt: true, reasons: before.reasons + 1 }
     case 'SettlementRequested':
       return { ...next, wasForwarded: before.wasForwarded || event.data.settler !== 'own' }
     default:

@@ -30,6 +30,19 @@ describe('the agenda', () => {
     )
   })
 
+  test('gives those that come later a fifth while others are due, and all that is free', () => {
+    const agenda = createAgenda()
+    for (let n = 0; n < 100; n++) agenda.put(`later ${n}`, n, 'later')
+    for (let n = 0; n < 12; n++) agenda.put(`first ${n}`, 1_000)
+    const kinds = (taken: readonly string[]): string => taken.map(([letter]) => letter).join('')
+    expect(kinds(agenda.take(1_000, 10))).toBe('ffffffffll')
+    expect(kinds(agenda.take(1_000, 10))).toBe('ffffllllll')
+    agenda.put('later 99', 1_000, 'first')
+    expect(agenda.take(1_000, 1)).toEqual(['later 99'])
+    expect(agenda.take(1_000, 1_000)).toHaveLength(91)
+    expect(agenda.nextIn(0)).toBeUndefined()
+  })
+
   test('has a payment at its newest time only', () => {
     const agenda = createAgenda()
     agenda.put('a', 5)

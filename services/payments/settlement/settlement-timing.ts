@@ -10,6 +10,7 @@ export interface SettlementTiming {
   readonly receiptMs: number
   readonly finalityMs: number
   readonly graceMs: number
+  readonly patienceMs: number
 }
 
 export const SETTLEMENT_TIMING: SettlementTiming = {
@@ -20,4 +21,5 @@ export const SETTLEMENT_TIMING: SettlementTiming = {
   receiptMs: LIMITS.settlementReceiptMs,
   finalityMs: LIMITS.finalityPollMs,
   graceMs: LIMITS.facilitatorGraceMs,
+  patienceMs: LIMITS.settlementPatienceMs,
 }

@@ -53,6 +53,58 @@ test('with nobody to settle, payments are kept, and health says so', async () =>
   expect(await world.history(stream)).toHaveLength(1)
 })
 
+test('a payment that could be settled and has waited for a minute is told by whoever could settle, and since when', async () => {
+  let now = Date.UTC(2026, 10, 21, 12)
+  const world = settlementWorld({ now: () => now })
+  worlds.push(world)
+  const isHeldElsewhere: Leases = {
+    held: () => [],
+    idle: () => [],
+    run: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+  }
+  const settler = await world.start({ facilitator: counting(), leases: isHeldElsewhere })
+  expect(settler.health()).toMatchObject({ ok: true, payableSince: undefined })
+  const stream = await world.claim({ payer: aPayer(), value: 20_000n })
+  while (settler.health().payableSince === undefined) await world.pause()
+  now += 59_999
+  expect(settler.health()).toMatchObject({ ok: true, payableSince: Date.UTC(2026, 10, 21, 12) })
+  now += 1
+  expect(settler.health().ok).toBe(false)
+  expect(settler.health().detail).toContain('has waited since 2026-11-21T12:00:00.000Z')
+  const other = await world.start({ facilitator: counting() })
+  await world.until(stream, 'final')
+  while (!settler.health().ok) await world.pause()
+  expect(other.health().payableSince).toBeUndefined()
+})
+
+test('a facilitator with ever other words does not fill the log', async () => {
+  let now = Date.now()
+  const world = settlementWorld({ now: () => now })
+  worlds.push(world)
+  const answers: string[] = []
+  const chatty: Facilitator = {
+    ...counting(),
+    async settle() {
+      now += 1_000
+      const reason = `request ${answers.length} came to nothing`
+      answers.push(reason)
+      return { kind: answers.length % 2 === 0 ? 'refused' : 'unknown', reason }
+    },
+  }
+  const stream = await world.claim({ payer: aPayer(), value: 20_000n })
+  await world.start({ facilitator: chatty })
+  const goOn = async (): Promise<void> => {
+    now += 20
+    await world.pause()
+  }
+  while (answers.length < 60) await goOn()
+  expect((await world.history(stream)).length).toBeLessThan(40)
+  // A refusal after an answer that was missing may be of what that request has used.
+  now += 1_000_000
+  while ((await world.payment(stream)).state !== 'uncollectable') await goOn()
+  expect(await world.payment(stream)).toMatchObject({ reason: 'refused' })
+})
+
 test('a facilitator that cannot be used starts all the same, and health says why', async () => {
   const world = aWorld()
   const settler = await world.start({

@@ -1,7 +1,14 @@
 import { CHAIN_ID } from '../../../contracts/chain.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Payment, PaymentsRow } from '../../../projections/index.ts'
+import {
+  type OpenPayment,
+  PAYABLE_PREFIX,
+  type Payment,
+  type PaymentsRow,
+  paymentRowKey,
+} from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { Leases } from '../../platform/lease/leases.ts'
 import type { ProjectionReader } from '../../platform/projector/projector.ts'
@@ -60,6 +67,11 @@ export interface SettlerHealth {
   readonly oldestOpenMs: number
   /** Payments of which it is not known whether they are settled. */
   readonly unknown: number
+  /**
+   * When the oldest payment was claimed that could be settled and is not, Unix milliseconds; undefined where there is
+   * none. From the log: also told where another process settles, or none.
+   */
+  readonly payableSince: number | undefined
 }
 
 /**
@@ -223,9 +235,19 @@ export function createSettler(options: SettlerOptions): Settler {
     isWorking = false
   }
 
-  function detail(): string {
+  function payableSince(): number | undefined {
+    const [oldest] = reader.range({ prefix: PAYABLE_PREFIX, limit: 1 })
+    if (oldest === undefined) return undefined
+    const payment = reader.get(paymentRowKey((oldest.row as OpenPayment).paymentId)) as Payment | undefined
+    return payment?.claimedAt
+  }
+
+  function detail(lateSince: number | undefined): string {
     const state = gas.state()
     const parts = [...troubles].map(([who, what]) => `${who}: ${what.split('\n')[0]}`)
+    if (lateSince !== undefined) {
+      parts.push(`a payment that could be settled has waited since ${isoTime(lateSince)}`)
+    }
     if (state !== 'fine' && state !== 'unknown') parts.push(`gas: ${state}`)
     if (wallet === undefined && facilitator === undefined) parts.push('nobody settles payments on the chain')
     if (!isWorking) parts.push('not settling in this process at the moment')
@@ -247,9 +269,12 @@ export function createSettler(options: SettlerOptions): Settler {
     health() {
       const balance = gas.balance()
       const isShort = gas.state() === 'empty' || gas.state() === 'expensive'
+      const since = payableSince()
+      const lateSince = since !== undefined && now() - since >= LIMITS.settlementLateMs ? since : undefined
       return {
-        ok: troubles.size === 0 && !isShort,
-        detail: detail(),
+        ok: troubles.size === 0 && !isShort && lateSince === undefined,
+        detail: detail(lateSince),
+        payableSince: since,
         ...(balance !== undefined && { gasBalance: balance }),
         ...book.totals(),
       }

@@ -56,8 +56,14 @@ export interface RowTables {
   close(): void
 }
 
+/**
+ * Pages are copied into the file so many at a time: a table with keys in no order changes the same ones again and
+ * again, and each is copied once.
+ */
+const PAGES_PER_CHECKPOINT = 4_000
+
 /** Read models are rebuilt from the log, so losing their last commits with the power costs only time. */
-const SETTINGS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;'
+const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${PAGES_PER_CHECKPOINT};`
 
 /**
  * The read models of one log in one SQLite file. A file that belongs to another log is emptied.

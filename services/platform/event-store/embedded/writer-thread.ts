@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type BatchCommitter, createBatchCommitter } from './commit-batch.ts'
 import { eraseStream } from './erase-stream.ts'
+import { unpackBatch } from './pack-batch.ts'
 import { prepareWriter } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import type { WriterOptions, WriterReply, WriterRequest } from './writer.ts'
@@ -29,7 +30,7 @@ if (opened !== undefined) {
   const { db, committer } = opened
   port.on('message', (request: WriterRequest) => {
     if (request.kind === 'commit') {
-      reply({ kind: 'committed', outcomes: committer.commit(request.batch, request.at) })
+      reply({ kind: 'committed', outcomes: committer.commit(unpackBatch(request.batch), request.at) })
       return
     }
     if (request.kind === 'erase') {

@@ -3,6 +3,7 @@ import { ServiceError } from '../../../../contracts/errors.ts'
 import type { AppendRefusal } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
 import type { AppendOutcome } from './commit-batch.ts'
+import { type PackedBatch, packBatch } from './pack-batch.ts'
 
 /** Commits batches and erases streams in the order they are given. */
 export interface Writer {
@@ -23,7 +24,7 @@ export interface WriterOptions {
 }
 
 export type WriterRequest =
-  | { readonly kind: 'commit'; readonly batch: readonly EncodedAppend[]; readonly at: string }
+  | { readonly kind: 'commit'; readonly batch: PackedBatch; readonly at: string }
   | { readonly kind: 'erase'; readonly stream: string }
   | { readonly kind: 'close' }
 
@@ -88,7 +89,7 @@ export async function startWriter(options: WriterOptions): Promise<Writer> {
       return ended !== undefined
     },
     async commit(batch, at) {
-      const reply = await ask({ kind: 'commit', batch, at })
+      const reply = await ask({ kind: 'commit', batch: packBatch(batch), at })
       return reply.kind === 'committed' ? reply.outcomes : []
     },
     async erase(stream) {

@@ -1,0 +1,57 @@
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { SettlementConfirmed } from '../../../contracts/payment-events.ts'
+import type { Payment } from '../../../projections/index.ts'
+import type { Chain } from '../chain/chain.ts'
+import { createRemembered } from '../chain/remembered.ts'
+import type { PaymentLog } from './payment-log.ts'
+
+export interface GivenUpPaymentsOptions {
+  readonly log: PaymentLog
+  /** Undefined where no node is configured: then nobody can tell more. */
+  readonly chain: Chain | undefined
+  readonly newId: () => string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+}
+
+/** Payments that were taken for uncollectable, and may have been paid all the same. */
+export interface GivenUpPayments {
+  /**
+   * Asks the chain once more, where somebody asks for the answer of a payment that was given up.
+   *
+   * @returns the payment, confirmed now; undefined where it is not given up, or was not paid
+   * @throws ServiceError `payments_unavailable` where the node does not answer; of the store
+   */
+  lookAgain(payment: Payment): Promise<Payment | undefined>
+}
+
+export function createGivenUpPayments({ log, chain, newId, now }: GivenUpPaymentsOptions): GivenUpPayments {
+  /** Streams of which the chain knew nothing a moment ago. */
+  const unpaid = createRemembered<true>(LIMITS.givenUpLookMs, LIMITS.payersRemembered, now)
+
+  return {
+    async lookAgain({ stream, state, rail }) {
+      if (state !== 'uncollectable' || rail !== 'direct' || chain === undefined) return undefined
+      const loaded = unpaid.get(stream) === true ? undefined : await log.load(stream)
+      if (loaded?.payment.state !== 'uncollectable') return undefined
+      const { claim, payment, revision } = loaded
+      const sought = {
+        payer: claim.payer as `0x${string}`,
+        payTo: claim.payTo as `0x${string}`,
+        nonce: claim.nonce as `0x${string}`,
+        value: BigInt(claim.value),
+      }
+      const outcome = await chain.outcomeOf(sought, payment.claimedAt)
+      if (outcome.kind !== 'paid') {
+        unpaid.put(stream, true)
+        return undefined
+      }
+      const { transaction, blockNumber, blockHash } = outcome
+      const data = { paymentId: payment.paymentId, transaction, blockNumber, blockHash, by: 'other' as const }
+      const meta = { correlationId: payment.paymentId, causationId: payment.paymentId, actor: 'calls' }
+      await log.append(stream, newEvent(SettlementConfirmed, { id: newId(), data, meta }), revision)
+      return (await log.load(stream))?.payment
+    },
+  }
+}
