@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MINUTE_MS } from '../../contracts/timeframes.ts'
-import { leasesComponent, marketComponent } from './components.ts'
+import { dispatcherComponent, leasesComponent, marketComponent } from './components.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const LATE_MS = 3 * MINUTE_MS
@@ -46,5 +46,40 @@ test('a shard that is held and not worked on makes a process unready; one that i
     isRequired: true,
     state: 'failed',
     detail: expect.stringContaining('dispatcher 3, dispatcher 7'),
+  })
+})
+
+describe('the dispatcher', () => {
+  const shard = {
+    shard: 0,
+    subscriptions: 200,
+    behind: 0,
+    degraded: 0,
+    disabled: 0,
+    openRetries: 0,
+    queued: 0,
+  }
+  const well = {
+    shards: [shard],
+    position: '17',
+    attemptsUnderWay: 0,
+    trouble: undefined,
+    behindMs: 0,
+    longBehind: 0,
+    strays: 0,
+  }
+  const stateWith = (change: Partial<typeof well>) => dispatcherComponent({ ...well, ...change }, []).state
+
+  test('is well where a few endpoints are behind, and a burst is being sent off', () => {
+    expect(stateWith({})).toBe('ok')
+    expect(stateWith({ behindMs: MINUTE_MS, longBehind: 20 })).toBe('ok')
+  })
+
+  test.each([
+    ['the log has been further on for a minute', { behindMs: MINUTE_MS + 1 }],
+    ['more than a tenth of the endpoints have been behind for long', { longBehind: 21 }],
+    ['an active endpoint is attached to nothing', { strays: 1 }],
+  ])('is degraded where %s', (_, change) => {
+    expect(stateWith(change)).toBe('degraded')
   })
 })

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { answered, DispatchWorld } from './testing/dispatch-world.fixture.ts'
 import { expectWhole } from './testing/expect-whole.fixture.ts'
+import { createLogDirectory } from './testing/log-directory.fixture.ts'
 
 let world: DispatchWorld
 beforeEach(() => {
@@ -80,5 +82,52 @@ describe('more signals at once than an endpoint keeps in memory', () => {
     await world.time.pass(20_000)
     expect(world.postsTo('many-0')).toHaveLength(sent)
     expect(sent).toBeLessThan(100)
+  })
+})
+
+describe('endpoints that are behind', () => {
+  const ENDPOINTS = 60
+  const SIGNALS = 300
+
+  async function whole(): Promise<void> {
+    for (let n = 0; n < ENDPOINTS; n++) expectWhole(world.postsTo(`many-${n}`), SIGNALS)
+  }
+
+  test('at the start read the log once for all, and then go along with the pass', async () => {
+    for (let n = 0; n < ENDPOINTS; n++) await world.subscribe(`many-${n}`, { accountId: anId(`owner ${n}`) })
+    await world.verdicts(SIGNALS)
+    const counted = counting(world.store)
+    const { dispatcher } = await world.start({
+      store: counted.store,
+      directory: createLogDirectory(world.store),
+    })
+    for (let left = 60; left > 0 && world.posts.length < ENDPOINTS * SIGNALS; left--)
+      await world.time.pass(1_000, 100)
+    await whole()
+    await world.time.pass(5_000)
+    expect(dispatcher.health().shards.every(({ behind }) => behind === 0)).toBe(true)
+    // Each keeps 256 in memory: a second look, and what is read in front of those that stand further on.
+    expect(counted.events()).toBeLessThan(10 * SIGNALS)
+  })
+
+  test('because all of them were slow at once read it together when they are well again', async () => {
+    let isSlow = false
+    for (let n = 0; n < ENDPOINTS; n++) {
+      world.endpoint(`many-${n}`, async (_, signal) => {
+        if (isSlow) await world.time.sleep(5_000, signal ?? new AbortController().signal)
+        return answered(200)
+      })
+      await world.subscribe(`many-${n}`, { accountId: anId(`owner ${n}`) })
+    }
+    const counted = counting(world.store)
+    await world.start({ store: counted.store, directory: createLogDirectory(world.store) })
+    isSlow = true
+    await world.verdicts(SIGNALS)
+    await world.time.pass(30_000)
+    isSlow = false
+    for (let left = 60; left > 0 && world.posts.length < ENDPOINTS * SIGNALS; left--)
+      await world.time.pass(1_000, 100)
+    await whole()
+    expect(counted.events()).toBeLessThan(20 * SIGNALS)
   })
 })

@@ -4,7 +4,11 @@ import { VerdictRecorded } from '../../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../../contracts/event-definition.ts'
 import { START } from '../../../../contracts/position.ts'
 import { subscriptionStream, verdictStream } from '../../../../contracts/streams.ts'
-import { SubscriptionCreated } from '../../../../contracts/subscription-events.ts'
+import {
+  SubscriptionCreated,
+  SubscriptionPaused,
+  SubscriptionResumed,
+} from '../../../../contracts/subscription-events.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
 import { sleep } from '../../../platform/async/sleep.ts'
 import { createInProcessBus } from '../../../platform/bus/in-process-bus.ts'
@@ -25,11 +29,16 @@ import { createLogDirectory } from './log-directory.fixture.ts'
 
 /**
  * A process that a test kills: it records verdicts as an engine does, as many as it is told to, and sends them to
- * endpoints of the test meanwhile.
+ * endpoints of the test meanwhile, whose owners pause and resume them. It resumes all of them when it begins.
  */
 const [directory = '', receiver = '', names = '', verdicts = '0'] = process.argv.slice(2)
 const SHARDS = 4
 const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
+
+/** By whom the events of a subscription are appended. */
+function metaOf(name: string) {
+  return { correlationId: name, actor: 'child' }
+}
 
 const report = (error: unknown): void => void writeSync(2, `${String(error)}\n`)
 const newId = (): string => uuidV7(Date.now(), randomBytes(10))
@@ -62,6 +71,8 @@ const dispatcher = createDispatcher({
 })
 const working = Promise.all([dispatcher.run(signal), relaySignals({ store, bus, signal, report })])
 writeSync(1, 'ready\n')
+for (const name of names.split(',')) await resume(name)
+if (Number(verdicts) > 0) pauseNowAndThen().catch(report)
 await recordVerdicts(Number(verdicts))
 await working
 
@@ -81,6 +92,26 @@ async function subscribe(log: EventStore, name: string): Promise<void> {
   // The same id and revision every time: a process that was killed before has done it already.
   const event = newEvent(SubscriptionCreated, { id: anId(`created ${name}`), data, meta })
   await log.append(subscriptionStream(subscriptionId), [event], { expected: 'no-stream' })
+}
+
+async function resume(name: string): Promise<void> {
+  const data = { subscriptionId: anId(name), from: 'cursor' as const, after: null }
+  const event = newEvent(SubscriptionResumed, { id: newId(), data, meta: metaOf(name) })
+  await store.append(subscriptionStream(anId(name)), [event], { expected: 'any' })
+}
+
+/** A kill may come while one is paused. */
+async function pauseNowAndThen(): Promise<void> {
+  for (;;) {
+    for (const name of names.split(',')) {
+      const data = { subscriptionId: anId(name), reason: 'maintenance' }
+      const event = newEvent(SubscriptionPaused, { id: newId(), data, meta: metaOf(name) })
+      await store.append(subscriptionStream(anId(name)), [event], { expected: 'any' })
+      await sleep(20, signal)
+      await resume(name)
+      await sleep(60, signal)
+    }
+  }
 }
 
 async function recordVerdicts(count: number): Promise<void> {
