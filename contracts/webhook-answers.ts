@@ -39,7 +39,7 @@ const stateFields = {
   lag: z
     .object({
       signals: count,
-      is_more: z.boolean().describe('The log goes on behind the 300 events that were looked at for this'),
+      is_more: z.boolean().describe('The log goes on behind the 100 events that were looked at for this'),
     })
     .nullable()
     .describe('Signals that wait behind the cursor; null in lists and in answers to changes'),

@@ -42,6 +42,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'services/main.e2e.test.ts',
     'services/write-docs.ts',
     'services/docs.test.ts',
+    'services/docs-facts.test.ts',
     'services/fit.test.ts',
   ],
   ['bench'],

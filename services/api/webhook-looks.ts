@@ -5,7 +5,8 @@ import { createFairLine, type FairLine } from '../platform/async/fair-line.ts'
 
 /**
  * Questions of owners about their webhooks wait in line instead of being refused: one of an account is worked on at a
- * time, and accounts take turns. Dry runs, which take long, have a line of their own.
+ * time, and accounts take turns. After each, its place rests for twice as long as it took, so that all of them together
+ * leave most of the event loop to others. Dry runs, which take long, have a line of their own.
  */
 export interface WebhookLooks {
   /** @throws ServiceError `rate_limited`, `too_many_streams` where there is no room in the line */
@@ -21,6 +22,7 @@ export function createWebhookLooks(): WebhookLooks {
       waitingEach: LIMITS.webhookLooksWaitingEach,
       waitingInAll: LIMITS.webhookLooksWaiting,
       full: noRoom,
+      rest: (workedMs) => rest(Math.min(workedMs * LIMITS.webhookLookRestRatio, LONGEST_REST_MS)),
     })
   const inLine =
     (line: FairLine) =>
@@ -34,6 +36,11 @@ export function createWebhookLooks(): WebhookLooks {
     dryRun: inLine(lineOf(LIMITS.webhookDryRunsAtOnce)),
   }
 }
+
+const LONGEST_REST_MS = 1_000
+
+/** Does not keep a process that ends. */
+const rest = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms).unref())
 
 const noRoom = (whose: 'subject' | 'all', waiting: number): ServiceError =>
   whose === 'subject'

@@ -110,6 +110,60 @@ test('a subscription is served over a restart, without a hole and under the same
   expect(received.length).toBe(after)
 })
 
+/** Runs a command of the operator against the service. */
+async function operate(...args: readonly string[]): Promise<void> {
+  const quiet = { write: () => true } as unknown as NodeJS.WritableStream
+  const context = { environment: {}, signal: new AbortController().signal, now: Date.now }
+  const code = await runCommand(['webhooks', ...args, '--data-dir', folder], {
+    ...context,
+    stdout: quiet,
+    stderr: quiet,
+  })
+  expect(code).toBe(0)
+}
+
+test('what the operator stops is sent nothing, over a restart and whatever its owner asks, until it is allowed', async () => {
+  received.length = 0
+  const { port } = receiver.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}/stopped`
+  const created = await call('POST', '', { url, events: ['trade_call', 'regime_shift'] })
+  const id = String(created.body.id)
+  await until(2)
+  await operate('stop', id, '--reason', 'complaints')
+  const sent = received.length
+  for (const what of ['resume', 'pause', 'test']) {
+    expect(await call('POST', `/${id}/${what}`)).toMatchObject({
+      status: 409,
+      body: { code: 'subscription_stopped' },
+    })
+  }
+  await service.stop()
+  service = await start()
+  // Another one beside it is served, so that there is something to wait for.
+  const other = await call('POST', '', { url: `http://127.0.0.1:${port}/other`, events: ['regime_shift'] })
+  const before = received.length
+  expect(before).toBe(sent)
+  while (received.length < before + 3) await new Promise<void>((resolve) => void (onReceived = resolve))
+  expect((await call('GET', `/${id}`)).body).toMatchObject({
+    state: 'stopped',
+    reason: 'stopped by the operator: complaints',
+  })
+  const attempts = async () => ((await call('GET', `/${id}/deliveries`)).body.attempts as object[]).length
+  const tried = await attempts()
+  await operate('allow', id)
+  expect((await call('POST', `/${id}/resume`)).body).toMatchObject({ state: 'active' })
+  await expect.poll(attempts, { timeout: 20_000 }).toBeGreaterThan(tried)
+
+  // And by its host: what is sent there fails, of all subscriptions, until it is allowed.
+  await operate('stop', '127.0.0.1')
+  await expect.poll(async () => (await call('POST', `/${id}/test`)).body.outcome).toBe('url_refused')
+  const again = await call('POST', '', { url, events: ['trade_call'] })
+  expect(again).toMatchObject({ status: 400, body: { code: 'url_refused' } })
+  await operate('allow', '127.0.0.1')
+  expect((await call('POST', `/${id}/test`)).body).toMatchObject({ outcome: 'answered', status: 200 })
+  for (const one of [id, other.body.id]) expect((await call('DELETE', `/${one}`)).status).toBe(204)
+})
+
 test('another account sees nothing of it, and who has no key nothing at all', async () => {
   const { status } = await fetch(`${service.url}/api/webhooks`)
   expect(status).toBe(401)

@@ -163,6 +163,15 @@ test('while a rotation overlaps the old secret signs as before, until its owner 
   expect(await isSignedBy(next)).toEqual([true, true])
 })
 
+test('what needs no body is taken with the content type of one', async () => {
+  const path = `/api/webhooks/${await edge.createId()}`
+  const headers = { 'content-type': 'application/json' }
+  for (const what of ['pause', 'resume', 'rotate-secret', 'end-overlap', 'test']) {
+    expect([what, (await edge.ask('POST', `${path}/${what}`, { headers })).status]).toEqual([what, 200])
+  }
+  expect((await edge.ask('DELETE', path, { headers })).status).toBe(204)
+})
+
 test('a dry run takes the fields of a creation, its address too', async () => {
   const ask = (url: string) =>
     edge.ask('POST', '/api/webhooks/dry-run', { payload: { url, events: ['trade_call'] } })

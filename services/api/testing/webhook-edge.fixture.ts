@@ -79,6 +79,8 @@ export interface WebhookEdgeOptions {
   readonly allowPrivate?: boolean
   /** The log; one in memory without it. */
   readonly store?: EventStore
+  /** The log as looks through it read it; as everything else does without it. */
+  readonly looking?: (store: EventStore) => Pick<EventStore, 'read' | 'readAll' | 'head'>
   /** When it is, Unix milliseconds. */
   readonly now?: number
 }
@@ -99,6 +101,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     deriveSecret: () => Buffer.alloc(32, 7),
     report: () => undefined,
   }
+  const looking = options.looking?.(parts.store) ?? parts.store
   const sent: WebhookRequest[] = []
   const state = { now: options.now ?? NOON, tests: 0 }
   const edge = Object.assign(state, { sent }) as WebhookEdge & typeof state
@@ -129,7 +132,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     reach,
     index: createSubscriptionIndex(projector),
     owners: createSubscriberAccounts({ ...parts, index }),
-    looking: parts.store,
+    looking,
     async checkUrl(url) {
       await hosts.refresh()
       return guard.checkReachable(url)
@@ -150,6 +153,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
   })
   const queries = createDeliveryQueries({
     ...parts,
+    store: looking,
     marketNow: now,
     baseUrl: () => 'https://signals.example.com',
   })

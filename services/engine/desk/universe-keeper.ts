@@ -6,7 +6,9 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { universeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
+import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { executeCommand } from '../../platform/event-store/execute-command.ts'
 
 export interface UniverseKeeperOptions {
   /** Ranks the coins of an exchange as they are now. */
@@ -58,6 +60,11 @@ interface State {
   problem: string | undefined
 }
 
+const UNKNOWN = {
+  what: 'the ranking of an exchange was recorded',
+  again: 'The next try reads what became of it.',
+}
+
 /**
  * Several engines may keep the same exchanges over one log: whoever is first in an hour ranks for all.
  *
@@ -67,6 +74,9 @@ interface State {
  */
 export function createUniverseKeeper(options: UniverseKeeperOptions): UniverseKeeper {
   const { rank, store, newId, clock, sleep, onProblem } = options
+  // Its own patience ends it, after seconds: whoever asks for a ranking has no signal.
+  const patient = new AbortController()
+  const path = { store, policy: LOOKS_AGAIN, now: clock, sleep, signal: patient.signal }
   const states = new Map<Exchange, State>()
 
   function stateOf(exchange: Exchange): State {
@@ -76,24 +86,26 @@ export function createUniverseKeeper(options: UniverseKeeperOptions): UniverseKe
     return state
   }
 
-  /**
-   * Appends a ranking unless another engine did meanwhile, and answers the one that holds. An append that had
-   * happened though it failed is met as a conflict by the next, and adopted.
-   */
+  /** Appends a ranking unless another engine did meanwhile, and answers the one that holds. */
   async function record(state: State, ranked: Universe): Promise<Universe> {
-    for (;;) {
-      const { revision: expected, universe: last } = (state.head ??= await readHead(store, ranked.exchange))
-      if (last !== undefined && !isNews(ranked, last)) return last
-      try {
-        const event = rankedEvent(ranked, newId())
-        const { revision } = await store.append(universeStream(ranked.exchange), [event], { expected })
-        state.head = { revision, universe: ranked }
-        return ranked
-      } catch (error) {
-        if (!isServiceError(error, 'revision_conflict')) throw error
-        state.head = undefined
-      }
-    }
+    let known = state.head
+    const stream = universeStream(ranked.exchange)
+    const { before, appended } = await executeCommand<Head, undefined>(path, {
+      stream,
+      async load() {
+        const head = known ?? (await readHead(store, ranked.exchange))
+        known = undefined
+        return { state: head, revision: head.revision }
+      },
+      decide: ({ universe: last }) => ({
+        events: last === undefined || isNews(ranked, last) ? [rankedEvent(ranked, newId())] : [],
+        result: undefined,
+      }),
+      unknown: UNKNOWN,
+    })
+    const head = appended === undefined ? before : { revision: appended.revision, universe: ranked }
+    state.head = head
+    return head.universe ?? ranked
   }
 
   async function renew(exchange: Exchange, state: State): Promise<Universe> {

@@ -1,4 +1,3 @@
-import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
@@ -80,46 +79,30 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
     return end
   }
 
-  /** Appends what is not in the log yet; undefined where all of it is. */
-  async function appendFresh(
-    series: Series,
-    drafts: readonly Draft[],
-  ): Promise<(Omit<Appended<Fact>, 'isOurs'> & { readonly replayed: boolean }) | undefined> {
-    for (;;) {
-      const { revision: expected, newest } = await endOf(series)
+  /** Appends what is not in the log yet; nothing where all of it is. */
+  async function appendChunk(series: Series, drafts: readonly Draft[]): Promise<Appended<Fact>[]> {
+    for (let conflicts = 0; ; conflicts++) {
+      if (conflicts > 0) await patience.pause(conflicts)
+      const { revision: expected, newest } = await patience.waitOut(() => endOf(series))
       const facts = drafts
         .filter((draft) => newest === undefined || draft.barClose > newest.barClose)
         .map((draft) => factOf(series, draft))
       const [oldest, last] = [facts[0], facts.at(-1)]
-      if (oldest === undefined || last === undefined) return undefined
-      try {
-        const events = eventsOf(facts, newest)
-        const { revision, replayed } = await store.append(streamOf(series), events, { expected })
+      if (oldest === undefined || last === undefined) return []
+      const stream = streamOf(series)
+      const outcome = await patience.append(store, { stream, events: eventsOf(facts, newest), expected })
+      if (outcome.kind === 'appended') {
+        const { revision, isOurs } = outcome
         ends.set(seriesName(series), { revision, newest: last })
-        return { facts, first: expected === 'no-stream' ? 0 : expected + 1, last: revision, replayed }
-      } catch (error) {
-        if (!isRace(error)) throw error
-        // Somebody else appends to this series too, perhaps with other content: adopt what is there.
-        ends.delete(seriesName(series))
-        const theirs = (await endOf(series)).newest
-        const hasOurs = theirs !== undefined && theirs.barClose >= oldest.barClose
-        if (error.code === 'idempotency_conflict' && !hasOurs) throw error
+        return [{ facts, first: expected === 'no-stream' ? 0 : expected + 1, last: revision, isOurs }]
       }
+      if (outcome.kind !== 'conflict') throw outcome.error
+      // Somebody else appends to this series too, perhaps with other content: adopt what is there.
+      ends.delete(seriesName(series))
+      const theirs = (await patience.waitOut(() => endOf(series))).newest
+      const hasOurs = theirs !== undefined && theirs.barClose >= oldest.barClose
+      if (outcome.error.code === 'idempotency_conflict' && !hasOurs) throw outcome.error
     }
-  }
-
-  /** One append, repeated while it fails for a reason that passes: same ids, same revision, nothing doubled. */
-  async function appendChunk(series: Series, drafts: readonly Draft[]): Promise<Appended<Fact>[]> {
-    let mayBeOurs = false
-    const appended = await patience.waitOut(
-      () => appendFresh(series, drafts),
-      (error) => {
-        mayBeOurs ||= error.code === 'append_unknown'
-      },
-    )
-    if (appended === undefined) return []
-    const { replayed, ...where } = appended
-    return [{ ...where, isOurs: !replayed || mayBeOurs }]
   }
 
   return {
@@ -134,6 +117,3 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
     release: (series) => void ends.delete(seriesName(series)),
   }
 }
-
-const isRace = (error: unknown): error is ServiceError =>
-  isServiceError(error, 'revision_conflict') || isServiceError(error, 'idempotency_conflict')

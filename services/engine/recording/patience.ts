@@ -1,4 +1,12 @@
-import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
+import { type ErrorCode, isServiceError, type ServiceError } from '../../../contracts/errors.ts'
+import { type AppendPolicy, UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
+import {
+  type AppendOutcome,
+  appendUntilKnown,
+  type PlacedAppend,
+} from '../../platform/event-store/append-until-known.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { pauseForOthers } from '../../platform/event-store/execute-command.ts'
 
 export interface PatienceOptions {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
@@ -12,10 +20,12 @@ export interface Patience {
   /**
    * The outcome of some work on the store, however long the store is away. Once the signal is aborted, what
    * the work fails with is thrown.
-   *
-   * @param onFailure told of every failure that is waited out.
    */
-  waitOut<Value>(work: () => Promise<Value>, onFailure?: (error: ServiceError) => void): Promise<Value>
+  waitOut<Value>(work: () => Promise<Value>): Promise<Value>
+  /** Appends, however long the store is away; unknown or refused only once the signal is aborted. */
+  append(store: EventStore, append: PlacedAppend): Promise<AppendOutcome>
+  /** Before something is decided anew, behind so many conflicts. */
+  pause(conflicts: number): Promise<void>
   /** What the work waits for at the moment. */
   trouble(): string | undefined
 }
@@ -24,10 +34,19 @@ const RETRY_MS = [50, 200, 1_000, 5_000, 15_000] as const
 /** Of the longest wait: a reminder every ten minutes. */
 const TRIES_PER_REMINDER = 40
 
+/** Series are many, and each that waits asks: the longer the store is away, the less often. */
+const POLICY: AppendPolicy = { ...UNTIL_ENDED, pausesMs: RETRY_MS }
+
 export function createPatience({ sleep, signal, onTrouble }: PatienceOptions): Patience {
   let trouble: string | undefined
+  /** Told when trouble begins, and again while it lasts; every series of a bar would repeat it. */
+  function note(error: ServiceError, tries: number): void {
+    if (trouble === undefined || tries % TRIES_PER_REMINDER === TRIES_PER_REMINDER - 1) onTrouble?.(error)
+    trouble = error.message
+  }
+
   return {
-    async waitOut(work, onFailure) {
+    async waitOut(work) {
       for (let tries = 0; ; tries++) {
         try {
           const value = await work()
@@ -35,20 +54,24 @@ export function createPatience({ sleep, signal, onTrouble }: PatienceOptions): P
           return value
         } catch (error) {
           if (!isPassing(error) || signal.aborted) throw error
-          onFailure?.(error)
-          // Told when trouble begins, and again while it lasts; every series of a bar would repeat it.
-          if (trouble === undefined || tries % TRIES_PER_REMINDER === TRIES_PER_REMINDER - 1)
-            onTrouble?.(error)
-          trouble = error.message
+          note(error, tries)
           await sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 15_000, signal)
         }
       }
     },
+    async append(store, append) {
+      let tries = 0
+      const onFailure = (error: ServiceError): void => note(error, tries++)
+      // It waits for as long as it runs, whatever the time.
+      const path = { store, policy: POLICY, now: () => 0, sleep, signal, onFailure }
+      const outcome = await appendUntilKnown(path, append)
+      if (outcome.kind === 'appended' || outcome.kind === 'conflict') trouble = undefined
+      return outcome
+    },
+    pause: (conflicts) => pauseForOthers({ sleep, signal }, conflicts),
     trouble: () => trouble,
   }
 }
 
-const isPassing = (error: unknown): error is ServiceError =>
-  isServiceError(error, 'append_unknown') ||
-  isServiceError(error, 'store_unavailable') ||
-  isServiceError(error, 'store_full')
+const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['store_unavailable', 'store_full'])
+const isPassing = (error: unknown): error is ServiceError => isServiceError(error) && PASSING.has(error.code)

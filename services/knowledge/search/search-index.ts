@@ -10,9 +10,8 @@ import { isFormOf, isStopWord, queryTerms, respelt } from './query-terms.ts'
 /** What of a query the sections know. */
 export interface Understood {
   readonly words: readonly UnderstoodWord[]
-  /** FTS5 expression of the words that were given, and of those that mean the same; empty where none is known. */
-  readonly direct: string
-  readonly kindred: string
+  /** FTS5 expression of the words that were given and of those that mean the same; empty where none is known. */
+  readonly expression: string
 }
 
 export interface UnderstoodWord {
@@ -100,6 +99,8 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
   )
   const rowsOf = db.prepare('SELECT rowid AS row FROM sections WHERE sections MATCH ?')
   const wordingsOf = db.prepare('SELECT rowid AS row FROM wordings WHERE wordings MATCH ?')
+  // These have many rows of a number or two.
+  for (const statement of [rank, rowsOf, wordingsOf]) statement.setReturnArrays(true)
   const near = db.prepare(`SELECT word FROM words WHERE words MATCH ? ORDER BY rank ${LIMIT_PARAMETER}`)
   // Numbers are bound as reals, and FTS5 takes a bound of rowids that is not an integer for none at all.
   const excerpt = db.prepare(
@@ -151,7 +152,7 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
   /** Where any of some words stands; undefined where none does. */
   function lookUp(...words: readonly string[]): Places | undefined {
     const placesIn = (statement: typeof rowsOf, some: readonly string[]): number[] =>
-      (statement.all(anyOf(some)) as { row: number }[]).map(({ row }) => row)
+      (statement.all(anyOf(some)) as unknown as [number][]).map(([row]) => row)
     const rows = placesIn(rowsOf, words)
     const wordings = placesIn(wordingsOf, words.map(kindOf))
     return rows.length + wordings.length === 0 ? undefined : { rows, wordings }
@@ -179,27 +180,19 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
         .map(understandWord)
         .filter(({ word }) => words.length === 1 || !isStopWord(word))
       const known = understood.filter(({ rows }) => rows.size > 0).map(({ word }) => word)
-      const direct = known.length === 0 ? '' : anyOf([...known, ...names])
-      const kindred = known.flatMap(kindredOf).filter((word) => !known.includes(word))
-      return { words: understood, direct, kindred: kindred.length === 0 ? '' : anyOf(kindred) }
+      const all = new Set([...known, ...names, ...known.flatMap(kindredOf)])
+      return { words: understood, expression: known.length === 0 ? '' : anyOf([...all]) }
     },
     find(query) {
-      const ranks = new Map<number, number>()
-      for (const [expression, share] of [
-        [query.direct, 1],
-        [query.kindred, KINDRED_SHARE],
-      ] as const) {
-        if (expression === '') continue
-        for (const { row, score } of rank.all(expression) as { row: number; score: number }[])
-          ranks.set(row, (ranks.get(row) ?? 0) + share * score)
-      }
-      const best = Math.max(...ranks.values())
+      if (query.expression === '') return []
+      const ranks = rank.all(query.expression) as unknown as [row: number, score: number][]
+      const best = Math.max(...ranks.map(([, score]) => score))
       const nearest = new Map<number, number>()
       for (const [wording, nearness] of nearnesses(query)) {
         const row = sectionOf[wording] ?? UNANSWERED
         nearest.set(row, Math.max(nearest.get(row) ?? 0, nearness))
       }
-      const hits = [...ranks].map(([row, score]): Hit => {
+      const hits = ranks.map(([row, score]): Hit => {
         const coverage = coverageOf(query.words, row)
         const nearness = nearest.get(row) ?? 0
         const share = AUDIENCE_SHARE[sections[row]?.audience ?? 'all']
@@ -225,9 +218,8 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
       }
     },
     excerpts(rows, query) {
-      const expression = allOf(query)
-      if (expression === '') return new Map()
-      return new Map(rows.map((row) => [row, (excerpt.get(expression, row) as { text: string }).text]))
+      if (query.expression === '') return new Map()
+      return new Map(rows.map((row) => [row, (excerpt.get(query.expression, row) as { text: string }).text]))
     },
     close: () => db.close(),
   }
@@ -319,6 +311,3 @@ function trigramsOf(word: string): string[] {
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
 const anyOf = (words: readonly string[]): string => words.map(quoted).join(' OR ')
-
-const allOf = ({ direct, kindred }: Understood): string =>
-  [direct, kindred].filter((expression) => expression !== '').join(' OR ')

@@ -81,6 +81,31 @@ describe('a fair line', () => {
     expect(await line.run('b', async () => 7)).toBe(7)
   })
 
+  test('gives the result at once, and the place on when a rest as long as the work is over', async () => {
+    const rests: { readonly ms: number; readonly end: () => void }[] = []
+    let clock = 0
+    const line = aLine({
+      places: 1,
+      now: () => clock,
+      rest: (ms) => new Promise((end) => void rests.push({ ms, end })),
+    })
+    const first = line.run('a', async () => {
+      clock += 7
+      return 'done'
+    })
+    let isBegun = false
+    const second = line.run('a', async () => {
+      isBegun = true
+    })
+    expect(await first).toBe('done')
+    await settle()
+    expect([isBegun, rests.map(({ ms }) => ms)]).toEqual([false, [7]])
+    rests[0]?.end()
+    await settle()
+    expect(isBegun).toBe(true)
+    await second
+  })
+
   test('does not begin what nobody waits for any more', async () => {
     const { ask, begun, end } = works(aLine({ places: 1 }))
     const gone = new AbortController()

@@ -17,6 +17,10 @@ export interface FairLineOptions {
   /** That wait, of one subject and of all. */
   readonly waitingEach: number
   readonly waitingInAll: number
+  /** After a work, which was so long, keeps its place from the subject's next one; its result does not wait. */
+  readonly rest?: (workedMs: number) => Promise<void>
+  /** A clock for durations, milliseconds. */
+  readonly now?: () => number
   /** What is thrown where there is no room in the line. */
   readonly full: (whose: 'subject' | 'all', waiting: number) => Error
 }
@@ -26,7 +30,8 @@ interface Waiting {
 }
 
 /** @example await createFairLine({ places: 4, … }).run(accountId, () => list(accountId)) */
-export function createFairLine({ places, waitingEach, waitingInAll, full }: FairLineOptions): FairLine {
+export function createFairLine(options: FairLineOptions): FairLine {
+  const { places, waitingEach, waitingInAll, full, rest, now = () => performance.now() } = options
   const underWay = new Set<string>()
   /** By subject, in the order of their turns. */
   const lines = new Map<string, Set<Waiting>>()
@@ -83,11 +88,16 @@ export function createFairLine({ places, waitingEach, waitingInAll, full }: Fair
     async run(subject, work, gone) {
       gone?.throwIfAborted()
       await takeTurn(subject, gone)
+      const begunAt = now()
+      const giveBack = (): void => {
+        underWay.delete(subject)
+        beginNext()
+      }
       try {
         return await work()
       } finally {
-        underWay.delete(subject)
-        beginNext()
+        if (rest === undefined) giveBack()
+        else rest(now() - begunAt).then(giveBack, giveBack)
       }
     },
   }

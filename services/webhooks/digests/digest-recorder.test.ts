@@ -279,25 +279,30 @@ describe('what fails', () => {
   })
 
   test.each([
-    ['that had happened', true],
-    ['that had not', false],
-  ])('as an append whose outcome is not known, %s, is recorded once', async (_which, hasHappened) => {
-    let failures = 2
-    const troubled: EventStore = {
-      ...store,
-      async append(...args) {
-        if (failures === 0) return store.append(...args)
-        failures -= 1
-        if (hasHappened) await store.append(...args)
-        throw new ServiceError('append_unknown')
-      },
-    }
-    await time.advance(30_000)
-    start({ store: troubled })
-    await time.advance(60_000)
-    expect(await recorded()).toEqual(['1h 0'])
-    expect(problems).toEqual(['HL.1h append_unknown'])
-  })
+    ['that had happened', true, 2, []],
+    ['that had not', false, 2, []],
+    ['that had happened, for long', true, 7, ['HL.1h outcome_unknown']],
+    ['that had not, for long', false, 7, ['HL.1h outcome_unknown']],
+  ])(
+    'as an append whose outcome is not known, %s, is recorded once',
+    async (_which, hasHappened, count, told) => {
+      let failures = count
+      const troubled: EventStore = {
+        ...store,
+        async append(...args) {
+          if (failures === 0) return store.append(...args)
+          failures -= 1
+          if (hasHappened) await store.append(...args)
+          throw new ServiceError('append_unknown')
+        },
+      }
+      await time.advance(30_000)
+      start({ store: troubled })
+      await time.advance(60_000)
+      expect(await recorded()).toEqual(['1h 0'])
+      expect(problems).toEqual(told)
+    },
+  )
 
   test('as a fault of the program is not hidden', async () => {
     const recorder = createDigestRecorder({

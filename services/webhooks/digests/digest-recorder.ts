@@ -6,7 +6,9 @@ import { scanStream } from '../../../contracts/streams.ts'
 import type { Cadence } from '../../../contracts/subscription.ts'
 import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
 import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { executeCommand } from '../../platform/event-store/execute-command.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import { digestEvent } from './digest-event.ts'
 import {
@@ -51,6 +53,7 @@ export interface DigestRecorder {
   problems(): readonly string[]
 }
 
+const UNKNOWN = { what: 'a digest was recorded', again: 'The next look reads what became of it.' }
 /** How often the clock is looked at; wall time. */
 const LOOK_EVERY_MS = 1_000
 /** Looks that are left out after a failure: as many again after each further one, up to a minute. */
@@ -98,31 +101,33 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
    * Appends what is due and not in the log. It is decided anew for every try, since an append that had happened though
    * it failed, or that of another process, is then met in the log; of several with one revision one can happen.
    */
-  async function record(wantedScan: WantedScan): Promise<Head['newest']> {
+  async function record(wantedScan: WantedScan, signal: AbortSignal): Promise<Head['newest']> {
     const { exchange, timeframe } = wantedScan
     const stream = scanStream(exchange, timeframe)
-    let contradiction: ServiceError | undefined
-    for (;;) {
-      const { revision: expected, newest } = await readHead(store, stream)
-      const due = dueDigests(wantedScan, newest, clock(), settleMs)
-      if (due.length === 0) return newest
-      // The same digest with other rows would be in the log, and is not.
-      if (contradiction !== undefined) throw contradiction
-      const request = { exchange, timeframe, top_n: LIMITS.scanCoins, limit: LIMITS.scanCoins }
-      const scanned = await scan(request)
-      const events = due.map((digest) => digestEvent(scanned, digest, idOf))
-      try {
-        await store.append(stream, events, { expected })
-        return new Map([...newest, ...due.map(byCadence)])
-      } catch (error) {
-        if (isServiceError(error, 'idempotency_conflict')) contradiction = error
-        else if (!isServiceError(error, 'revision_conflict')) throw error
-      }
-    }
+    const { result } = await executeCommand<Head['newest'], Head['newest']>(
+      { store, policy: LOOKS_AGAIN, now: clock, sleep, signal },
+      {
+        stream,
+        async load() {
+          const { revision, newest } = await readHead(store, stream)
+          return { state: newest, revision }
+        },
+        async decide(newest) {
+          const due = dueDigests(wantedScan, newest, clock(), settleMs)
+          if (due.length === 0) return { events: [], result: newest }
+          const request = { exchange, timeframe, top_n: LIMITS.scanCoins, limit: LIMITS.scanCoins }
+          const scanned = await scan(request)
+          const events = due.map((digest) => digestEvent(scanned, digest, idOf))
+          return { events, result: new Map([...newest, ...due.map(byCadence)]) }
+        },
+        unknown: UNKNOWN,
+      },
+    )
+    return result
   }
 
   /** Looks at one exchange and timeframe, and records what is due. */
-  async function look(wantedScan: WantedScan): Promise<void> {
+  async function look(wantedScan: WantedScan, signal: AbortSignal): Promise<void> {
     const state = stateOf(scanName(wantedScan))
     const due = dueDigests(wantedScan, state.done, clock(), settleMs)
     if (due.length === 0) return
@@ -135,7 +140,7 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
       return
     }
     try {
-      const newest = await record(wantedScan)
+      const newest = await record(wantedScan, signal)
       Object.assign(state, { done: newest, failed: [], failures: 0, problem: undefined })
     } catch (error) {
       if (!isServiceError(error)) throw error
@@ -153,7 +158,7 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
         const scans = wantedScans(wanted())
         const names = new Set(scans.map(scanName))
         for (const name of states.keys()) if (!names.has(name)) states.delete(name)
-        await mapInTurns(scans, SCANS_AT_ONCE, look)
+        await mapInTurns(scans, SCANS_AT_ONCE, (one) => look(one, signal))
         await sleep(LOOK_EVERY_MS, signal)
       }
     },

@@ -109,7 +109,7 @@ class Engine implements DispatchEngine {
       store,
       deliveries,
       endpoints: this.#endpoints,
-      notices: createOwnerNotices(options),
+      notices: createOwnerNotices({ ...options, signal }),
       journalOf: this.#journalOf,
       metrics,
       report,

@@ -1,10 +1,11 @@
-import { isServiceError } from '../../../contracts/errors.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { type NoticeKind, OwnerNotified } from '../../../contracts/notice-events.ts'
 import { noticeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Subscription } from '../../../projections/index.ts'
+import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
+import { appendedOr, appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 
 /** How long an endpoint has been degraded when its owner is told. */
@@ -40,10 +41,17 @@ export interface OwnerNotices {
 export interface OwnerNoticesOptions {
   readonly store: EventStore
   readonly newId: () => string
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Ends all waiting. */
+  readonly signal: AbortSignal
   readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
 }
 
-export function createOwnerNotices({ store, newId, notify }: OwnerNoticesOptions): OwnerNotices {
+export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
+  const { store, newId, notify } = options
+  const path = { ...options, policy: LOOKS_AGAIN }
   async function told(subscriptionId: string, since: number) {
     const kinds = new Set<NoticeKind>()
     let revision: number | 'no-stream' = 'no-stream'
@@ -70,12 +78,10 @@ export function createOwnerNotices({ store, newId, notify }: OwnerNoticesOptions
       await notify(subscription, kind)
       const meta = { correlationId: `subscription ${subscriptionId}`, actor: 'dispatcher' }
       const event = newEvent(OwnerNotified, { id: newId(), data: { subscriptionId, kind, since }, meta })
-      try {
-        await store.append(noticeStream(subscriptionId), [event], { expected: revision })
-      } catch (error) {
-        // Another process was quicker to tell the same.
-        if (!isServiceError(error, 'revision_conflict')) throw error
-      }
+      const stream = noticeStream(subscriptionId)
+      const outcome = await appendUntilKnown(path, { stream, events: [event], expected: revision })
+      // Where another event has the place, another process was quicker to tell the same.
+      appendedOr(outcome, { what: 'the owner was told', again: 'It is told again.' })
     },
   }
 }

@@ -40,10 +40,10 @@ export interface SubscriptionView {
 }
 
 /** Events behind a cursor that are looked at: enough to tell who keeps up. */
-const LAG_LOOKED = 300
+const LAG_LOOKED = 100
 const NOTICES_SHOWN = 10
 
-type Parts = Pick<SubscriptionParts, 'store' | 'log' | 'owners' | 'deliveries'>
+type Parts = Pick<SubscriptionParts, 'store' | 'looking' | 'log' | 'owners' | 'deliveries'>
 
 /** @throws ServiceError `subscription_unknown` for one that is removed, or is not of the account */
 export async function findOwn({ log }: Pick<Parts, 'log'>, accountId: string, subscriptionId: string) {
@@ -88,7 +88,7 @@ export async function operatorViewOf(parts: Parts, subscription: Subscription): 
 }
 
 export async function lagOf(
-  { store }: Pick<Parts, 'store'>,
+  { looking: store }: Pick<Parts, 'looking'>,
   subscription: Subscription,
   { cursor }: Deliveries,
 ): Promise<Lag> {

@@ -1,0 +1,28 @@
+import { chatStream } from '../../../contracts/streams.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { describeWritePath } from '../../platform/event-store/write-path.contract.ts'
+import { createFactIds } from '../../platform/ids/fact-id.ts'
+import { aChat, CHATTER, NOON } from '../testing/chats.fixture.ts'
+import { createChatLedger } from './chat-ledger.ts'
+
+describeWritePath('the ledger of chats', { isBounded: true, onConflict: 'decides anew' }, async (world) => {
+  const ledgerOver = (store: EventStore) =>
+    createChatLedger({
+      ...world,
+      store,
+      signal: world.ending.signal,
+      index: { find: () => undefined, position: () => '999999' },
+      idOf: createFactIds(Buffer.from('secret')),
+    })
+  const ledger = ledgerOver(world.store)
+  return {
+    write: () => ledger.count(CHATTER, aChat('ours', { key: 'k' }), NOON),
+    async recorded() {
+      let count = 0
+      for await (const { data } of world.others.read(chatStream(CHATTER.id, CHATTER.window.id)))
+        if (data['idempotencyHash'] !== null) count += 1
+      return count
+    },
+    interfere: () => ledgerOver(world.others).count(CHATTER, aChat('theirs'), NOON),
+  }
+})
