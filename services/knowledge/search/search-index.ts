@@ -211,8 +211,8 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
       const nearest = nearestOf(query)
       const hits = ranks.map(([row, score]): Hit => {
         const coverage = coverageOf(query.words, row)
-        const near = nearest.get(row) ?? []
-        const [nearness, agreement] = [near[0] ?? 0, together(near)]
+        const few = nearest.get(row) ?? []
+        const [nearness, agreement] = [few[0] ?? 0, together(few)]
         const parts =
           PARTS.nearness * nearness +
           PARTS.agreement * agreement +
