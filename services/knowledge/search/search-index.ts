@@ -112,9 +112,10 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
   // These have many rows of a number or two.
   for (const statement of [rank, rowsOf, wordingsOf]) statement.setReturnArrays(true)
   const near = db.prepare(`SELECT word FROM words WHERE words MATCH ? ORDER BY rank ${LIMIT_PARAMETER}`)
-  // Numbers are bound as reals, and FTS5 takes a bound of rowids that is not an integer for none at all.
-  const excerpt = db.prepare(
-    `SELECT snippet(sections, 3, '', '', ' … ', ${EXCERPT_WORDS}) AS text FROM sections WHERE sections MATCH ? AND rowid = CAST(? AS INTEGER)`,
+  // One pass over what fits: the plus keeps SQLite from beginning anew for each of the rows.
+  const excerpts = db.prepare(
+    `SELECT rowid AS row, snippet(sections, 3, '', '', ' … ', ${EXCERPT_WORDS}) AS text FROM sections
+     WHERE sections MATCH ? AND +rowid IN (SELECT value FROM json_each(?))`,
   )
 
   /** The word of the sections that was probably meant: the nearest, and of equally near ones the most used. */
@@ -239,7 +240,8 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
     },
     excerpts(rows, query) {
       if (query.expression === '') return new Map()
-      return new Map(rows.map((row) => [row, (excerpt.get(query.expression, row) as { text: string }).text]))
+      const found = excerpts.all(query.expression, JSON.stringify(rows)) as { row: number; text: string }[]
+      return new Map(found.map(({ row, text }) => [row, text]))
     },
     close: () => db.close(),
   }
