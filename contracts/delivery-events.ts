@@ -151,7 +151,7 @@ export const DeliveriesAttempted = defineEvent({
       ...data,
       attempts: (data.attempts as JsonObject[]).map((attempt) => ({
         ...attempt,
-        detail: attempt.detail === null ? null : { text: String(attempt.detail) },
+        detail: attempt.detail === null ? null : { text: attempt.detail as string },
       })),
     }),
   },

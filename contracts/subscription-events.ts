@@ -103,7 +103,7 @@ export const SubscriptionDisabled = defineEvent({
   upcasters: {
     1: (data) => ({
       ...data,
-      by: String(data.reason).startsWith(BY_THE_OPERATOR) ? 'operator' : 'endpoint',
+      by: (data.reason as string).startsWith(BY_THE_OPERATOR) ? 'operator' : 'endpoint',
     }),
   },
 })

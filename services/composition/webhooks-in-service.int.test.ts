@@ -161,7 +161,7 @@ test('what the operator stops is sent nothing, over a restart and whatever its o
   expect(again).toMatchObject({ status: 400, body: { code: 'url_refused' } })
   await operate('allow', '127.0.0.1')
   expect((await call('POST', `/${id}/test`)).body).toMatchObject({ outcome: 'answered', status: 200 })
-  for (const one of [id, other.body.id]) expect((await call('DELETE', `/${one}`)).status).toBe(204)
+  for (const one of [id, other.body.id as string]) expect((await call('DELETE', `/${one}`)).status).toBe(204)
 })
 
 test('another account sees nothing of it, and who has no key nothing at all', async () => {
@@ -189,7 +189,7 @@ test('host, path and answers of an endpoint stand nowhere in clear, and an erasu
     events: ['trade_call', 'regime_shift'],
   })
   const attempts = async () =>
-    (await call('GET', `/${body.id}/deliveries`)).body.attempts as {
+    (await call('GET', `/${body.id as string}/deliveries`)).body.attempts as {
       detail: string
       event_id: string | null
     }[]

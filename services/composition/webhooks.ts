@@ -73,7 +73,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
   const hosts = createBlockedHosts({ store, newId, sleep, signal, report, now: Date.now })
   const guard = createEgressGuard({
     allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
-    isBlocked: hosts.isBlocked,
+    isBlocked: (host) => hosts.isBlocked(host),
     ownHosts: ownHosts(settings),
   })
   const sender = createGuardedSender({ guard, now: Date.now })
@@ -186,7 +186,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       reach,
       identify: parts.accounts.identify,
       now: Date.now,
-      checkUrl: guard.check,
+      checkUrl: (url) => guard.check(url),
     },
     dispatcher: isDispatcher ? dispatcher : undefined,
     leases: isDispatcher ? leases : undefined,

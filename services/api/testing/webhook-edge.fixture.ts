@@ -122,7 +122,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
   const hosts = createBlockedHosts(parts)
   const guard = createEgressGuard({
     allowPrivate,
-    isBlocked: hosts.isBlocked,
+    isBlocked: (host) => hosts.isBlocked(host),
     ownHosts: ['signals.example.com'],
     resolve: async (name) => (name === 'bot.example.com' ? [{ address: '93.184.215.14', family: 4 }] : []),
   })
@@ -167,7 +167,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
         now,
         reach,
         identify: accounts.identify,
-        checkUrl: guard.check,
+        checkUrl: (url) => guard.check(url),
       },
     }),
   )

@@ -12,6 +12,15 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   your yours`.split(/\s+/),
 )
 
+/** What people say around a question: to whom it matters, how urgent it is, and thanks for the answer. */
+const AROUND_WORDS: ReadonlySet<string> = new Set(
+  `anyway apologies appreciate appreciated asap assume assuming basically boss btw clarify clear colleague confused confusing correctly curious currently dear
+  dunno evening exact figure folks fwiw gonna guess guys hear heard hmm honest honestly hope hoping hows idea imagine imho interested kind kinda kindly lol looking lot
+  maybe mentioned morning nope particular particularly people perhaps person presumably question questions quick quickly quite rather regarding roughly saw say saying
+  seem seems sense sort sorry specific specifically stuff suppose supposed suspect tbh team tell theres thinking tldr told trying understand understood unsure useful
+  wait wanna wheres whos wish wonder wondering worried yeah yep`.split(/\s+/),
+)
+
 /** Two words that are one, and of which one alone means something else or nothing. */
 const TWO_IN_ONE = /\b(?:e|log|sign|set|top|back|white)[ -](?=(?:mails?|in|up|label|list)\b)/gi
 
@@ -37,7 +46,7 @@ const NAME = /[\p{L}\p{N}]+(?:[_./-][\p{L}\p{N}]+)+/gu
 export function queryTerms(text: string): QueryTerms {
   const plain = respelt(text.normalize('NFKC')).toLowerCase().replaceAll(/['’]/g, ' ')
   const all = unique(plain.match(WORD) ?? [])
-  const telling = all.filter((word) => !STOP_WORDS.has(word))
+  const telling = all.filter((word) => !isStopWord(word))
   const words = telling.length > 0 ? telling : all
   return {
     words: words.slice(0, LIMITS.searchTerms),
@@ -46,7 +55,7 @@ export function queryTerms(text: string): QueryTerms {
 }
 
 /** Whether a word tells nothing about what is asked. */
-export const isStopWord = (word: string): boolean => STOP_WORDS.has(word)
+export const isStopWord = (word: string): boolean => STOP_WORDS.has(word) || AROUND_WORDS.has(word)
 
 /** Whether there is anything in a text that could be looked for. */
 export const hasWord = (text: string): boolean => /[\p{L}\p{N}]/u.test(text)

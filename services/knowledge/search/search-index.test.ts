@@ -184,7 +184,7 @@ which broker is the cheapest for a month
 
   test('tells a question that no page answers from one that a page does', () => {
     const nearness = (text: string) => knowing.unanswered(knowing.understand(text))
-    expect(nearness('Which broker is the cheapest?')).toBeGreaterThan(0.8)
+    expect(nearness('Which broker is the cheapest?')).toBeGreaterThan(0.4)
     expect(nearness('How do I verify a signature?')).toBe(0)
   })
 })

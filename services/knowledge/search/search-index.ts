@@ -36,6 +36,8 @@ export interface Hit {
   readonly coverage: number
   /** How near the query is to the nearest wording of the section, its heading among them, 0 to 1. */
   readonly nearness: number
+  /** How near it is to the nearest few of them taken together, 0 to 1: one wording may be near by chance. */
+  readonly agreement: number
 }
 
 /** An index of sections, made once and never changed. */
@@ -44,7 +46,7 @@ export interface SearchIndex {
   understand(text: string): Understood
   /** Sections that say anything of it, the best first. */
   find(query: Understood): Hit[]
-  /** How near a query is to a question of a kind that no page answers, 0 to 1. */
+  /** How near a query is to questions of kinds that no page answers, 0 to 1: to the nearest few taken together. */
   unanswered(query: Understood): number
   /** How much of the query a text says, by the weight of its words. */
   valueOf(query: Understood): (text: string) => number
@@ -59,6 +61,12 @@ const COLUMN_WEIGHTS = '2.0, 4.0, 4.0, 1.0, 0.3'
 const KINDRED_SHARE = 0.3
 /** What a section is worth by whom it is written for. */
 const AUDIENCE_SHARE: Readonly<Record<Audience, number>> = { all: 1, operators: 0.9, reference: 0.8 }
+/** What the parts of a score count: chosen by leaving each wording out, and then looking for it (decision 0043). */
+const PARTS = { nearness: 0.5, agreement: 1.5, coverage: 1, rank: 0.5 }
+/** Wordings of a section that are taken together. */
+const NEAREST = 3
+/** What a word counts that stands nowhere: it may be a name of something else, but mostly it is talk. */
+const UNKNOWN_SHARE = 0.35
 /** A word that hardly any section has, or none, weighs as one of so many: people tell more than they ask. */
 const RARE = 2
 /** Words shorter than this are not taken for misspelt ones: too many others are near. */
@@ -135,6 +143,7 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
     const { rows, wordings } = asGiven ?? (meant === undefined ? undefined : lookUp(meant)) ?? NOWHERE
     const kindred = kindredOf(word)
     const beside = kindred.length === 0 ? NOWHERE : (lookUp(...kindred) ?? NOWHERE)
+    const isKnown = [rows, wordings, beside.rows, beside.wordings].some(({ length }) => length > 0)
     const certainty = meant === undefined || given.length >= MISSPELT_TWICE ? 1 : GUESS
     return {
       given,
@@ -144,7 +153,7 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
         ...beside.wordings.map((row) => [row, KINDRED_SHARE] as const),
         ...wordings.map((row) => [row, 1] as const),
       ]),
-      weight: weightOf(rows.length),
+      weight: weightOf(rows.length) * (isKnown ? 1 : UNKNOWN_SHARE),
       certainty,
     }
   }
@@ -172,6 +181,18 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
     return common
   }
 
+  /** The nearest few wordings of every section that has any, the nearest first. */
+  function nearestOf(query: Understood): Map<number, number[]> {
+    const bySection = new Map<number, number[]>()
+    for (const [wording, nearness] of nearnesses(query)) {
+      const row = sectionOf[wording] ?? UNANSWERED
+      const nearest = bySection.get(row)
+      if (nearest === undefined) bySection.set(row, [nearness])
+      else insert(nearest, nearness)
+    }
+    return bySection
+  }
+
   return {
     sections,
     understand(text) {
@@ -187,25 +208,22 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
       if (query.expression === '') return []
       const ranks = rank.all(query.expression) as unknown as [row: number, score: number][]
       const best = Math.max(...ranks.map(([, score]) => score))
-      const nearest = new Map<number, number>()
-      for (const [wording, nearness] of nearnesses(query)) {
-        const row = sectionOf[wording] ?? UNANSWERED
-        nearest.set(row, Math.max(nearest.get(row) ?? 0, nearness))
-      }
+      const nearest = nearestOf(query)
       const hits = ranks.map(([row, score]): Hit => {
         const coverage = coverageOf(query.words, row)
-        const nearness = nearest.get(row) ?? 0
+        const few = nearest.get(row) ?? []
+        const [nearness, agreement] = [few[0] ?? 0, together(few)]
+        const parts =
+          PARTS.nearness * nearness +
+          PARTS.agreement * agreement +
+          PARTS.coverage * coverage +
+          PARTS.rank * (score / best)
         const share = AUDIENCE_SHARE[sections[row]?.audience ?? 'all']
-        return { row, coverage, nearness, score: share * (nearness + coverage + score / best) }
+        return { row, coverage, nearness, agreement, score: share * parts }
       })
       return hits.toSorted((a, b) => b.score - a.score || a.row - b.row)
     },
-    unanswered(query) {
-      let most = 0
-      for (const [wording, nearness] of nearnesses(query))
-        if (sectionOf[wording] === UNANSWERED) most = Math.max(most, nearness)
-      return most
-    },
+    unanswered: (query) => together(nearestOf(query).get(UNANSWERED) ?? []),
     valueOf({ words }) {
       const forms = words.map(({ word, weight }) => ({ weight, word, kindred: kindredOf(word) }))
       return (text) => {
@@ -245,6 +263,18 @@ function coverageOf(words: readonly UnderstoodWord[], row: number): number {
   }
   return all === 0 ? 0 : known / all
 }
+
+/** Keeps the few greatest, the greatest first. */
+function insert(greatest: number[], value: number): void {
+  const place = greatest.findIndex((one) => value > one)
+  if (place === -1 && greatest.length >= NEAREST) return
+  greatest.splice(place === -1 ? greatest.length : place, 0, value)
+  greatest.length = Math.min(greatest.length, NEAREST)
+}
+
+/** The root of their mean square; where there are fewer than a few, the others are far. */
+const together = (nearest: readonly number[]): number =>
+  Math.sqrt(nearest.reduce((sum, one) => sum + one ** 2, 0) / NEAREST)
 
 /** The words of all sections. */
 interface Vocabulary {

@@ -16,7 +16,7 @@ function works(line: FairLine) {
   const ends = new Map<string, PromiseWithResolvers<void>>()
   return {
     begun,
-    ask(name: string, gone?: AbortSignal) {
+    ask: (name: string, gone?: AbortSignal) => {
       const end = Promise.withResolvers<void>()
       ends.set(name, end)
       const subject = name.slice(0, 1)
@@ -30,7 +30,7 @@ function works(line: FairLine) {
         gone,
       )
     },
-    async end(name: string) {
+    end: async (name: string) => {
       ends.get(name)?.resolve()
       for (let n = 0; n < 10; n++) await Promise.resolve()
     },

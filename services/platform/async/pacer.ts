@@ -50,8 +50,8 @@ export function createPacer({ sliceMs, restRatio, now, sleep }: PacerOptions): P
 }
 
 /** A log whose reading is paced: for looks through it that may be long, and that somebody else asked for. */
-export function pacedReads<Store extends Pick<EventStore, 'read' | 'readAll' | 'head'>>(
-  store: Store,
+export function pacedReads(
+  store: Pick<EventStore, 'read' | 'readAll' | 'head'>,
   pacer: Pacer,
 ): Pick<EventStore, 'read' | 'readAll' | 'head'> {
   async function* paced(events: AsyncIterable<RecordedEvent>): AsyncGenerator<RecordedEvent, void, void> {

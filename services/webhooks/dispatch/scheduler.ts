@@ -190,12 +190,13 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
   function letIn(all: readonly Group<Item>[], kind: Kind): void {
     for (const group of all) {
       const waiting = group.waiting[kind]
-      for (let room = ofGroup[kind] - group.taken[kind]; room > 0 && waiting.length > 0; ) {
+      const each = most(kind)
+      for (let room = ofGroup[kind] - group.taken[kind]; room >= each && waiting.length > 0; ) {
         const next = waiting.shift()
         if (next === undefined || next.seat.waits !== next.waits) continue
         next.seat.waits = undefined
         offer(next.seat)
-        if (next.seat.waits !== undefined) room -= 1
+        if (next.seat.waits !== undefined) room -= each
       }
       if (isEmpty(group)) group.leave()
     }
@@ -244,7 +245,9 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
           continue
         }
         const own = groupsOf(seat.endpoint)
-        const full = own.find(({ taken }) => taken[place.kind] >= ofGroup[place.kind])
+        // One that begins waits for room for all of its attempts, so that they go together.
+        const needs = line.turnsInARow === 0 ? most(place.kind) - seat.sending : 1
+        const full = own.find(({ taken }) => taken[place.kind] + needs > ofGroup[place.kind])
         if (full !== undefined) {
           line.shift()
           park(seat, full, own)

@@ -72,7 +72,7 @@ test('nothing is sent to what was blocked since it was checked, by its name or b
   const guard = createEgressGuard({
     allowPrivate: false,
     ownHosts: [],
-    isBlocked: hosts.isBlocked,
+    isBlocked: (host) => hosts.isBlocked(host),
     resolve: async () => [{ address: '93.184.215.14', family: 4 }],
   })
   const sender = createGuardedSender({ guard, now: Date.now, connectMs: 50, attemptMs: 50 })
