@@ -516,7 +516,7 @@ export function describeEventStoreContract(
         await store.append('s-1', someEvents(LIMITS.readPageEvents / 2), { expected: 'any' })
         await store.append('s-2', someEvents(LIMITS.readPageEvents / 2 + 3), { expected: 'any' })
         const all = await collect(store.readAll())
-        expect(await placesOf()).toEqual(all.map(({ data: _, meta: _meta, at: _at, ...place }) => place))
+        expect(await placesOf()).toEqual(all.map(({ data: _data, meta: _meta, at: _at, ...place }) => place))
         const [after, upTo] = [all[2]?.position ?? '', all[6]?.position ?? '']
         for (const filter of [undefined, { types: ['OddHappened'] }, { streamPrefixes: ['s-1'] }]) {
           for (const range of [{}, { after }, { upTo }, { after, upTo }, { after: upTo, upTo: after }]) {

@@ -11,11 +11,11 @@ export interface ProjectionSource<Event extends EventPlace> {
   /** Events that are folded in one transaction. */
   readonly batch: number
   /** Events of the past, some at a time. */
-  read(options: ReadPlacesOptions): AsyncIterable<readonly Event[]>
+  readonly read: (options: ReadPlacesOptions) => AsyncIterable<readonly Event[]>
   /** What the projection needs of an event that has just come. */
-  of(event: RecordedEvent): Event
+  readonly of: (event: RecordedEvent) => Event
   /** @throws what the fold throws; ServiceError `event_unreadable` */
-  fold(rows: Rows<JsonObject>, event: Event): void
+  readonly fold: (rows: Rows<JsonObject>, event: Event) => void
 }
 
 export const dataSource = (
@@ -35,7 +35,7 @@ export const placeSource = (
   batch: LIMITS.projectionBatchPlaces,
   read: (options) => store.readPlaces(options),
   of: (event) => event,
-  fold(rows, event) {
+  fold: (rows, event) => {
     requireReadable(event)
     projection.fold(rows, event)
   },
