@@ -30,7 +30,7 @@ export interface PaidRequest {
   readonly address: string
   readonly requestId: string
   /** W3C trace context. */
-  readonly traceparent?: string
+  readonly traceparent?: string | undefined
   /** Aborted when nobody waits for the answer any more; asked for only where something has to be waited for. */
   readonly signal: () => AbortSignal
 }

@@ -2,15 +2,9 @@ import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, F
 import type { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import {
-  type PaidCalls,
-  type PaidOutcome,
-  type PaidRequest,
-  type PaidTier,
-  paidPath,
-} from '../../calls/index.ts'
+import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../calls/index.ts'
 import { answerFailure, errorBody, toServiceError } from '../errors.ts'
-import { readPaidBody } from './x402-body.ts'
+import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'
 
 export interface PaidRoutesOptions {
   readonly paid: PaidCalls
@@ -42,42 +36,20 @@ const PREFLIGHT_HEADERS = {
  * @example curl -si -X POST http://127.0.0.1:8402/x402/get_trade_call -d '{"coin":"BTC"}'
  */
 export const paidRoutes: FastifyPluginAsync<PaidRoutesOptions> = async (app, { paid, addressOf }) => {
-  const untilGone = createWaits(app)
+  const edge: PaidEdge = { addressOf, untilGone: createWaits(app) }
   takeAnyBody(app)
   app.setErrorHandler(answerPaidFailure)
-
-  const requestOf = (request: FastifyRequest, reply: FastifyReply): PaidRequest => {
-    const { headers, raw, body, id } = request
-    const { traceparent } = headers
-    return {
-      body: readPaidBody(raw.rawHeaders, body),
-      rawHeaders: raw.rawHeaders,
-      authorization: headers.authorization,
-      // Asked for only where a key or a payment comes with it.
-      get address() {
-        return addressOf(request)
-      },
-      requestId: id,
-      signal: () => untilGone(reply),
-      ...(typeof traceparent === 'string' && isTrace(traceparent) && { traceparent }),
-    }
-  }
-  const idempotencyKeyOf = ({ headers }: FastifyRequest): string | undefined =>
-    headers['idempotency-key'] as string | undefined
 
   for (const tool of Object.keys(TOOLS) as ToolName[]) {
     serve(app, paidPath(tool), {
       offer: () => paid.tools.offer(tool),
-      answer: (request, reply) =>
-        paid.tools.call(
-          Object.assign(requestOf(request, reply), { tool, idempotencyKey: idempotencyKeyOf(request) }),
-        ),
+      answer: (request, reply) => paid.tools.call(new SentCall(tool, edge, request, reply)),
     })
   }
   for (const tier of TIERS) {
     serve(app, paidPath(`plans/${tier}`), {
       offer: () => paid.plans.offer(tier),
-      answer: (request, reply) => paid.plans.buy(tier, requestOf(request, reply)),
+      answer: (request, reply) => paid.plans.buy(tier, new SentRequest(edge, request, reply)),
     })
   }
 }
@@ -188,6 +160,3 @@ function createWaits(app: FastifyInstance): (reply: FastifyReply) => AbortSignal
     return wait.signal
   }
 }
-
-/** W3C Trace Context §3.2, level 1. */
-const isTrace = (text: string): boolean => /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(text)
