@@ -61,7 +61,7 @@ export function openLogReader(file: string): LogReader {
   const pages = new Map<string, StatementSync>()
 
   /** Matching rows behind `after`, and how far was looked: a rare match must not make one look long. */
-  function lookAt<Found extends PlaceRow = Row>(
+  function lookAt(
     after: number,
     end: number,
     limit: number,
@@ -75,7 +75,7 @@ export function openLogReader(file: string): LogReader {
     const page = statementOf(
       `SELECT ${columns} FROM event WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`,
     )
-    const rows = page.all(after, upTo, ...where.values, limit) as unknown as Found[]
+    const rows = page.all(after, upTo, ...where.values, limit) as unknown as Row[]
     const lookedUpTo = rows.length < limit ? upTo : (rows.at(-1)?.position ?? upTo)
     return {
       rows: rows.filter((row) => !isErasable(row.stream)),
@@ -132,9 +132,10 @@ export function openLogReader(file: string): LogReader {
 
     async *readPlaces({ after = START, upTo, filter, signal }) {
       const end = upTo === undefined ? head() : Math.min(toSequence(upTo), head())
-      for (let position = toSequence(after); position < end && signal?.aborted !== true; ) {
+      for (let position = toSequence(after); position < end; ) {
+        if (signal?.aborted === true) return
         const page = LIMITS.readPageEvents
-        const { rows, lookedUpTo } = lookAt<PlaceRow>(position, end, page, filter, PLACE_COLUMNS)
+        const { rows, lookedUpTo } = lookAt(position, end, page, filter, PLACE_COLUMNS)
         position = lookedUpTo
         if (rows.length > 0) yield rows.map(placed)
         await setImmediate()
