@@ -89,3 +89,15 @@ describe.each(['tune', 'held', 'fresh', 'open', 'own'] as const)(
     })
   },
 )
+
+test('talk around a question does not hide it', async () => {
+  const about = labelledQuestions().map((one) => ({
+    ...one,
+    question: `Sorry if this is a newbie question, my boss is curious: ${one.question}`,
+  }))
+  const wrapped = await scoreQuestions(knowledge, about)
+  expect(
+    summarise(wrapped).chat,
+    missed(wrapped.filter(({ isRightChat }) => !isRightChat)),
+  ).toBeGreaterThanOrEqual(LEAST_CHAT)
+})

@@ -67,6 +67,8 @@ const PARTS = { nearness: 0.5, agreement: 1.5, coverage: 1, rank: 0.5 }
 const NEAREST = 3
 /** What a word counts that stands nowhere: it may be a name of something else, but mostly it is talk. */
 const UNKNOWN_SHARE = 0.35
+/** No more is expected of a section, by the weight of its words, some four rare ones: the rest of a long question is talk around it. */
+const MOST_EXPECTED = 16
 /** A word that hardly any section has, or none, weighs as one of so many: people tell more than they ask. */
 const RARE = 2
 /** Words shorter than this are not taken for misspelt ones: too many others are near. */
@@ -169,14 +171,14 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
 
   /** How near a query is to every wording that has any of its words: the cosine of both, by the weight of their words. */
   function nearnesses({ words }: Understood): Map<number, number> {
-    const all = words.reduce((sum, { weight }) => sum + weight, 0)
+    const all = expectedOf(words)
     const common = new Map<number, number>()
     for (const { wordings, weight, certainty } of words) {
       for (const [row, share] of wordings)
         common.set(row, (common.get(row) ?? 0) + share * weight * certainty)
     }
     for (const [row, weight] of common) {
-      common.set(row, Math.min(1, weight / Math.sqrt(all * Math.max(weight, wordingWeights[row] ?? 0))))
+      common.set(row, weight / Math.sqrt(Math.max(all, weight) * Math.max(weight, wordingWeights[row] ?? 0)))
     }
     return common
   }
@@ -256,13 +258,20 @@ const UNANSWERED = -1
 
 /** How much of what a query says a section knows, by the weight of its words: 0 to 1. */
 function coverageOf(words: readonly UnderstoodWord[], row: number): number {
-  let [known, all] = [0, 0]
-  for (const { rows, weight, certainty } of words) {
-    all += weight
-    if (rows.has(row)) known += weight * certainty
-  }
-  return all === 0 ? 0 : known / all
+  const all = expectedOf(words)
+  const known = words.reduce(
+    (sum, { rows, weight, certainty }) => (rows.has(row) ? sum + weight * certainty : sum),
+    0,
+  )
+  return all === 0 ? 0 : Math.min(1, known / all)
 }
+
+/** What is to be found of a query, by the weight of its words. */
+const expectedOf = (words: readonly UnderstoodWord[]): number =>
+  Math.min(
+    MOST_EXPECTED,
+    words.reduce((sum, { weight }) => sum + weight, 0),
+  )
 
 /** Keeps the few greatest, the greatest first. */
 function insert(greatest: number[], value: number): void {
