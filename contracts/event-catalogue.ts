@@ -14,8 +14,14 @@ import {
 import { ChatAnswered, ChatReserved } from './chat-events.ts'
 import { CursorMoved, CursorTaken, DeliveriesAttempted } from './delivery-events.ts'
 import { ServiceError } from './errors.ts'
-import type { RecordedEvent } from './event.ts'
-import { defineEvent, type EventDefinition, type EventOf, upcast } from './event-definition.ts'
+import type { EventPlace, RecordedEvent } from './event.ts'
+import {
+  defineEvent,
+  type EventDefinition,
+  type EventOf,
+  requireKnownSchema,
+  upcast,
+} from './event-definition.ts'
 import { LeaseReleased, LeaseTaken } from './lease-events.ts'
 import { OwnerNotified } from './notice-events.ts'
 import { outcomeSchema } from './outcome.ts'
@@ -190,6 +196,19 @@ export type ServiceEvent = { [Type in EventType]: EventOf<(typeof EVENT_CATALOGU
  * @throws ServiceError `event_unreadable` where this release cannot read it.
  */
 export function decodeEvent(event: RecordedEvent): ServiceEvent {
+  return upcast(event, definitionOf(event)) as ServiceEvent
+}
+
+/**
+ * Refuses an event that this release cannot read, where what the event says is not looked at.
+ *
+ * @throws ServiceError `event_unreadable`
+ */
+export function requireReadable(event: EventPlace): void {
+  requireKnownSchema(event, definitionOf(event))
+}
+
+function definitionOf(event: EventPlace): EventDefinition {
   const definition: EventDefinition | undefined = Object.hasOwn(EVENT_CATALOGUE, event.type)
     ? EVENT_CATALOGUE[event.type as EventType]
     : undefined
@@ -198,5 +217,5 @@ export function decodeEvent(event: RecordedEvent): ServiceEvent {
       message: `event type ${event.type} at position ${event.position} is not known to this release`,
     })
   }
-  return upcast(event, definition) as ServiceEvent
+  return definition
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { ServiceError } from './errors.ts'
-import type { NewEvent, RecordedEvent } from './event.ts'
+import type { EventPlace, NewEvent, RecordedEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
 
 /** Turns data of one schema version into data of the next. Pure, and never changed once released. */
@@ -75,11 +75,7 @@ export function newEvent<Type extends string, Data extends JsonObject>(
  */
 export function upcast(event: RecordedEvent, definition: EventDefinition): RecordedEvent {
   if (event.schema === definition.schema) return event
-  if (event.schema > definition.schema || event.schema < 1) {
-    throw new ServiceError('event_unreadable', {
-      message: `${event.type} at position ${event.position} has schema ${event.schema}; this release reads up to ${definition.schema}`,
-    })
-  }
+  requireKnownSchema(event, definition)
   try {
     let data = event.data
     for (let version = event.schema; version < definition.schema; version++) {
@@ -94,4 +90,12 @@ export function upcast(event: RecordedEvent, definition: EventDefinition): Recor
       cause,
     })
   }
+}
+
+/** @throws ServiceError `event_unreadable` for a schema newer than this release knows. */
+export function requireKnownSchema(event: EventPlace, definition: EventDefinition): void {
+  if (event.schema <= definition.schema && event.schema >= 1) return
+  throw new ServiceError('event_unreadable', {
+    message: `${event.type} at position ${event.position} has schema ${event.schema}; this release reads up to ${definition.schema}`,
+  })
 }

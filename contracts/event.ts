@@ -31,11 +31,18 @@ export interface NewEvent {
   readonly meta: EventMeta
 }
 
-/** An event in the log. */
-export interface RecordedEvent extends NewEvent {
+/** Where an event is in the log and what it is, without what it says. */
+export interface EventPlace {
+  readonly id: string
+  readonly type: string
+  readonly schema: number
   readonly stream: string
   readonly revision: Revision
   readonly position: Position
+}
+
+/** An event in the log. */
+export interface RecordedEvent extends NewEvent, EventPlace {
   /** When it was appended, ISO 8601 in UTC. */
   readonly at: string
 }

@@ -88,6 +88,8 @@ export const LIMITS = {
 
   /** Events a projection folds in one transaction. */
   projectionBatchEvents: 2_000,
+  /** Events a projection folds in one transaction where it needs their places only. */
+  projectionBatchPlaces: 5_000,
   /** Rows in one page of a read model. */
   rowsPerPage: 1_000,
   /** Differences that a comparison of two projection versions keeps as a sample. */

@@ -15,6 +15,10 @@ export const verdictStream = (series: Series): string => `${VERDICT_PREFIX}${ser
 export const parseVerdictStream = (stream: string): Series | undefined =>
   stream.startsWith(VERDICT_PREFIX) ? parseSeriesName(stream.slice(VERDICT_PREFIX.length)) : undefined
 
+/** The name of the series whose verdict stream this is; whether there can be such a series is not looked at. */
+export const seriesOfVerdictStream = (stream: string): string | undefined =>
+  stream.startsWith(VERDICT_PREFIX) ? stream.slice(VERDICT_PREFIX.length) : undefined
+
 /** @example outcomeStream({ exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'outcome-SIM.BTC.1m' */
 export const outcomeStream = (series: Series): string => `outcome-${seriesName(series)}`
 

@@ -52,7 +52,13 @@ export {
   payments,
   TOTALS_KEY,
 } from './payments/payments.ts'
-export { type Projection, type Rows, rowsInMemory } from './projection.ts'
+export {
+  type DataProjection,
+  type PlaceProjection,
+  type Projection,
+  type Rows,
+  rowsInMemory,
+} from './projection.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
 export {
   evolveSubscription,

@@ -1,3 +1,4 @@
+import type { EventPlace } from '../contracts/event.ts'
 import type { EventType, ServiceEvent } from '../contracts/event-catalogue.ts'
 import type { JsonObject } from '../contracts/json.ts'
 
@@ -12,7 +13,9 @@ export interface Rows<Row extends JsonObject> {
  * A read model: keyed rows that follow from the log and nothing else. A fold sees events in log order, has
  * no clock and no randomness, and reads only its own rows, so that building it anew gives the same rows.
  */
-export interface Projection<Row extends JsonObject = JsonObject> {
+export type Projection<Row extends JsonObject = JsonObject> = DataProjection<Row> | PlaceProjection<Row>
+
+interface ProjectionOptions {
   /** Lower case and underscores; part of a table name. */
   readonly name: string
   /** Raised whenever the fold or the shape of its rows changes; the new version is then built beside the old. */
@@ -24,8 +27,20 @@ export interface Projection<Row extends JsonObject = JsonObject> {
   readonly changes: 'nothing' | 'rows'
   /** The events it is made of; others never reach it. */
   readonly events: readonly EventType[]
+}
+
+/** Made of what its events say. */
+export interface DataProjection<Row extends JsonObject = JsonObject> extends ProjectionOptions {
+  readonly needs?: 'data'
   /** Folds one event. What it throws stops the projection at this event; nothing is skipped. */
   fold(rows: Rows<Row>, event: ServiceEvent): void
+}
+
+/** Made of where its events are: what they say is not read, which is most of what a rebuild costs. */
+export interface PlaceProjection<Row extends JsonObject = JsonObject> extends ProjectionOptions {
+  readonly needs: 'places'
+  /** As that of a {@link DataProjection}. */
+  fold(rows: Rows<Row>, event: EventPlace): void
 }
 
 /** Rows in a plain map, for tests and for folds that need no disk. */

@@ -1,7 +1,7 @@
 import type { Revision } from '../../contracts/event.ts'
 import type { JsonObject } from '../../contracts/json.ts'
-import { seriesName } from '../../contracts/series.ts'
-import type { Projection } from '../projection.ts'
+import { seriesOfVerdictStream } from '../../contracts/streams.ts'
+import type { PlaceProjection } from '../projection.ts'
 
 /**
  * Where a verdict is in the log. Key: the verdict's id. There is one for every verdict ever recorded, so it
@@ -13,14 +13,17 @@ export interface VerdictPlace extends JsonObject {
   readonly revision: Revision
 }
 
-/** Finds a verdict by its id, which the log cannot do. */
-export const verdictIndex: Projection<VerdictPlace> = {
+/** Finds a verdict by its id, which the log cannot do. The event that records a verdict has the verdict's id. */
+export const verdictIndex: PlaceProjection<VerdictPlace> = {
   name: 'verdict_index',
-  version: 1,
-  changes: 'rows',
+  version: 2,
+  changes: 'nothing',
   events: ['VerdictRecorded'],
-  fold(rows, event) {
-    if (event.type !== 'VerdictRecorded') return
-    rows.put(event.data.verdictId, { series: seriesName(event.data), revision: event.revision })
+  needs: 'places',
+  fold(rows, { id, type, stream, revision }) {
+    if (type !== 'VerdictRecorded') return
+    const series = seriesOfVerdictStream(stream)
+    if (series === undefined) throw new TypeError(`a verdict in the stream ${stream}`)
+    rows.put(id, { series, revision })
   },
 }

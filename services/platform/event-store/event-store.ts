@@ -1,4 +1,4 @@
-import type { NewEvent, RecordedEvent, Revision } from '../../../contracts/event.ts'
+import type { EventPlace, NewEvent, RecordedEvent, Revision } from '../../../contracts/event.ts'
 import type { Position } from '../../../contracts/position.ts'
 
 /**
@@ -43,6 +43,11 @@ export interface ReadAllOptions {
   readonly signal?: AbortSignal
   /** Awaited now and then, once what was given has been taken: how far was looked, also where nothing matched. */
   readonly onLooked?: (looked: LookedAt) => Promise<void>
+}
+
+export interface ReadPlacesOptions extends Pick<ReadAllOptions, 'after' | 'filter' | 'signal'> {
+  /** Inclusive. */
+  readonly upTo?: Position
 }
 
 export interface LookedAt {
@@ -104,6 +109,8 @@ export interface EventStore {
   /** A missing stream reads as empty. */
   read(stream: string, options?: ReadOptions): AsyncIterable<RecordedEvent>
   readAll(options?: ReadAllOptions): AsyncIterable<RecordedEvent>
+  /** What {@link EventStore.readAll} reads, in pages, without what the events say. */
+  readPlaces(options?: ReadPlacesOptions): AsyncIterable<readonly EventPlace[]>
   /** Never ends by itself: it outlives restarts of the store behind it. */
   subscribe(options: SubscribeOptions): AsyncIterable<SubscriptionItem>
   /**

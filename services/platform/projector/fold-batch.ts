@@ -1,9 +1,8 @@
 import { reasonOf } from '../../../contracts/errors.ts'
-import type { RecordedEvent } from '../../../contracts/event.ts'
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import type { EventPlace } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Position } from '../../../contracts/position.ts'
-import type { Projection } from '../../../projections/projection.ts'
+import type { Rows } from '../../../projections/projection.ts'
 
 export interface FoldedBatch {
   /** Changed rows by key; undefined where a row was deleted. */
@@ -13,10 +12,10 @@ export interface FoldedBatch {
 }
 
 /** Folds events over rows that are read through `stored`, without changing what is stored. */
-export function foldBatch(
-  projection: Projection,
+export function foldBatch<Event extends EventPlace>(
+  fold: (rows: Rows<JsonObject>, event: Event) => void,
   stored: (key: string) => JsonObject | undefined,
-  events: readonly RecordedEvent[],
+  events: readonly Event[],
 ): FoldedBatch {
   const changes = new Map<string, JsonObject | undefined>()
   const rows = {
@@ -26,11 +25,11 @@ export function foldBatch(
   }
   for (const [index, event] of events.entries()) {
     try {
-      projection.fold(rows, decodeEvent(event))
+      fold(rows, event)
     } catch (error) {
       const reason = reasonOf(error)
       // The failed fold may have changed rows before it failed: fold again, up to the event before it.
-      const sound = foldBatch(projection, stored, events.slice(0, index))
+      const sound = foldBatch(fold, stored, events.slice(0, index))
       return { changes: sound.changes, poison: { position: event.position, reason, folded: index } }
     }
   }

@@ -21,6 +21,7 @@ import {
   type Projection,
   regimeShifts,
   rowsInMemory,
+  verdictIndex,
 } from '../../../projections/index.ts'
 import { collect } from '../event-store/event-store.contract.ts'
 import type { EventStore } from '../event-store/event-store.ts'
@@ -218,6 +219,19 @@ describe('an event that cannot be folded', () => {
     await projector.caughtUp()
     expect(projector.health()[0]).toMatchObject({ state: 'stopped', position: 'start' })
     expect(projector.health()[0]?.detail).toContain('schema 99')
+    await projector.close()
+  })
+
+  test('of such a schema stops one that needs places only, behind a batch of others', async () => {
+    const store = openStore()
+    for (let n = 1; n <= 3; n++) {
+      const event = n === 3 ? { ...recorded({}), schema: 99 } : recorded({ barClose: n * HOUR_MS })
+      await store.append('verdict-SIM.BTC.1h', [event], { expected: 'any' })
+    }
+    const projector = start(store, openTables(), [verdictIndex])
+    await projector.caughtUp()
+    expect(projector.health()[0]).toMatchObject({ state: 'stopped', position: '2' })
+    expect(projector.reader(verdictIndex).range({ limit: 5 })).toHaveLength(2)
     await projector.close()
   })
 

@@ -1,5 +1,5 @@
 import { reasonOf } from '../../../contracts/errors.ts'
-import type { RecordedEvent } from '../../../contracts/event.ts'
+import type { EventPlace } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../contracts/position.ts'
@@ -8,6 +8,7 @@ import { batchesOf } from '../async/batches.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
 import { foldBatch } from './fold-batch.ts'
+import { dataSource, type ProjectionSource, placeSource } from './projection-source.ts'
 import type { Entry, RangeOptions, RowTables } from './row-tables.ts'
 
 export interface ProjectionHealth {
@@ -58,7 +59,12 @@ const RETRY_MS = [100, 1_000, 5_000, 30_000] as const
  */
 export function startProjector(options: ProjectorOptions): Projector {
   const ending = new AbortController()
-  const runs = options.projections.map((projection) => runProjection(projection, options, ending.signal))
+  const { store, projections } = options
+  const runs = projections.map((projection) =>
+    projection.needs === 'places'
+      ? runProjection(projection, placeSource(store, projection), options, ending.signal)
+      : runProjection(projection, dataSource(store, projection), options, ending.signal),
+  )
   return {
     health: () => runs.map((run) => run.health()),
     reader: <Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row> => {
@@ -81,7 +87,12 @@ export function startProjector(options: ProjectorOptions): Projector {
   }
 }
 
-function runProjection(projection: Projection, options: ProjectorOptions, signal: AbortSignal) {
+function runProjection<Event extends EventPlace>(
+  projection: Projection,
+  source: ProjectionSource<Event>,
+  options: ProjectorOptions,
+  signal: AbortSignal,
+) {
   const { store, tables } = options
   const { name, version } = projection
   const filter = { types: projection.events }
@@ -106,9 +117,9 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
   }
 
   /** Folds a batch and commits it; false when an event in it stops the projection. */
-  function take(events: readonly RecordedEvent[], upTo: Position): boolean {
+  function take(events: readonly Event[], upTo: Position): boolean {
     const table = tables.table(name, version)
-    const { changes, poison } = foldBatch(projection, (key) => table.get(key), events)
+    const { changes, poison } = foldBatch(source.fold, (key) => table.get(key), events)
     const soundUpTo = poison === undefined ? upTo : events[poison.folded - 1]?.position
     if (soundUpTo !== undefined) {
       table.commit(changes, reached, soundUpTo)
@@ -123,11 +134,12 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
   async function catchUp(upTo: Position): Promise<boolean> {
     const after = own()?.position ?? START
     reached = after
-    let batch: RecordedEvent[] = []
-    for await (const event of store.readAll({ after, upTo, filter, signal })) {
-      batch.push(event)
-      if (batch.length < LIMITS.projectionBatchEvents) continue
-      if (!take(batch, event.position)) return false
+    let batch: Event[] = []
+    for await (const page of source.read({ after, upTo, filter, signal })) {
+      batch.push(...page)
+      const last = page.at(-1)
+      if (last === undefined || batch.length < source.batch) continue
+      if (!take(batch, last.position)) return false
       batch = []
     }
     return signal.aborted ? false : take(batch, upTo)
@@ -177,7 +189,7 @@ function runProjection(projection: Projection, options: ProjectorOptions, signal
     caughtUp.resolve()
     const items = store.subscribe({ after: reached, filter, signal })
     for await (const batch of batchesOf(items, LIMITS.projectionBatchEvents)) {
-      const events = batch.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
+      const events = batch.flatMap((item) => (item.kind === 'event' ? [source.of(item.event)] : []))
       const last = batch.at(-1)
       if (last === undefined) continue
       if (!take(events, last.kind === 'event' ? last.event.position : last.position)) return

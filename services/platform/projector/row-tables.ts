@@ -230,7 +230,9 @@ function openTable(db: DatabaseSync, name: string, version: number): RowTable {
     commit(changes, from, to) {
       transaction(db, () => {
         if (checkpoint.run(to, name, version, from).changes === 0) throw movedError(name, from)
-        for (const [key, row] of changes) {
+        // In the order of their keys, neighbours share a page while it is at hand.
+        for (const key of [...changes.keys()].toSorted()) {
+          const row = changes.get(key)
           if (row === undefined) remove.run(key)
           else upsert.run(key, JSON.stringify(row))
         }

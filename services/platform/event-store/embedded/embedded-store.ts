@@ -109,6 +109,10 @@ function assembleStore(parts: {
       requireOpen()
       return reader.readAll(readOptions)
     },
+    readPlaces(readOptions = {}) {
+      requireOpen()
+      return reader.readPlaces(readOptions)
+    },
     subscribe({ after, filter, signal }) {
       requireOpen()
       const log = {

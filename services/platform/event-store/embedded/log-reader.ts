@@ -1,12 +1,12 @@
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../../../../contracts/errors.ts'
-import type { RecordedEvent } from '../../../../contracts/event.ts'
+import type { EventPlace, RecordedEvent } from '../../../../contracts/event.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import { type Position, START } from '../../../../contracts/position.ts'
 import { isErasable } from '../../../../contracts/streams.ts'
 import { LIMIT_PARAMETER } from '../../sqlite/limit-parameter.ts'
-import type { EventFilter, ReadAllOptions, ReadOptions } from '../event-store.ts'
+import type { EventFilter, ReadAllOptions, ReadOptions, ReadPlacesOptions } from '../event-store.ts'
 import type { LogPage } from '../follow-log.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
 import { isErasedData } from './erase-stream.ts'
@@ -14,15 +14,14 @@ import { isErasedData } from './erase-stream.ts'
 /** A filtered look covers so many pages at most. */
 const FILTERED_PAGES = 8
 
-const COLUMNS = 'position, stream, revision, type, schema, id, data, meta, at'
+const PLACE_COLUMNS = 'position, stream, revision, type, schema, id'
+const COLUMNS = `${PLACE_COLUMNS}, data, meta, at`
 
-interface Row {
+interface PlaceRow extends Omit<EventPlace, 'position'> {
   readonly position: number
-  readonly stream: string
-  readonly revision: number
-  readonly type: string
-  readonly schema: number
-  readonly id: string
+}
+
+interface Row extends PlaceRow {
   readonly data: string
   readonly meta: string
   readonly at: string
@@ -31,6 +30,7 @@ interface Row {
 export interface LogReader {
   read(stream: string, options: ReadOptions): AsyncGenerator<RecordedEvent, void, void>
   readAll(options: ReadAllOptions): AsyncGenerator<RecordedEvent, void, void>
+  readPlaces(options: ReadPlacesOptions): AsyncGenerator<readonly EventPlace[], void, void>
   readPage(after: Position, limit: number, filter?: EventFilter): LogPage
   head(): Position
   close(): void
@@ -58,14 +58,24 @@ export function openLogReader(file: string): LogReader {
       `SELECT ${COLUMNS} FROM event WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision DESC ${LIMIT_PARAMETER}`,
     ),
   }
-  const pages = new Map<string, ReturnType<DatabaseSync['prepare']>>()
+  const pages = new Map<string, StatementSync>()
 
   /** Matching rows behind `after`, and how far was looked: a rare match must not make one look long. */
-  function lookAt(after: number, end: number, limit: number, filter: EventFilter | undefined) {
+  function lookAt(
+    after: number,
+    end: number,
+    limit: number,
+    filter: EventFilter | undefined,
+    columns = COLUMNS,
+  ) {
     requireOpen()
     const window = LIMITS.readPageEvents * (filter === undefined ? 1 : FILTERED_PAGES)
     const upTo = Math.min(end, after + window)
-    const rows = selectPage(after, upTo, limit, filter)
+    const where = filterSql(filter)
+    const page = statementOf(
+      `SELECT ${columns} FROM event WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`,
+    )
+    const rows = page.all(after, upTo, ...where.values, limit) as unknown as Row[]
     const lookedUpTo = rows.length < limit ? upTo : (rows.at(-1)?.position ?? upTo)
     return {
       rows: rows.filter((row) => !isErasable(row.stream)),
@@ -73,12 +83,10 @@ export function openLogReader(file: string): LogReader {
     }
   }
 
-  function selectPage(after: number, upTo: number, limit: number, filter: EventFilter | undefined): Row[] {
-    const where = filterSql(filter)
-    const sql = `SELECT ${COLUMNS} FROM event WHERE position > ? AND position <= ?${where.sql} ORDER BY position ${LIMIT_PARAMETER}`
+  function statementOf(sql: string): StatementSync {
     const statement = pages.get(sql) ?? db.prepare(sql)
     pages.set(sql, statement)
-    return statement.all(after, upTo, ...where.values, limit) as unknown as Row[]
+    return statement
   }
 
   return {
@@ -122,6 +130,18 @@ export function openLogReader(file: string): LogReader {
       }
     },
 
+    async *readPlaces({ after = START, upTo, filter, signal }) {
+      const end = upTo === undefined ? head() : Math.min(toSequence(upTo), head())
+      for (let position = toSequence(after); position < end; ) {
+        if (signal?.aborted === true) return
+        const page = LIMITS.readPageEvents
+        const { rows, lookedUpTo } = lookAt(position, end, page, filter, PLACE_COLUMNS)
+        position = lookedUpTo
+        if (rows.length > 0) yield rows.map(placed)
+        await setImmediate()
+      }
+    },
+
     readPage(after, limit, filter) {
       const from = toSequence(after)
       const { rows, lookedUpTo } = lookAt(from, head(), limit, filter)
@@ -148,6 +168,8 @@ function filterSql(filter: EventFilter | undefined): { sql: string; values: stri
   }
   return { sql, values }
 }
+
+const placed = (row: PlaceRow): EventPlace => ({ ...row, position: String(row.position) })
 
 const recorded = (row: Row): RecordedEvent => ({
   id: row.id,

@@ -2,6 +2,7 @@ import type { RecordedEvent } from '../../../../contracts/event.ts'
 import { comparePositions, type Position, START } from '../../../../contracts/position.ts'
 import { isErasable, isStreamName } from '../../../../contracts/streams.ts'
 import type { EventFilter, EventStore, SubscriptionItem } from '../event-store.ts'
+import { placesOf } from '../places-of.ts'
 
 /**
  * A store that shows only the streams of one prefix and what came after one position, so that tests which
@@ -35,6 +36,9 @@ export function confineStore(store: EventStore, prefix: string, base: Position):
     async *readAll({ after = START, filter, ...options } = {}) {
       const all = store.readAll({ ...options, after: fromBase(after), filter: confine(filter) })
       for await (const event of all) yield strip(event)
+    },
+    readPlaces(options) {
+      return placesOf(this.readAll(options))
     },
     async *subscribe({ after, filter, signal }) {
       const start = after === 'end' ? after : fromBase(after)

@@ -4,6 +4,7 @@ import { LIMITS } from '../../../../contracts/limits.ts'
 import { sleep } from '../../async/sleep.ts'
 import { encodeAppend, requireErasable } from '../encode-append.ts'
 import type { EventStore } from '../event-store.ts'
+import { placesOf } from '../places-of.ts'
 import { appendEvents } from './append-events.ts'
 import { eraseStream } from './erase-stream.ts'
 import { createEventStoreDbClient } from './eventstoredb-client.ts'
@@ -82,6 +83,10 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
     async *readAll(readOptions) {
       requireOpen()
       yield* readWholeLog(context, readOptions)
+    },
+    async *readPlaces(readOptions) {
+      requireOpen()
+      yield* placesOf(readWholeLog(context, readOptions))
     },
     subscribe(subscribeOptions) {
       requireOpen()

@@ -9,6 +9,7 @@ import { type EncodedAppend, encodeAppend, requireErasable } from '../encode-app
 import { matchesFilter } from '../event-filter.ts'
 import type { AppendResult, EventStore, ReadAllOptions } from '../event-store.ts'
 import { followLog } from '../follow-log.ts'
+import { placesOf } from '../places-of.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
 
 interface StoredRow extends Omit<RecordedEvent, 'data' | 'meta'> {
@@ -104,6 +105,10 @@ export function openMemoryStore(options: { now: () => number; log?: MemoryLog })
         left -= 1
         yield recorded(row)
       }
+    },
+
+    readPlaces(readOptions) {
+      return placesOf(this.readAll(readOptions))
     },
 
     subscribe({ after, filter, signal }) {
