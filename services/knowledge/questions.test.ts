@@ -93,7 +93,7 @@ describe.each(['tune', 'held', 'fresh', 'open', 'own'] as const)(
 test('talk around a question does not hide it', async () => {
   const about = labelledQuestions().map((one) => ({
     ...one,
-    question: `Sorry if this is a newbie question, my boss is curious: ${one.question}`,
+    question: `I have been building a dashboard over the weekend and got stuck, ${one.question}`,
   }))
   const wrapped = await scoreQuestions(knowledge, about)
   expect(

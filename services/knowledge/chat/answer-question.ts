@@ -39,8 +39,24 @@ const ANSWERABLE = { agreement: 0.6, coverage: 0.85, unanswered: -1, least: 0.38
 
 export const NOT_SAID = 'The documentation does not say.'
 
-/** Looks up what a question can be answered from. */
+/** Looks up what a question can be answered from: as a whole, or else by the first part of it that asks and can be answered. */
 export function research(shelf: Shelf, question: string): Research {
+  const whole = lookUp(shelf, question)
+  if (whole.sections.length > 0) return whole
+  const parts = question.split(BETWEEN_PARTS).filter((part) => part !== question && ASKS.test(part))
+  for (const part of parts) {
+    const found = lookUp(shelf, part)
+    if (found.sections.length > 0 && found.query.words.length > 1) return { ...found, question }
+  }
+  return whole
+}
+
+/** What people tell before and after they ask stands in sentences, or between commas and dashes. */
+const BETWEEN_PARTS = /(?<=[.!?;:,])\s+|\s+[–—-]\s+|\n+/
+
+const ASKS = /\?\s*$|^\W*(?:how|what|which|why|when|where|who|can|do|does|is|are|will|may|must|should)\b/i
+
+function lookUp(shelf: Shelf, question: string): Research {
   const query = shelf.index.understand(question)
   const found = findSections(shelf.index, query).slice(0, LIMITS.chatPassages)
   const draft = extractiveAnswer(shelf.index, query, found)
