@@ -13,6 +13,7 @@ import { redisServers } from '../services/platform/test-servers/redis-servers.ts
 import { createSecret } from '../services/webhooks/sending/secret.ts'
 import { createSign } from '../services/webhooks/sending/sign.ts'
 import { type Candidate, measure, print, quantile, report } from './support/measure.ts'
+import { RECEIVER_HOSTS } from './support/receiver-hosts.ts'
 import { openWebhookWorld } from './support/webhook-world.ts'
 
 /**
@@ -33,7 +34,9 @@ const receiver = spawn(process.execPath, [join(import.meta.dirname, 'support', '
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 const [portLine] = (await once(receiver.stdout, 'data')) as [Buffer]
-const base = `http://127.0.0.1:${Number(portLine.toString())}`
+const port = Number(portLine.toString())
+const base = `http://${RECEIVER_HOSTS[0]}:${port}`
+const hostOf = (n: number): string => `http://${RECEIVER_HOSTS[n % RECEIVER_HOSTS.length]}:${port}`
 
 const sign = createSign({ userAgent: 'bench' })
 const secrets = [createSecret((bytes) => randomBytes(bytes))]
@@ -77,9 +80,13 @@ const rawSigned = raw('undici Pool, each with a body and signatures', () => {
 const dispatching = (name: string, dead: number): Candidate => ({
   name,
   async round() {
-    const world = await openWebhookWorld({ attemptMs: 2_000, connectionsPerOrigin: IN_FLIGHT })
+    const connectionsPerOrigin = IN_FLIGHT / RECEIVER_HOSTS.length
+    const world = await openWebhookWorld({ attemptMs: 2_000, connectionsPerOrigin })
     const healthy = ENDPOINTS - dead
-    const urls = Array.from({ length: ENDPOINTS }, (_, n) => `${base}/${n < dead ? 'dead' : 'live'}/${n}`)
+    const urls = Array.from(
+      { length: ENDPOINTS },
+      (_, n) => `${hostOf(n)}/${n < dead ? 'dead' : 'live'}/${n}`,
+    )
     await world.subscribe(urls)
     world.start()
     // Connections and code are warm before it counts.

@@ -1,4 +1,6 @@
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { RECEIVER_HOSTS } from './receiver-hosts.ts'
 
 /**
  * A process that takes POSTs as fast as it can: a few bytes of parsing, one fixed answer. Paths that begin with
@@ -7,7 +9,7 @@ import { createServer } from 'node:net'
 const ANSWER = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n')
 const LENGTH = /content-length: (\d+)/i
 
-const server = createServer({ noDelay: true }, (socket) => {
+const take = (socket: Socket): void => {
   let pending = Buffer.alloc(0)
   socket.on('error', () => socket.destroy())
   socket.on('data', (chunk) => {
@@ -22,8 +24,13 @@ const server = createServer({ noDelay: true }, (socket) => {
       if (!head.startsWith('POST /dead')) socket.write(ANSWER)
     }
   })
-})
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  process.stdout.write(`${typeof address === 'object' && address !== null ? address.port : 0}\n`)
-})
+}
+
+// One port at every host.
+let port = 0
+for (const host of RECEIVER_HOSTS) {
+  const server = createServer({ noDelay: true }, take).listen(port, host)
+  await once(server, 'listening')
+  port = (server.address() as AddressInfo).port
+}
+process.stdout.write(`${port}\n`)
