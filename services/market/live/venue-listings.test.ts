@@ -14,7 +14,7 @@ function bench() {
   const listings = createVenueListings(() => time)
   return {
     listings,
-    list(at: number, ...markets: VenueMarket[]) {
+    list: (at: number, ...markets: VenueMarket[]): void => {
       time = at
       listings.takeList(markets)
     },
