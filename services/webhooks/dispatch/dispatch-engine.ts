@@ -6,6 +6,7 @@ import { evolveSubscription, type Subscription } from '../../../projections/inde
 import { mapInTurns } from '../../platform/async/map-in-turns.ts'
 import type { Lease } from '../../platform/lease/leases.ts'
 import { createAttempts } from './attempts.ts'
+import { createAttendance } from './attendance.ts'
 import { createCarryOut, type SlowEffect } from './carry-out.ts'
 import { isStray } from './decide-endpoint.ts'
 import type { DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
@@ -31,7 +32,7 @@ export interface DispatchEngine {
   doDue(): void
   /** In how many milliseconds something comes due next; undefined where nothing does. */
   readonly nextDueInMs: number | undefined
-  /** Finds endpoints that nobody brings signals to, and writes down how far the quiet ones have come. */
+  /** Finds subscriptions that nobody works on and endpoints that nobody brings signals to, and writes down how far the quiet ones have come. */
   tend(): Promise<void>
   /** Makes an endpoint of this process do what its stream says now. */
   readonly refresh: (subscriptionId: string) => Promise<void>
@@ -73,6 +74,7 @@ class Engine implements DispatchEngine {
   readonly #reader
   readonly #attempts
   readonly #carryOut
+  readonly #attendance
   /** Endpoints whose logs are to be read. */
   readonly #toLoad: Endpoint[] = []
   #loading = 0
@@ -105,6 +107,12 @@ class Engine implements DispatchEngine {
       cutOff: ({ shard }) => this.#registry.shard(shard)?.cutOff.signal ?? signal,
     })
     this.#brake = createPassBrake(this.#attempts, signal)
+    this.#attendance = createAttendance({
+      registry: this.#registry,
+      all: () => options.directory.all(),
+      open: (subscription) => this.#open(subscription),
+      elapsed: this.#elapsed,
+    })
     this.#carryOut = createCarryOut({
       store,
       deliveries,
@@ -152,6 +160,8 @@ class Engine implements DispatchEngine {
         return this.#reader.readFor(endpoint.state.subscription, endpoint.state.readFrom)
       case 'close':
         this.#registry.remove(endpoint)
+        // Its delivery log may have been taken from us while we hold its shard; then it is opened again.
+        if (endpoint.state.subscription.state !== 'removed') this.#attendance.doubt()
         return this.#attempts.forget(endpoint)
       case 'load':
         this.#toLoad.push(endpoint)
@@ -270,8 +280,8 @@ class Engine implements DispatchEngine {
     if (held === undefined) return
     const endpoints = [...held.endpoints]
     const cursors = endpoints.map((endpoint) => ({ endpoint, cursor: this.#reader.cursor(endpoint.id) }))
-    for (const endpoint of endpoints) this.#apply(endpoint, { kind: 'lost' })
     this.#registry.close(shard)
+    for (const endpoint of endpoints) this.#apply(endpoint, { kind: 'lost' })
     const letGo = new AbortController()
     const timeUp = this.#options.sleep(LETTING_GO_MS, letGo.signal).then(() => held.cutOff.abort())
     await this.#attempts.settled(endpoints)
@@ -296,6 +306,8 @@ class Engine implements DispatchEngine {
   }
 
   async tend(): Promise<void> {
+    // Not waited for: the directory may be behind the log, or away.
+    this.#inBackground(this.#attendance.tend())
     for (const endpoint of this.#straying()) {
       this.#options.metrics?.stray?.()
       this.#options.report(strayError(endpoint))
@@ -383,6 +395,15 @@ class Engine implements DispatchEngine {
       behindMs: this.#behindSinceMs === undefined ? 0 : nowMs - this.#behindSinceMs,
       longBehind,
       strays: this.#strays,
+      ...this.#unattended(nowMs),
+    }
+  }
+
+  #unattended(nowMs: number): Pick<DispatcherHealth, 'unattended' | 'unattendedMs'> {
+    const since = [...this.#attendance.unattended()]
+    return {
+      unattended: since.length,
+      unattendedMs: since.length === 0 ? 0 : nowMs - since.reduce((one, other) => Math.min(one, other)),
     }
   }
 
