@@ -23,9 +23,9 @@ const FLOORS: readonly (readonly string[])[] = [
   ['services/calls'],
   ['services/api'],
   ['services/composition'],
+  ['services/cli'],
   [
     'services/main.ts',
-    'services/cli.ts',
     'services/fit.ts',
     'services/evaluate.ts',
     'services/own-node.js',
@@ -38,7 +38,6 @@ const FLOORS: readonly (readonly string[])[] = [
     'services/own-node.e2e.test.ts',
     'services/silent-nats.e2e.test.ts',
     'services/deployment.test.ts',
-    'services/cli.e2e.test.ts',
     'services/main.e2e.test.ts',
     'services/write-docs.ts',
     'services/docs.test.ts',

@@ -1,4 +1,4 @@
-import { writeFileWhole } from './composition/commands/write-output.ts'
+import { writeFileWhole } from './cli/write-output.ts'
 import { fitCommand } from './engine/index.ts'
 import { createRecordedFeed } from './market/index.ts'
 
