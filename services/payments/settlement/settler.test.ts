@@ -84,9 +84,9 @@ test('what troubled it while it settled is over when another process settles', a
     held: () => [],
     idle: () => [],
     async run({ gained, lost }, signal) {
-      await gained({ shard: 0, token: 1 } as Lease)
+      await gained({ shard: 0, token: 1 })
       await new Promise((resolve) => taken.signal.addEventListener('abort', resolve))
-      await lost({ shard: 0, token: 1 } as Lease)
+      await lost({ shard: 0, token: 1 })
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     },
   }

@@ -234,7 +234,7 @@ export function createSettler(options: SettlerOptions): Settler {
     book.clear()
     gas.rest()
     // Whoever settles next has troubles of its own.
-    for (const who of [...troubles.keys()]) trouble(who, undefined)
+    for (const who of troubles.keys()) trouble(who, undefined)
     isWorking = false
   }
 

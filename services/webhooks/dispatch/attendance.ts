@@ -1,5 +1,5 @@
-import type { Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
+import type { DispatcherHealth, SubscriptionDirectory } from './dispatcher-options.ts'
 import type { EndpointRegistry } from './endpoint-registry.ts'
 
 /** Compares the subscriptions of the shards that this process holds with the endpoints that it works on. */
@@ -8,8 +8,8 @@ export interface Attendance {
   tend(): Promise<void>
   /** Something was closed that may be ours all the same. */
   doubt(): void
-  /** Since when each subscription of a held shard that is not worked on has been so, milliseconds of `elapsed`. */
-  unattended(): Iterable<number>
+  /** Subscriptions of held shards that are not worked on, and for how long the first. */
+  unattended(): Pick<DispatcherHealth, 'unattended' | 'unattendedMs'>
 }
 
 /** Every subscription is looked through for it. */
@@ -21,12 +21,12 @@ const COMPARE_MS = 30_000
  */
 export function createAttendance(options: {
   readonly registry: EndpointRegistry
-  readonly all: () => Promise<{ readonly position: Position; readonly subscriptions: Iterable<Subscription> }>
+  readonly directory: Pick<SubscriptionDirectory, 'all'>
   readonly open: (subscription: Subscription) => void
   /** A clock that is never set, milliseconds. */
   readonly elapsed: () => number
 }): Attendance {
-  const { registry, all, open, elapsed } = options
+  const { registry, directory, open, elapsed } = options
   let missing = new Map<string, number>()
   let comparedAt = elapsed()
   let isInDoubt = false
@@ -39,7 +39,7 @@ export function createAttendance(options: {
   }
 
   async function compare(): Promise<void> {
-    const { subscriptions } = await all()
+    const { subscriptions } = await directory.all()
     const at = elapsed()
     const found = new Map<string, number>()
     for (const subscription of subscriptions) {
@@ -62,8 +62,10 @@ export function createAttendance(options: {
         isComparing = false
       })
     },
-    *unattended() {
-      for (const [id, since] of missing) if (isHeld(id) && !isAttended(id)) yield since
+    unattended() {
+      const since = [...missing].flatMap(([id, at]) => (isHeld(id) && !isAttended(id) ? [at] : []))
+      const unattendedMs = since.length === 0 ? 0 : elapsed() - since.reduce((a, b) => Math.min(a, b))
+      return { unattended: since.length, unattendedMs }
     },
   }
 }

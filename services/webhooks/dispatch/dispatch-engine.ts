@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf } from '../../../contracts/errors.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
@@ -8,13 +8,13 @@ import type { Lease } from '../../platform/lease/leases.ts'
 import { createAttempts } from './attempts.ts'
 import { createAttendance } from './attendance.ts'
 import { createCarryOut, type SlowEffect } from './carry-out.ts'
-import { isStray } from './decide-endpoint.ts'
+import { isStray, strayError } from './decide-endpoint.ts'
 import type { DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
 import { createDueQueue } from './due-queue.ts'
 import { Endpoint, type Surroundings } from './endpoint.ts'
 import { createEndpointLog } from './endpoint-log.ts'
-import { createEndpointRegistry, type HeldShard, shardHealth } from './endpoint-registry.ts'
-import type { Effect, Input, Timer } from './endpoint-state.ts'
+import { countLongBehind, createEndpointRegistry, type HeldShard, shardHealth } from './endpoint-registry.ts'
+import { type Effect, type Input, isOfEveryAttempt, type Timer } from './endpoint-state.ts'
 import { createJournalTaker } from './journal-taker.ts'
 import { createLogReader, type SignalSink } from './log-reader.ts'
 import { createOwnerNotices } from './owner-notices.ts'
@@ -50,8 +50,6 @@ const LETTING_GO_MS = 5_000
 /** What ends the sending to an endpoint at once. */
 const STOPPING = ['SubscriptionPaused', 'SubscriptionDisabled', 'SubscriptionRemoved']
 const WRITES_AT_ONCE = 32
-/** An endpoint that is behind for longer is told of. */
-const LONG_BEHIND_MS = 60_000
 
 /** @param after where the log stands: what came before is looked through for each shard that is gained */
 export function createDispatchEngine(
@@ -109,7 +107,7 @@ class Engine implements DispatchEngine {
     this.#brake = createPassBrake(this.#attempts, signal)
     this.#attendance = createAttendance({
       registry: this.#registry,
-      all: () => options.directory.all(),
+      directory: options.directory,
       open: (subscription) => this.#open(subscription),
       elapsed: this.#elapsed,
     })
@@ -310,7 +308,7 @@ class Engine implements DispatchEngine {
     this.#inBackground(this.#attendance.tend())
     for (const endpoint of this.#straying()) {
       this.#options.metrics?.stray?.()
-      this.#options.report(strayError(endpoint))
+      this.#options.report(strayError(endpoint.state))
       this.#happen(endpoint, { kind: 'stray' })
     }
     await writeDownQuiet(this.#registry.all(), {
@@ -382,28 +380,15 @@ class Engine implements DispatchEngine {
 
   health(): DispatcherHealth {
     const nowMs = this.#elapsed()
-    let longBehind = 0
-    for (const { state } of this.#registry.all()) {
-      const isBehind = state.subscription.state === 'active' && state.behindSinceMs !== undefined
-      if (isBehind && nowMs - state.behindSinceMs > LONG_BEHIND_MS) longBehind += 1
-    }
     return {
       shards: [...this.#registry.shards()].map(shardHealth).toSorted((a, b) => a.shard - b.shard),
       position: this.#reader.position,
       attemptsUnderWay: this.#attempts.underWay,
       trouble: this.#trouble,
       behindMs: this.#behindSinceMs === undefined ? 0 : nowMs - this.#behindSinceMs,
-      longBehind,
+      longBehind: countLongBehind(this.#registry.all(), nowMs),
       strays: this.#strays,
-      ...this.#unattended(nowMs),
-    }
-  }
-
-  #unattended(nowMs: number): Pick<DispatcherHealth, 'unattended' | 'unattendedMs'> {
-    const since = [...this.#attendance.unattended()]
-    return {
-      unattended: since.length,
-      unattendedMs: since.length === 0 ? 0 : nowMs - since.reduce((one, other) => Math.min(one, other)),
+      ...this.#attendance.unattended(),
     }
   }
 
@@ -411,14 +396,3 @@ class Engine implements DispatchEngine {
     while (this.#background.size > 0) await Promise.all(this.#background)
   }
 }
-
-/** What happens with every attempt, and takes nobody out of the pass. */
-const isOfEveryAttempt = (input: Input | undefined): boolean =>
-  input?.kind === 'sent' ||
-  input?.kind === 'free' ||
-  (input?.kind === 'recorded' && input.decision?.change === undefined)
-
-const strayError = ({ id, state }: Endpoint): ServiceError =>
-  new ServiceError('internal_error', {
-    message: `nothing brings the signals of subscription ${id} (${state.health.state}, ${state.source}); it reads from where its delivery log stands`,
-  })
