@@ -23,7 +23,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['services/calls'],
   ['services/api'],
   ['services/composition'],
-  ['services/main.ts', 'services/cli.ts', 'services/own-node.js', 'services/imports-of.fixture.ts'],
+  ['services/cli'],
+  ['services/main.ts', 'services/own-node.js', 'services/imports-of.fixture.ts'],
   [
     'services/start.js',
     'services/signal.js',
@@ -31,7 +32,6 @@ const FLOORS: readonly (readonly string[])[] = [
     'services/own-node.e2e.test.ts',
     'services/silent-nats.e2e.test.ts',
     'services/deployment.test.ts',
-    'services/cli.e2e.test.ts',
     'services/main.e2e.test.ts',
     'services/write-docs.ts',
     'services/docs.test.ts',

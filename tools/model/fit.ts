@@ -1,4 +1,4 @@
-import { writeFileWhole } from '../../services/composition/commands/write-output.ts'
+import { writeFileWhole } from '../../services/cli/write-output.ts'
 import { createRecordedFeed } from '../../services/market/index.ts'
 import { fitCommand } from './fit-command.ts'
 
