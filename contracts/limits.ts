@@ -66,6 +66,8 @@ export const LIMITS = {
   /** How often a venue's list of markets is fetched, and how often at most when a symbol fails. */
   venueMarketsMs: 3_600_000,
   venueMarketsLeastMs: 300_000,
+  /** How long all its lists must lack a coin, and no bar of it come, before it is gone for good. */
+  venueGoneMs: 86_400_000,
   /** How long a ranking of a venue's coins is good for. */
   venueUniverseMs: 60_000,
 
