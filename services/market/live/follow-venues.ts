@@ -27,6 +27,9 @@ const ASK_AGAIN_TIMES = 2
 /** After a failure, and up to as long again by chance, so that coins do not come back in step. */
 const PAUSE_MS = 5_000
 
+/** Settlements are asked for within this time, so that all are there when the first bar closes that they count for. */
+const FUNDING_SPREAD_MS = 30_000
+
 /**
  * Keeps every leg and every track up to date until the signal is aborted. Each goes its own way, so that one
  * symbol which hangs holds up no other; how many requests go out together is the venue's to limit.
@@ -138,8 +141,8 @@ async function followTrack(track: FundingTrack, { writer, context, signal }: Fol
   while (!signal.aborted) {
     const left = track.dueAt() - context.now()
     if (left > 0) {
-      // By chance up to a minute later: all coins of a venue settle at the same instant.
-      await context.sleep(left + context.random() * MINUTE_MS, signal)
+      // A little later by chance: all coins of a venue settle at the same instant.
+      await context.sleep(left + context.random() * FUNDING_SPREAD_MS, signal)
       continue
     }
     try {
@@ -148,7 +151,9 @@ async function followTrack(track: FundingTrack, { writer, context, signal }: Fol
     } catch (error) {
       if (signal.aborted) return
       context.failed(track.venue, error)
-      await context.sleep(pauseOf(track.venue, context) + MINUTE_MS, signal)
+      const isTraded = track.venue.listings.traded().has(track.market.coin)
+      const rest = isTraded ? 0 : LIMITS.venueMarketsLeastMs
+      await context.sleep(Math.max(pauseOf(track.venue, context), rest), signal)
     }
   }
 }

@@ -131,6 +131,7 @@ export function createVenue(options: VenueOptions): Venue {
         coin: market.base,
         symbol: market.symbol,
         contractSize: market.contractSize ?? 1,
+        fundingHours: positive(definition.listedFundingHours?.(market.info ?? {})),
         isTraded: isTraded(market),
       })),
     )
@@ -176,7 +177,7 @@ export function createVenue(options: VenueOptions): Venue {
       volume: toCoins(volume ?? Number.NaN, inCoins),
     }))
     const asked = raw.filter(({ openTime }) => !(openTime < since))
-    const sound = soundBars(asked, series, (fault, rows) => faults.note('row', series, fault, rows))
+    const sound = soundBars(asked, series, (fault, times) => faults.note('row', series, fault, times))
     const closed = normaliseBars(sound, { series, now: now() - behindMs })
     const newest = closed.bars.at(-1)
     if (newest !== undefined) listings.takeBar(series.coin, newest.openTime + timeframeMs(series.timeframe))
@@ -291,6 +292,8 @@ function askBars(
     asksUntil ? { until } : {},
   )
 }
+
+const positive = (value = Number.NaN): number | undefined => (value > 0 ? value : undefined)
 
 /** Contracts are counted in whole numbers, coins in decimals of at most eight places. */
 const toCoins = (volume: number, contractSize: number): number =>
