@@ -27,6 +27,8 @@ const ASK_AGAIN_TIMES = 2
 /** After a failure, and up to as long again by chance, so that coins do not come back in step. */
 const PAUSE_MS = 5_000
 
+const BARRED_PAUSE_MAX_MS = 15 * MINUTE_MS
+
 /** Settlements are asked for within this time, so that all are there when the first bar closes that they count for. */
 const FUNDING_SPREAD_MS = 30_000
 
@@ -50,6 +52,7 @@ async function followLeg(leg: BarLeg, request: FollowRequest): Promise<void> {
   let again = 0
   let askedFor = Number.NEGATIVE_INFINITY
   let refusedSince: number | undefined
+  let barred = 0
   while (!signal.aborted && !isComplete(leg)) {
     if (leg.venue.listings.isGone(leg.market.coin)) {
       await restWhileGone(leg, request)
@@ -67,22 +70,31 @@ async function followLeg(leg: BarLeg, request: FollowRequest): Promise<void> {
     try {
       await leg.fetchPage(signal)
       refusedSince = undefined
+      barred = 0
     } catch (error) {
       if (signal.aborted) return
       refusedSince = isPassing(error) ? undefined : (refusedSince ?? context.now())
       giveUpPast(leg, refusedSince, context)
+      barred = error instanceof VenueFailure && error.kind === 'barred' ? barred + 1 : 0
       await onLegFailure(leg, error, request)
+      await context.sleep(barredPause(barred), signal)
     }
     wake()
   }
 }
+
+/** Who is not let in waits longer from time to time, for asking on prolongs it; others of the venue may be let in. */
+const barredPause = (times: number): number =>
+  times === 0 ? 0 : Math.min(LIMITS.venueBarredMs * 2 ** (times - 1), BARRED_PAUSE_MAX_MS)
 
 /** A leg of the past has an end. */
 const isComplete = (leg: BarLeg): boolean =>
   leg.ends !== Number.POSITIVE_INFINITY && leg.fetchedTo() === Number.POSITIVE_INFINITY
 
 const isPassing = (error: unknown): boolean =>
-  error instanceof VenueFailure ? error.kind === 'passing' : isServiceError(error, 'venue_unavailable')
+  error instanceof VenueFailure
+    ? error.kind === 'passing' || error.kind === 'barred'
+    : isServiceError(error, 'venue_unavailable')
 
 /** What a venue has refused for so long it will not give: its series are better begun than held back for it. */
 function giveUpPast(leg: BarLeg, refusedSince: number | undefined, context: LiveContext): void {
@@ -118,7 +130,7 @@ async function onLegFailure(leg: BarLeg, error: unknown, request: FollowRequest)
   const { venue, market } = leg
   context.failed(venue, error)
   // A venue that refuses a coin may have suspended it, or let it go.
-  if (error instanceof VenueFailure && error.kind !== 'passing') await lookAtMarkets(venue, context, signal)
+  if (error instanceof VenueFailure && !isPassing(error)) await lookAtMarkets(venue, context, signal)
   const isTraded = venue.listings.traded().has(market.coin)
   await context.sleep(Math.max(pauseOf(venue, context), isTraded ? 0 : LIMITS.venueMarketsLeastMs), signal)
 }

@@ -1,14 +1,7 @@
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-
-/**
- * What venues send that is not taken: rows that are no bars, prices a hundred times off, a newest bar told
- * differently afterwards (the first version stands), and a clock that was set back.
- */
-export const VENUE_FAULTS = ['row', 'leap', 'restated', 'clock'] as const
-
-export type VenueFault = (typeof VENUE_FAULTS)[number]
+import type { VenueFault } from '../feed.ts'
 
 /** Counts what a venue sent that could not be used, and tells the operator of it now and then. */
 export interface VenueFaults {
