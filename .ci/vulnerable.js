@@ -11,11 +11,11 @@ const { stdout } = spawnSync(
 )
 const { metadata, vulnerabilities, message } = read(stdout)
 if (metadata === undefined) {
-  console.log(`skipped: the registry answers no audit (${message ?? 'no answer'})`)
+  process.stdout.write(`skipped: the registry answers no audit (${message ?? 'no answer'})\n`)
 } else {
   const grave = Object.values(vulnerabilities).filter(({ severity }) => ['high', 'critical'].includes(severity))
-  for (const { name, severity, range } of grave) console.error(`${severity}: ${name} ${range}`)
-  console.log(`${metadata.dependencies.prod} dependencies that ship, ${grave.length} with a known grave fault`)
+  for (const { name, severity, range } of grave) process.stderr.write(`${severity}: ${name} ${range}\n`)
+  process.stdout.write(`${metadata.dependencies.prod} dependencies that ship, ${grave.length} with a known grave fault\n`)
   process.exitCode = grave.length === 0 ? 0 : 1
 }
 
