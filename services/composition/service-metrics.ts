@@ -198,7 +198,7 @@ function countWebhooks(
   })
   new Gauge({
     name: 'webhook_subscriptions',
-    help: 'Subscriptions that this process sends for; behind, those that catch up, long_behind for more than a minute',
+    help: 'Subscriptions that this process sends for; behind, those that catch up, long_behind for more than a minute; unattended, those of its shards that it does not work on',
     labelNames: ['state'] as const,
     registers,
     collect() {
@@ -214,6 +214,7 @@ function countWebhooks(
         sum(({ behind }) => behind),
       )
       this.set({ state: 'long_behind' }, dispatcher()?.longBehind ?? 0)
+      this.set({ state: 'unattended' }, dispatcher()?.unattended ?? 0)
       this.set(
         { state: 'degraded' },
         sum(({ degraded }) => degraded),

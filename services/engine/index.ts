@@ -28,15 +28,13 @@ export { labelUnfollowed } from './recording/label-unfollowed.ts'
 export { createOutcomeRecorder, type OutcomeRecorder } from './recording/outcome-recorder.ts'
 export { createRecorder, type Recorder } from './recording/recorder.ts'
 export { type EngineRun, NOTHING_RUN, runEngine, together } from './recording/run-engine.ts'
-export { spokenTimeframes, spokenTimeframesModule } from './spoken-timeframes.ts'
-export { evaluateCommand } from './training/evaluate-command.ts'
-export { evaluateVerdicts } from './training/evaluate-verdicts.ts'
+export { evaluateVerdicts } from './scoring/evaluate-verdicts.ts'
 export type {
   Evaluation,
   ScoredCall,
   Scores,
   SeriesEvaluation,
   TimeframeEvaluation,
-} from './training/evaluation.ts'
-export { fitCommand } from './training/fit-command.ts'
-export { formatEvaluation } from './training/format-evaluation.ts'
+} from './scoring/evaluation.ts'
+export { formatEvaluation } from './scoring/format-evaluation.ts'
+export { spokenTimeframes, spokenTimeframesModule } from './spoken-timeframes.ts'
