@@ -66,7 +66,6 @@ export {
   subscriptions,
   WANTED_DIGEST_PREFIX,
 } from './subscriptions/subscriptions.ts'
-
 export {
   SERIES_PREFIX,
   TIMEFRAME_PREFIX,
@@ -74,7 +73,6 @@ export {
   trackRecord,
 } from './track-record/track-record.ts'
 export { type VerdictPlace, verdictIndex } from './verdict-index/verdict-index.ts'
-
 /** Every read model of the service. */
 export const PROJECTIONS: readonly Projection[] = [
   accounts,

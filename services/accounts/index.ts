@@ -1,5 +1,4 @@
 export { createAccountIndex } from './account-index.ts'
-
 export type { IssuedKey } from './account-parts.ts'
 export type { AccountKey, Plan } from './account-state.ts'
 export { type Accounts, type AccountView, createAccounts } from './accounts.ts'
@@ -22,5 +21,4 @@ export {
   usageReport,
 } from './quota/usage-report.ts'
 export type { DebitIndex } from './quota/used-keys.ts'
-
 export { createSubscriberAccounts } from './subscriber-accounts.ts'

@@ -7,7 +7,6 @@ export {
   type VerdictFormat,
 } from './formats/verdict-formats.ts'
 export { AT_START } from './replay-cursor.ts'
-
 export {
   instantSchema,
   type ReplayFilterQuery,

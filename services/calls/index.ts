@@ -7,7 +7,6 @@ export {
   type KnowledgeDesk,
   type KnowledgeRequest,
 } from './knowledge-desk.ts'
-
 export type { PaidCall, PaidOutcome, PaidRequest, PaidTier, SentBody } from './paid-call.ts'
 export { createPaidCalls, type PaidCalls } from './paid-calls.ts'
 export type { PlanDesk } from './paid-plan-path.ts'

@@ -1,11 +1,10 @@
 export { type Board, createBoard } from './board.ts'
 export { nearestName } from './desk/coin-names.ts'
 export { createDesk, type Desk, type LocalDesk } from './desk/desk.ts'
-
 export { createRemoteDesk, serveDesk } from './desk/remote-desk.ts'
-
 export { createUniverseKeeper } from './desk/universe-keeper.ts'
 export {
+  type BarFault,
   CONFIDENCE_CAP,
   createEngine,
   type Engine,
@@ -15,10 +14,11 @@ export { createFundingBook, FUNDING_HISTORY_DAYS } from './funding/funding-book.
 export { scanFundingArb } from './funding/scan-funding-arb.ts'
 export { loadModel, type VerdictModel } from './model.ts'
 export { createRace, type Race } from './race.ts'
+export { createFollower, type Follower } from './recording/keep-following.ts'
 export { labelUnfollowed } from './recording/label-unfollowed.ts'
 export { createOutcomeRecorder } from './recording/outcome-recorder.ts'
 export { createRecorder } from './recording/recorder.ts'
-export { type EngineRun, runEngine } from './recording/run-engine.ts'
+export { type EngineRun, NOTHING_RUN, runEngine, together } from './recording/run-engine.ts'
 export { evaluateVerdicts } from './scoring/evaluate-verdicts.ts'
 export type { ScoredCall } from './scoring/evaluation.ts'
 export { formatEvaluation } from './scoring/format-evaluation.ts'

@@ -7,6 +7,5 @@ export { type Chatter, chatQuota } from './chats/chat-window.ts'
 export type { DocPage } from './corpus/read-pages.ts'
 export { type Knowledge, type Lookup, openKnowledge } from './knowledge.ts'
 export { type Block, plainText } from './markdown/parse-markdown.ts'
-
 export { readChatRequest, readSearchRequest } from './read-request.ts'
 export { referencePages } from './reference-pages.ts'

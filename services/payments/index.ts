@@ -17,7 +17,6 @@ export type {
   VerifiedPayment,
 } from './payments.ts'
 export { openRecovery } from './recovery/open-recovery.ts'
-
 export { createFacilitator, type Facilitator } from './settlement/facilitator.ts'
 export { cdpAuthorize } from './settlement/facilitator-token.ts'
 export {

@@ -3,9 +3,7 @@ export {
   createDeliveryQueries,
   type DeliveryQueries,
 } from './deliveries/delivery-queries.ts'
-
 export { createDigestRecorder } from './digests/digest-recorder.ts'
-
 export { createDispatcher } from './dispatch/dispatcher.ts'
 export type {
   Dispatcher,
@@ -14,17 +12,12 @@ export type {
 } from './dispatch/dispatcher-options.ts'
 export { relaySignals } from './dispatch/signal-relay.ts'
 export { verifyWebhook } from './receiving/verify-webhook.ts'
-
 export { createEgressGuard } from './sending/egress-guard.ts'
 export { createGuardedSender } from './sending/guarded-sender.ts'
-
 export type { Sender, WebhookRequest } from './sending/sender.ts'
 export { createSign } from './sending/sign.ts'
-
 export { createMatcher, type Matcher } from './signals/matcher.ts'
-
 export { type BlockedHosts, createBlockedHosts } from './subscriptions/blocked-hosts.ts'
-
 export { currentFilter } from './subscriptions/decide-subscription.ts'
 export {
   filterChangeSchema,
@@ -33,7 +26,6 @@ export {
   toFilterFields,
 } from './subscriptions/filter-request.ts'
 export { filterWarnings, type SignalReach } from './subscriptions/filter-warnings.ts'
-
 export type { SubscriptionView } from './subscriptions/read-subscription.ts'
 export {
   createSubscriptionDirectory,
