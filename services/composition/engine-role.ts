@@ -215,7 +215,9 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       store,
       outcomes: createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled }),
       newestVerdicts,
-      isFollowed: (series) => watchList.has(series) || board.get(series) !== undefined,
+      // Of a coin that is gone no run gets a bar any more.
+      isFollowed: (series) =>
+        !feed.isGone(series) && (watchList.has(series) || board.get(series) !== undefined),
       batches: (request) => feed.batches(request),
       clock: () => feed.clock(),
       sleep,
