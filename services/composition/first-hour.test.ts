@@ -178,10 +178,11 @@ test('a venue that joins hours later, beside one that is well', async () => {
     timeframes: ['5m', '4h'],
     historyBars: 30,
     ends: NOON + 4 * HOUR_MS + 12 * MINUTE_MS,
-    trouble({ clock, venue }) {
+    trouble(bench) {
+      const venue = bench.venue('OKX')
       for (const route of ['markets', 'candles', 'funding', 'tickers', 'openInterest'] as const)
-        venue('OKX').fail(route, { kind: 'reset' })
-      void clock.sleep(3 * HOUR_MS, new AbortController().signal).then(() => venue('OKX').heal())
+        venue.fail(route, { kind: 'reset' })
+      void bench.clock.sleep(3 * HOUR_MS, new AbortController().signal).then(() => venue.heal())
     },
     ask: () => ({ exchange: 'OKX', coin: 'BTC', timeframe: '5m' }),
   })

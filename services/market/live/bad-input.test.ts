@@ -140,10 +140,11 @@ test.each([403, 451])('a venue that answers %d for a day is asked now and then',
       before = count()
       for (const route of ['candles', 'markets', 'funding'] as const)
         venue.fail(route, { kind: 'status', status, text: '<html>403 Forbidden</html>' })
-      void bench.clock.sleep(DAY_MS, new AbortController().signal).then(() => {
+      const heal = (): void => {
         during = count() - before
         venue.heal()
-      })
+      }
+      void bench.clock.sleep(DAY_MS, new AbortController().signal).then(heal)
     }
     return at >= NOON + DAY_MS + MINUTE_MS
   })
