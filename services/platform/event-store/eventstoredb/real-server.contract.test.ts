@@ -1,5 +1,5 @@
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers'
-import { afterAll, describe } from 'vitest'
+import { afterAll, describe, test } from 'vitest'
 import { describeEventStoreContract } from '../event-store.contract.ts'
 import { confineStore } from './confined-store.ts'
 import { openEventStoreDbStore } from './eventstoredb-store.ts'
@@ -46,13 +46,17 @@ async function startContainer(): Promise<RealServer> {
 
 const { start, missing } = await findServer()
 
-describe.skipIf(start === undefined)(`a real server${missing === undefined ? '' : `: ${missing}`}`, () => {
+/** One test that is left out stands for the whole contract, whatever it grows to: what skips is counted. */
+const leaveOut = (name: string): void => test.todo(name)
+const describeContract = start === undefined ? leaveOut : describeEventStoreContract
+
+describe(`a real server${missing === undefined ? '' : ` (skipped: ${missing})`}`, () => {
   let starting: Promise<RealServer> | undefined
   let harnesses = 0
   const run = crypto.randomUUID().slice(0, 8)
 
-  describeEventStoreContract('EventStoreDB, a real server', async () => {
-    if (start === undefined) throw new Error('skipped without a server')
+  describeContract('EventStoreDB, a real server', async () => {
+    if (start === undefined) throw new Error('There is no server.')
     starting ??= start()
     const server = await starting
     harnesses += 1
