@@ -6,11 +6,8 @@ test('no gauge is named like a counter', async () => {
     market: 'simulated',
     projections: () => [],
     dataAgeMs: () => undefined,
-<<<<<<< HEAD
     venues: () => [],
-=======
     monitored: () => [],
->>>>>>> main
     payments: () => undefined,
     settler: () => undefined,
     dispatcher: () => undefined,

@@ -27,12 +27,9 @@ export function createServiceMetrics(sources: {
   readonly projections: () => readonly ProjectionHealth[]
   /** Age of the newest bar in market time, milliseconds; undefined before the first. */
   readonly dataAgeMs: () => number | undefined
-<<<<<<< HEAD
   readonly venues: () => readonly Pick<VenueHealth, 'exchange' | 'faults'>[]
-=======
   /** How the monitored series are doing, by venue; empty without the engine role. */
   readonly monitored: () => readonly MonitoredCounts[]
->>>>>>> main
   /** Undefined where this process has no read model of them, or not that role. */
   readonly payments: () => PaymentTotals | undefined
   readonly settler: () => SettlerHealth | undefined
@@ -102,7 +99,6 @@ export function createServiceMetrics(sources: {
       if (age !== undefined) this.set({ market: sources.market }, age / 1_000)
     },
   })
-<<<<<<< HEAD
   new Counter({
     name: 'venue_faults_total',
     help: 'What venues sent and could not be used: rows that are no bars, prices a hundred times off, newest bars told differently afterwards, clocks that went back',
@@ -112,7 +108,8 @@ export function createServiceMetrics(sources: {
       this.reset()
       for (const { exchange, faults } of sources.venues())
         for (const fault of VENUE_FAULTS) this.inc({ exchange, fault }, faults[fault])
-=======
+    },
+  })
   new Gauge({
     name: 'monitored_series',
     help: 'Series that are monitored, by venue and state: fresh, stale, closed because of a fault, or loading',
@@ -123,7 +120,6 @@ export function createServiceMetrics(sources: {
       for (const { exchange, fresh, stale, closed: ended, loading } of sources.monitored())
         for (const [state, count] of Object.entries({ fresh, stale, closed: ended, loading }))
           this.set({ exchange, state }, count)
->>>>>>> main
     },
   })
   gaugePayments(registers, sources)

@@ -45,11 +45,11 @@ async function listOn(ranked: Record<string, string[]>, settings: object) {
     list,
     lacking,
     followed,
-    async day() {
+    day: async () => {
       for (const { milliseconds, wake } of sleeping.splice(0)) if (milliseconds <= DAY_MS) wake()
       await settle()
     },
-    async end() {
+    end: () => {
       ending.abort()
       return running
     },
