@@ -148,6 +148,8 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       outcomes: createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled }),
       newestVerdicts,
       isFollowed: (series) => watchList.has(series) || board.get(series) !== undefined,
+      isGone: (series) => feed.isGone(series),
+      followed: outcomes,
       batches: (request) => feed.batches(request),
       clock: () => feed.clock(),
       sleep,
