@@ -87,7 +87,9 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   const model = loadModel()
   const engine = createEngine({ model })
   const board = createBoard()
-  const recorder = createRecorder(recording)
+  // A market that is replayed at full speed runs ahead of what is recorded of it, and nothing of it is foreseen.
+  const hasClock = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
+  const recorder = createRecorder({ ...recording, clock: hasClock ? () => feed.clock() : undefined })
   const outcomes = createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled })
   const funding = createFundingBook({ keepDays: FUNDING_HISTORY_DAYS })
   const universes = createUniverseKeeper({

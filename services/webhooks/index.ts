@@ -45,7 +45,7 @@ export { createSign, type DeliveryHeaders, type Sign, type SignedDelivery } from
 export { matchRange } from './signals/match-range.ts'
 export { createMatcher, type Matcher, type MatcherOptions } from './signals/matcher.ts'
 export type { Matched, Signal } from './signals/signal.ts'
-export { SIGNAL_EVENTS, toSignal } from './signals/to-signal.ts'
+export { SIGNAL_EVENTS, toSignals } from './signals/to-signal.ts'
 export { type BlockedHost, type BlockedHosts, createBlockedHosts } from './subscriptions/blocked-hosts.ts'
 export type { CreatedSubscription, CreateRequest } from './subscriptions/create-subscription.ts'
 export { currentFilter } from './subscriptions/decide-subscription.ts'

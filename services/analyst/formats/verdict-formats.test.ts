@@ -95,6 +95,9 @@ const finite = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) =
 const instant = fc.integer({ min: 0, max: 4_102_444_800_000 }).map((time) => new Date(time).toISOString())
 const percent = fc.nat(100)
 const row: fc.Arbitrary<VerdictRow> = fc.record({
+  shifted_from: fc.constantFrom(...REGIMES, '' as const),
+  bars_missed: fc.nat(),
+  recorded_late: fc.boolean(),
   cursor: fc.stringMatching(/^[0-9~/]{1,40}$/),
   verdict_id: fc.uuid(),
   exchange: fc.constantFrom(...EXCHANGES),
