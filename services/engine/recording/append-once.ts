@@ -49,6 +49,8 @@ export interface AppendOnce<Draft extends BarFact, Fact extends BarFact> {
   append(series: Series, drafts: readonly Draft[]): Promise<Appended<Fact>[]>
   /** The end of a series' stream as last seen; undefined before anything was appended. */
   end(series: Series): StreamEnd<Fact> | undefined
+  /** The end of a series' stream, with what others appended; waits out a store that is away. */
+  look(series: Series): Promise<StreamEnd<Fact>>
   /** Forgets a series. */
   release(series: Series): void
 }
@@ -119,6 +121,10 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
       return appended
     },
     end: (series) => ends.get(seriesName(series)),
+    look(series) {
+      ends.delete(seriesName(series))
+      return patience.waitOut(() => endOf(series))
+    },
     release: (series) => void ends.delete(seriesName(series)),
   }
 }

@@ -1,6 +1,7 @@
 import type { NewEvent } from '../../../contracts/event.ts'
 import { VerdictRecorded, VerdictsMissing } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
@@ -12,6 +13,7 @@ import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
 import { type Appended, createAppendOnce, type StreamEnd } from './append-once.ts'
 import { createPatience, type PatienceOptions } from './patience.ts'
+import { createRecordingTurns } from './recording-turns.ts'
 
 export interface RecorderOptions extends PatienceOptions {
   readonly store: EventStore
@@ -21,6 +23,8 @@ export interface RecorderOptions extends PatienceOptions {
    * a market that is replayed as fast as it goes.
    */
   readonly clock?: (() => number) | undefined
+  /** Whether this process is the one that records an exchange; without it no other shares the log. */
+  readonly holds?: ((exchange: Exchange) => boolean) | undefined
 }
 
 /** What became of the verdicts that were to be recorded. */
@@ -36,8 +40,9 @@ export interface Recorded {
 export interface Recorder {
   /**
    * Appends the verdicts of one series, oldest first, each once: those at or before the newest recorded bar
-   * are known already and add nothing, whoever recorded them. Resolves when all are durable; waits out a
-   * store that is away. Calls for one series are made one after the other.
+   * are known already and add nothing, whoever recorded them. Where another process records the exchange, its
+   * verdicts are waited for and adopted. Resolves when all are durable; waits out a store that is away. Calls for one
+   * series are made one after the other.
    */
   record(series: Series, drafts: readonly VerdictDraft[]): Promise<Recorded>
   /**
@@ -95,15 +100,22 @@ export function createRecorder(options: RecorderOptions): Recorder {
     factsPerAppend: VERDICTS_PER_APPEND,
   })
 
+  const { sleep, signal, holds = () => true } = options
+  const turns = createRecordingTurns({ holds, look: (series) => log.look(series), sleep, signal })
+
   return {
     async record(series, drafts) {
-      const appends = await log.append(series, drafts)
+      const mayRecord = await turns.await(series, drafts)
+      const appends = mayRecord ? await log.append(series, drafts) : []
       following.add(seriesName(series))
       faulty.delete(seriesName(series))
       const added = appends.flatMap(({ facts, isOurs }) => (isOurs ? facts : []))
+      const newest = added.at(-1)
+      if (newest !== undefined) turns.recorded(series, newest.barClose)
       return { added, appends, end: log.end(series) ?? NOTHING }
     },
     release(series, isFaulty = false) {
+      turns.release(series)
       following.delete(seriesName(series))
       if (isFaulty) faulty.add(seriesName(series))
       log.release(series)
