@@ -126,7 +126,7 @@ function createHttpServer(
   const { desk, served, watchList, address, replay } = behind
   const { callers, payments, webhooks, knowledge } = served
   const { settings, log, platform, feed, projector, metrics, running } = parts
-  const answers = readModelAnswers(platform.store, projector)
+  const answers = readModelAnswers(platform.store, projector, served.marketNow)
   return createServer({
     log,
     version,
