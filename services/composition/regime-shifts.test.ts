@@ -6,9 +6,9 @@ import type { Regime } from '../../contracts/regime.ts'
 import { type Series, seriesName } from '../../contracts/series.ts'
 import { verdictStream } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
-import { type Verdict, verdictSchema } from '../../contracts/verdict.ts'
+import { shiftedFrom, type Verdict, verdictSchema } from '../../contracts/verdict.ts'
 import { type Fact, fold, given } from '../../projections/given-events.fixture.ts'
-import { regimeShifts } from '../../projections/index.ts'
+import { type RegimeShift, regimeShifts } from '../../projections/index.ts'
 import { createEngine, createRecorder, loadModel, type VerdictDraft } from '../engine/index.ts'
 import { createSimulatedFeed } from '../market/index.ts'
 import { isDataAbsent, readCandles, whenPresent } from '../market/testing/recorded-data.ts'
@@ -77,9 +77,14 @@ async function newLog(series: Series, drafts: readonly VerdictDraft[], former: n
   }))
 }
 
+type Told = Pick<RegimeShift, 'barClose' | 'priorRegime' | 'regime' | 'verdictId'>
+
+const textOf = ({ barClose, priorRegime, regime, verdictId }: Told): string =>
+  `${barClose} ${priorRegime} ${regime} ${verdictId}`
+
 const told = (facts: readonly Fact[]): string[] =>
   facts.flatMap(({ event: { type, data } }) =>
-    type === 'RegimeShifted' ? [`${data.barClose} ${data.priorRegime} ${data.regime} ${data.verdictId}`] : [],
+    type === 'RegimeShifted' ? [textOf(data as unknown as Told)] : [],
   )
 
 const derived = (facts: readonly Fact[]): string[] =>
@@ -91,11 +96,11 @@ const derived = (facts: readonly Fact[]): string[] =>
     )
 
 const said = (facts: readonly Fact[]): string[] =>
-  facts.flatMap(({ event: { type, data } }) => {
-    if (type !== 'VerdictRecorded') return []
-    const { barClose, previous, regime, verdictId } = data as Verdict
-    const isShift = previous !== null && previous !== undefined && previous.regime !== regime
-    return isShift ? [`${barClose} ${previous.regime} ${regime} ${verdictId}`] : []
+  facts.flatMap(({ event: { type, schema, data } }) => {
+    if (type !== 'VerdictRecorded' || schema === 1) return []
+    const verdict = data as Verdict
+    const priorRegime = shiftedFrom(verdict)
+    return priorRegime === undefined ? [] : [textOf({ ...verdict, priorRegime })]
   })
 
 async function expectSame(series: Series, bars: readonly Candle[]): Promise<void> {

@@ -6,6 +6,7 @@ import type { Series } from '../../../contracts/series.ts'
 import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
+import type { VerdictsMissing } from '../../../contracts/verdicts-missing.ts'
 import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -186,12 +187,13 @@ describe('what a verdict follows on', () => {
 
 describe('bars without a verdict', () => {
   const missing = async (store: EventStore): Promise<string[]> =>
-    (await collect(store.read(stream))).flatMap(({ type, data }) =>
-      type === 'VerdictsMissing'
-        ? [`${data.reason} ${data.bars}: ${hourOf(data.from)}–${hourOf(data.to)}`]
-        : [],
-    )
-  const hourOf = (time: unknown): number => (Number(time) - T0) / HOUR_MS
+    (await collect(store.read(stream)))
+      .filter(({ type }) => type === 'VerdictsMissing')
+      .map(({ data }) => {
+        const { reason, bars, from, to } = data as unknown as VerdictsMissing
+        return `${reason} ${bars}: ${hourOf(from)}–${hourOf(to)}`
+      })
+  const hourOf = (time: number): number => (time - T0) / HOUR_MS
 
   /** A process over a log, by a market clock that stands at an hour. */
   const processAt = (store: EventStore, hour: number): Recorder =>

@@ -145,7 +145,7 @@ export function aSignalLog(): SignalLog {
       if (priorRegime === undefined) return world.append<JsonObject>(verdictStream(data), recorded)
       const shift = { exchange, coin, timeframe, verdictId, barClose, regime, priorRegime, confidence }
       return world.append<JsonObject>(verdictStream(data), recorded, {
-        definition: RegimeShifted as EventDefinition,
+        definition: RegimeShifted,
         data: shift,
       })
     },
