@@ -228,6 +228,9 @@ export const LIMITS = {
   identityMs: 5_000,
   /** How long the account of a key waits for its read model to reach what this process appended. */
   accountIndexWaitMs: 2_000,
+  /** Keys that are looked for behind the end of the log at once, and the pause between two looks: attackers send such. */
+  unknownKeysAtOnce: 256,
+  keyLookMs: 20,
   /** Rows in one list of accounts or keys. */
   accountRows: 100,
 

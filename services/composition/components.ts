@@ -1,11 +1,12 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
+import { accounts, chats, debits, payments, subscriptions } from '../../projections/index.ts'
 import type { Component } from '../api/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
 import type { DemoChain, SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { Leases } from '../platform/lease/leases.ts'
-import type { Projector } from '../platform/projector/projector.ts'
+import type { ProjectionHealth, Projector } from '../platform/projector/projector.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { EngineRole } from './engine-role.ts'
 import type { Platform } from './open-platform.ts'
@@ -14,6 +15,8 @@ import type { Platform } from './open-platform.ts'
 export async function componentsOf(parts: {
   readonly platform: Platform
   readonly projector: Projector | undefined
+  /** Whether this process has the api role. */
+  readonly hasCallers: boolean
   readonly engine: EngineRole | undefined
   readonly settler: SettlerHealth | undefined
   /** A chain of this machine's own; undefined where there is none. */
@@ -53,16 +56,8 @@ export async function componentsOf(parts: {
       detail: `${cache.adapter}: ${cache.detail}`,
     },
   ]
-  for (const health of projector?.health() ?? []) {
-    const { name, version, position, state, detail, comparison } = health
-    components.push({
-      name: `projection ${name}`,
-      isRequired: true,
-      state: state === 'live' ? 'ok' : state === 'stopped' || state === 'withheld' ? 'failed' : 'degraded',
-      detail: detail ?? `${state} at position ${position}`,
-      more: { version, position, state, ...(comparison && { comparison: { ...comparison } }) },
-    })
-  }
+  for (const health of projector?.health() ?? [])
+    components.push(projectionComponent(health, parts.hasCallers))
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
   if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
   if (parts.demo !== undefined) components.push(demoComponent(parts.demo))
@@ -74,6 +69,31 @@ export async function componentsOf(parts: {
     components.push(venueComponent(venue, engine?.rankingProblem(venue.exchange)))
   }
   return components
+}
+
+/** Read models that are asked only while they follow the log, so that a former version of them is of no use. */
+const ASKED_LIVE: ReadonlySet<string> = new Set(
+  [accounts, subscriptions, debits, chats, payments].map(({ name }) => name),
+)
+
+/**
+ * A read model that was never whole in this process would make it refuse what it serves, or answer with less than there
+ * is. One that is late later on is made up for by itself.
+ *
+ * @param hasCallers whether anybody but the operator asks this process
+ */
+export function projectionComponent(health: ProjectionHealth, hasCallers: boolean): Component {
+  const { name, version, position, state, detail, comparison, hasBeenLive, hasFormer } = health
+  const isMissed = hasCallers && !hasBeenLive && (!hasFormer || ASKED_LIVE.has(name))
+  const hasFailed = isMissed || state === 'stopped' || state === 'withheld'
+  const place = `${state} at position ${position}`
+  return {
+    name: `projection ${name}`,
+    isRequired: true,
+    state: state === 'live' ? 'ok' : hasFailed ? 'failed' : 'degraded',
+    detail: detail ?? (isMissed ? `${place}; callers are served once it has caught up with the log` : place),
+    more: { version, position, state, ...(comparison && { comparison: { ...comparison } }) },
+  }
 }
 
 /** A probe waits a few seconds at most; a part that says nothing for so long is not well. */

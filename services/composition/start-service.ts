@@ -151,6 +151,7 @@ function createHttpServer(
         await componentsOf({
           platform,
           projector,
+          hasCallers: settings.ROLES.includes('api'),
           engine: running.engine,
           settler: payments.settler?.health(),
           demo: payments.demo,
