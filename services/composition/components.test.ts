@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { MINUTE_MS } from '../../contracts/timeframes.ts'
 import type { ProjectionHealth } from '../platform/projector/projector.ts'
-import { dispatcherComponent, leasesComponent, marketComponent, projectionComponent } from './components.ts'
+import { dispatcherComponent, leasesComponent, marketComponent } from './components.ts'
+import { projectionComponent } from './projection-component.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const LATE_MS = 3 * MINUTE_MS

@@ -1,15 +1,16 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
-import { accounts, chats, debits, payments, subscriptions } from '../../projections/index.ts'
 import type { Component } from '../api/index.ts'
+import type { RemoteDesk } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
 import type { DemoChain, SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { Leases } from '../platform/lease/leases.ts'
-import type { ProjectionHealth, Projector } from '../platform/projector/projector.ts'
+import type { Projector } from '../platform/projector/projector.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { EngineRole } from './engine-role.ts'
 import type { Platform } from './open-platform.ts'
+import { projectionComponent } from './projection-component.ts'
 
 /** The parts that `/readyz` reports, asked one by one. */
 export async function componentsOf(parts: {
@@ -18,6 +19,8 @@ export async function componentsOf(parts: {
   /** Whether this process has the api role. */
   readonly hasCallers: boolean
   readonly engine: EngineRole | undefined
+  /** Other processes that compute; asked only where this one does not. */
+  readonly engines: ReturnType<RemoteDesk['health']> | undefined
   readonly settler: SettlerHealth | undefined
   /** A chain of this machine's own; undefined where there is none. */
   readonly demo: Pick<DemoChain, 'rpcUrl' | 'failure'> | undefined
@@ -59,6 +62,7 @@ export async function componentsOf(parts: {
   for (const health of projector?.health() ?? [])
     components.push(projectionComponent(health, parts.hasCallers))
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
+  else if (parts.engines !== undefined) components.push(enginesComponent(parts.engines))
   if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
   if (parts.demo !== undefined) components.push(demoComponent(parts.demo))
   if (parts.dispatcher !== undefined) {
@@ -69,31 +73,6 @@ export async function componentsOf(parts: {
     components.push(venueComponent(venue, engine?.rankingProblem(venue.exchange)))
   }
   return components
-}
-
-/** Read models that are asked only while they follow the log, so that a former version of them is of no use. */
-const ASKED_LIVE: ReadonlySet<string> = new Set(
-  [accounts, subscriptions, debits, chats, payments].map(({ name }) => name),
-)
-
-/**
- * A read model that was never whole in this process would make it refuse what it serves, or answer with less than there
- * is. One that is late later on is made up for by itself.
- *
- * @param hasCallers whether anybody but the operator asks this process
- */
-export function projectionComponent(health: ProjectionHealth, hasCallers: boolean): Component {
-  const { name, version, position, state, detail, comparison, hasBeenLive, hasFormer } = health
-  const isMissed = hasCallers && !hasBeenLive && (!hasFormer || ASKED_LIVE.has(name))
-  const hasFailed = isMissed || state === 'stopped' || state === 'withheld'
-  const place = `${state} at position ${position}`
-  return {
-    name: `projection ${name}`,
-    isRequired: true,
-    state: state === 'live' ? 'ok' : hasFailed ? 'failed' : 'degraded',
-    detail: detail ?? (isMissed ? `${place}; callers are served once it has caught up with the log` : place),
-    more: { version, position, state, ...(comparison && { comparison: { ...comparison } }) },
-  }
 }
 
 /** A probe waits a few seconds at most; a part that says nothing for so long is not well. */
@@ -135,6 +114,20 @@ export function marketComponent(
     state: trouble !== undefined || isStale ? 'degraded' : 'ok',
     detail: `${feed.kind}: ${trouble ?? age}`,
     more: { data_age_ms: ageMs ?? null },
+  }
+}
+
+/** Whether anybody computes for a process that does not. */
+export function enginesComponent({ answering, silent }: ReturnType<RemoteDesk['health']>): Component {
+  const isWell = answering > 0 && silent === 0
+  const nobody = 'no engine answers: calls are answered from the newest verdicts until the next bar closes'
+  const some = `${answering} engines answer${silent > 0 ? `, ${silent} are silent and get no calls` : ''}`
+  return {
+    name: 'engines',
+    isRequired: false,
+    state: isWell ? 'ok' : 'degraded',
+    detail: answering === 0 ? nobody : some,
+    more: { answering, silent },
   }
 }
 

@@ -3,7 +3,8 @@ export { type Board, type BoardEntry, createBoard } from './board.ts'
 export { nearestName } from './desk/coin-names.ts'
 export { createDesk, type Desk, type DeskOptions, type LocalDesk } from './desk/desk.ts'
 export type { Listing, Monitored } from './desk/market-index.ts'
-export { createRemoteDesk, serveDesk } from './desk/remote-desk.ts'
+export type { NewestVerdicts } from './desk/newest-answers.ts'
+export { createRemoteDesk, type RemoteDesk, serveDesk } from './desk/remote-desk.ts'
 export type { Follow } from './desk/series-keeper.ts'
 export {
   createUniverseKeeper,
