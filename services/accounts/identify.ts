@@ -1,4 +1,3 @@
-import { reasonOf } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { QuotaWindow, Tier } from '../../contracts/plans.ts'
 import { comparePositions, type Position, START } from '../../contracts/position.ts'
@@ -26,7 +25,7 @@ export type Identity =
   /** A key that does not exist, is damaged, or does not apply any more. */
   | { readonly outcome: 'UNKNOWN' }
   /** Whether the key applies cannot be told at the moment. */
-  | { readonly outcome: 'INDETERMINATE'; readonly reason: string }
+  | { readonly outcome: 'INDETERMINATE'; readonly reason: string; readonly cause?: unknown }
 
 export interface IdentifierOptions {
   readonly store: Pick<EventStore, 'head'>
@@ -146,7 +145,7 @@ export function createIdentifier({ store, index, now, sleep, signal }: Identifie
       try {
         return await find(credential.hash)
       } catch (error) {
-        return { outcome: 'INDETERMINATE', reason: reasonOf(error) }
+        return { outcome: 'INDETERMINATE', reason: 'the log does not answer at the moment', cause: error }
       }
     },
     changed(accountId, position) {
