@@ -31,6 +31,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'services/with-own-node.js',
     'services/own-node.e2e.test.ts',
     'services/silent-nats.e2e.test.ts',
+    'services/silent-store.e2e.test.ts',
     'services/deployment.test.ts',
     'services/main.e2e.test.ts',
     'services/write-docs.ts',

@@ -153,7 +153,8 @@ describe('what cannot be told', () => {
     })
     expect(await failing.accounts.identify(bearer(key))).toEqual({
       outcome: 'INDETERMINATE',
-      reason: 'disk I/O error',
+      reason: 'the log does not answer at the moment',
+      cause: new Error('disk I/O error'),
     })
 
     let now = NOON
