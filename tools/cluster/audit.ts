@@ -1,4 +1,3 @@
-import type { RecordedEvent } from '../../contracts/event.ts'
 import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.ts'
 import { comparePositions } from '../../contracts/position.ts'
 import { isTimeframe, timeframeMs } from '../../contracts/timeframes.ts'
@@ -10,7 +9,7 @@ type EventOf<Type extends ServiceEvent['type']> = Extract<ServiceEvent, { readon
 /** The whole log, in its order. */
 export async function readLog(store: Pick<EventStore, 'readAll'>): Promise<ServiceEvent[]> {
   const events: ServiceEvent[] = []
-  for await (const event of store.readAll()) events.push(decodeEvent(event as RecordedEvent))
+  for await (const event of store.readAll()) events.push(decodeEvent(event))
   return events
 }
 

@@ -21,6 +21,22 @@ interface Answer {
   readonly error: string | undefined
 }
 
+/** What a refusal says. */
+interface Told {
+  readonly code?: string
+  readonly message?: string
+}
+
+interface Answered {
+  readonly verdict_id: string
+  readonly _service: { readonly request_id?: string; readonly quota?: { readonly used?: number } }
+}
+
+interface ToolResult {
+  readonly isError?: boolean
+  readonly structuredContent?: Told & Partial<Answered>
+}
+
 export interface LoadOptions {
   /** Those who answer callers. */
   readonly members: readonly Member[]
@@ -102,11 +118,10 @@ export async function startLoad(options: LoadOptions): Promise<{ stop(): Promise
       body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
       headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
     })
-    const result = body['result'] as
-      | { isError?: boolean; structuredContent?: Record<string, unknown> }
-      | undefined
-    const content = result?.structuredContent ?? {}
-    const service = content['_service'] as { request_id?: string; quota?: { used?: number } } | undefined
+    const told = body as Told & { readonly error?: unknown; readonly result?: ToolResult }
+    const { result } = told
+    const content: Told & Partial<Answered> = result?.structuredContent ?? {}
+    const { _service: service } = content
     const isOk = status === 200 && result?.isError === false
     const seen: CallSeen = {
       at,
@@ -116,13 +131,11 @@ export async function startLoad(options: LoadOptions): Promise<{ stop(): Promise
       idempotencyKey,
       isOk,
       status,
-      code: isOk
-        ? undefined
-        : String(content['code'] ?? body['code'] ?? JSON.stringify(body['error'] ?? error)),
-      message: isOk ? '' : String(content['message'] ?? body['message'] ?? ''),
+      code: isOk ? undefined : (content.code ?? told.code ?? JSON.stringify(told.error ?? error)),
+      message: isOk ? '' : (content.message ?? told.message ?? ''),
       requestId: service?.request_id ?? requestId,
       used: service?.quota?.used,
-      verdictId: content['verdict_id'] as string | undefined,
+      verdictId: content.verdict_id,
     }
     records.calls.push(seen)
     return seen

@@ -44,7 +44,8 @@ export async function createMember(
   async function untilReady(): Promise<void> {
     const until = performance.now() + READY_WITHIN_MS
     let said = 'nothing'
-    while (performance.now() < until && child?.exitCode === null) {
+    const running = child
+    while (performance.now() < until && running?.exitCode === null) {
       const answer = await fetch(`${url}/readyz`, {
         headers: { authorization: `Bearer ${environment['OPERATOR_TOKEN']}` },
         signal: AbortSignal.timeout(3_000),

@@ -21,7 +21,10 @@ export async function startReceiver(records: Records): Promise<Receiver> {
       const path = request.url ?? ''
       const secret = secrets.get(path)
       // What is refused comes again: nothing is taken unchecked.
-      if (secret === undefined) return void response.writeHead(503).end()
+      if (secret === undefined) {
+        response.writeHead(503).end()
+        return
+      }
       const body = Buffer.concat(chunks)
       const verified = verifyWebhook({ body, headers: request.headers, secret, now: Date.now() })
       if (!verified.ok) records.faults.push(`a delivery to ${path} is not signed: ${verified.reason}`)

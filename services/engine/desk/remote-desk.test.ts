@@ -110,7 +110,7 @@ describe('several engines', () => {
     const time = createFakeTime(0)
     const asked: Record<string, number> = {}
     const states: Record<string, 'well' | 'frozen' | 'stopping'> = {}
-    const bus: Pick<Bus, 'request'> = {
+    const wire: Pick<Bus, 'request'> = {
       // What a process says that stands still never comes; whoever asks gives up when the time is over.
       request: (subject, body, options) =>
         Promise.race([
@@ -140,9 +140,12 @@ describe('several engines', () => {
           return desk.answer(...request)
         },
       }
-      serveDesk({ ...own, serve: unlessFrozen(own.serve) }, facing, { name, signal: ending.signal })
+      serveDesk({ ...own, serve: unlessFrozen((...given) => own.serve(...given)) }, facing, {
+        name,
+        signal: ending.signal,
+      })
     }
-    const remote = remoteDeskOver(bus, { elapsed: time.elapsed, sleep: time.sleep })
+    const remote = remoteDeskOver(wire, { elapsed: time.elapsed, sleep: time.sleep })
     const looking = remote.run(ending.signal)
     return {
       time,
@@ -150,7 +153,7 @@ describe('several engines', () => {
       states,
       remote,
       call: () => remote.answer('get_trade_call', { coin: 'BTC' }),
-      async stop() {
+      stop: async () => {
         ending.abort()
         await time.pass(20_000, 5_000)
         await looking
@@ -215,7 +218,7 @@ describe('the newest verdict in the log', () => {
 
   function held(clock: () => number) {
     let asked = 0
-    const bus: Pick<Bus, 'request'> = {
+    const away: Pick<Bus, 'request'> = {
       request: () => {
         asked += 1
         return Promise.reject(
@@ -227,7 +230,7 @@ describe('the newest verdict in the log', () => {
       verdict: ({ coin, exchange }: Series) => (coin === 'BTC' && exchange === 'SIM' ? verdict : undefined),
       clock,
     }
-    const remote = remoteDeskOver(bus, { newest, defaultExchange: 'SIM' })
+    const remote = remoteDeskOver(away, { newest, defaultExchange: 'SIM' })
     return { remote, asked: () => asked }
   }
 
