@@ -45,7 +45,8 @@ export async function createMember(
     const until = performance.now() + READY_WITHIN_MS
     let said = 'nothing'
     const running = child
-    while (performance.now() < until && running?.exitCode === null) {
+    const isGone = (): boolean => running?.exitCode !== null
+    while (performance.now() < until && !isGone()) {
       const answer = await fetch(`${url}/readyz`, {
         headers: { authorization: `Bearer ${environment['OPERATOR_TOKEN']}` },
         signal: AbortSignal.timeout(3_000),
