@@ -35,6 +35,8 @@ export const LIMITS = {
   onDemandKeepMs: 3_600_000,
   /** How long a tool call waits for a series that is not followed yet. */
   onDemandWaitMs: 10_000,
+  /** How long a process that computes may say nothing before a call is asked of another one as well. */
+  engineHedgeMs: 500,
   /** Coins looked at by one scan. */
   scanCoins: 100,
   /** Rows in one answer of the funding scan. */
@@ -239,6 +241,9 @@ export const LIMITS = {
   identityMs: 5_000,
   /** How long the account of a key waits for its read model to reach what this process appended. */
   accountIndexWaitMs: 2_000,
+  /** Keys that are looked for behind the end of the log at once, and the pause between two looks: attackers send such. */
+  unknownKeysAtOnce: 256,
+  keyLookMs: 20,
   /** Rows in one list of accounts or keys. */
   accountRows: 100,
 

@@ -8,6 +8,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import { Histogram, type Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { createCauseLog } from './cause-log.ts'
 import { createClientAddress, type TrustProxy } from './client-address.ts'
 import {
   CONNECTION_LIMITS,
@@ -112,7 +113,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const closing = new AbortController()
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
-  useErrorRegistry(app)
+  const logCause = createCauseLog(options.log, () => performance.now())
+  useErrorRegistry(app, logCause)
   useJsonBodies(app)
   useMetrics(app, options.metrics)
 
@@ -183,7 +185,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(webhookDeliveryRoutes, webhooks)
     await app.register(operatorWebhookRoutes, { ...options, ...options.webhooks })
   }
-  if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf })
+  if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf, logCause })
   return app
 }
 

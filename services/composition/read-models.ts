@@ -10,6 +10,7 @@ import type { Projector } from '../platform/projector/projector.ts'
 export function keepsNoReadModels(): never {
   throw new ServiceError('store_unavailable', {
     message: 'This process does not keep read models; ask one that has the projector role.',
+    isForCallers: true,
   })
 }
 

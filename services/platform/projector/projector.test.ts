@@ -463,3 +463,38 @@ test('a version that was being built when the one in service went is put in serv
   expect(tables.states(latestVerdicts.name)).toEqual([expect.objectContaining({ role: 'active' })])
   await projector.close()
 })
+
+describe('a read model that is not opened yet', () => {
+  test('refuses what it is asked, and says when it can be', async () => {
+    const inner = openMemoryStore({ now: () => 0 })
+    await inner.append('verdict-x', [recorded({})], { expected: 'no-stream' })
+    const opening = Promise.withResolvers<void>()
+    const building = Promise.withResolvers<void>()
+    const store: EventStore = {
+      ...inner,
+      head: () => opening.promise.then(() => inner.head()),
+      async *readAll(options) {
+        await building.promise
+        yield* inner.readAll(options)
+      },
+    }
+    const projector = startProjector({
+      store,
+      tables: openRowTables(':memory:', 'log'),
+      projections: [latestVerdicts],
+      sleep: async () => undefined,
+    })
+    const reader = projector.reader(latestVerdicts)
+    const early = expect.objectContaining({ code: 'store_unavailable' })
+    expect(() => reader.get('SIM.BTC.1h')).toThrow(early)
+    expect(() => reader.range({ limit: 1 })).toThrow(early)
+    opening.resolve()
+    await projector.inService()
+    expect(reader.range({ limit: 1 })).toEqual([])
+    expect(reader.health()).toMatchObject({ state: 'building', hasBeenLive: false, hasFormer: false })
+    building.resolve()
+    await projector.caughtUp()
+    expect(reader.health()).toMatchObject({ state: 'live', hasBeenLive: true })
+    await projector.close()
+  })
+})

@@ -12,6 +12,7 @@ import { subscriptionStream, verdictStream } from '../../../../contracts/streams
 import type { SubscriptionFilter } from '../../../../contracts/subscription.ts'
 import type { SubscriptionRecovered } from '../../../../contracts/subscription-events.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
+import { createFakeTime, type FakeTime } from '../../../platform/async/testing/fake-time.fixture.ts'
 import type { Bus } from '../../../platform/bus/bus.ts'
 import { createInProcessBus } from '../../../platform/bus/in-process-bus.ts'
 import type { EventStore } from '../../../platform/event-store/event-store.ts'
@@ -29,7 +30,6 @@ import { aFilter, anId, NOON } from '../../signals/testing/signal-log.fixture.ts
 import { createDispatcher } from '../dispatcher.ts'
 import type { Dispatcher, DispatcherOptions } from '../dispatcher-options.ts'
 import { relaySignals } from '../signal-relay.ts'
-import { createFakeTime, type FakeTime } from './fake-time.fixture.ts'
 import { createLogDirectory } from './log-directory.fixture.ts'
 import { createMortal, type Mortal } from './mortal.fixture.ts'
 
