@@ -11,11 +11,20 @@ export const LIMITS = {
   warmUpBars: 500,
   /** Bars the volatility percentile looks back on, at most. */
   volatilityBars: 1_500,
+  /** Bars after which a series is as if it had no beginning: those, and what the ATR needs to forget its own. */
+  historyBars: 1_620,
 
   /** Coins of a venue that are ranked. */
   universeCoins: 500,
   /** How far back bars are fetched for verdicts whose outcome is open; older ones are labelled incomplete. */
   outcomeBackfillMs: 7 * 86_400_000,
+  /**
+   * How long an engine leaves a bar to the one that records its exchange, before it records it itself: longer than it
+   * takes to take over from one that is gone; and where it did so for the bar before, since the other does not follow
+   * the series.
+   */
+  recordTakeOverMs: 15_000,
+  recordStandInMs: 1_000,
   /** How long after its window closed a verdict waits for bars of a coin that its venue does not list. */
   outcomeGoneMs: 86_400_000,
   /** Beyond its bar's length, how late a series' newest bar may be before it is refused as stale. */

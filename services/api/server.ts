@@ -32,6 +32,7 @@ import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from './rout
 import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from './routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
 import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from './routes/operator-webhooks.ts'
+import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from './routes/regime-shifts.ts'
 import { type SearchRoutesOptions, searchRoutes } from './routes/search.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
 import { type UsageRoutesOptions, usageRoutes } from './routes/usage.ts'
@@ -47,6 +48,7 @@ import { createWebhookLooks } from './webhook-looks.ts'
 export interface ServerOptions
   extends VerdictRoutesOptions,
     TrackRecordRoutesOptions,
+    RegimeShiftRoutesOptions,
     VerifyRoutesOptions,
     MarketRoutesOptions,
     UsageRoutesOptions,
@@ -156,6 +158,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(marketRoutes, options)
   await app.register(verdictRoutes, { ...options, addressOf })
   await app.register(trackRecordRoutes, options)
+  await app.register(regimeShiftRoutes, options)
   await app.register(verifyRoutes, options)
   await app.register(usageRoutes, options)
   await app.register(operatorToolRoutes, options)

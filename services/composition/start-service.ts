@@ -131,7 +131,7 @@ function createHttpServer(
   const { desk, remote, served, watchList, address, replay } = behind
   const { callers, payments, webhooks, knowledge } = served
   const { settings, log, platform, feed, projector, metrics, running } = parts
-  const answers = readModelAnswers(platform.store, projector)
+  const answers = readModelAnswers(platform.store, projector, served.marketNow)
   return createServer({
     log,
     version,
