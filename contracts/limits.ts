@@ -11,6 +11,8 @@ export const LIMITS = {
   warmUpBars: 500,
   /** Bars the volatility percentile looks back on, at most. */
   volatilityBars: 1_500,
+  /** Bars after which a series is as if it had no beginning: those, and what the ATR needs to forget its own. */
+  historyBars: 1_620,
 
   /** Coins of a venue that are ranked. */
   universeCoins: 500,
