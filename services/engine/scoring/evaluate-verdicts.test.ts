@@ -4,7 +4,7 @@ import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import { seededRandom } from '../random-walk.ts'
 import { evaluateVerdicts } from './evaluate-verdicts.ts'
-import type { ScoredCall } from './evaluation.ts'
+
 import { formatEvaluation } from './format-evaluation.ts'
 import { rollOutcomes } from './roll-outcomes.ts'
 
