@@ -11,6 +11,7 @@ export {
   type UniverseKeeperOptions,
 } from './desk/universe-keeper.ts'
 export {
+  type BarFault,
   CONFIDENCE_CAP,
   createEngine,
   type Engine,
@@ -22,10 +23,11 @@ export { createFundingBook, FUNDING_HISTORY_DAYS, type FundingBook } from './fun
 export { scanFundingArb } from './funding/scan-funding-arb.ts'
 export { loadModel, type VerdictModel } from './model.ts'
 export { createRace, type Race, type RaceStart } from './race.ts'
+export { createFollower, type Follower } from './recording/keep-following.ts'
 export { labelUnfollowed } from './recording/label-unfollowed.ts'
 export { createOutcomeRecorder, type OutcomeRecorder } from './recording/outcome-recorder.ts'
 export { createRecorder, type Recorder } from './recording/recorder.ts'
-export { type EngineRun, runEngine } from './recording/run-engine.ts'
+export { type EngineRun, NOTHING_RUN, runEngine, together } from './recording/run-engine.ts'
 export { evaluateVerdicts } from './scoring/evaluate-verdicts.ts'
 export type {
   Evaluation,
