@@ -30,9 +30,11 @@ export const recipeSchema = z.strictObject({
 
 export type Recipe = z.infer<typeof recipeSchema>
 
-/** One series that a model was fitted or calibrated on. */
+/** One recording that a model was fitted and calibrated on, with its own bars; longer ones were made of them. */
 export const usedSeriesSchema = z.strictObject({
   ...seriesSchema.shape,
+  /** Spot prices stand in where a perpetual contract was not recorded. */
+  market: z.enum(['perpetual', 'spot']),
   /** Open of the first and close of the last bar, Unix milliseconds. */
   from: timeMs,
   to: timeMs,
@@ -59,8 +61,6 @@ export const provenanceSchema = z.strictObject({
   /** Open of the first and close of the last bar of all series. */
   from: timeMs,
   to: timeMs,
-  /** Decided races that the coefficients were fitted on. */
-  races: z.int().nonnegative(),
   series: z.array(usedSeriesSchema).min(1),
 })
 

@@ -43,9 +43,7 @@ export function coverTime<Recording extends Candidate>(
 
 function byPreference(a: Candidate, b: Candidate): number {
   if (a.isSpot !== b.isSpot) return a.isSpot ? 1 : -1
-  return (
-    b.until - b.from - (a.until - a.from) || b.barMs - a.barMs || (a.name < b.name ? -1 : 1)
-  )
+  return b.until - b.from - (a.until - a.from) || b.barMs - a.barMs || (a.name < b.name ? -1 : 1)
 }
 
 /** What of a span lies in none of some stretches, which are in order of time and do not overlap. */

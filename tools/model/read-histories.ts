@@ -5,11 +5,13 @@ import type { FundingRate } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { marketName } from '../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
+import type { UsedSeries } from '../../services/engine/provenance.ts'
 import { createBarSlab, ROW_NUMBERS } from '../../services/market/bar-slab.ts'
 import { findRecordings } from '../../services/market/recorded/find-recordings.ts'
 import { readCandleRows, readFunding } from '../../services/market/recorded/read-recording.ts'
 import type { Recording } from '../../services/market/recorded/recording.ts'
 import { type Cover, coverTime } from './cover-time.ts'
+import { describeHistory } from './describe-history.ts'
 import type { SeriesHistory } from './series-history.ts'
 
 /** Which data a command reads. */
@@ -20,6 +22,13 @@ export interface DataSelection {
   readonly timeframes: readonly Timeframe[]
   /** Bars that close later are not read; Unix milliseconds. */
   readonly until?: number
+}
+
+/** Hears while histories are read. */
+export interface Hearer {
+  readonly report: (line: string) => void
+  /** A file that bars are taken from, before any of it is given. */
+  readonly used: (series: UsedSeries) => void
 }
 
 /** A candle file in memory. */
@@ -45,23 +54,39 @@ const FEWEST_BARS = LIMITS.warmUpBars + 100
  * shared out among all files of it, on any exchange, so that no moment of it counts twice; bars are of the file
  * itself or made of shorter ones. One coin's files are in memory at a time.
  *
- * @param report hears of what was found and what was left out
+ * @param hearer hears of what was left out, and of every file that is read
  * @throws ServiceError `market_data_missing`, `market_data_damaged`
  */
 export async function* readHistories(
   selection: DataSelection,
-  report: (line: string) => void,
+  { report, used }: Hearer,
 ): AsyncGenerator<SeriesHistory, void, void> {
   const recordings = await findAll(selection, report)
   const candles = recordings.filter(({ content }) => content !== 'funding')
   const byCoin = Map.groupBy(candles, ({ market }) => market.coin)
   let histories = 0
   for (const coin of [...byCoin.keys()].toSorted()) {
-    const files = await Promise.all((byCoin.get(coin) ?? []).map((one) => readFile(one, selection)))
+    // Files that no wanted timeframe can be made of are left alone.
+    const of = (byCoin.get(coin) ?? []).filter(({ content }) =>
+      serves(content as Timeframe, selection.timeframes),
+    )
+    const files = await Promise.all(of.map((one) => readFile(one, selection)))
     const fundingOf = await readFundings(
       recordings.filter(({ content, market }) => content === 'funding' && market.coin === coin),
       selection,
     )
+    for (const file of files) {
+      const { market, content } = file.recording
+      const bars = [...barsOf({ ...file, recording: file }, file.barMs)]
+      const funding = fundingOf.get(marketName(market)) ?? []
+      const described = describeHistory({
+        series: { ...market, timeframe: content as Timeframe },
+        isSpot: file.isSpot,
+        bars,
+        funding,
+      })
+      if (described !== undefined) used(described)
+    }
     for (const timeframe of TIMEFRAMES) {
       if (!selection.timeframes.includes(timeframe)) continue
       for (const history of historiesOf(timeframe, files, fundingOf)) {
@@ -75,6 +100,9 @@ export async function* readHistories(
     message: `The data has no series of ${selection.timeframes.join(', ')} with at least ${FEWEST_BARS} bars.`,
   })
 }
+
+const serves = (native: Timeframe, wanted: readonly Timeframe[]): boolean =>
+  wanted.some((timeframe) => timeframeMs(timeframe) % timeframeMs(native) === 0)
 
 async function findAll(
   { folders, exchanges, coins }: DataSelection,
@@ -93,7 +121,10 @@ async function findAll(
   return all
 }
 
-async function readFile(recording: Recording, { until = Number.POSITIVE_INFINITY }: DataSelection): Promise<CandleFile> {
+async function readFile(
+  recording: Recording,
+  { until = Number.POSITIVE_INFINITY }: DataSelection,
+): Promise<CandleFile> {
   const timeframe = recording.content as Timeframe
   const barMs = timeframeMs(timeframe)
   const blocks: Float64Array[] = []
@@ -114,7 +145,15 @@ async function readFile(recording: Recording, { until = Number.POSITIVE_INFINITY
   const rows = all.subarray(0, end)
   const { isSpot, name } = recording
   const from = rows[0] ?? 0
-  return { recording, isSpot, barMs, name, from, until: end === 0 ? from : (rows[end - ROW_NUMBERS] ?? 0) + barMs, rows }
+  return {
+    recording,
+    isSpot,
+    barMs,
+    name,
+    from,
+    until: end === 0 ? from : (rows[end - ROW_NUMBERS] ?? 0) + barMs,
+    rows,
+  }
 }
 
 /** Of each market the funding file that reaches furthest, by market name. */
@@ -158,7 +197,8 @@ function* historiesOf(
     if (last !== undefined && !isSameMarket(last.recording, cover.recording)) yield* ended()
     for (const bar of barsOf(cover, barMs)) {
       const before = bars.at(-1)
-      if (before !== undefined && bar.openTime - before.openTime > (LONGEST_GAP_BARS + 1) * barMs) yield* ended()
+      if (before !== undefined && bar.openTime - before.openTime > (LONGEST_GAP_BARS + 1) * barMs)
+        yield* ended()
       last = cover
       bars.push(bar)
     }
@@ -171,7 +211,10 @@ const isSameMarket = (a: CandleFile, b: CandleFile): boolean =>
   a.recording.market.exchange === b.recording.market.exchange && a.isSpot === b.isSpot
 
 /** The bars of a timeframe in a stretch of a file, made of shorter ones where the file's are. */
-function* barsOf({ recording, from, until }: Cover<CandleFile>, barMs: number): Generator<Candle, void, void> {
+function* barsOf(
+  { recording, from, until }: Cover<CandleFile>,
+  barMs: number,
+): Generator<Candle, void, void> {
   const { rows } = recording
   const slab = createBarSlab()
   const slot = slab.addSlot(barMs, from)

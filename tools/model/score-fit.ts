@@ -42,7 +42,11 @@ function racesUntil(all: readonly SeriesSamples[], until: number, most: number):
   })
   const stride = Math.max(1, Math.ceil(decided / most))
   const count = Math.ceil(decided / stride)
-  const races = { sample: new Uint16Array(count), place: new Uint32Array(count), wonUp: new Uint8Array(count) }
+  const races = {
+    sample: new Uint16Array(count),
+    place: new Uint32Array(count),
+    wonUp: new Uint8Array(count),
+  }
   let seen = 0
   for (const [sample, { race }] of all.entries()) {
     for (let place = 0; place < (limits[sample] ?? 0); place++) {
@@ -72,44 +76,47 @@ function scaled(value: number, scale: number, clip: number): number {
  * score, and the drift of the years that were fitted on is not taken for a law.
  *
  * @param groups samples by timeframe; each gives as many races at most
- * @param columns places of the features that are used, among those of a sample
- * @param width features of a sample
+ * @param columns features of a sample
  */
 export function fitScore(
   groups: readonly (readonly SeriesSamples[])[],
   until: number,
-  columns: readonly number[],
-  width: number,
+  columns: number,
   { clip, ridgePerRace, mostRaces }: Pick<Recipe, 'clip' | 'ridgePerRace' | 'mostRaces'>,
 ): ScoreFit {
-  const parts = groups.map((all) => ({ all, races: racesUntil(all, until, Math.floor(mostRaces / groups.length)) }))
+  const parts = groups.map((all) => ({
+    all,
+    races: racesUntil(all, until, Math.floor(mostRaces / groups.length)),
+  }))
   const count = parts.reduce((sum, { races }) => sum + races.place.length, 0)
-  const size = columns.length
-  const inputs = new Float64Array(count * size)
+  const inputs = new Float64Array(count * columns)
   const outcomes = new Uint8Array(count)
   let row = 0
   for (const { all, races } of parts) {
     for (let race = 0; race < races.place.length; race++) {
       const { features } = all[races.sample[race] ?? 0] as SeriesSamples
-      const at = (races.place[race] ?? 0) * width
-      for (let index = 0; index < size; index++) inputs[row * size + index] = features[at + (columns[index] ?? 0)] ?? 0
+      const at = (races.place[race] ?? 0) * columns
+      for (let index = 0; index < columns; index++) inputs[row * columns + index] = features[at + index] ?? 0
       outcomes[row] = races.wonUp[race] ?? 0
       row += 1
     }
   }
-  const scales = columns.map((_, index) => rootMeanSquare(inputs, index, size))
-  for (let at = 0; at < inputs.length; at++) inputs[at] = scaled(inputs[at] ?? 0, scales[at % size] ?? 1, clip)
+  const scales = Array.from({ length: columns }, (_, column) => rootMeanSquare(inputs, column, columns))
+  for (let at = 0; at < inputs.length; at++)
+    inputs[at] = scaled(inputs[at] ?? 0, scales[at % columns] ?? 1, clip)
   const coefficients =
-    count === 0 ? columns.map(() => 0) : fitLogistic({ columns: size, inputs, outcomes }, ridgePerRace * count).coefficients
+    count === 0
+      ? scales.map(() => 0)
+      : fitLogistic({ columns, inputs, outcomes }, ridgePerRace * count).coefficients
   return {
     scales,
     coefficients,
     races: count,
     scoreOf({ features }, index) {
-      const at = index * width
+      const at = index * columns
       let score = 0
-      for (let place = 0; place < size; place++) {
-        const value = features[at + (columns[place] ?? 0)] ?? Number.NaN
+      for (let place = 0; place < columns; place++) {
+        const value = features[at + place] ?? Number.NaN
         score += (coefficients[place] ?? 0) * scaled(value, scales[place] ?? 1, clip)
       }
       return score

@@ -1,4 +1,4 @@
-import { type Candle } from '../../contracts/candle.ts'
+import type { Candle } from '../../contracts/candle.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { RACE_OUTCOMES } from '../../contracts/outcome.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
@@ -8,7 +8,6 @@ import { CELL, CELLS_PER_FEATURE, cell } from '../../services/engine/cells.ts'
 import type { ScoringModel } from '../../services/engine/model.ts'
 import type { SeriesCalls } from '../../services/engine/scoring/call-columns.ts'
 import { createSeriesPool } from '../../services/engine/series-pool.ts'
-import { CANDIDATES, createCandidates } from './candidate-features.ts'
 import type { SeriesHistory } from './series-history.ts'
 
 /**
@@ -38,9 +37,7 @@ export function seriesSamples(model: ScoringModel, { series, bars, funding }: Se
   const pool = createSeriesPool(model)
   const slot = pool.open(timeframe)
   const base = pool.baseOf(slot)
-  const modelColumns = model.names.length
-  const columns = modelColumns + CANDIDATES.length
-  const candidates = createCandidates(timeframe)
+  const columns = model.names.length
   const barMs = timeframeMs(timeframe)
   const windowBars = WINDOW_BARS[timeframe]
   const lastClose = (bars.at(-1)?.openTime ?? 0) + barMs
@@ -62,13 +59,16 @@ export function seriesSamples(model: ScoringModel, { series, bars, funding }: Se
   for (let index = 0; index < end; index++) {
     const bar = bars[index] as Candle
     const closes = bar.openTime + barMs
-    for (let next = funding[settled]; next !== undefined && next.time <= closes; next = funding[settled]) {
+    for (
+      let next = funding[settled];
+      next !== undefined && next.time + 120_000 <= closes;
+      next = funding[settled]
+    ) {
       pool.setFunding(slot, next)
       settled += 1
     }
     pool.push(slot, bar)
     const { cells } = pool
-    candidates.push(bar, cell(cells, base + CELL.atr50), cell(cells, base + CELL.returnDeviation))
     const at = index + 1 - LIMITS.warmUpBars
     if (at < 0) continue
     const barrier = barrierFraction(cell(cells, base + CELL.returnDeviation), windowBars)
@@ -76,11 +76,11 @@ export function seriesSamples(model: ScoringModel, { series, bars, funding }: Se
     samples.barrier[at] = barrier
     samples.probability[at] = cell(cells, base + CELL.probability)
     samples.sign[at] = cell(cells, base + CELL.call)
-    for (let feature = 0; feature < modelColumns; feature++) {
-      samples.features[at * columns + feature] = cell(cells, base + CELL.features + CELLS_PER_FEATURE * feature)
-    }
-    for (let feature = 0; feature < CANDIDATES.length; feature++) {
-      samples.features[at * columns + modelColumns + feature] = candidates.values[feature] ?? Number.NaN
+    for (let feature = 0; feature < columns; feature++) {
+      samples.features[at * columns + feature] = cell(
+        cells,
+        base + CELL.features + CELLS_PER_FEATURE * feature,
+      )
     }
     runRace(bars, index, barMs, windowBars, barrier, ended)
     samples.race[at] = ended.race

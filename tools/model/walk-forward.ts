@@ -16,12 +16,11 @@ export interface Fold {
   readonly until: number
 }
 
-/** Samples of all timeframes, and which of their features a recipe uses. */
+/** Samples of all timeframes, and how they are fitted. */
 export interface Training {
   readonly samplesOf: ReadonlyMap<Timeframe, readonly SeriesSamples[]>
-  /** Places of the recipe's features among those of a sample, and how many a sample has. */
-  readonly columns: readonly number[]
-  readonly width: number
+  /** Features of a sample. */
+  readonly columns: number
   readonly recipe: Recipe
 }
 
@@ -46,12 +45,12 @@ export function foldsOf(target: readonly SeriesSamples[], recipe: Recipe): Fold[
 
 /** The coefficients of a timeframe, of all races that were over at an instant. */
 export function fitUntil(training: Training, timeframe: Timeframe, until: number): ScoreFit {
-  const { samplesOf, columns, width, recipe } = training
+  const { samplesOf, columns, recipe } = training
   const groups = recipe.sources[timeframe].flatMap((source) => {
     const samples = samplesOf.get(source)
     return samples === undefined ? [] : [samples]
   })
-  return fitScore(groups, until, columns, width, recipe)
+  return fitScore(groups, until, columns, recipe)
 }
 
 /** What a walk through the history of a timeframe leaves. */

@@ -1,6 +1,6 @@
 import { callReturn, type Outcome, RACE_OUTCOMES } from '../../../contracts/outcome.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
 import { DAY_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import type { Series } from '../../../contracts/series.ts'
 import { WINDOW_BARS } from '../../../contracts/verdict.ts'
 
 /** A verdict with what became of it: every recorded outcome is one. */
@@ -37,10 +37,10 @@ const SIGNS = { BUY: 1, SELL: -1, HOLD: 0 } as const
 /**
  * Calls as columns, by series.
  *
- * @param calls of one timeframe, in any order; at most one per series and bar
+ * @param calls in any order; at most one per series and bar
  */
 export function columnsOf(calls: readonly ScoredCall[]): SeriesCalls[] {
-  const bySeries = Map.groupBy(calls, ({ exchange, coin }) => `${exchange}.${coin}`)
+  const bySeries = Map.groupBy(calls, seriesName)
   return [...bySeries.keys()].toSorted().flatMap((name): SeriesCalls[] => {
     const own = (bySeries.get(name) ?? []).toSorted((a, b) => a.barClose - b.barClose)
     const [first] = own

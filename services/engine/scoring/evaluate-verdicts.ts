@@ -9,11 +9,15 @@ import { scoreCalls } from './score-calls.ts'
  * @param calls in any order; at most one per series and bar
  * @example formatEvaluation(evaluateVerdicts(outcomes)).join('\n')
  */
-export function evaluateVerdicts(calls: readonly ScoredCall[]): Evaluation {
-  const ofTimeframe = Map.groupBy(calls, ({ timeframe }) => timeframe)
+export const evaluateVerdicts = (calls: readonly ScoredCall[]): Evaluation =>
+  evaluateColumns(columnsOf(calls))
+
+/** The same of calls that are columns already. */
+export function evaluateColumns(all: readonly SeriesCalls[]): Evaluation {
+  const ofTimeframe = Map.groupBy(all, ({ series }) => series.timeframe)
   const timeframes = TIMEFRAMES.flatMap((timeframe) => {
-    const columns = columnsOf(ofTimeframe.get(timeframe) ?? [])
-    return columns.length === 0 ? [] : [evaluateCalls(timeframe, columns, rollOutcomes(columns))]
+    const own = ofTimeframe.get(timeframe) ?? []
+    return own.length === 0 ? [] : [evaluateCalls(timeframe, own, rollOutcomes(own))]
   })
   return { timeframes }
 }

@@ -103,9 +103,10 @@ function countCalls(all: readonly SeriesCalls[]) {
       else if (sign[place] === -1) sells += 1
     }
   }
-  const races = Object.fromEntries(
-    RACE_OUTCOMES.map((race, index) => [race, counts[index] ?? 0]),
-  ) as Record<RaceOutcome, number>
+  const races = Object.fromEntries(RACE_OUTCOMES.map((race, index) => [race, counts[index] ?? 0])) as Record<
+    RaceOutcome,
+    number
+  >
   return { races, verdicts, buys, sells, from, to }
 }
 
@@ -158,7 +159,14 @@ function winRatesOf({ race, sign, block }: Trades): WinRates | null {
   )
   if (!called || !alwaysBuy || !alwaysSell || !random || !byBlocks) return null
   const { value, low, high } = byBlocks
-  return { races: reached.length, called, calledByBlocks: { value, low, high }, alwaysBuy, alwaysSell, random }
+  return {
+    races: reached.length,
+    called,
+    calledByBlocks: { value, low, high },
+    alwaysBuy,
+    alwaysSell,
+    random,
+  }
 }
 
 /** Every call apart by its exit, time-outs included, beside what constants and a fair coin made of the same bars. */
@@ -183,7 +191,8 @@ function byExit(trades: Trades, sidesOf: (place: number) => readonly number[]): 
       race === BOTH ? -(trades.barrier[place] ?? 0) : side * (trades.rise[place] ?? Number.NaN),
     ),
   )
-  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / values.length
   const over = (valueOf: (value: number) => number) =>
     blockMean(
       returns.map((sides) => mean(sides.map(valueOf))),

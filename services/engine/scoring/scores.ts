@@ -35,7 +35,8 @@ function countBelow(ascending: Float64Array, value: number, isInclusive: boolean
  * }).auc === 1
  */
 export function areaUnderCurve({ probability, outcome, block }: Forecasts): { auc: number; margin: number } {
-  const ofSide = (side: number): Float64Array => probability.filter((_, place) => outcome[place] === side).sort()
+  const ofSide = (side: number): Float64Array =>
+    probability.filter((_, place) => outcome[place] === side).sort()
   const wins = ofSide(1)
   const losses = ofSide(0)
   // The share of the other side that a forecast stands on the right side of.
