@@ -126,6 +126,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   })
   useConnectionLimits(app, { limits, trustProxy: options.trustProxy, closing, now: () => performance.now() })
   app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (closing.signal.aborted) reply.header('connection', 'close')
     if (String(reply.getHeader('cache-control')).startsWith('public')) {
       for (const name of CALLERS_HEADERS) reply.removeHeader(name)
     }

@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { MINUTE_MS } from '../../contracts/timeframes.ts'
 import { dispatcherComponent, leasesComponent, marketComponent } from './components.ts'
+import type { MonitoredCounts } from './monitored-series.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const LATE_MS = 3 * MINUTE_MS
 
 const marketAt = (
   ageMs: number | undefined,
-  change: { readonly kind?: 'live' | 'recorded'; readonly trouble?: string; readonly lateMs?: number } = {},
+  change: {
+    readonly kind?: 'live' | 'recorded'
+    readonly trouble?: string
+    readonly lateMs?: number
+    readonly monitored?: readonly MonitoredCounts[]
+  } = {},
 ) =>
   marketComponent(
     { kind: change.kind ?? 'live', clock: () => NOW },
@@ -15,6 +21,7 @@ const marketAt = (
       lastBarClose: () => (ageMs === undefined ? undefined : NOW - ageMs),
       shortestBarMs: () => MINUTE_MS,
       trouble: () => change.trouble,
+      monitored: () => change.monitored ?? [],
     },
     change.lateMs ?? LATE_MS,
   )
@@ -28,6 +35,17 @@ describe('the market', () => {
 
   test('may be as late as its speed says', () => {
     expect(marketAt(60 * MINUTE_MS, { lateMs: 600 * LATE_MS }).state).toBe('ok')
+  })
+
+  test('is degraded while a single series is stale or closed, and says of which venue', () => {
+    const well = { exchange: 'HL', monitored: 3, fresh: 2, stale: 0, closed: 0, loading: 1 } as const
+    const ill = { exchange: 'OKX', monitored: 9, fresh: 6, stale: 2, closed: 1, loading: 0 } as const
+    expect(marketAt(0, { monitored: [well] }).state).toBe('ok')
+    expect(marketAt(0, { monitored: [well, ill] })).toMatchObject({
+      state: 'degraded',
+      detail: 'live: newest bar closed 0 s ago in market time; OKX: 2 of 9 series stale, 1 closed',
+      more: { series: { OKX: { monitored: 9, stale: 2, closed: 1 } } },
+    })
   })
 
   test('that is replayed is never old, but says what recording waits for', () => {

@@ -8,6 +8,7 @@ import type { Leases } from '../platform/lease/leases.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { EngineRole } from './engine-role.ts'
+import type { MonitoredCounts } from './monitored-series.ts'
 import type { Platform } from './open-platform.ts'
 
 /** The parts that `/readyz` reports, asked one by one. */
@@ -94,10 +95,10 @@ async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHe
   }
 }
 
-/** Whether bars come as they close. */
+/** Whether bars come as they close, of all that is monitored. */
 export function marketComponent(
   feed: Pick<MarketFeed, 'kind' | 'clock'>,
-  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs'>,
+  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs' | 'monitored'>,
   staleAfterMs: number,
 ): Component {
   const trouble = engine.trouble()
@@ -109,14 +110,22 @@ export function marketComponent(
     ageMs === undefined
       ? 'warming up, no bar yet'
       : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
+  const venues = engine.monitored()
+  const missing = venues.filter(({ stale, closed }) => stale + closed > 0).map(missingOf)
   return {
     name: 'market',
     isRequired: false,
-    state: trouble !== undefined || isStale ? 'degraded' : 'ok',
-    detail: `${feed.kind}: ${trouble ?? age}`,
-    more: { data_age_ms: ageMs ?? null },
+    state: trouble !== undefined || isStale || missing.length > 0 ? 'degraded' : 'ok',
+    detail: `${feed.kind}: ${[trouble ?? age, ...missing].join('; ')}`,
+    more: {
+      data_age_ms: ageMs ?? null,
+      series: Object.fromEntries(venues.map(({ exchange, ...counts }) => [exchange, counts])),
+    },
   }
 }
+
+const missingOf = ({ exchange, monitored, stale, closed }: MonitoredCounts): string =>
+  `${exchange}: ${stale} of ${monitored} series stale, ${closed} closed`
 
 /** Answers that are paid for go on without it, up to the caps. */
 const settlerComponent = ({

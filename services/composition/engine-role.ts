@@ -27,6 +27,7 @@ import {
 import type { MarketFeed } from '../market/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
+import { countMonitored, type MonitoredCounts } from './monitored-series.ts'
 import type { Platform } from './open-platform.ts'
 import { staleAfterMs, type WatchList } from './watch-list.ts'
 
@@ -47,6 +48,8 @@ export interface EngineRole {
   /** Length of the shortest bar that is monitored, milliseconds: how often something is due. */
   shortestBarMs(): number
   calls(): Readonly<Record<Call, number>>
+  /** How the monitored series are doing, by venue. */
+  monitored(): readonly MonitoredCounts[]
   /** What keeps verdicts or outcomes from being recorded at the moment. */
   trouble(): string | undefined
   /** What keeps the ranking of an exchange from being renewed at the moment. */
@@ -278,6 +281,14 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     newestBar: (series) => board.get(series)?.barClose,
     shortestBarMs: () => Math.min(...watchList.series().map((one) => timeframeMs(one.timeframe))),
     calls: () => calls,
+    monitored: () =>
+      countMonitored(watchList.series(), {
+        isClosed: (series) => follower.isClosed(series),
+        entryOf: (series) => board.get(series),
+        hasPresent: feed.kind !== 'recorded',
+        clock: () => feed.clock(),
+        staleAfterMs: staleAfterMs(settings),
+      }),
     trouble: () => recorder.trouble() ?? outcomes.trouble(),
     rankingProblem: (exchange) => universes.problem(exchange),
   }

@@ -48,6 +48,7 @@ export async function openParts(
     payments: () => running.payments?.totals(),
     settler: () => running.payments?.settler?.health(),
     dispatcher: () => running.webhooks?.dispatcher?.health(),
+    monitored: () => running.engine?.monitored() ?? [],
     dataAgeMs: () => {
       const newest = running.engine?.lastBarClose()
       return newest === undefined ? undefined : Math.max(0, feed.clock() - newest)

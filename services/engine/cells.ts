@@ -89,8 +89,11 @@ export const CELL = {
   lowRing: 362,
   /** How much longer lower shadows have been than upper ones. */
   wickBalance: 426,
+  /** Bars in a row that closed where the one before did, and on which nothing was traded. */
+  unmovedBars: 427,
+  untradedBars: 428,
   /** Value and contribution of every feature of the model at the newest bar, in the model's order. */
-  features: 427,
+  features: 429,
 } as const
 
 /** The value of a feature, NaN when unavailable, then its contribution to the log-odds. */

@@ -2,8 +2,9 @@ import { annualisedFunding } from '../../contracts/funding.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { CELL, cell, logReturn } from './cells.ts'
 import { rangePosition } from './indicators/range-position.ts'
+import { typicalRange, typicalReturn } from './stillness.ts'
 
-/** One input of the verdict model: a pure function of a series' state at its newest closed bar. */
+/** One input of the verdict model: a pure function of a series' state at its newest closed bar, while it moves and trades. */
 export interface Feature {
   /** What the reasoning calls it. */
   readonly label: string
@@ -14,19 +15,14 @@ export interface Feature {
 /** Log return over some bars, in standard deviations of such a return. */
 function momentum(bars: number): Feature['measure'] {
   const ofRandomWalk = 1 / Math.sqrt(bars)
-  return (cells, base) => {
-    const perBar = cell(cells, base + CELL.returnDeviation)
-    return perBar > 0 ? (logReturn(cells, base, bars) * ofRandomWalk) / perBar : Number.NaN
-  }
+  return (cells, base) => (logReturn(cells, base, bars) * ofRandomWalk) / typicalReturn(cells, base)
 }
 
-/** Distance between two cells in units of a third. */
+/** Distance between two cells in ATR50. */
 const gap =
-  (upper: number, lower: number, unit: number): Feature['measure'] =>
-  (cells, base) => {
-    const scale = cell(cells, base + unit)
-    return scale > 0 ? (cell(cells, base + upper) - cell(cells, base + lower)) / scale : Number.NaN
-  }
+  (upper: number, lower: number): Feature['measure'] =>
+  (cells, base) =>
+    (cell(cells, base + upper) - cell(cells, base + lower)) / typicalRange(cells, base)
 
 /** Shadows are told in ATR50, of which there is none before. */
 const ATR_BARS = 50
@@ -59,7 +55,7 @@ export const FEATURES = {
   momentum_12: { label: 'momentum over 12 bars', measure: momentum(12) },
   momentum_24: { label: 'momentum over 24 bars', measure: momentum(24) },
   momentum_96: { label: 'momentum over 96 bars', measure: momentum(96) },
-  price_to_ema50: { label: 'the distance to EMA50', measure: gap(CELL.close, CELL.ema50, CELL.atr50) },
+  price_to_ema50: { label: 'the distance to EMA50', measure: gap(CELL.close, CELL.ema50) },
   volume_momentum: {
     label: 'the side that unusual volume took',
     measure: (cells: Float64Array, base: number) => cell(cells, base + CELL.volumeMomentum),

@@ -1,4 +1,4 @@
-export { type Board, createBoard } from './board.ts'
+export { type Board, type BoardEntry, createBoard } from './board.ts'
 export { nearestName } from './desk/coin-names.ts'
 export { createDesk, type Desk, type LocalDesk } from './desk/desk.ts'
 export { createRemoteDesk, serveDesk } from './desk/remote-desk.ts'

@@ -1,5 +1,6 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import { CELL, cell, RANGE_RING } from '../cells.ts'
+import { typicalRange } from '../stillness.ts'
 
 /** Bars whose highest high and lowest low make the range. */
 export const RANGE_BARS = 48
@@ -40,7 +41,7 @@ export function updateRange(cells: Float64Array, base: number, bars: number, bar
   const { open, high, low, close } = bar
   updateMaximum(cells, base + CELL.highest, bars, high)
   updateMaximum(cells, base + CELL.lowest, bars, -low)
-  const unit = cell(cells, base + CELL.atr50)
+  const unit = typicalRange(cells, base)
   if (!(unit > 0)) return
   const lower = (open < close ? open : close) - low
   const upper = high - (open > close ? open : close)
