@@ -12,10 +12,16 @@ export interface Feature {
   readonly measure: (cells: Float64Array, base: number) => number
 }
 
+/** A move from before the bars that the deviation is of may be any number of deviations; more than this says no more. */
+const FARTHEST = 100
+
 /** Log return over some bars, in standard deviations of such a return. */
 function momentum(bars: number): Feature['measure'] {
   const ofRandomWalk = 1 / Math.sqrt(bars)
-  return (cells, base) => (logReturn(cells, base, bars) * ofRandomWalk) / typicalReturn(cells, base)
+  return (cells, base) => {
+    const deviations = (logReturn(cells, base, bars) * ofRandomWalk) / typicalReturn(cells, base)
+    return Math.max(-FARTHEST, Math.min(FARTHEST, deviations))
+  }
 }
 
 /** Distance between two cells in ATR50. */
