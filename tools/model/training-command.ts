@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { ERRORS, type ErrorDefinition, isServiceError, ServiceError } from '../../contracts/errors.ts'
-import { EXCHANGES, type Exchange } from '../../contracts/exchanges.ts'
+import { EXCHANGES } from '../../contracts/exchanges.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import type { DataSelection, Hearer } from './read-histories.ts'
 import type { SeriesHistory } from './series-history.ts'

@@ -36,7 +36,7 @@ function countBelow(ascending: Float64Array, value: number, isInclusive: boolean
  */
 export function areaUnderCurve({ probability, outcome, block }: Forecasts): { auc: number; margin: number } {
   const ofSide = (side: number): Float64Array =>
-    probability.filter((_, place) => outcome[place] === side).sort()
+    probability.filter((_, place) => outcome[place] === side).toSorted()
   const wins = ofSide(1)
   const losses = ofSide(0)
   // The share of the other side that a forecast stands on the right side of.
@@ -78,7 +78,8 @@ export function calibration({ probability, outcome }: Forecasts): { error: numbe
   const ascending = probability.toSorted()
   const count = ascending.length
   const highest: number[] = []
-  for (let bin = 1; bin <= BINS && count > 0; bin++) {
+  if (count === 0) return { error: 0, bins: [] }
+  for (let bin = 1; bin <= BINS; bin++) {
     const top = ascending[Math.max(0, Math.round((bin * count) / BINS) - 1)] ?? 0
     if (top !== highest.at(-1)) highest.push(top)
   }
