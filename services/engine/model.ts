@@ -134,14 +134,14 @@ function unusable(data: unknown, error: z.ZodError): ServiceError {
   return new ServiceError('config_invalid', { message: `The verdict model cannot be used: ${reason}.` })
 }
 
-const RELEASED_MODEL = new URL('./models/barrier-2.json', import.meta.url)
+const RELEASED_MODEL = new URL('./models/barrier-3.json', import.meta.url)
 
 /**
  * Reads a verdict model from a JSON file.
  *
  * @param file the model that came with this release, unless another is named
  * @throws ServiceError `config_invalid` when the file cannot be read or is not a model
- * @example loadModel().version === 'barrier-2'
+ * @example loadModel().version === 'barrier-3'
  */
 export function loadModel(file: string | URL = RELEASED_MODEL): VerdictModel {
   let data: unknown

@@ -217,7 +217,7 @@ function* barsOf(
 ): Generator<Candle, void, void> {
   const { rows } = recording
   const slab = createBarSlab()
-  const slot = slab.addSlot(barMs, from)
+  const slot = slab.addSlot(barMs, from, false)
   let closes = 0
   for (let at = 0; at < rows.length; at += ROW_NUMBERS) {
     const openTime = rows[at] ?? 0

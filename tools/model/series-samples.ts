@@ -1,4 +1,5 @@
 import type { Candle } from '../../contracts/candle.ts'
+import { countsForBar } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { RACE_OUTCOMES } from '../../contracts/outcome.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
@@ -61,7 +62,7 @@ export function seriesSamples(model: ScoringModel, { series, bars, funding }: Se
     const closes = bar.openTime + barMs
     for (
       let next = funding[settled];
-      next !== undefined && next.time + 120_000 <= closes;
+      next !== undefined && countsForBar(next, closes);
       next = funding[settled]
     ) {
       pool.setFunding(slot, next)
