@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { MINUTE_MS } from '../../contracts/timeframes.ts'
+import type { ProjectionHealth } from '../platform/projector/projector.ts'
 import { dispatcherComponent, leasesComponent, marketComponent } from './components.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
+import { projectionComponent } from './projection-component.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const LATE_MS = 3 * MINUTE_MS
@@ -102,5 +104,34 @@ describe('the dispatcher', () => {
     ['nobody has worked on a subscription for a minute', { unattended: 1, unattendedMs: MINUTE_MS }],
   ])('is degraded where %s', (_, change) => {
     expect(stateWith(change)).toBe('degraded')
+  })
+})
+
+describe('a read model', () => {
+  const whole: ProjectionHealth = {
+    name: 'verdict_index',
+    version: 1,
+    position: '17',
+    state: 'live',
+    hasBeenLive: true,
+    hasFormer: false,
+  }
+  const stateOf = (change: Partial<ProjectionHealth>, hasCallers = true) =>
+    projectionComponent({ ...whole, ...change }, hasCallers).state
+
+  test('fails a process with callers before it has been whole once, and no longer', () => {
+    const building = { state: 'building', hasBeenLive: false } as const
+    expect(stateOf(building)).toBe('failed')
+    expect(stateOf({ ...building, state: 'retrying' })).toBe('failed')
+    expect(stateOf(building, false)).toBe('degraded')
+    expect(stateOf({})).toBe('ok')
+    expect(stateOf({ state: 'retrying' })).toBe('degraded')
+    expect(stateOf({ state: 'stopped' }, false)).toBe('failed')
+  })
+
+  test('may be built anew while a former version answers, unless it is asked only while it follows the log', () => {
+    const rebuilding = { state: 'building', hasBeenLive: false, hasFormer: true } as const
+    expect(stateOf(rebuilding)).toBe('degraded')
+    expect(stateOf({ ...rebuilding, name: 'accounts' })).toBe('failed')
   })
 })

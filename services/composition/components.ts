@@ -1,6 +1,7 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { Component } from '../api/index.ts'
+import type { RemoteDesk } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
 import type { DemoChain, SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
@@ -10,12 +11,17 @@ import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { EngineRole } from './engine-role.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
 import type { Platform } from './open-platform.ts'
+import { projectionComponent } from './projection-component.ts'
 
 /** The parts that `/readyz` reports, asked one by one. */
 export async function componentsOf(parts: {
   readonly platform: Platform
   readonly projector: Projector | undefined
+  /** Whether this process has the api role. */
+  readonly hasCallers: boolean
   readonly engine: EngineRole | undefined
+  /** Other processes that compute; asked only where this one does not. */
+  readonly engines: ReturnType<RemoteDesk['health']> | undefined
   readonly settler: SettlerHealth | undefined
   /** A chain of this machine's own; undefined where there is none. */
   readonly demo: Pick<DemoChain, 'rpcUrl' | 'failure'> | undefined
@@ -54,17 +60,10 @@ export async function componentsOf(parts: {
       detail: `${cache.adapter}: ${cache.detail}`,
     },
   ]
-  for (const health of projector?.health() ?? []) {
-    const { name, version, position, state, detail, comparison } = health
-    components.push({
-      name: `projection ${name}`,
-      isRequired: true,
-      state: state === 'live' ? 'ok' : state === 'stopped' || state === 'withheld' ? 'failed' : 'degraded',
-      detail: detail ?? `${state} at position ${position}`,
-      more: { version, position, state, ...(comparison && { comparison: { ...comparison } }) },
-    })
-  }
+  for (const health of projector?.health() ?? [])
+    components.push(projectionComponent(health, parts.hasCallers))
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
+  else if (parts.engines !== undefined) components.push(enginesComponent(parts.engines))
   if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
   if (parts.demo !== undefined) components.push(demoComponent(parts.demo))
   if (parts.dispatcher !== undefined) {
@@ -126,6 +125,20 @@ export function marketComponent(
 
 const missingOf = ({ exchange, monitored, stale, closed }: MonitoredCounts): string =>
   `${exchange}: ${stale} of ${monitored} series stale, ${closed} closed`
+
+/** Whether anybody computes for a process that does not. */
+export function enginesComponent({ answering, silent }: ReturnType<RemoteDesk['health']>): Component {
+  const isWell = answering > 0 && silent === 0
+  const nobody = 'no engine answers: calls are answered from the newest verdicts until the next bar closes'
+  const some = `${answering} engines answer${silent > 0 ? `, ${silent} are silent and get no calls` : ''}`
+  return {
+    name: 'engines',
+    isRequired: false,
+    state: isWell ? 'ok' : 'degraded',
+    detail: answering === 0 ? nobody : some,
+    more: { answering, silent },
+  }
+}
 
 /** Answers that are paid for go on without it, up to the caps. */
 const settlerComponent = ({

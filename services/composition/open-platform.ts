@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
+import { sleep } from '../platform/async/sleep.ts'
 import type { Bus } from '../platform/bus/bus.ts'
 import { createInProcessBus } from '../platform/bus/in-process-bus.ts'
 import { openNatsBus } from '../platform/bus/nats-bus.ts'
@@ -19,6 +20,7 @@ import { createRandomPool } from '../platform/ids/random-pool.ts'
 import { uuidV7 } from '../platform/ids/uuid.ts'
 import { deriveKey, keyFingerprint, loadSealingKey } from '../platform/secrets/sealing-key.ts'
 import { exposedIn, makePrivateFolder } from '../platform/sqlite/private-files.ts'
+import { awaitStore, type StorePatience } from './await-store.ts'
 
 /** Everything the service stands on, opened and ours. */
 export interface Platform {
@@ -59,7 +61,8 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   const store = await openStore(settings, directory, log)
   warnOfExposed(directory, log)
   onClose(() => store.close())
-  const logId = await claimStore(store, identityOf(settings, factSecret), newId)
+  const identity = identityOf(settings, factSecret)
+  const logId = await awaitStore(() => claimStore(store, identity, newId), storePatience(settings, log))
 
   const bus = await openBus(settings, logId, log)
   onClose(() => bus.close())
@@ -141,15 +144,25 @@ const MOST_NAMED = 8
 
 async function openStore(settings: Settings, directory: string, log: Logger): Promise<EventStore> {
   if (settings.EVENTSTORE_URL === undefined) return openEmbeddedStore({ directory, now: Date.now })
-  const store = openEventStoreDbStore({
+  return openEventStoreDbStore({
     connectionString: settings.EVENTSTORE_URL,
     onSubscriptionBreak: (error, resumeInMs) =>
       log.warn({ err: error, resumeInMs }, 'subscription interrupted'),
   })
-  const { ok, detail } = await store.health()
-  if (!ok) log.warn({ detail }, 'EventStoreDB is not there yet')
-  return store
 }
+
+/** How a start waits for its store. */
+export const storePatience = ({ STORE_WAIT }: Settings, log: Logger): StorePatience => ({
+  waitMs: STORE_WAIT * 1_000,
+  elapsed: () => performance.now(),
+  // A signal to stop ends the process while nothing is opened.
+  sleep: (milliseconds) => sleep(milliseconds, new AbortController().signal),
+  say: (reason, waitedMs) =>
+    log.warn(
+      { reason, waitedMs: Math.round(waitedMs), waitsForMs: STORE_WAIT * 1_000 },
+      'waiting for the event store',
+    ),
+})
 
 async function openBus(settings: Settings, logId: string, log: Logger): Promise<Bus> {
   const report = (fault: Error): void => log.warn({ err: fault }, 'bus')

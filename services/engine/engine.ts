@@ -17,8 +17,8 @@ import { createSeriesPool } from './series-pool.ts'
 import { stillnessOf } from './stillness.ts'
 import { TREND_ENTRY } from './trend-trigger.ts'
 
-/** A verdict before it has an identity; the log gives it one. */
-export type VerdictDraft = Omit<Verdict, 'verdictId'>
+/** A verdict before it has an identity and a place; the log gives it both. */
+export type VerdictDraft = Omit<Verdict, 'verdictId' | 'previous' | 'recordedLate'>
 
 /** What is measured of a series at its newest bar; null where there are too few bars, or it stands still. */
 export interface MarketMetrics {

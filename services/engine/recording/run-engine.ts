@@ -197,11 +197,11 @@ function openSeries(
 
 function closeSeries(
   { engine, board, recorder, outcomes }: RunEngineOptions,
-  { series, slot }: Followed,
+  { series, slot, fault }: Followed,
 ): void {
   engine.close(slot)
   board.remove(series)
-  recorder.release(series)
+  recorder.release(series, fault !== undefined)
   outcomes.release(series)
 }
 
