@@ -6,6 +6,7 @@ test('no gauge is named like a counter', async () => {
     market: 'simulated',
     projections: () => [],
     dataAgeMs: () => undefined,
+    venues: () => [],
     monitored: () => [],
     payments: () => undefined,
     settler: () => undefined,
