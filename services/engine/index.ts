@@ -5,7 +5,6 @@ export type { NewestVerdicts } from './desk/newest-answers.ts'
 export { createRemoteDesk, type RemoteDesk, serveDesk } from './desk/remote-desk.ts'
 export { createUniverseKeeper } from './desk/universe-keeper.ts'
 export {
-  type BarFault,
   CONFIDENCE_CAP,
   createEngine,
   type Engine,
@@ -15,7 +14,7 @@ export { createFundingBook, FUNDING_HISTORY_DAYS } from './funding/funding-book.
 export { scanFundingArb } from './funding/scan-funding-arb.ts'
 export { loadModel, type VerdictModel } from './model.ts'
 export { createRace, type Race } from './race.ts'
-export { createFollower, type Follower } from './recording/keep-following.ts'
+export { createFollower } from './recording/keep-following.ts'
 export { labelUnfollowed } from './recording/label-unfollowed.ts'
 export { createOutcomeRecorder } from './recording/outcome-recorder.ts'
 export { createRecorder } from './recording/recorder.ts'
