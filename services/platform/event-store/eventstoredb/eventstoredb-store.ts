@@ -5,7 +5,7 @@ import { sleep } from '../../async/sleep.ts'
 import { encodeAppend, requireErasable } from '../encode-append.ts'
 import type { EventStore } from '../event-store.ts'
 import { placesOf } from '../places-of.ts'
-import { appendEvents } from './append-events.ts'
+import { type AppendContext, appendEvents } from './append-events.ts'
 import { eraseStream } from './erase-stream.ts'
 import { createEventStoreDbClient } from './eventstoredb-client.ts'
 import { type FollowContext, followAll } from './follow-all.ts'
@@ -40,15 +40,16 @@ export interface EventStoreDbOptions {
  */
 export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore {
   const client = createEventStoreDbClient(options.connectionString)
-  const context: FollowContext & { readonly newId: () => string } = {
+  const closing = new AbortController()
+  const context: FollowContext & AppendContext = {
     client,
+    closing: closing.signal,
     answerTimeoutMs: options.answerTimeoutMs ?? LIMITS.appendTimeoutMs,
     newId: options.newId ?? randomUUID,
     random: options.random ?? Math.random,
     sleep: options.sleep ?? sleep,
     onSubscriptionBreak: options.onSubscriptionBreak ?? (() => undefined),
   }
-  const closing = new AbortController()
   const appending = new Set<Promise<unknown>>()
   let disposal: Promise<void> | undefined
 
