@@ -115,6 +115,13 @@ export const ERRORS = defineErrors({
     message: 'The event store does not answer or takes nothing more at the moment.',
     nextStep: 'Try again shortly; see `/readyz` for its state.',
   },
+  store_denied: {
+    status: 503,
+    exitCode: 15,
+    message: 'The event store does not let this service in.',
+    nextStep:
+      'Correct EVENTSTORE_URL: user and password (percent-encoded), tlsCaFile, the name of the host; the user needs the rights that docs/running.md lists.',
+  },
   store_full: {
     status: 503,
     exitCode: 6,
@@ -130,8 +137,9 @@ export const ERRORS = defineErrors({
   store_mismatch: {
     status: 503,
     exitCode: 8,
-    message: 'The store belongs to another market or another key.',
-    nextStep: 'Use the market and key it was begun with, or choose another DATA_DIR.',
+    message: 'The store belongs to another market or another key, or is not the one that was read before.',
+    nextStep:
+      'Use the market and key it was begun with, or choose another DATA_DIR. Where the log was restored, start again: the process then reads it anew.',
   },
   bus_unavailable: {
     status: 503,

@@ -85,6 +85,8 @@ export const LIMITS = {
   appendTimeoutMs: 10_000,
   /** Events fetched at a time by reads and subscriptions. */
   readPageEvents: 500,
+  /** Newest events of a remote log that are held for those who follow it; who falls further behind reads the log. */
+  tailEvents: 4_000,
 
   /** Events a projection folds in one transaction. */
   projectionBatchEvents: 2_000,

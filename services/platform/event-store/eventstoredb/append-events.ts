@@ -60,7 +60,7 @@ function namedPlace(expected: ExpectedRevision): Revision | undefined {
 }
 
 async function sendAppend(
-  { client, answerTimeoutMs, newId }: AppendContext,
+  { client, answerTimeoutMs, newId, lookElsewhere }: AppendContext,
   { stream, events, expected }: EncodedAppend,
   attempt: string,
   keepIds: boolean,
@@ -72,7 +72,10 @@ async function sendAppend(
   })
   try {
     // The client's own deadline does not cover all the ways in which an answer can stay away.
-    return await withTimeout(sending, answerTimeoutMs, () => noAnswer(stream, answerTimeoutMs))
+    return await withTimeout(sending, answerTimeoutMs, () => {
+      lookElsewhere()
+      return noAnswer(stream, answerTimeoutMs)
+    })
   } catch (error) {
     if (error instanceof ServiceError || isClientError(error, 'wrong-expected-version')) throw error
     throw appendFailure(error, stream)
@@ -142,7 +145,9 @@ async function readTaken(
 ): Promise<StoredEvent[]> {
   for (const pauseMs of [...TAKEN_PAUSES_MS, undefined]) {
     const stored = await readPlace(context, append, firstRevision, count).catch((error: unknown) => {
-      throw isServiceError(error, 'store_unavailable') ? notReadable(append.stream, firstRevision, error) : error
+      throw isServiceError(error, 'store_unavailable')
+        ? notReadable(append.stream, firstRevision, error)
+        : error
     })
     const shown = stored[0]?.event.revision ?? -1
     // Later events that show say that those of the place were removed. Where none shows, the server begins at the end.
