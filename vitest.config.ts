@@ -7,6 +7,7 @@ export default defineConfig({
       'projections/**/*.test.ts',
       'services/**/*.test.ts',
       'bench/**/*.test.ts',
+      'tools/**/*.test.ts',
     ],
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -21,3 +21,16 @@ const HOURS_PER_YEAR = 8_760
 /** Simple (not compounded) yearly fraction of a rate at its own interval. */
 export const annualisedFunding = (funding: FundingRate): number =>
   (funding.rate * HOURS_PER_YEAR) / funding.intervalHours
+
+/**
+ * Why a settlement cannot be one, or undefined when it can.
+ *
+ * @example fundingFault({ time: 0, rate: Number.NaN, intervalHours: 8 }) === 'rate NaN is not from −1 to 1'
+ */
+export function fundingFault({ time, rate, intervalHours }: FundingRate): string | undefined {
+  if (!Number.isSafeInteger(time) || time < 0) return `time ${time} is not a time`
+  if (!(rate >= -1 && rate <= 1)) return `rate ${rate} is not from −1 to 1`
+  if (!(intervalHours > 0 && intervalHours <= 48))
+    return `interval of ${intervalHours} hours is not one up to 48`
+  return undefined
+}

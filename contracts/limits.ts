@@ -16,6 +16,8 @@ export const LIMITS = {
   universeCoins: 500,
   /** How far back bars are fetched for verdicts whose outcome is open; older ones are labelled incomplete. */
   outcomeBackfillMs: 7 * 86_400_000,
+  /** How long after its window closed a verdict waits for bars of a coin that its venue does not list. */
+  outcomeGoneMs: 86_400_000,
   /** Beyond its bar's length, how late a series' newest bar may be before it is refused as stale. */
   staleAfterMs: 180_000,
   /** Series followed because somebody asked for them. */
@@ -64,6 +66,8 @@ export const LIMITS = {
   /** How often a venue's list of markets is fetched, and how often at most when a symbol fails. */
   venueMarketsMs: 3_600_000,
   venueMarketsLeastMs: 300_000,
+  /** How long all its lists must lack a coin, and no bar of it come, before it is gone for good. */
+  venueGoneMs: 86_400_000,
   /** How long a ranking of a venue's coins is good for. */
   venueUniverseMs: 60_000,
 

@@ -36,8 +36,6 @@ export const paymentsAnswerSchema = z.object({
   next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
 })
 
-export type PaymentsAnswer = z.infer<typeof paymentsAnswerSchema>
-
 /** What the operator is told of a payer that was blocked or unblocked. */
 export const payerAnswerSchema = z.object({
   payer: addressSchema,

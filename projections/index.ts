@@ -18,7 +18,6 @@ export {
   ERASED_PREFIX,
   keyIdRowKey,
   keyRowKey,
-  type PlanPeriod,
 } from './accounts/accounts.ts'
 export { type ChatPlace, chatKey, chats } from './chats/chats.ts'
 export {
@@ -31,10 +30,8 @@ export {
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 export {
   evolvePayment,
-  isDebt,
   isOpen,
   isPayable,
-  isRefusal,
   isServable,
   isUnsettled,
   type Payment,
@@ -42,7 +39,6 @@ export {
 export {
   OPEN_PAYMENT_PREFIX,
   type OpenPayment,
-  openPaymentKey,
   PAYABLE_PREFIX,
   PAYMENT_PREFIX,
   type PayerTotals,
@@ -53,40 +49,30 @@ export {
   TOTALS_KEY,
 } from './payments/payments.ts'
 export {
-  type DataProjection,
-  type PlaceProjection,
   type Projection,
-  type Rows,
   rowsInMemory,
 } from './projection.ts'
-export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
+export { regimeShifts } from './regime-shifts/regime-shifts.ts'
 export {
   evolveSubscription,
   type FilterPeriod,
   isSending,
   type RequestedReplay,
-  type SealedSecret,
   type Subscription,
 } from './subscriptions/subscription-state.ts'
 export {
-  accountSubscriptionPrefix,
   SUBSCRIPTION_PREFIX,
   type SubscriptionsRow,
-  subscriptionRowKey,
   subscriptions,
   WANTED_DIGEST_PREFIX,
 } from './subscriptions/subscriptions.ts'
-
 export {
   SERIES_PREFIX,
-  seriesRecordKey,
   TIMEFRAME_PREFIX,
   type TrackRecord,
-  timeframeRecordKey,
   trackRecord,
 } from './track-record/track-record.ts'
 export { type VerdictPlace, verdictIndex } from './verdict-index/verdict-index.ts'
-
 /** Every read model of the service. */
 export const PROJECTIONS: readonly Projection[] = [
   accounts,

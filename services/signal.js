@@ -5,7 +5,7 @@ import { isRuntimeNewEnough, runOnOwnNode } from './own-node.js'
 
 if (isRuntimeNewEnough()) {
   module.enableCompileCache()
-  const { cli } = await import('./cli.ts')
+  const { cli } = await import('./cli/cli.ts')
   process.exitCode = await cli(process.argv.slice(2), process.env)
 } else {
   runOnOwnNode([fileURLToPath(import.meta.url), ...process.argv.slice(2)])

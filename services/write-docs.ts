@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { commandsPage } from './composition/commands/commands-page.ts'
+import { commandsPage } from './cli/commands-page.ts'
 import { loadModel, spokenTimeframesModule } from './engine/index.ts'
 import { referencePages } from './knowledge/index.ts'
 

@@ -127,6 +127,29 @@ describe('a live tail', () => {
     await tail.end()
   })
 
+  test('goes on behind a cursor of a process whose clock is ahead, once that time has come here too', async () => {
+    const [first, second] = [await record(100), await record(102)]
+    const page = replayVerdicts(store, {
+      filter: {},
+      after: AT_START,
+      limit: 9,
+      now: 101,
+      signal: new AbortController().signal,
+    })
+    const shown = []
+    for await (const row of page) shown.push(row)
+    expect(idsOf(shown)).toEqual([first])
+    now = 100
+    const tail = await follow(cursorOf(shown[0] ?? expect.fail('no row')))
+    const third = await record(101)
+    expect(await tail.drain()).toEqual([])
+    now = 101
+    expect(idsOf(await tail.drain())).toEqual([third])
+    now = 102
+    expect(idsOf(await tail.drain())).toEqual([second])
+    await tail.end()
+  })
+
   test('ends when it is told to, and when the store is closed', async () => {
     const ending = new AbortController()
     const options = { filter: {}, now: () => now, sleep: turn, signal: ending.signal }

@@ -44,6 +44,7 @@ export async function* followVerdicts(
   const windows = createOpenWindows()
   const head = await store.head()
   yield { kind: 'quiet' }
+  yield* clockReached(options.after, options)
   let from: ReplayCursor = { complete: head, looked: head, asOf: 0 }
   if (options.after !== undefined) from = yield* catchUp(store, options, options.after, head, windows)
   const after = comparePositions(from.looked, head) > 0 ? from.looked : head
@@ -70,6 +71,18 @@ export async function* followVerdicts(
   }
 }
 
+/** Waits until no clock behind a cursor was ahead of the one here, so that what is shown follows on it. */
+async function* clockReached(
+  after: ReplayCursor | undefined,
+  { now, sleep, signal }: FollowOptions,
+): AsyncGenerator<FollowItem, void, void> {
+  const until = Math.max(after?.asOf ?? 0, after?.second?.asOf ?? 0)
+  for (let looks = 1; now() < until && !signal.aborted; looks++) {
+    await sleep(LOOK_MS, signal)
+    if (looks % LOOKS_PER_QUIET === 0) yield { kind: 'quiet' }
+  }
+}
+
 /**
  * Shows what is visible behind a cursor in the log so far, and notes what is not yet. A look that was cut short
  * goes on as of its own time; what has closed since then is noted too, and due at once.
@@ -81,7 +94,7 @@ async function* catchUp(
   head: Position,
   windows: OpenWindows,
 ): AsyncGenerator<FollowItem, ReplayCursor, void> {
-  const asOf = Math.min(after.second?.asOf ?? Number.POSITIVE_INFINITY, now())
+  const asOf = after.second?.asOf ?? now()
   const look = createLook(after, asOf)
   let previous = look.readAfter
   const events = store.readAll({ after: look.readAfter, upTo: head, filter: storeFilter(filter), signal })

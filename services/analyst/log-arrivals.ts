@@ -39,8 +39,42 @@ export function createLogArrivals(
   const { after, filter, signal, sleep } = options
   const items = store.subscribe({ after, filter: storeFilter(filter), signal })[Symbol.asyncIterator]()
   let previous = after
-  /** Asked for and not there yet; kept over waits, so that nothing is lost between them. */
-  let next: Promise<IteratorResult<SubscriptionItem, unknown>> | undefined
+  /** Asked for; kept over waits, so that nothing is lost between them. */
+  let next: Promise<void> | undefined
+  let came: (() => IteratorResult<SubscriptionItem, unknown>) | undefined
+  let wake = (): void => undefined
+
+  /** One reaction waits, for as long as it takes: one for each look would be kept until something comes. */
+  function askNext(): Promise<void> {
+    const arrive = (result: typeof came): void => {
+      came = result
+      wake()
+    }
+    return items.next().then(
+      (result) => arrive(() => result),
+      (error: unknown) =>
+        arrive(() => {
+          throw error
+        }),
+    )
+  }
+
+  /** What came next; undefined where the wait was over first. */
+  async function nextBefore(
+    over: Promise<void>,
+  ): Promise<IteratorResult<SubscriptionItem, unknown> | undefined> {
+    next ??= askNext()
+    const woken = new Promise<void>((resolve) => {
+      wake = resolve
+    })
+    if (came !== undefined) wake()
+    // The wait comes first: a log full of what does not match must not hold up what is due.
+    const isOver = await Promise.race([over.then(() => true), woken])
+    if (isOver === true || came === undefined) return undefined
+    const result = came
+    next = came = undefined
+    return result()
+  }
 
   function arrivalOf(item: SubscriptionItem): Arrival | undefined {
     if (item.kind !== 'event') return undefined
@@ -58,11 +92,8 @@ export function createLogArrivals(
       let over = sleep(waitMs, waiting.signal)
       try {
         while (arrived.length < LIMITS.readPageEvents) {
-          next ??= items.next()
-          // The wait comes first: a log full of what does not match must not hold up what is due.
-          const result = await Promise.race([over.then(() => undefined), next])
+          const result = await nextBefore(over)
           if (result === undefined) break
-          next = undefined
           if (result.done === true) return undefined
           const arrival = arrivalOf(result.value)
           if (arrival === undefined) continue
@@ -75,7 +106,7 @@ export function createLogArrivals(
     },
 
     async ended() {
-      await Promise.allSettled([next])
+      await next
     },
   }
 }

@@ -16,6 +16,7 @@ function request(log: readonly Logged[], from: ReplayCursor, now: number, limit:
     const look = createLook(start, now)
     for (const event of log.slice(look.readAfter === START ? 0 : Number(look.readAfter))) {
       const next = look.offer(event.position, event.validUntil)
+      if (look.isHeldUp()) return { shown, cursor }
       if (next === undefined) continue
       shown.push(event)
       cursor = next
@@ -67,6 +68,54 @@ describe('replay cursor', () => {
       ),
       { numRuns: 2_000, seed: 11 },
     )
+  })
+
+  test('over requests to processes whose clocks differ, no verdict is shown twice, lost or early', () => {
+    const look = fc.record({
+      step: fc.nat(8),
+      appended: fc.nat(6),
+      limit: fc.integer({ min: 1, max: 5 }),
+      behind: fc.nat(12),
+    })
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(30), { maxLength: 40 }),
+        fc.array(look, { maxLength: 30 }),
+        (windows, looks) => {
+          const log: Logged[] = []
+          const shown: string[] = []
+          let cursor = AT_START
+          let now = 12
+          let next = 0
+          const ask = (clock: number, limit: number): void => {
+            const answer = request(log, cursor, clock, limit)
+            for (const event of answer.shown) expect(event.validUntil).toBeLessThanOrEqual(clock)
+            shown.push(...answer.shown.map((event) => event.position))
+            cursor = parseCursor(formatCursor(answer.cursor)) as ReplayCursor
+          }
+          for (const { step, appended, limit, behind } of looks) {
+            for (const window of windows.slice(next, (next += appended))) {
+              log.push({ position: String(log.length + 1), validUntil: now + window - 6 })
+            }
+            now += step
+            ask(now - behind, limit)
+          }
+          ask(now + 1_000, 1_000)
+          expect(shown.toSorted((a, b) => Number(a) - Number(b))).toEqual(log.map((event) => event.position))
+        },
+      ),
+      { numRuns: 2_000, seed: 12 },
+    )
+  })
+
+  test('a clock that is behind holds up only from the first verdict on which the clocks differ', () => {
+    const windows = [100, 110, 99, 101, 98]
+    const log = windows.map((validUntil, index) => ({ position: String(index + 1), validUntil }))
+    const ahead = request(log.slice(0, 2), AT_START, 102, 9)
+    const behind = request(log, ahead.cursor, 100, 9)
+    expect(behind.shown.map(({ position }) => position)).toEqual(['3'])
+    const caughtUp = request(log, behind.cursor, 102, 9)
+    expect(caughtUp.shown.map(({ position }) => position)).toEqual(['4', '5'])
   })
 
   test('a forged cursor shows nothing whose window is open', () => {

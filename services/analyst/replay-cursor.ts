@@ -42,6 +42,11 @@ export interface ReplayLook {
   readonly readAfter: Position
   /** Offered every matching verdict in log order: the cursor behind it where it is to be shown, else undefined. */
   offer(position: Position, validUntil: number): ReplayCursor | undefined
+  /**
+   * Whether the look has to end in front of the verdict offered last: whoever gave the cursor had a clock ahead of this
+   * one, and nobody could tell behind it whether that verdict was shown.
+   */
+  isHeldUp(): boolean
   /** The cursor behind a place up to which all was offered and nothing shown. */
   passed(position: Position): ReplayCursor
   /** The cursor behind everything offered. */
@@ -56,9 +61,11 @@ export interface ReplayLook {
  * @param now market time, Unix milliseconds; Infinity shows everything. A cursor never shows more than it.
  */
 export function createLook(from: ReplayCursor, now: number): ReplayLook {
-  const asOf = Math.min(from.second?.asOf ?? now, now)
+  // Never earlier than the cursor's own: of what that showed, a later look could not tell.
+  const asOf = from.second?.asOf ?? Math.max(now, from.asOf)
   let { complete, looked } = from
   let hasWithheld = false
+  let isHeldUp = false
 
   const wasShown = (position: Position, validUntil: number): boolean => {
     if (from.second !== undefined && comparePositions(position, from.second.at) <= 0) return true
@@ -74,14 +81,18 @@ export function createLook(from: ReplayCursor, now: number): ReplayLook {
   return {
     readAfter: from.complete,
     offer(position, validUntil) {
+      const isKnown = wasShown(position, validUntil)
+      isHeldUp ||= !isKnown && validUntil > now && validUntil <= asOf
+      if (isHeldUp) return undefined
       if (comparePositions(position, looked) > 0) looked = position
       if (validUntil > asOf) {
         hasWithheld = true
         return undefined
       }
       if (!hasWithheld) complete = position
-      return wasShown(position, validUntil) ? undefined : cursorBehind(position)
+      return isKnown ? undefined : cursorBehind(position)
     },
+    isHeldUp: () => isHeldUp,
     passed(position) {
       if (!hasWithheld) complete = position
       return cursorBehind(position)

@@ -64,6 +64,7 @@ export async function* replayVerdicts(
       const event = decodeEvent(recorded)
       if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
       const cursor = look.offer(event.position, event.data.validUntil)
+      if (look.isHeldUp()) return
       if (cursor === undefined) continue
       yield verdictRow(event.data, formatCursor(cursor), event.at)
       left -= 1

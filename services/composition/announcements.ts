@@ -72,6 +72,8 @@ export function summaryLines(about: {
   if (run.withoutVerdict.length > 0) {
     lines.push(`Fewer than ${LIMITS.warmUpBars} bars, so no verdict: ${run.withoutVerdict.join(', ')}.`)
   }
+  if (run.closed.length > 0)
+    lines.push(`Closed because of a fault, which the log names: ${run.closed.join(', ')}.`)
   if (url !== undefined) {
     lines.push(
       `Read them: curl '${url}/api/verdicts?limit=5'`,

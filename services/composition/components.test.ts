@@ -67,6 +67,8 @@ describe('the dispatcher', () => {
     behindMs: 0,
     longBehind: 0,
     strays: 0,
+    unattended: 0,
+    unattendedMs: 0,
   }
   const stateWith = (change: Partial<typeof well>) => dispatcherComponent({ ...well, ...change }, []).state
 
@@ -79,6 +81,7 @@ describe('the dispatcher', () => {
     ['the log has been further on for a minute', { behindMs: MINUTE_MS + 1 }],
     ['more than a tenth of the endpoints have been behind for long', { longBehind: 21 }],
     ['an active endpoint is attached to nothing', { strays: 1 }],
+    ['nobody has worked on a subscription for a minute', { unattended: 1, unattendedMs: MINUTE_MS }],
   ])('is degraded where %s', (_, change) => {
     expect(stateWith(change)).toBe('degraded')
   })

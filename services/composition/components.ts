@@ -147,7 +147,7 @@ function demoComponent({ rpcUrl, failure }: Pick<DemoChain, 'rpcUrl' | 'failure'
 
 /** Whether webhooks are sent. Endpoints that fail are their owners' to mend, and nothing is wrong here. */
 export function dispatcherComponent(health: DispatcherHealth, digestProblems: readonly string[]): Component {
-  const { shards, position, attemptsUnderWay, behindMs, longBehind, strays } = health
+  const { shards, position, attemptsUnderWay, behindMs, longBehind, strays, unattended } = health
   const sum = (of: (shard: DispatcherHealth['shards'][number]) => number): number =>
     shards.reduce((total, shard) => total + of(shard), 0)
   const subscriptions = sum((shard) => shard.subscriptions)
@@ -167,21 +167,26 @@ export function dispatcherComponent(health: DispatcherHealth, digestProblems: re
       pass_behind_ms: Math.round(behindMs),
       long_behind: longBehind,
       attached_to_nothing: strays,
+      unattended,
     },
   }
 }
 
 /** For so long the dispatcher may be on its way to the end of the log. */
 const PASS_BEHIND_MS = 60_000
+/** For so long a subscription may be without anybody who works on it: its logs are read, or it is found and opened. */
+const UNATTENDED_MS = 60_000
 /** So many endpoints, and one in so many, may be long behind because they are slow themselves. */
 const FEW_BEHIND = 10
 const SHARE_BEHIND = 10
 
 /** What keeps webhooks from being sent as soon as they could; undefined where nothing does. */
 function dispatcherProblem(health: DispatcherHealth, subscriptions: number): string | undefined {
-  const { position, trouble, behindMs, longBehind, strays } = health
+  const { position, trouble, behindMs, longBehind, strays, unattended, unattendedMs } = health
   if (trouble !== undefined) return trouble
   if (strays > 0) return `${strays} active endpoints were attached to nothing, and are read for now`
+  if (unattendedMs >= UNATTENDED_MS)
+    return `${unattended} subscriptions of this process have not been worked on for ${Math.round(unattendedMs / 1_000)} s`
   if (behindMs > PASS_BEHIND_MS)
     return `the log was looked at up to ${position}, and its end has been further on for ${Math.round(behindMs / 1_000)} s`
   if (longBehind > Math.max(FEW_BEHIND, subscriptions / SHARE_BEHIND))

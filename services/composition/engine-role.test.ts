@@ -3,14 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { ServiceError } from '../../contracts/errors.ts'
 import type { BarBatch } from '../../contracts/feed.ts'
 import type { Series } from '../../contracts/series.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
-import type { MarketFeed } from '../market/index.ts'
+import { createSimulatedFeed, type MarketFeed } from '../market/index.ts'
+import { sleep } from '../platform/async/sleep.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
-import { createEngineRole } from './engine-role.ts'
+import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { openPlatform } from './open-platform.ts'
-import type { WatchList } from './watch-list.ts'
+import { openWatchList, type WatchList } from './watch-list.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const SERIES: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
@@ -35,11 +37,98 @@ const batchAt = (at: number, phase: BarBatch['phase']): BarBatch => ({
   funding: [],
 })
 
-test('the newest bar is none while history is fed in: its age says nothing of how late the market is', async () => {
+/** An engine over a market, on a platform of its own. */
+async function engineOn(feed: MarketFeed, watchList: WatchList | string[]) {
   const log = pino({ level: 'silent' })
-  const settings = readSettings(['--data-dir', join(directory, 'data'), '--coins', 'BTC'], {})
+  const settings = readSettings(['--data-dir', join(directory, 'data')], {})
   const platform = await openPlatform(settings, log, (close) => closers.unshift(close))
   const ending = new AbortController()
+  const closed: string[] = []
+  const engine = createEngineRole({
+    settings,
+    platform,
+    feed,
+    watchList: Array.isArray(watchList)
+      ? await openWatchList(
+          feed,
+          { ...settings, MARKET: 'live', EXCHANGES: ['SIM'], COINS: watchList, TIMEFRAMES: ['1h'] },
+          sleep,
+        )
+      : watchList,
+    newestVerdicts: undefined,
+    log,
+    publicUrl: () => '',
+    signal: ending.signal,
+    onRecorded: () => undefined,
+    onLabelled: () => undefined,
+    onTrouble: () => undefined,
+    onRefused: () => undefined,
+    onClosed: (_series, { message }) => void closed.push(message),
+  })
+  const running = engine.start()
+  let end = 'goes on'
+  const note = (how: string) => () => void (end = how)
+  running.then(note('ended'), note('failed'))
+  closers.unshift(async () => {
+    ending.abort()
+    await Promise.allSettled([running, engine.ended()])
+  })
+  return { engine, closed, ends: () => end }
+}
+
+const simulated = () =>
+  createSimulatedFeed({
+    seed: 'x',
+    now: () => NOW + 20_000,
+    sleepUntil: (_at, signal) => sleep(60_000, signal),
+  })
+
+const ask = ({ engine }: { engine: EngineRole }, coin = 'BTC'): Promise<string> =>
+  engine.desk.answer('get_trade_call', { coin, timeframe: '1h' }).then(
+    ({ call }) => `answered ${call !== undefined}`,
+    (error: ServiceError) => error.code,
+  )
+
+test('a coin asked for before its venue has said what it has waits to be monitored', async () => {
+  const ranked = Promise.withResolvers<void>()
+  const sim = simulated()
+  const feed: MarketFeed = {
+    ...sim,
+    async universe(exchange) {
+      await ranked.promise
+      return sim.universe(exchange)
+    },
+  }
+  const role = await engineOn(feed, ['BTC'])
+  expect([await ask(role), await ask(role, 'ETH')]).toEqual(['series_loading', 'answered true'])
+  ranked.resolve()
+  await vi.waitUntil(() => role.engine.newestBar(SERIES) !== undefined)
+  expect([await ask(role), role.closed, role.ends()]).toEqual(['answered true', [], 'goes on'])
+})
+
+test('a series that is followed on demand is taken over by the run that monitors it', async () => {
+  const chosen = Promise.withResolvers<void>()
+  let isChosen = false
+  const role = await engineOn(simulated(), {
+    exchanges: ['SIM'],
+    series: () => [],
+    has: () => isChosen,
+    mayHave: () => false,
+    describe: () => '',
+    async follow(follow) {
+      await chosen.promise
+      isChosen = true
+      return follow([SERIES])
+    },
+  })
+  expect(await ask(role)).toBe('answered true')
+  chosen.resolve()
+  await vi.waitUntil(() => role.engine.desk.seriesOnDemand() === 0)
+  expect(await ask(role)).toBe('answered true')
+  expect([role.closed, role.ends()]).toEqual([[], 'goes on'])
+})
+
+test('the newest bar is none while history is fed in: its age says nothing of how late the market is', async () => {
   const isFed = Promise.withResolvers<void>()
   const goesOn = Promise.withResolvers<void>()
   const feed = {
@@ -54,32 +143,17 @@ test('the newest bar is none while history is fed in: its age says nothing of ho
       yield batchAt(NOW - HOUR_MS, 'live')
     },
   } as unknown as MarketFeed
-  const watchList = {
+  const { engine } = await engineOn(feed, {
     exchanges: ['SIM'],
     series: () => [SERIES],
     has: () => true,
+    mayHave: () => false,
     describe: () => '',
     follow: (follow) => follow([SERIES]),
-  } satisfies WatchList
-  const engine = createEngineRole({
-    settings,
-    platform,
-    feed,
-    watchList,
-    newestVerdicts: undefined,
-    log,
-    publicUrl: () => '',
-    signal: ending.signal,
-    onRecorded: () => undefined,
-    onLabelled: () => undefined,
-    onTrouble: () => undefined,
   })
-  const running = engine.start()
   await isFed.promise
   expect(engine.lastBarClose()).toBeUndefined()
   goesOn.resolve()
   await vi.waitUntil(() => engine.lastBarClose() !== undefined)
   expect(engine.lastBarClose()).toBe(NOW - HOUR_MS)
-  ending.abort()
-  await Promise.allSettled([running, engine.ended()])
 })

@@ -3,7 +3,7 @@ import type { ServiceError } from '../../contracts/errors.ts'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import type { BarBatch, FundingUpdate } from '../../contracts/feed.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
-import { type Series, seriesName } from '../../contracts/series.ts'
+import { type Market, marketName, type Series, seriesName } from '../../contracts/series.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
 import {
@@ -11,6 +11,7 @@ import {
   createBoard,
   createDesk,
   createEngine,
+  createFollower,
   createFundingBook,
   createOutcomeRecorder,
   createRecorder,
@@ -31,7 +32,10 @@ import { staleAfterMs, type WatchList } from './watch-list.ts'
 
 /** The process that computes: it follows the market, records, labels, ranks, and answers tools. */
 export interface EngineRole {
-  /** Begins to follow what is monitored. Settles when the market ends, or rejects when it cannot go on. */
+  /**
+   * Begins to follow what is monitored. Settles when the market ends. What fails of a market without an end begins
+   * again after a pause; a recorded one rejects with it.
+   */
   start(): Promise<EngineRun>
   /** Resolves when everything has ended, however it did; the signal brings it about. */
   ended(): Promise<void>
@@ -62,7 +66,17 @@ export interface EngineRoleOptions {
   readonly onRecorded: (verdicts: readonly Verdict[]) => void
   readonly onLabelled: (outcomes: readonly Outcome[]) => void
   readonly onTrouble: (code: string) => void
+  /** Told of what a venue sent that cannot be: nothing is computed from it. */
+  readonly onRefused: (market: Market, fault: string) => void
+  /** Told when a monitored series was closed because of a fault of its own. */
+  readonly onClosed: (series: Series, error: ServiceError) => void
 }
+
+const GO_ON_AFTER_MS = 30_000
+
+const exchangesOf = (series: readonly Series[]): Exchange[] => [
+  ...new Set(series.map(({ exchange }) => exchange)),
+]
 
 /** @example const engine = createEngineRole({ … }); await engine.start() */
 export function createEngineRole(options: EngineRoleOptions): EngineRole {
@@ -72,6 +86,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   let lastBarClose: number | undefined
   /** History that warms up is old by nature, and says nothing of how late the market is. */
   let isWarm = false
+  const toldRefusals = new Set<string>()
   let started: Promise<unknown> = Promise.resolve()
 
   const recording = {
@@ -113,20 +128,41 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     for (const update of updates) funding.take(update)
   }
 
-  const follow = (series: readonly Series[], until: AbortSignal, on: Board = board): Promise<EngineRun> =>
-    runEngine({
-      engine,
-      recorder,
-      outcomes,
-      board: on,
-      series,
-      batches: batchesOf(series, until),
-      onFunding: takeFunding,
-      onRecorded(verdicts) {
-        for (const verdict of verdicts) calls[verdict.call] += 1
-        options.onRecorded(verdicts)
-      },
-    })
+  async function follow(
+    series: readonly Series[],
+    until: AbortSignal,
+    on: Board,
+    onClosed: (series: Series, error: ServiceError) => void,
+  ): Promise<EngineRun> {
+    const ending = new AbortController()
+    try {
+      return await runEngine({
+        engine,
+        recorder,
+        outcomes,
+        board: on,
+        series,
+        batches: batchesOf(series, AbortSignal.any([until, ending.signal])),
+        clock: () => feed.clock(),
+        onFunding: takeFunding,
+        onClosed,
+        onRefused(market, fault, reason) {
+          options.onRefused(market, fault)
+          const kind = `${marketName(market)} ${fault}`
+          if (toldRefusals.has(kind)) return
+          toldRefusals.add(kind)
+          log.warn({ fault, reason }, 'market data refused; more of its kind is only counted')
+        },
+        onRecorded(verdicts) {
+          for (const verdict of verdicts) calls[verdict.call] += 1
+          options.onRecorded(verdicts)
+        },
+      })
+    } finally {
+      // A run that is left without series leaves its bars, too.
+      ending.abort()
+    }
+  }
 
   /** A market that has ended is still asked what it said last. */
   const lasting: Board = {
@@ -134,6 +170,38 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     remove: (series) => {
       if (signal.aborted) board.remove(series)
     },
+  }
+
+  const follower = createFollower({
+    async run(series, onClosed) {
+      // What callers had followed until now is followed here: never twice at a time.
+      await desk.release(series)
+      return follow(series, signal, lasting, onClosed)
+    },
+    triesAgain: feed.kind !== 'recorded',
+    onClosed(series, error, againInMs) {
+      log.error(
+        { err: error, series: seriesName(series), againInMs },
+        'a series was closed; the others go on',
+      )
+      options.onClosed(series, error)
+    },
+    onFailed: (series, error, againInMs) =>
+      log.error(
+        { err: error, series: series.length, exchanges: exchangesOf(series), againInMs },
+        'following series broke off, and begins again',
+      ),
+    now: () => performance.now(),
+    sleep,
+    signal,
+  })
+
+  async function followOnDemand(series: Series, until: AbortSignal): Promise<void> {
+    let fault: ServiceError | undefined
+    await follow([series], AbortSignal.any([until, signal]), board, (_, error) => {
+      fault = error
+    })
+    if (fault !== undefined) throw fault
   }
 
   // A market that is replayed at full speed has no present to load a series into, or to rank coins at.
@@ -160,6 +228,18 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     })
   }
 
+  /** What works beside the market is nothing that it should end for. */
+  async function goOn(what: string, work: () => Promise<void>): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        return await work()
+      } catch (error) {
+        log.error({ err: error, againInMs: GO_ON_AFTER_MS }, `${what} broke off, and begins again`)
+        await sleep(GO_ON_AFTER_MS, signal)
+      }
+    }
+  }
+
   const desk = createDesk({
     board,
     model,
@@ -167,9 +247,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     listings: () => feed.listings(),
     ...(settings.EXCHANGES && { exchanges: settings.EXCHANGES }),
     universes,
-    follow: hasPresent
-      ? async (series, until) => void (await follow([series], AbortSignal.any([until, signal])))
-      : undefined,
+    follow: hasPresent ? followOnDemand : undefined,
     scanFunding: (request, now) => scanFundingArb(funding, request, now),
     clock: () => feed.clock(),
     staleAfterMs: staleAfterMs(settings),
@@ -183,12 +261,13 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
 
   return {
     start() {
-      const running = watchList.follow((series) => follow(series, signal, lasting), signal)
-      const ranking = hasPresent ? universes.run(watchList.exchanges, signal) : Promise.resolve()
-      const labelling = labelOthers()
+      const running = watchList.follow((series) => follower.follow(series), signal)
+      const ranking = hasPresent
+        ? goOn('ranking coins', () => universes.run(watchList.exchanges, signal))
+        : undefined
+      const labelling = goOn('labelling verdicts not followed any more', labelOthers)
       started = Promise.allSettled([running, ranking, labelling])
-      // The market's end is the end; what breaks off beside it is a failure before it.
-      return Promise.race([running, Promise.all([ranking, labelling]).then(() => running)])
+      return running
     },
     async ended() {
       await started

@@ -11,6 +11,8 @@ export interface ServiceMetrics {
   verdictsRecorded(verdicts: readonly Verdict[]): void
   outcomesLabelled(outcomes: readonly Outcome[]): void
   appendTrouble(code: string): void
+  marketDataRefused(exchange: string, fault: string): void
+  seriesClosed(exchange: string, code: string): void
   signInMail(outcome: 'sent' | 'held'): void
   readonly webhooks: DispatchMetrics
 }
@@ -50,6 +52,18 @@ export function createServiceMetrics(sources: {
     name: 'append_failures_total',
     help: 'Times that verdicts began to wait for the event store, by error code',
     labelNames: ['code'] as const,
+    registers,
+  })
+  const refused = new Counter({
+    name: 'market_data_refused_total',
+    help: 'Bars and fundings that cannot be, by venue and what is wrong with them; nothing is computed from them',
+    labelNames: ['exchange', 'fault'] as const,
+    registers,
+  })
+  const closed = new Counter({
+    name: 'series_closed_total',
+    help: 'Times that a monitored series was closed because of a fault of its own, by error code',
+    labelNames: ['exchange', 'code'] as const,
     registers,
   })
   const signInMails = new Counter({
@@ -92,6 +106,8 @@ export function createServiceMetrics(sources: {
       for (const { exchange, timeframe, call } of verdicts) recorded.inc({ exchange, timeframe, call })
     },
     appendTrouble: (code) => trouble.inc({ code }),
+    marketDataRefused: (exchange, fault) => refused.inc({ exchange, fault }),
+    seriesClosed: (exchange, code) => closed.inc({ exchange, code }),
   }
 }
 
@@ -182,7 +198,7 @@ function countWebhooks(
   })
   new Gauge({
     name: 'webhook_subscriptions',
-    help: 'Subscriptions that this process sends for; behind, those that catch up, long_behind for more than a minute',
+    help: 'Subscriptions that this process sends for; behind, those that catch up, long_behind for more than a minute; unattended, those of its shards that it does not work on',
     labelNames: ['state'] as const,
     registers,
     collect() {
@@ -198,6 +214,7 @@ function countWebhooks(
         sum(({ behind }) => behind),
       )
       this.set({ state: 'long_behind' }, dispatcher()?.longBehind ?? 0)
+      this.set({ state: 'unattended' }, dispatcher()?.unattended ?? 0)
       this.set(
         { state: 'degraded' },
         sum(({ degraded }) => degraded),

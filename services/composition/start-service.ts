@@ -207,6 +207,8 @@ function createEngine(
     signal,
     publicUrl: () => address.url,
     onTrouble: (code) => metrics.appendTrouble(code),
+    onRefused: ({ exchange }, fault) => metrics.marketDataRefused(exchange, fault),
+    onClosed: ({ exchange }, { code }) => metrics.seriesClosed(exchange, code),
     onLabelled: (outcomes) => metrics.outcomesLabelled(outcomes),
     onRecorded(verdicts) {
       counts.recorded += verdicts.length

@@ -53,6 +53,7 @@ describe('the tools on a simulated market', () => {
         exchanges: ['SIM'],
         series: () => [MONITORED],
         has: (series) => seriesName(series) === seriesName(MONITORED),
+        mayHave: () => false,
       },
       listings: () => feed.listings(),
       universes: createUniverseKeeper({

@@ -1,9 +1,9 @@
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import { ServiceError } from '../../contracts/errors.ts'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { type Series, seriesName } from '../../contracts/series.ts'
 import { TIMEFRAMES } from '../../contracts/timeframes.ts'
-import type { EngineRun } from '../engine/index.ts'
+import { type EngineRun, NOTHING_RUN, together } from '../engine/index.ts'
 import { LIVE_EXCHANGES, type MarketFeed } from '../market/index.ts'
 import type { Settings } from '../platform/config/settings.ts'
 
@@ -17,9 +17,15 @@ export interface WatchList {
   /** The series as far as they are known; those of a venue are known once it has answered. */
   series(): readonly Series[]
   has(series: Series): boolean
+  /** Whether it may be among them as soon as its venue has said what it has. */
+  mayHave(series: Series): boolean
   /** In one line, for people. */
   describe(): string
-  /** Follows all of them; resolves when the market ends, which a live one does at the signal. */
+  /**
+   * Follows all of them; resolves when the market ends, which a live one does at the signal.
+   *
+   * @throws only what `follow` does
+   */
   follow(follow: FollowSeries, signal: AbortSignal): Promise<EngineRun>
 }
 
@@ -45,6 +51,7 @@ function listedWatchList(series: readonly Series[]): WatchList {
     exchanges: [...new Set(series.map(({ exchange }) => exchange))],
     series: () => series,
     has: (one) => names.has(seriesName(one)),
+    mayHave: () => false,
     describe: () => describeSeries(series),
     follow: (follow) => follow(series),
   }
@@ -63,6 +70,7 @@ function venueWatchList(
   const { COINS, TOP_COINS, TIMEFRAMES: timeframes = TIMEFRAMES } = settings
   const names = new Set<string>()
   const series: Series[] = []
+  const pending = new Set(exchanges)
 
   async function chooseOf(exchange: Exchange): Promise<Series[]> {
     const { coins } = await feed.universe(exchange)
@@ -77,14 +85,12 @@ function venueWatchList(
     signal: AbortSignal,
   ): Promise<EngineRun> {
     while (!signal.aborted) {
-      const chosen = await chooseOf(exchange).catch((error: unknown) => {
-        // The feed has told the operator, and `/readyz` shows it.
-        if (isServiceError(error, 'venue_unavailable')) return undefined
-        throw error
-      })
-      if (chosen !== undefined && chosen.length > 0) {
+      // The ranking tells the operator what fails here, and `/readyz` shows it.
+      const chosen = await chooseOf(exchange).catch(() => [])
+      if (chosen.length > 0) {
         for (const one of chosen) names.add(seriesName(one))
         series.push(...chosen)
+        pending.delete(exchange)
         return follow(chosen)
       }
       await sleep(ASK_AGAIN_MS, signal)
@@ -96,6 +102,8 @@ function venueWatchList(
     exchanges,
     series: () => series,
     has: (one) => names.has(seriesName(one)),
+    mayHave: ({ exchange, coin, timeframe }) =>
+      pending.has(exchange) && (COINS?.includes(coin) ?? true) && timeframes.includes(timeframe),
     describe: () =>
       `${COINS === undefined ? `the ${TOP_COINS} largest coins` : COINS.join(', ')} of ${exchanges.join(', ')} at ${timeframes.length} timeframes`,
     async follow(follow, signal) {
@@ -104,16 +112,6 @@ function venueWatchList(
     },
   }
 }
-
-const NOTHING_RUN: EngineRun = { bars: 0, recorded: 0, known: 0, labelled: 0, withoutVerdict: [] }
-
-const together = (a: EngineRun, b: EngineRun): EngineRun => ({
-  bars: a.bars + b.bars,
-  recorded: a.recorded + b.recorded,
-  known: a.known + b.known,
-  labelled: a.labelled + b.labelled,
-  withoutVerdict: [...a.withoutVerdict, ...b.withoutVerdict],
-})
 
 /** The series of a market that knows them from the start. */
 async function chooseSeries(feed: MarketFeed, settings: Settings): Promise<Series[]> {

@@ -4,7 +4,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { CELL, cell } from './cells.ts'
 import { loadModel } from './model.ts'
 import { createSeriesPool } from './series-pool.ts'
-import { readCandles } from './studies/read-candles.ts'
+import { readCandles } from './testing/read-candles.ts'
 
 const FOLDER = '../shared/data/binance-usdm'
 const missing = existsSync(FOLDER) ? '' : ` (skipped: no recorded data at ${FOLDER})`

@@ -61,7 +61,7 @@ export interface Engine {
   /**
    * Advances a series by one closed bar.
    *
-   * @throws ServiceError `internal_error` for a bar that is malformed or does not open after the last one
+   * @throws BarRefused for a bar that is malformed or does not open after the last one; nothing has changed then
    */
   push(slot: number, bar: Candle): void
 
@@ -76,6 +76,29 @@ export interface Engine {
   /** The verdict at the newest bar of a series, or how many bars there are while they are too few. */
   read(slot: number): EngineReading
 }
+
+/** What is wrong with a bar that was refused. */
+export type BarFault = 'malformed' | 'out_of_order' | 'absurd' | 'misdated'
+
+/** A bar that a series does not take; its state is as it was. */
+export class BarRefused extends ServiceError {
+  readonly fault: BarFault
+
+  constructor(series: Series, fault: BarFault, reason: string) {
+    super('internal_error', {
+      message: `A bar of ${seriesName(series)} was refused: ${reason}`,
+      details: { series: seriesName(series), fault },
+    })
+    this.fault = fault
+  }
+}
+
+/** Crashes of a coin to nothing within a day stayed below it; what lies beyond is damage. */
+const MOST_IN_ONE_BAR = 1_000_000
+
+/** The largest ratio of prices within a bar, the close before it included. */
+const farthest = (bar: Candle, lastClose: number): number =>
+  Math.max(bar.high, lastClose) / Math.min(bar.low, lastClose)
 
 /** Confidence is capped until live outcomes show that more is earned. */
 export const CONFIDENCE_CAP = 60
@@ -202,16 +225,22 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
       const entry = openAt(slot)
       const base = pool.baseOf(slot)
       const fault = candleFault(bar)
-      if (fault !== undefined) {
-        throw internalFault(
-          `A bar of ${seriesName(entry.series)} was refused: ${fault}. Check bars before pushing them.`,
-        )
-      }
-      const lastOpen = cell(pool.cells, base + CELL.openTime)
-      if (cell(pool.cells, base + CELL.bars) > 0 && bar.openTime <= lastOpen) {
-        throw internalFault(
-          `A bar of ${seriesName(entry.series)} opens at ${bar.openTime}, not after the last one at ${lastOpen}; push bars in order and once.`,
-        )
+      if (fault !== undefined) throw new BarRefused(entry.series, 'malformed', fault)
+      if (cell(pool.cells, base + CELL.bars) > 0) {
+        const lastOpen = cell(pool.cells, base + CELL.openTime)
+        if (bar.openTime <= lastOpen)
+          throw new BarRefused(
+            entry.series,
+            'out_of_order',
+            `it opens at ${bar.openTime}, not after the last one at ${lastOpen}`,
+          )
+        const jump = farthest(bar, cell(pool.cells, base + CELL.close))
+        if (jump > MOST_IN_ONE_BAR)
+          throw new BarRefused(
+            entry.series,
+            'absurd',
+            `its price changes by a factor of ${jump.toPrecision(3)}`,
+          )
       }
       entry.chain = chainBar(entry.chain, bar, entry.funding)
       pool.push(slot, bar)

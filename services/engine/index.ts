@@ -1,40 +1,25 @@
-export { barrierFraction } from './barrier.ts'
-export { type Board, type BoardEntry, createBoard } from './board.ts'
+export { type Board, createBoard } from './board.ts'
 export { nearestName } from './desk/coin-names.ts'
-export { createDesk, type Desk, type DeskOptions, type LocalDesk } from './desk/desk.ts'
-export type { Listing, Monitored } from './desk/market-index.ts'
+export { createDesk, type Desk, type LocalDesk } from './desk/desk.ts'
 export { createRemoteDesk, serveDesk } from './desk/remote-desk.ts'
-export type { Follow } from './desk/series-keeper.ts'
+export { createUniverseKeeper } from './desk/universe-keeper.ts'
 export {
-  createUniverseKeeper,
-  type UniverseKeeper,
-  type UniverseKeeperOptions,
-} from './desk/universe-keeper.ts'
-export {
+  type BarFault,
   CONFIDENCE_CAP,
   createEngine,
   type Engine,
-  type EngineReading,
-  type MarketMetrics,
   type VerdictDraft,
 } from './engine.ts'
-export { createFundingBook, FUNDING_HISTORY_DAYS, type FundingBook } from './funding/funding-book.ts'
+export { createFundingBook, FUNDING_HISTORY_DAYS } from './funding/funding-book.ts'
 export { scanFundingArb } from './funding/scan-funding-arb.ts'
 export { loadModel, type VerdictModel } from './model.ts'
-export { createRace, type Race, type RaceStart } from './race.ts'
+export { createRace, type Race } from './race.ts'
+export { createFollower, type Follower } from './recording/keep-following.ts'
 export { labelUnfollowed } from './recording/label-unfollowed.ts'
-export { createOutcomeRecorder, type OutcomeRecorder } from './recording/outcome-recorder.ts'
-export { createRecorder, type Recorder } from './recording/recorder.ts'
-export { type EngineRun, runEngine } from './recording/run-engine.ts'
-export { spokenTimeframes, spokenTimeframesModule } from './spoken-timeframes.ts'
-export { evaluateCommand } from './training/evaluate-command.ts'
-export { evaluateVerdicts } from './training/evaluate-verdicts.ts'
-export type {
-  Evaluation,
-  ScoredCall,
-  Scores,
-  SeriesEvaluation,
-  TimeframeEvaluation,
-} from './training/evaluation.ts'
-export { fitCommand } from './training/fit-command.ts'
-export { formatEvaluation } from './training/format-evaluation.ts'
+export { createOutcomeRecorder } from './recording/outcome-recorder.ts'
+export { createRecorder } from './recording/recorder.ts'
+export { type EngineRun, NOTHING_RUN, runEngine, together } from './recording/run-engine.ts'
+export { evaluateVerdicts } from './scoring/evaluate-verdicts.ts'
+export type { ScoredCall } from './scoring/evaluation.ts'
+export { formatEvaluation } from './scoring/format-evaluation.ts'
+export { spokenTimeframesModule } from './spoken-timeframes.ts'

@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type ErrorCode, isServiceError } from '../../contracts/errors.ts'
-import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { createModel, loadModel, verdictModelSchema } from './model.ts'
-import { lackOfSkill } from './training/skill.ts'
-import { targetsOf } from './training/targets.ts'
 
 const data = verdictModelSchema.parse(
   JSON.parse(readFileSync(new URL('./models/barrier-1.json', import.meta.url), 'utf8')),
@@ -25,22 +22,6 @@ test('the model of this release loads and says where it comes from', () => {
   expect(model.version).toBe('barrier-1')
   expect(model.provenance.series.length).toBeGreaterThan(0)
   expect(model.names.length).toBe(model.coefficients.length)
-})
-
-test('speaks only where it was measured to have skill', () => {
-  for (const timeframe of TIMEFRAMES) {
-    const skill = data.timeframes[timeframe]
-    if (skill.skill) expect(lackOfSkill(timeframe, skill.measured)).toBeUndefined()
-    else if (skill.measured) expect(lackOfSkill(timeframe, skill.measured)).toBe(skill.reason)
-  }
-  expect(data.timeframes['1h'].skill).toBe(true)
-  expect(data.timeframes['1d'].skill).toBe(false)
-})
-
-test('reaches what it was to reach at 1h, out of sample', () => {
-  const measured = data.timeframes['1h'].measured ?? expect.fail('The model file has no scores at 1h.')
-  const targets = targetsOf({ all: measured, placeboAuc: measured.placeboAuc })
-  expect(targets.filter(({ isMet }) => !isMet)).toEqual([])
 })
 
 test('knows no side: what is even says one half at every timeframe', () => {

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { ServiceError } from '../../contracts/errors.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { FEATURE_NAMES, FEATURES, type Feature, type FeatureName } from './features.ts'
-import { type Provenance, provenanceSchema } from './training/provenance.ts'
-import { measuredSchema } from './training/scores-schema.ts'
+import { type Provenance, provenanceSchema } from './provenance.ts'
+import { measuredSchema } from './scoring/scores-schema.ts'
 
 const finite = z.number()
 

@@ -25,6 +25,8 @@ export interface Race {
    * @returns the result once the window is over, decided or not; undefined before.
    */
   take(bar: Candle): RaceResult | undefined
+  /** The result where no further bar comes: what the bars so far decided, else incomplete. */
+  end(): RaceResult
 }
 
 const MISSING: Omit<RaceResult, 'entryPrice' | 'highest' | 'lowest'> = {
@@ -87,5 +89,6 @@ export function createRace({ barClose, barMs, windowBars, barrier }: RaceStart):
       }
       return bar.openTime + barMs >= validUntil ? ended : undefined
     },
+    end: () => ended ?? result(MISSING),
   }
 }

@@ -79,6 +79,16 @@ export interface MarketFeed {
    * @throws ServiceError `unknown_exchange`, `venue_unavailable`
    */
   universe(exchange: Exchange): Promise<Universe>
+  /**
+   * Whether a coin is gone from its venue for good: for a day all lists lacked it, or had it as not traded, and no
+   * bar of it came. Who waits for its bars waits in vain, and may close what it has as incomplete. Until then it may
+   * be suspended, or a list cut short: its series goes on by itself. Also true of what was never listed while this
+   * process ran, a day after its start. Should it be listed again, it is not gone any more.
+   *
+   * `batches` refuses with `market_data_missing` what is gone, or was on no list of this process; a coin that only
+   * the newest list lacks it goes on asking for.
+   */
+  isGone(market: Market): boolean
   /** How every venue is doing; empty for a market that asks none. */
   venues(): readonly VenueHealth[]
   /** How far the newest iteration has come; undefined where the feed has no end or has not begun. */

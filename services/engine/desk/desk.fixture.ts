@@ -142,6 +142,7 @@ export const monitoredOf = (series: readonly Series[]): Monitored => {
     exchanges: [...new Set(series.map(({ exchange }) => exchange))],
     series: () => series,
     has: (one) => names.has(seriesName(one)),
+    mayHave: () => false,
   }
 }
 

@@ -36,6 +36,8 @@ export interface Desk {
 
 /** A desk in the process that computes. */
 export interface LocalDesk extends Desk {
+  /** Ends what is followed on demand of some series, before a run takes them over. */
+  release(series: readonly Series[]): Promise<void>
   /** Series that are followed because somebody asked for them. */
   seriesOnDemand(): number
   /** Resolves when nothing is followed on demand any more, which the signal brings about. */
@@ -131,6 +133,7 @@ export function createDesk(options: DeskOptions): LocalDesk {
 
   return {
     answer: async (tool, request, asker) => answers[tool](parseToolRequest(tool, request), asker),
+    release: (series) => keeper.release(series),
     seriesOnDemand: () => keeper.count(),
     ended: () => keeper.ended(),
   }

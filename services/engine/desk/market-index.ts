@@ -13,6 +13,8 @@ export interface Monitored {
   readonly exchanges: readonly Exchange[]
   series(): readonly Series[]
   has(series: Series): boolean
+  /** Whether it may become one of them in a moment: its venue has not said yet what it has. */
+  mayHave(series: Series): boolean
 }
 
 /** What can be asked for. */

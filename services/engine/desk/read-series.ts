@@ -20,7 +20,7 @@ export interface SeriesReaderOptions {
   readonly finder: SeriesFinder
   readonly keeper: SeriesKeeper
   readonly freshness: Freshness
-  readonly monitored: Pick<Monitored, 'has'>
+  readonly monitored: Pick<Monitored, 'has' | 'mayHave'>
   /** Whether a series that is not monitored can be followed. */
   readonly canFollow: boolean
 }
@@ -66,6 +66,8 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
   }
 
   async function load(series: Series, deadline: number, asker?: string): Promise<FreshReading> {
+    // Whoever follows it now would be in the way of the run that is about to.
+    if (monitored.mayHave(series)) throw notChosenYet(series)
     if (!monitored.has(series)) keeper.keep(series, asker)
     const entry = await keeper.settled(series, deadline)
     const reading = freshReading(entry, freshness)
@@ -90,6 +92,12 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
     },
   }
 }
+
+const notChosenYet = (series: Series): ServiceError =>
+  new ServiceError('series_loading', {
+    message: `${seriesName(series)} may be monitored, which is known as soon as ${series.exchange} has said which coins it has`,
+    details: { series: seriesName(series) },
+  })
 
 const loading = (series: Series): ServiceError =>
   new ServiceError('series_loading', {

@@ -72,6 +72,14 @@ test('where all are taken, who has few takes the place of what who has most aske
   expect(keep('new', 'J')).toBe('kept')
 })
 
+test('what is released has ended before somebody else follows it', async () => {
+  for (const coin of ['A', 'B']) keep('ada', coin)
+  await expect.poll(() => followed.size).toBe(2)
+  await keeper.release([seriesOf('A'), seriesOf('C')])
+  expect([...followed]).toEqual(['B'])
+  expect(keep('bob', 'A')).toBe('kept')
+})
+
 test('what nobody in particular asks for takes no place of others', () => {
   for (const coin of ['A', 'B', 'C', 'D']) keep('ada', coin)
   for (const coin of ['E', 'F']) keep('bob', coin)

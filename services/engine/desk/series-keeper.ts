@@ -45,6 +45,8 @@ export interface SeriesKeeper {
    * @throws ServiceError what following it failed with; `shutting_down`
    */
   settled(series: Series, deadline: number): Promise<BoardEntry | undefined>
+  /** Ends what is followed on demand of some series, for somebody else who follows them. Resolves when it has ended. */
+  release(series: readonly Series[]): Promise<void>
   /** How many are followed on demand. */
   count(): number
   /** Resolves when nothing is followed any more, which the signal brings about. */
@@ -64,6 +66,8 @@ interface Kept {
   done: Promise<void>
   askedAt: number
   hasEnded: boolean
+  /** Whether somebody else follows it from then on, so that it is still worth waiting for. */
+  isReleased: boolean
   failure: ServiceError | undefined
 }
 
@@ -137,7 +141,7 @@ export function createSeriesKeeper(options: SeriesKeeperOptions): SeriesKeeper {
   function begin(series: Series, asker: string): void {
     const name = seriesName(series)
     const stopping = new AbortController()
-    const nothing = { hasEnded: false, failure: undefined, done: Promise.resolve() }
+    const nothing = { hasEnded: false, isReleased: false, failure: undefined, done: Promise.resolve() }
     const one: Kept = { series, asker, stopping, askedAt: now(), ...nothing }
     kept.set(name, one)
     one.done = track(run(one, leaving.get(name)))
@@ -176,9 +180,20 @@ export function createSeriesKeeper(options: SeriesKeeperOptions): SeriesKeeper {
         if (one?.failure !== undefined) throw one.failure
         if (signal.aborted) throw new ServiceError('shutting_down')
         const left = deadline - now()
-        if (left <= 0 || one?.hasEnded === true) return entry
+        if (left <= 0 || (one?.hasEnded === true && !one.isReleased)) return entry
         await sleep(Math.min(LOOK_EVERY_MS, left), signal)
       }
+    },
+
+    async release(series) {
+      const names = series.map(seriesName)
+      for (const name of names) {
+        const one = kept.get(name)
+        if (one === undefined) continue
+        one.isReleased = true
+        stop(one)
+      }
+      await Promise.all(names.map((name) => leaving.get(name)?.done ?? Promise.resolve()))
     },
 
     count: () => kept.size,

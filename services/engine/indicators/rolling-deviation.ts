@@ -1,14 +1,11 @@
 import { cell } from '../cells.ts'
 
-/** Cells of one rolling deviation: mean, deviation, shift, sum and sum of squares. */
-export const ROLLING_DEVIATION_CELLS = 5
-
 /**
  * Mean and population deviation of the last `period` values of a ring. The sums are kept of the distance to
  * a value of the window and are made anew once per period: sums of squared prices themselves would cancel
  * to noise where the deviation is small against the price, and drift for ever.
  *
- * @param at cell of the mean; the deviation is next to it
+ * @param at cell of the mean; the deviation, the shift, the sum and the sum of squares follow it
  * @param ring first cell of the ring, which already holds the newest value
  * @param mask ring length − 1; the ring is longer than the period
  * @param index ring position of the newest value, not yet masked

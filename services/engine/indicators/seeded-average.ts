@@ -1,8 +1,5 @@
 import { cell } from '../cells.ts'
 
-/** Cells of one seeded average: its value, then the sum that seeds it. */
-export const SEEDED_AVERAGE_CELLS = 2
-
 /** Weight of the newest input in an exponential average (EMA). */
 export const emaWeight = (period: number): number => 2 / (period + 1)
 

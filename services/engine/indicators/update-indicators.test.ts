@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { CELL, cell } from '../cells.ts'
-import { readCandles, readNumbers } from '../studies/read-candles.ts'
+import { readCandles, readNumbers } from '../testing/read-candles.ts'
 import { updateIndicators } from './update-indicators.ts'
 
 const DATA = '../shared/data'

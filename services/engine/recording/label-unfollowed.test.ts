@@ -29,7 +29,10 @@ const bar = (hour: number): Candle => {
 }
 
 /** Three hourly verdicts of each series in the log, which nobody follows; hours are those of market time. */
-async function begin(series: readonly Series[], options: { readonly fails?: () => boolean } = {}) {
+async function begin(
+  series: readonly Series[],
+  options: { readonly fails?: () => 'venue_unavailable' | 'market_data_missing' | undefined } = {},
+) {
   const time = createManualTime(T0 + 3 * HOUR_MS)
   const ending = new AbortController()
   const store = openMemoryStore({ now: time.now })
@@ -59,7 +62,8 @@ async function begin(series: readonly Series[], options: { readonly fails?: () =
   }): AsyncGenerator<BarBatch> {
     const [one = BTC] = request.series
     asked.push(one.coin)
-    if (options.fails?.() === true) throw new ServiceError('venue_unavailable')
+    const failure = options.fails?.()
+    if (failure !== undefined) throw new ServiceError(failure)
     const now = time.now()
     for (let hour = 0; T0 + (hour + 1) * HOUR_MS <= now; hour++) {
       const at = T0 + (hour + 1) * HOUR_MS
@@ -148,11 +152,32 @@ describe('verdicts of series that nobody follows', () => {
 
   test('are tried again where their exchange does not answer, which is told once', async () => {
     let isAway = true
-    const market = await begin([BTC], { fails: () => isAway })
+    const market = await begin([BTC], { fails: () => (isAway ? 'venue_unavailable' : undefined) })
     await market.until(14)
     expect(market.failures).toEqual(['BTC venue_unavailable'])
     isAway = false
     await market.until(16)
+    expect(await market.outcomes(BTC)).toHaveLength(3)
+    await market.end()
+  })
+
+  test('of a coin that its venue lists no more are incomplete a day after their windows, and not asked for again', async () => {
+    const market = await begin([BTC], { fails: () => 'market_data_missing' })
+    await market.until(9 + 23.9)
+    expect(await market.outcomes(BTC)).toEqual([])
+    await market.until(9 + 24 + 4)
+    expect(await market.outcomes(BTC)).toEqual(['1 incomplete', '2 incomplete', '3 incomplete'])
+    const asked = market.asked.length
+    await market.until(48)
+    expect(market.asked).toHaveLength(asked)
+    await market.end()
+  })
+
+  test('of an exchange that stays away are incomplete once bars would not be fetched any more', async () => {
+    const market = await begin([BTC], { fails: () => 'venue_unavailable' })
+    await market.until(7 * 24 + 8.9)
+    expect(await market.outcomes(BTC)).toEqual([])
+    await market.until(7 * 24 + 13)
     expect(await market.outcomes(BTC)).toHaveLength(3)
     await market.end()
   })

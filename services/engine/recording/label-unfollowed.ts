@@ -104,6 +104,10 @@ export async function labelUnfollowed(options: LabelUnfollowedOptions): Promise<
   }
 }
 
+/** How long after its window has closed bars are waited for that are not to be had. */
+const patienceMs = (error: unknown): number =>
+  isServiceError(error, 'market_data_missing') ? LIMITS.outcomeGoneMs : LIMITS.outcomeBackfillMs
+
 /** Labels what is due of a series; answers when something may be due the next time. */
 async function labelClosed(options: LabelUnfollowedOptions, series: Series): Promise<number> {
   const { store, outcomes, clock } = options
@@ -121,6 +125,10 @@ async function labelClosed(options: LabelUnfollowedOptions, series: Series): Pro
       if (bars.length > 0) await outcomes.label(series, bars)
       if (group.some(({ phase }) => phase === 'live')) break
     }
+    await outcomes.conclude(series, clock() - LIMITS.outcomeBackfillMs)
+  } catch (error) {
+    if (!signal.aborted) await outcomes.conclude(series, clock() - patienceMs(error))
+    throw error
   } finally {
     ending.abort()
     outcomes.release(series)

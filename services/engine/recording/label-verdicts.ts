@@ -20,6 +20,13 @@ export interface Labeller {
    * @returns the outcomes that are due, in the order of their bars, some at a time.
    */
   take(bars: readonly Candle[], recorded: Recorded | undefined): AsyncGenerator<Outcome[], void, void>
+  /**
+   * Waits no longer for the bars of windows that closed by an instant.
+   *
+   * @param until market time, Unix milliseconds
+   * @returns their outcomes: what bars decided stands, the others are incomplete.
+   */
+  conclude(until: number): AsyncGenerator<Outcome[], void, void>
 }
 
 export interface LabellerOptions {
@@ -108,20 +115,28 @@ export function createLabeller({ store, patience, series, pageSize }: LabellerOp
       if (entry.verdict.barClose > bar.openTime) break
       entry.result ??= entry.race.take(bar)
     }
-    // In the order of their bars: one that is over waits for those before it.
+    return takeEnded()
+  }
+
+  /** In the order of their bars: one that is over waits for those before it. */
+  function takeEnded(): Outcome[] {
     const stillOpen = races.findIndex(({ result }) => result === undefined)
     return races
       .splice(0, stillOpen === -1 ? races.length : stillOpen)
       .flatMap(({ verdict, result }) => (result === undefined ? [] : [{ ...verdict, ...result }]))
   }
 
+  async function begin(): Promise<{ readonly next: Revision; readonly end: Revision }> {
+    if (ahead !== undefined) return ahead
+    const { from, end } = await patience.waitOut(() => openVerdictsOf(store, series))
+    ahead = { next: from, end }
+    return ahead
+  }
+
   return {
     async *take(bars, recorded) {
-      if (ahead === undefined) {
-        const { from, end } = await patience.waitOut(() => openVerdictsOf(store, series))
-        ahead = { next: from, end }
-      }
-      if (recorded !== undefined) follow(ahead, recorded)
+      const known = await begin()
+      if (recorded !== undefined) follow(known, recorded)
       let due: Outcome[] = []
       for (const bar of bars) {
         for (let page = missing(bar.openTime); page !== undefined; page = missing(bar.openTime)) {
@@ -137,6 +152,19 @@ export function createLabeller({ store, patience, series, pageSize }: LabellerOp
         if (recent.length > LONGEST_WINDOW) recent.shift()
       }
       if (due.length > 0) yield due
+    },
+
+    async *conclude(until) {
+      for (let page = await begin(); ; page = await begin()) {
+        for (const entry of races) {
+          if (entry.verdict.validUntil > until) break
+          entry.result ??= entry.race.end()
+        }
+        const due = takeEnded()
+        if (due.length > 0) yield due
+        if (races.length > 0 || page.next > page.end) return
+        await loadPage(page)
+      }
     },
   }
 }

@@ -93,6 +93,37 @@ const races = async (store: EventStore): Promise<string[]> =>
 const recordedOnly = async (store: EventStore, from: number, to: number): Promise<Recorded> =>
   await partsOn(store).recorder.record(series, hours(from, to, draft))
 
+describe('a series whose bars have ended', () => {
+  test('gets the outcomes of windows that have closed: decided ones stand, the others are incomplete', async () => {
+    const store = openStore()
+    const parts = partsOn(store)
+    await live(parts, 0, 5, { 3: 'up' })
+    expect(await parts.outcomes.conclude(series, T0 + 11 * HOUR_MS)).toBe(3)
+    expect(await races(store)).toEqual(['0 up', '1 up', '2 up'])
+    expect(await parts.outcomes.conclude(series, T0 + 24 * HOUR_MS)).toBe(2)
+    expect((await races(store)).slice(3)).toEqual(['3 incomplete', '4 incomplete'])
+  })
+
+  test('is concluded from the log where nothing was known of it, however many are open', async () => {
+    const store = openStore()
+    await recordedOnly(store, 0, 450)
+    const { outcomes } = partsOn(store)
+    expect(await outcomes.conclude(series, T0 + (440 + WINDOW + 1) * HOUR_MS)).toBe(441)
+    expect(await outcomes.conclude(series, T0 + 1_000 * HOUR_MS)).toBe(9)
+    expect(await outcomes.conclude(series, T0 + 1_000 * HOUR_MS)).toBe(0)
+    expect(new Set((await races(store)).map((race) => race.split(' ')[1]))).toEqual(new Set(['incomplete']))
+  })
+
+  test('that trades again goes on with its later verdicts', async () => {
+    const store = openStore()
+    const parts = partsOn(store)
+    await live(parts, 0, 3)
+    await parts.outcomes.conclude(series, T0 + 30 * HOUR_MS)
+    await live(parts, 40, 49, { 42: 'down' })
+    expect((await races(store)).slice(3)).toEqual(['40 down'])
+  })
+})
+
 describe('labelling', () => {
   test('waits for the close of the window, then says what became of the verdict', async () => {
     const store = openStore()

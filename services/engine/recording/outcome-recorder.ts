@@ -27,6 +27,14 @@ export interface OutcomeRecorder {
    */
   label(series: Series, bars: readonly Candle[], recorded?: Recorded): Promise<number>
   /**
+   * Waits no longer for the bars of windows that closed by an instant: appends their outcomes. What bars decided
+   * stands, the others are incomplete. Not at the same time as `label` of the series.
+   *
+   * @param until market time, Unix milliseconds
+   * @returns how many outcomes this call added
+   */
+  conclude(series: Series, until: number): Promise<number>
+  /**
    * How far back bars are needed so that the open verdicts of some series get their outcomes: to be given to
    * the feed as `historyFrom`. Where the feed does not have them any more, they are labelled incomplete.
    *
@@ -76,18 +84,21 @@ export function createOutcomeRecorder(options: OutcomeRecorderOptions): OutcomeR
     return labeller
   }
 
-  return {
-    async label(series, bars, recorded) {
-      let count = 0
-      for await (const due of labellerOf(series).take(bars, recorded)) {
-        for (const { facts, isOurs } of await log.append(series, due)) {
-          if (!isOurs) continue
-          count += facts.length
-          onLabelled?.(facts)
-        }
+  async function append(series: Series, outcomes: AsyncIterable<Outcome[]>): Promise<number> {
+    let count = 0
+    for await (const due of outcomes) {
+      for (const { facts, isOurs } of await log.append(series, due)) {
+        if (!isOurs) continue
+        count += facts.length
+        onLabelled?.(facts)
       }
-      return count
-    },
+    }
+    return count
+  }
+
+  return {
+    label: (series, bars, recorded) => append(series, labellerOf(series).take(bars, recorded)),
+    conclude: (series, until) => append(series, labellerOf(series).conclude(until)),
     async historyFrom(series, now) {
       let from: number | undefined
       for (let index = 0; index < series.length; index += SERIES_AT_ONCE) {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { Candle } from '../../../contracts/candle.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { outcomeSchema } from '../../../contracts/outcome.ts'
@@ -9,10 +11,11 @@ import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
 import { type Board, createBoard } from '../board.ts'
-import type { Engine, EngineReading } from '../engine.ts'
+import { createEngine, type Engine, type EngineReading } from '../engine.ts'
+import { loadModel } from '../model.ts'
 import { createOutcomeRecorder } from './outcome-recorder.ts'
 import { createRecorder } from './recorder.ts'
-import { runEngine } from './run-engine.ts'
+import { type RunEngineOptions, runEngine } from './run-engine.ts'
 
 const MINUTE_MS = 60_000
 const T0 = Date.UTC(2025, 0, 1)
@@ -215,6 +218,153 @@ describe('following a market', () => {
     const batches = feed([batch(0, 'live', [BTC], 0.001)], () => undefined)
     await runEngine({ engine, series: [BTC], board: createBoard(), ...parts(openStore()), batches })
     expect(engine.heard[0]).toBe('funding BTC 0.001 for 1')
+  })
+})
+
+describe('what one series cannot digest is its own fault', () => {
+  const both = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, index) => batch(from + index, 'live', [BTC, ETH]))
+  const failingFor = (coin: string, when: (at: number) => boolean, what: 'push' | 'read' | 'open') => {
+    const engine = fakeEngine()
+    const slots: Series[] = []
+    return {
+      ...engine,
+      open(series: Series) {
+        if (what === 'open' && series.coin === coin) throw new Error('already open')
+        slots.push(series)
+        return engine.open(series)
+      },
+      push(slot: number, bar: Candle) {
+        if (what === 'push' && slots[slot]?.coin === coin && when(bar.openTime))
+          throw new Error('no such bar')
+        engine.push(slot, bar)
+      },
+      read(slot: number) {
+        if (what === 'read' && slots[slot]?.coin === coin) throw new Error('cannot be computed')
+        return engine.read(slot)
+      },
+    }
+  }
+  const bad = (minute: number, change: Partial<Candle>): BarBatch => {
+    const one = batch(minute, 'live', [BTC, ETH])
+    return {
+      ...one,
+      bars: one.bars.map((bar) =>
+        bar.series === ETH ? { ...bar, candle: { ...bar.candle, ...change } } : bar,
+      ),
+    }
+  }
+  async function runWith(batches: readonly BarBatch[], change: Partial<RunEngineOptions> = {}) {
+    const told: string[] = []
+    const refused: string[] = []
+    const store = openStore()
+    const board = createBoard()
+    const result = await runEngine({
+      engine: fakeEngine(),
+      series: [BTC, ETH],
+      board,
+      ...parts(store),
+      batches: feed(batches, () => undefined),
+      onClosed: (series, error) => void told.push(`${series.coin} ${error.code} ${error.message}`),
+      onRefused: (market, fault) => void refused.push(`${market.coin} ${fault}`),
+      ...change,
+    })
+    const recorded = await collect(store.readAll({ filter: { types: ['VerdictRecorded'] } }))
+    return {
+      result,
+      told,
+      refused,
+      board,
+      counted: (coin: string) => recorded.filter(({ data }) => data.coin === coin).length,
+    }
+  }
+
+  test.each(['push', 'read', 'open'] as const)(
+    'a series that fails to %s is closed and told; the other goes on',
+    async (what) => {
+      const engine = failingFor('ETH', (at) => at >= T0 + 5 * MINUTE_MS, what)
+      const { result, told, counted, board } = await runWith(both(0, 10), { engine })
+      expect(counted('BTC')).toBe(8)
+      expect(counted('ETH')).toBe(what === 'push' ? 3 : 0)
+      expect(result.closed).toEqual(['SIM.ETH.1m'])
+      expect(told).toEqual([expect.stringContaining('ETH internal_error SIM.ETH.1m cannot be followed')])
+      expect(board.get(ETH)).toBeUndefined()
+    },
+  )
+
+  test.each(['verdict-SIM.ETH.1m', 'outcome-SIM.ETH.1m'])(
+    'so is one whose %s cannot be appended to',
+    async (stream) => {
+      const store = openStore()
+      const full: EventStore = {
+        ...store,
+        append: (to, ...rest) =>
+          to === stream
+            ? Promise.reject(new ServiceError('event_invalid', { message: 'no' }))
+            : store.append(to, ...rest),
+      }
+      const { result, told } = await runWith(both(0, 25), { ...parts(full) })
+      expect(told).toEqual(['ETH event_invalid no'])
+      expect(result.closed).toEqual(['SIM.ETH.1m'])
+      expect(await outcomesIn(store)).toContain('BTC 8 timeout')
+    },
+  )
+
+  test('a run whose series are all closed ends', async () => {
+    const never = (async function* (): AsyncGenerator<BarBatch> {
+      yield* both(0, 4)
+      await new Promise(() => undefined)
+    })()
+    const engine = failingFor('ETH', () => true, 'push')
+    const { result } = await runWith([], { engine, series: [ETH], batches: never })
+    expect(result.closed).toEqual(['SIM.ETH.1m'])
+  })
+
+  test.each([
+    ['malformed', { low: -1 }],
+    ['malformed', { close: Number.NaN }],
+    ['malformed', { volume: Number.NaN }],
+    ['absurd', { high: 1e9 }],
+    ['out_of_order', { openTime: T0 + 4 * MINUTE_MS }],
+    ['misdated', { openTime: T0 + 4_000 * MINUTE_MS }],
+  ] as const)(
+    'a bar that is %s is refused and counted, and nothing is recorded from it: %o',
+    async (fault, change) => {
+      const at = 'openTime' in change && fault === 'out_of_order' ? { at: change.openTime + MINUTE_MS } : {}
+      const engine = createEngine({ model: loadModel() })
+      const { refused, told, result } = await runWith(
+        [...both(0, 5), { ...bad(5, change), ...at }, ...both(6, 8)],
+        { engine },
+      )
+      expect(refused).toContain(`ETH ${fault}`)
+      expect(told).toEqual([])
+      expect(result.bars).toBe(15 - (at.at === undefined ? 0 : 1))
+    },
+  )
+
+  test('a bar of the future is refused, so that those of the present are not taken for old', async () => {
+    const clock = () => T0 + 8 * MINUTE_MS
+    const { refused, counted } = await runWith([...both(0, 5), batch(4_000, 'live', [ETH]), ...both(5, 8)], {
+      clock,
+    })
+    expect(refused).toEqual(['ETH misdated'])
+    expect(counted('ETH')).toBe(6)
+  })
+
+  test('a series that gets nothing but bars that are refused is closed', async () => {
+    const engine = createEngine({ model: loadModel() })
+    const bars = [5, 6, 7, 8].map((minute) => bad(minute, { low: -1 }))
+    const { refused, told } = await runWith([...both(0, 5), ...bars], { engine })
+    expect(refused).toHaveLength(3)
+    expect(told).toEqual([expect.stringContaining('ETH internal_error A bar of SIM.ETH.1m was refused')])
+  })
+
+  test('a funding that cannot be reaches nobody', async () => {
+    const funded: string[] = []
+    const { refused } = await runWith([batch(0, 'live', [BTC], Number.NaN), batch(1, 'live', [BTC], 0.001)], {
+      onFunding: (updates) => void funded.push(...updates.map(({ funding }) => String(funding.rate))),
+    })
+    expect([refused, funded]).toEqual([['BTC funding'], ['0.001']])
   })
 })
 

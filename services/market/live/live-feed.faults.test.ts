@@ -212,7 +212,7 @@ describe('markets come and go', () => {
     )
     const coins = async () => (await bench.clock.runUntil(bench.feed.listings())).map(({ coin }) => coin)
     expect(await coins()).toEqual(['BTC'])
-    const refused = bench.collect({ series: [goes] }, () => true)
+    const refused = bench.collect({ series: [one('BYBIT', 'NONE', '1m')] }, () => true)
     await expect(refused).rejects.toMatchObject({ code: 'market_data_missing' })
     market.list('SOL')
     await bench.clock.runUntil(bench.clock.sleep(HOUR_MS + MINUTE_MS, new AbortController().signal))

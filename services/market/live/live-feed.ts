@@ -11,8 +11,9 @@ import { liveBatches } from './live-batches.ts'
 import type { LiveContext } from './live-context.ts'
 import { planLegs } from './plan-legs.ts'
 import { rankUniverse } from './rank-universe.ts'
-import { createVenue, type Venue, type VenueMarket, venueUnavailable } from './venue.ts'
+import { createVenue, type Venue, venueUnavailable } from './venue.ts'
 import { createHealthBook } from './venue-health.ts'
+import type { VenueMarket } from './venue-listings.ts'
 import { isLiveExchange, LIVE_EXCHANGES } from './venues.ts'
 
 /** Something the operator should know about a venue. */
@@ -83,7 +84,7 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     } catch (error) {
       context.failed(venue, error)
       // What was listed before is still there, as far as anybody knows.
-      return [...venue.known().values()]
+      return [...venue.listings.traded().values()]
     }
   }
 
@@ -151,6 +152,7 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     listings,
     batches,
     universe,
+    isGone: (market) => venues.get(market.exchange)?.listings.isGone(market.coin) ?? false,
     venues: () => health.read(),
     progress: () => undefined,
   }
@@ -194,8 +196,9 @@ const listingOf = (exchange: Exchange, coin: string): MarketListing => ({
 })
 
 /** A venue that has not said yet what it lists is given the benefit of the doubt. */
-function checkListed(series: Parameters<typeof seriesName>[0], venue: Venue): void {
-  if (venue.known().size === 0 || venue.known().has(series.coin)) return
+function checkListed(series: Parameters<typeof seriesName>[0], { listings }: Venue): void {
+  const isKnown = listings.find(series.coin) !== undefined && !listings.isGone(series.coin)
+  if (listings.traded().size === 0 || isKnown) return
   throw new ServiceError('market_data_missing', {
     message: `${seriesName(series)} is not to be had: ${series.exchange} lists no perpetual contract of ${series.coin}`,
     details: { series: seriesName(series) },

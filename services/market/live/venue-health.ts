@@ -51,7 +51,7 @@ export function createHealthBook(venues: readonly Venue[], now: () => number): H
       const detail = `not asked before ${until}: ${venue.access()?.lastFailure() ?? ''}`
       return { exchange, state: 'failed', detail, dataAgeMs }
     }
-    if (venue.known().size === 0) return { exchange, ...marketsMissing(venue, reason), dataAgeMs }
+    if (venue.listings.traded().size === 0) return { exchange, ...marketsMissing(venue, reason), dataAgeMs }
     const isFailing = newestBar === newest
     const shortest = Math.min(...legs.map((leg) => leg.lengthMs))
     // Late is no fault: venues are slow at times, and the other limit is for that. Late and failing is one.
@@ -62,7 +62,7 @@ export function createHealthBook(venues: readonly Venue[], now: () => number): H
     const detail = [
       ...(progress === undefined ? [] : [progress]),
       ...(isStale ? [`no bar for ${Math.round(dataAgeMs / 1_000)} s`] : []),
-      `${venue.known().size} contracts, ${legs.length} kinds of bars followed`,
+      `${venue.listings.traded().size} contracts, ${legs.length} kinds of bars followed`,
       ...(behindS === 0 ? [] : [`its clock is ${behindS} s behind, and its bars come so much later`]),
       ...(isFailing && (isStale || progress !== undefined) ? [`last failure: ${reason}`] : []),
     ].join('; ')

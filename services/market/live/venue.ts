@@ -11,19 +11,9 @@ import { createRateBudget } from './rate-budget.ts'
 import { soundBars } from './sound-bars.ts'
 import { createVenueAccess, type VenueAccess } from './venue-access.ts'
 import { VenueFailure } from './venue-failure.ts'
+import { createVenueListings, type VenueListings, type VenueMarket } from './venue-listings.ts'
 import { createVenueTransport } from './venue-transport.ts'
 import { type CcxtTicker, type LiveExchange, pageBarsOf, VENUES, type VenueDefinition } from './venues.ts'
-
-/** A perpetual contract of a venue. */
-export interface VenueMarket {
-  readonly coin: Coin
-  /** What ccxt calls it. */
-  readonly symbol: string
-  /** Coins in one contract. */
-  readonly contractSize: number
-  /** When it was listed, where the venue says; Unix milliseconds. */
-  readonly created: number | undefined
-}
 
 /** What a coin is ranked by. Quote currency; NaN where the venue does not say. */
 export interface VenueTurnover {
@@ -42,9 +32,9 @@ export interface Venue {
   access(): VenueAccess | undefined
   /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
   clockBehindMs(): number
-  /** The markets as last fetched. */
-  known(): ReadonlyMap<Coin, VenueMarket>
-  /** Markets not older than `maxAgeMs`. */
+  /** What it listed so far. */
+  readonly listings: Pick<VenueListings, 'traded' | 'find' | 'isGone'>
+  /** The markets that are traded, from a list not older than `maxAgeMs`. */
   markets(maxAgeMs: number, signal: AbortSignal): Promise<ReadonlyMap<Coin, VenueMarket>>
   /** The closed bars that open from `since` on, a page of them at most, in order. */
   bars(series: Series, since: number, count: number, signal: AbortSignal): Promise<NormalisedBars>
@@ -84,7 +74,7 @@ export function createVenue(options: VenueOptions): Venue {
   const pageBars = pageBarsOf(definition)
   let opening: Promise<OpenVenue> | undefined
   let opened: OpenVenue | undefined
-  let markets: ReadonlyMap<Coin, VenueMarket> = new Map()
+  const listings = createVenueListings(now)
   let marketsAt = Number.NEGATIVE_INFINITY
   let fetchingMarkets: Promise<void> | undefined
   let behindMs = 0
@@ -114,19 +104,22 @@ export function createVenue(options: VenueOptions): Venue {
     const method = definition.marketsMethod ?? 'fetchMarkets'
     const all = await ask((client) => client[method]({}), signal)
     const usable = all.filter((market) => isPerpetual(market, definition))
-    if (usable.length === 0) {
+    if (!usable.some(isTraded)) {
       throw new VenueFailure(
         'refused',
-        `${exchange} lists ${all.length} markets, none a perpetual contract in ${definition.quote}`,
+        `${exchange} lists ${all.length} markets, none a traded perpetual contract in ${definition.quote}`,
       )
     }
     const { client } = await openOnce()
     adoptMarkets(client, all)
-    const byCoin = new Map<Coin, VenueMarket>()
-    for (const { base, symbol, contractSize = 1, created } of usable) {
-      if (!byCoin.has(base)) byCoin.set(base, { coin: base, symbol, contractSize, created })
-    }
-    markets = byCoin
+    listings.takeList(
+      usable.map((market) => ({
+        coin: market.base,
+        symbol: market.symbol,
+        contractSize: market.contractSize ?? 1,
+        isTraded: isTraded(market),
+      })),
+    )
     marketsAt = now()
   }
 
@@ -140,12 +133,12 @@ export function createVenue(options: VenueOptions): Venue {
       })
       await fetchingMarkets
     }
-    return markets
+    return listings.traded()
   }
 
   async function marketOf(market: Market, signal: AbortSignal): Promise<VenueMarket> {
-    const all = markets.size > 0 ? markets : await freshMarkets(LIMITS.venueMarketsMs, signal)
-    const found = all.get(market.coin)
+    if (listings.traded().size === 0) await freshMarkets(LIMITS.venueMarketsMs, signal)
+    const found = listings.find(market.coin)
     if (found === undefined) throw new VenueFailure('unknown_symbol', `${marketName(market)} is not listed`)
     return found
   }
@@ -173,7 +166,10 @@ export function createVenue(options: VenueOptions): Venue {
       series,
     )
     if (sound.fault !== undefined) options.onDamage?.(sound.fault)
-    return normaliseBars(sound.bars, { series, now: now() - behindMs })
+    const closed = normaliseBars(sound.bars, { series, now: now() - behindMs })
+    const newest = closed.bars.at(-1)
+    if (newest !== undefined) listings.takeBar(series.coin, newest.openTime + timeframeMs(series.timeframe))
+    return closed
   }
 
   async function funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]> {
@@ -208,7 +204,7 @@ export function createVenue(options: VenueOptions): Venue {
     pageBars,
     access: () => opened?.access,
     clockBehindMs: () => behindMs,
-    known: () => markets,
+    listings,
     markets: freshMarkets,
     bars,
     funding,
@@ -258,10 +254,12 @@ async function openVenue(
 const isPerpetual = (market: CcxtMarket, { quote }: VenueDefinition): boolean =>
   market.swap &&
   market.linear === true &&
-  market.active !== false &&
   market.quote === quote &&
   market.settle === quote &&
   coinSchema.safeParse(market.base).success
+
+/** Suspended contracts, and those that are not open yet or settled, stay in the lists of many venues. */
+const isTraded = ({ active }: CcxtMarket): boolean => active !== false
 
 function askBars(
   client: CcxtClient,

@@ -93,6 +93,7 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
       if (exchange !== 'SIM') throw unknownExchange(exchange)
       return rankSimulatedUniverse(seed, coins, now())
     },
+    isGone: () => false,
     venues: () => [],
     progress: () => undefined,
   }

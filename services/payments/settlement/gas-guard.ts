@@ -13,13 +13,17 @@ export interface Fees {
 export interface GasGuard {
   /**
    * What the next transaction offers, or undefined where it must wait: the wallet is empty, or gas costs more than
-   * is paid. A transaction that takes the place of another must offer more than that one did.
+   * is paid. Asking changes nothing: only what was {@link sent} has to be outbid by what takes its place.
    */
   feesFor(facts: GasFacts, accountNonce: number, authorizations: number): Fees | undefined
-  /** Takes note of what gas costs and what is left, without sending anything. */
-  see(facts: GasFacts): void
+  /** A transaction was handed to the node, which may have it. */
+  sent(fees: Fees, accountNonce: number): void
   /** The node had a transaction of this account nonce already, which offers more. */
   underbid(): void
+  /** Takes note of what gas costs and what is left, without sending anything. */
+  see(facts: GasFacts): void
+  /** Nobody looks any more: what was seen last says nothing about now. */
+  rest(): void
   state(): GasState
   /** Of the wallet when it was last asked, in wei. */
   balance(): bigint | undefined
@@ -34,11 +38,28 @@ export interface GasGuardOptions {
 
 /** Nodes take a replacement that offers a tenth more; a quarter is safe from rounding and from stricter ones. */
 const raised = (fee: bigint): bigint => fee + fee / 4n + 1n
+/** What is offered at most, in terms of the market: what offers more needs no replacing, it is taken by itself. */
+const MOST_OF_MARKET = 4n
 
 export function createGasGuard({ maxFeePerGas, onChange }: GasGuardOptions): GasGuard {
   let state: GasState = 'unknown'
   let balance: bigint | undefined
+  /** The price of gas when it was last asked. */
+  let market: Fees = { feePerGas: 0n, tipPerGas: 0n }
   let last: (Fees & { readonly accountNonce: number }) | undefined
+
+  /**
+   * The market's price, and a quarter more than what it replaces, up to a bound. At the bound the price stays as it is:
+   * the node refuses a transaction that it has one of already, and takes one that it has lost.
+   */
+  function offerBehind(before: Fees): Fees {
+    const bound = min(MOST_OF_MARKET * market.feePerGas, maxFeePerGas)
+    const isRaised = raised(before.feePerGas) <= max(bound, market.feePerGas)
+    const [feePerGas, tipPerGas] = isRaised
+      ? [raised(before.feePerGas), raised(before.tipPerGas)]
+      : [before.feePerGas, before.tipPerGas]
+    return { feePerGas: max(market.feePerGas, feePerGas), tipPerGas: max(market.tipPerGas, tipPerGas) }
+  }
 
   function change(next: GasState, facts: GasFacts): void {
     balance = facts.balance
@@ -58,18 +79,20 @@ export function createGasGuard({ maxFeePerGas, onChange }: GasGuardOptions): Gas
   return {
     see: (facts) => change(judge(facts, facts.feePerGas, 1), facts),
     feesFor(facts, accountNonce, authorizations) {
-      const before = last?.accountNonce === accountNonce ? last : undefined
-      const feePerGas = max(facts.feePerGas, raised(before?.feePerGas ?? -1n))
-      const tipPerGas = max(facts.tipPerGas, raised(before?.tipPerGas ?? -1n))
-      const next = judge(facts, feePerGas, authorizations)
+      market = { feePerGas: facts.feePerGas, tipPerGas: facts.tipPerGas }
+      const fees = last?.accountNonce === accountNonce ? offerBehind(last) : market
+      const next = judge(facts, fees.feePerGas, authorizations)
       change(next, facts)
-      if (next === 'expensive' || next === 'empty') return undefined
-      last = { accountNonce, feePerGas, tipPerGas }
-      return { feePerGas, tipPerGas }
+      return next === 'expensive' || next === 'empty' ? undefined : fees
+    },
+    sent: (fees, accountNonce) => {
+      last = { ...fees, accountNonce }
     },
     underbid() {
-      if (last === undefined) return
-      last = { ...last, feePerGas: raised(last.feePerGas), tipPerGas: raised(last.tipPerGas) }
+      if (last !== undefined) last = { ...last, ...offerBehind(last) }
+    },
+    rest() {
+      state = 'unknown'
     },
     state: () => state,
     balance: () => balance,
@@ -77,3 +100,4 @@ export function createGasGuard({ maxFeePerGas, onChange }: GasGuardOptions): Gas
 }
 
 const max = (one: bigint, other: bigint): bigint => (one > other ? one : other)
+const min = (one: bigint, other: bigint): bigint => (one < other ? one : other)

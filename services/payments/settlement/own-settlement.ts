@@ -121,11 +121,13 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
     )
     const sent = recorded.filter((loaded) => loaded !== undefined)
     if (sent.length < batch.length) {
-      // Somebody else has decided about one of them. Nothing was sent, and the next look begins anew for all.
-      for (const { stream } of sent) book.at(stream, now())
+      // Somebody else has decided about one of them. Nothing was sent, and the next look begins anew for all, in a
+      // while: a log that refuses at once must not be asked again and again.
+      for (const { stream } of batch) book.at(stream, now() + timing.retryMs)
       return
     }
     const outcome = await wallet.send(transaction)
+    if (outcome.kind !== 'unaffordable') gas.sent(fees, accountNonce)
     const receipt = await awaitReceipt(transaction, outcome, signal)
     await settleUp(sent, outcome, receipt, signal)
   }

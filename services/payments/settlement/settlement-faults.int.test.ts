@@ -1,5 +1,7 @@
 import type { Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { expectBalances } from '../testing/chain/expect-balances.ts'
 import { type RpcProxy, startRpcProxy } from '../testing/chain/rpc-proxy.ts'
 import { PAY_TO, QUICK, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
@@ -98,6 +100,29 @@ describe.skipIf(missingChain !== undefined)(`settling over a bad line ${missingC
     await world.until(stream, 'confirmed')
     expect(await sent()).toBe(1)
     expect(settler.health().unknown).toBe(0)
+  })
+
+  test('a log that refuses thirty records in a row makes no transaction dearer', async () => {
+    const inner = world.store
+    let refusals = 30
+    const store: EventStore = {
+      ...inner,
+      async append(stream, events, options) {
+        if (refusals > 0 && events.some(({ type }) => type === 'SettlementBroadcast')) {
+          refusals -= 1
+          throw new ServiceError('revision_conflict', { message: 'another event is there' })
+        }
+        return inner.append(stream, events, options)
+      },
+    }
+    const stream = await aClaim()
+    const { baseFeePerGas } = await chain.node.getBlock()
+    await world.start({ store })
+    const { transaction } = await world.until(stream, 'confirmed')
+    const { maxFeePerGas = 0n } = await chain.node.getTransaction({ hash: transaction as Hex })
+    expect(refusals).toBe(0)
+    // What the wallet takes for the market: twice the base fee, and a tip of a gwei here.
+    expect(maxFeePerGas).toBeLessThanOrEqual(2n * (baseFeePerGas ?? 0n) + 1_000_000_000n)
   })
 
   test('a transaction that no block takes is replaced under its own account nonce, and one of the two counts', async () => {

@@ -79,13 +79,37 @@ describe('the gas guard', () => {
   const price = { feePerGas: 100n, tipPerGas: 10n }
   const rich = { ...price, balance: 10n ** 18n }
 
-  test('offers the price, and a quarter more for each transaction in the place of another', () => {
+  test('offers the price, and a quarter more than each transaction whose place it takes', () => {
     const { gas } = guard()
-    expect(gas.feesFor(rich, 7, 1)).toEqual(price)
+    for (let asked = 0; asked < 50; asked++) expect(gas.feesFor(rich, 7, 1)).toEqual(price)
+    gas.sent(price, 7)
     expect(gas.feesFor(rich, 7, 1)).toEqual({ feePerGas: 126n, tipPerGas: 13n })
     gas.underbid()
-    expect(gas.feesFor(rich, 7, 1)?.feePerGas).toBeGreaterThan(190n)
+    expect(gas.feesFor(rich, 7, 1)?.feePerGas).toBeGreaterThan(155n)
     expect(gas.feesFor(rich, 8, 1)).toEqual(price)
+  })
+
+  test('whatever is sent and refused: never dearer than four times the market, and never silent below the cap', () => {
+    const gwei = fc.bigInt({ min: 1n, max: 1_000n })
+    const turn = fc.record({ fee: gwei, tip: gwei, isSent: fc.boolean(), isUnderbid: fc.boolean() })
+    fc.assert(
+      fc.property(fc.array(turn, { maxLength: 60 }), (turns) => {
+        const { gas } = guard()
+        let highest = 0n
+        for (const { fee, tip, isSent, isUnderbid } of turns) {
+          const facts = { ...rich, feePerGas: fee, tipPerGas: tip < fee ? tip : fee }
+          highest = fee > highest ? fee : highest
+          const fees = gas.feesFor(facts, 7, 1)
+          if (fees === undefined) throw new Error('nothing is sent')
+          expect(fees.feePerGas).toBeGreaterThanOrEqual(fee)
+          expect(fees.feePerGas).toBeLessThanOrEqual(4n * highest)
+          expect(fees.feePerGas).toBeLessThanOrEqual(1_000n)
+          expect(fees.tipPerGas).toBeLessThanOrEqual(fees.feePerGas)
+          if (isSent) gas.sent(fees, 7)
+          if (isUnderbid) gas.underbid()
+        }
+      }),
+    )
   })
 
   test('waits where gas costs more than is paid, or the wallet cannot pay for the transaction', () => {

@@ -77,6 +77,28 @@ test('a payment that could be settled and has waited for a minute is told by who
   expect(other.health().payableSince).toBeUndefined()
 })
 
+test('what troubled it while it settled is over when another process settles', async () => {
+  const world = aWorld()
+  const taken = new AbortController()
+  const heldUntilTaken: Leases = {
+    held: () => [],
+    idle: () => [],
+    async run({ gained, lost }, signal) {
+      await gained({ shard: 0, token: 1 })
+      await new Promise((resolve) => taken.signal.addEventListener('abort', resolve))
+      await lost({ shard: 0, token: 1 })
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+    },
+  }
+  const silent = { ...counting(), trouble: async () => 'no answer' }
+  const settler = await world.start({ facilitator: silent, leases: heldUntilTaken })
+  while (settler.health().ok) await world.pause()
+  expect(settler.health().detail).toContain('facilitator at /supported: no answer')
+  taken.abort()
+  while (!settler.health().ok) await world.pause()
+  expect(settler.health().detail).toBe('not settling in this process at the moment')
+})
+
 test('a facilitator with ever other words does not fill the log', async () => {
   let now = Date.now()
   const world = settlementWorld({ now: () => now })

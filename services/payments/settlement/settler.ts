@@ -232,6 +232,9 @@ export function createSettler(options: SettlerOptions): Settler {
     isWorking = true
     await Promise.all([followOn(signal), ...lanesOf(signal)])
     book.clear()
+    gas.rest()
+    // Whoever settles next has troubles of its own.
+    for (const who of troubles.keys()) trouble(who, undefined)
     isWorking = false
   }
 

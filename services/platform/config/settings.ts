@@ -20,7 +20,6 @@ import {
 } from './setting-schemas.ts'
 
 export const ROLES = ['api', 'engine', 'projector', 'dispatcher', 'settler'] as const
-export type Role = (typeof ROLES)[number]
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 

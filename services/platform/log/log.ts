@@ -1,7 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 
-export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'>
-
 /** Never written, wherever in a logged object they stand. */
 const REDACTED = [
   'authorization',

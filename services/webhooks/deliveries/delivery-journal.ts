@@ -1,6 +1,7 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
-import { isServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { CONFLICTS } from '../../platform/event-store/append-policies.ts'
 import type { Deliveries } from './delivery-state.ts'
 import {
   type AttemptsToRecord,
@@ -53,8 +54,13 @@ export interface DeliveryJournal {
 export interface JournalOptions extends PlanContext {
   /** As this process left it when it took over. */
   readonly state: Deliveries
-  /** Appends at the revision of a state, repeating it until it is durable. */
-  readonly append: (plan: Plan, expected: Deliveries['revision']) => Promise<void>
+  /**
+   * Appends at the revision of a state, repeating it until it is durable.
+   *
+   * @returns undefined once it is; otherwise what the log says, where something else of the same token has the place
+   * @throws ServiceError `lease_lost` where another process has taken over
+   */
+  readonly append: (plan: Plan, expected: Deliveries['revision']) => Promise<Deliveries | undefined>
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number
 }
@@ -84,17 +90,25 @@ export function createDeliveryJournal(options: JournalOptions): DeliveryJournal 
   let broken: unknown
   let isDraining = false
 
-  async function commit(plan: Plan): Promise<void> {
-    await append(plan, state.revision)
-    state = plan.after
+  /** Decides on what the log has, and appends; where that has moved on under our own token, decides anew. */
+  async function commit(decide: (from: Deliveries) => Plan | undefined): Promise<void> {
+    for (let races = 0; races < CONFLICTS.most; races++) {
+      const plan = decide(state)
+      if (plan === undefined || plan.events.length === 0) return
+      const moved = await append(plan, state.revision)
+      state = moved ?? plan.after
+      if (moved === undefined) return
+    }
+    throw new ServiceError('store_unavailable', {
+      message: `what happened to subscription ${subscriptionId} could not be recorded: its log moved on ${CONFLICTS.most} times meanwhile`,
+    })
   }
 
   async function flush(batch: readonly Waiting[]): Promise<void> {
     const [first] = batch
     if (first === undefined) return
     const records = batch.flatMap(({ attempts }) => (attempts === undefined ? [] : [attempts]))
-    const plan = first.attempts === undefined ? first.plan(state) : planAttempts(state, records, options)
-    if (plan !== undefined && plan.events.length > 0) await commit(plan)
+    await commit(first.attempts === undefined ? first.plan : (from) => planAttempts(from, records, options))
     for (const { resolve } of batch) resolve(state)
   }
 
@@ -114,7 +128,7 @@ export function createDeliveryJournal(options: JournalOptions): DeliveryJournal 
   async function snapshotWhereDue(): Promise<void> {
     if (state.sinceSnapshot < SNAPSHOT_ATTEMPTS + SNAPSHOT_PER_OPEN * state.open.size) return
     try {
-      await commit(planSnapshot(state, state, options))
+      await commit((from) => planSnapshot(from, from, options))
     } catch (error) {
       // Nobody waits for it: it is told to who records next. What was recorded before is safe.
       broken = error

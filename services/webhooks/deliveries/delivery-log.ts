@@ -9,6 +9,7 @@ import { appendUntilKnown } from '../../platform/event-store/append-until-known.
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createDeliveryJournal, type DeliveryJournal } from './delivery-journal.ts'
 import { type Deliveries, evolveDeliveries, toSnapshot, withMove } from './delivery-state.ts'
+import type { Plan } from './plan-flush.ts'
 import { type Deliverable, readDeliveries } from './read-deliveries.ts'
 
 export interface DeliveryLogOptions {
@@ -51,7 +52,7 @@ const MOST_RACES = 64
 export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLogOptions): DeliveryLog {
   const path = { store, now, sleep, signal, policy: UNTIL_ENDED }
 
-  /** @throws ServiceError a conflict where another process was quicker; those of the store once this process ends */
+  /** @throws ServiceError a conflict where something else has the place; those of the store once this process ends */
   async function append(
     subscriptionId: string,
     events: readonly NewEvent[],
@@ -60,6 +61,19 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
     const stream = deliveryStream(subscriptionId)
     const outcome = await appendUntilKnown(path, { stream, events, expected })
     if (outcome.kind !== 'appended') throw outcome.error
+  }
+
+  /** Whether events are in the log where they were to be, whatever was said of them. */
+  async function isThere(subscriptionId: string, { events, after }: Plan): Promise<boolean> {
+    const from = Number(after.revision) - events.length + 1
+    const ids: string[] = []
+    for await (const { id, revision } of store.read(deliveryStream(subscriptionId), {
+      from,
+      limit: events.length,
+    })) {
+      if (revision >= from) ids.push(id)
+    }
+    return ids.length === events.length && events.every(({ id }, index) => id === ids[index])
   }
 
   async function takeAt(
@@ -86,7 +100,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
         try {
           state = await takeAt(subscription, before, token, holder)
         } catch (error) {
-          if (!isServiceError(error) || !OVERTAKEN.has(error.code)) throw error
+          if (!isOvertaken(error)) throw error
           await setImmediate()
           continue
         }
@@ -96,13 +110,16 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
           state,
           newId,
           now,
-          async append({ events }, expected) {
+          async append(plan, expected) {
             try {
-              await append(subscriptionId, events, expected)
+              await append(subscriptionId, plan.events, expected)
+              return undefined
             } catch (error) {
-              if (!isServiceError(error) || !OVERTAKEN.has(error.code)) throw error
+              if (!isOvertaken(error)) throw error
               const newest = await readDeliveries(store, subscription)
-              throw isLost(subscriptionId, token, newest.token)
+              if (newest.token > token) throw isLost(subscriptionId, token, newest.token)
+              // Nobody took it: the place is our own, or what has it came from this very holding.
+              return (await isThere(subscriptionId, plan)) ? undefined : newest
             }
           },
         })
@@ -117,7 +134,8 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
 }
 
 /** An append that names a revision cannot happen any more once another event is in its place. */
-const OVERTAKEN: ReadonlySet<string> = new Set(['revision_conflict', 'idempotency_conflict'])
+const isOvertaken = (error: unknown): boolean =>
+  isServiceError(error, 'revision_conflict') || isServiceError(error, 'idempotency_conflict')
 
 const isLost = (subscriptionId: string, token: number, newest: number): ServiceError =>
   new ServiceError('lease_lost', {

@@ -23,10 +23,13 @@ interface Gathered {
   /** By replay: the number through which it is done. An event has each once, and not many. */
   readonly replays: Map<string, number>
   readonly done: PromiseWithResolvers<void>
+  readonly sinceMs: number
 }
 
 /** As many as share an event without waiting for more. */
 const ENOUGH = 32
+/** Those whose time is over within so little are recorded together, in one commit. */
+const TOGETHER_MS = 5
 /** What is gathered is recorded also when this process ends. */
 const never = new AbortController().signal
 
@@ -35,22 +38,30 @@ const never = new AbortController().signal
  * gathered for `LIMITS.webhookRecordMs`: that long a kill may make deliveries come twice. The last one does not wait.
  */
 export function createAttemptRecorder(options: {
+  /** A clock that is never set, milliseconds. */
+  readonly elapsed: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Whether more is being sent to an endpoint, or about to be. */
   readonly hasMore: (endpoint: Endpoint) => boolean
 }): AttemptRecorder {
-  const { sleep, hasMore } = options
+  const { elapsed, sleep, hasMore } = options
   const gathering = new Map<Endpoint, Gathered>()
 
-  let isRoundComing = false
+  let isWaiting = false
 
-  /** One wait for all that is gathered meanwhile. */
-  async function nextRound(): Promise<void> {
-    if (isRoundComing) return
-    isRoundComing = true
-    await sleep(LIMITS.webhookRecordMs, never)
-    isRoundComing = false
-    for (const [endpoint, gathered] of gathering) flush(endpoint, gathered)
+  /** One wait for all that is gathered: of the oldest for as long as it may take, and then of those behind it. */
+  async function recordInTime(): Promise<void> {
+    if (isWaiting) return
+    isWaiting = true
+    try {
+      for (const [endpoint, gathered] of gathering) {
+        const leftMs = gathered.sinceMs + LIMITS.webhookRecordMs - elapsed()
+        if (leftMs > TOGETHER_MS) await sleep(leftMs, never)
+        if (gathering.get(endpoint) === gathered) flush(endpoint, gathered)
+      }
+    } finally {
+      isWaiting = false
+    }
   }
 
   function flush(endpoint: Endpoint, gathered: Gathered): void {
@@ -75,9 +86,10 @@ export function createAttemptRecorder(options: {
       attempts: [],
       replays: new Map<string, number>(),
       done: Promise.withResolvers<void>(),
+      sinceMs: elapsed(),
     }
     gathering.set(endpoint, gathered)
-    nextRound().catch(gathered.done.reject)
+    recordInTime().catch(gathered.done.reject)
     return gathered
   }
 

@@ -71,7 +71,7 @@ export function createAttempts(options: AttemptsOptions): Attempts {
   const known = new Map<Endpoint, Sendable>()
   const hasMore = (endpoint: Endpoint): boolean =>
     (known.get(endpoint)?.sending ?? 0) > 0 || endpoint.work !== undefined
-  const context: AttemptContext = { ...options, recorder: createAttemptRecorder({ sleep, hasMore }) }
+  const context: AttemptContext = { ...options, recorder: createAttemptRecorder({ elapsed, sleep, hasMore }) }
   let underWay = 0
   let turn: PromiseWithResolvers<void> | undefined
 

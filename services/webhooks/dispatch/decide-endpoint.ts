@@ -1,3 +1,4 @@
+import { ServiceError } from '../../../contracts/errors.ts'
 import { isSending, type Subscription } from '../../../projections/index.ts'
 import { HEALTHY } from './decide-attempt.ts'
 import {
@@ -323,3 +324,8 @@ export function isStray(state: EndpointState, now: Situation): boolean {
   if (state.source === 'pass') return now.passCursor === undefined
   return !state.isReading && !state.isReadDue && now.queued === 0
 }
+
+export const strayError = ({ subscription, health, source }: EndpointState): ServiceError =>
+  new ServiceError('internal_error', {
+    message: `nothing brings the signals of subscription ${subscription.subscriptionId} (${health.state}, ${source}); it reads from where its delivery log stands`,
+  })

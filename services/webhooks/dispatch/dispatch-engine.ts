@@ -1,19 +1,20 @@
 import { setImmediate } from 'node:timers/promises'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf } from '../../../contracts/errors.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import { mapInTurns } from '../../platform/async/map-in-turns.ts'
 import type { Lease } from '../../platform/lease/leases.ts'
 import { createAttempts } from './attempts.ts'
+import { createAttendance } from './attendance.ts'
 import { createCarryOut, type SlowEffect } from './carry-out.ts'
-import { isStray } from './decide-endpoint.ts'
+import { isStray, strayError } from './decide-endpoint.ts'
 import type { DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
 import { createDueQueue } from './due-queue.ts'
 import { Endpoint, type Surroundings } from './endpoint.ts'
 import { createEndpointLog } from './endpoint-log.ts'
-import { createEndpointRegistry, type HeldShard, shardHealth } from './endpoint-registry.ts'
-import type { Effect, Input, Timer } from './endpoint-state.ts'
+import { countLongBehind, createEndpointRegistry, type HeldShard, shardHealth } from './endpoint-registry.ts'
+import { type Effect, type Input, isOfEveryAttempt, type Timer } from './endpoint-state.ts'
 import { createJournalTaker } from './journal-taker.ts'
 import { createLogReader, type SignalSink } from './log-reader.ts'
 import { createOwnerNotices } from './owner-notices.ts'
@@ -31,7 +32,7 @@ export interface DispatchEngine {
   doDue(): void
   /** In how many milliseconds something comes due next; undefined where nothing does. */
   readonly nextDueInMs: number | undefined
-  /** Finds endpoints that nobody brings signals to, and writes down how far the quiet ones have come. */
+  /** Finds subscriptions that nobody works on and endpoints that nobody brings signals to, and writes down how far the quiet ones have come. */
   tend(): Promise<void>
   /** Makes an endpoint of this process do what its stream says now. */
   readonly refresh: (subscriptionId: string) => Promise<void>
@@ -49,8 +50,6 @@ const LETTING_GO_MS = 5_000
 /** What ends the sending to an endpoint at once. */
 const STOPPING = ['SubscriptionPaused', 'SubscriptionDisabled', 'SubscriptionRemoved']
 const WRITES_AT_ONCE = 32
-/** An endpoint that is behind for longer is told of. */
-const LONG_BEHIND_MS = 60_000
 
 /** @param after where the log stands: what came before is looked through for each shard that is gained */
 export function createDispatchEngine(
@@ -73,6 +72,7 @@ class Engine implements DispatchEngine {
   readonly #reader
   readonly #attempts
   readonly #carryOut
+  readonly #attendance
   /** Endpoints whose logs are to be read. */
   readonly #toLoad: Endpoint[] = []
   #loading = 0
@@ -105,6 +105,12 @@ class Engine implements DispatchEngine {
       cutOff: ({ shard }) => this.#registry.shard(shard)?.cutOff.signal ?? signal,
     })
     this.#brake = createPassBrake(this.#attempts, signal)
+    this.#attendance = createAttendance({
+      registry: this.#registry,
+      directory: options.directory,
+      open: (subscription) => this.#open(subscription),
+      elapsed: this.#elapsed,
+    })
     this.#carryOut = createCarryOut({
       store,
       deliveries,
@@ -152,6 +158,8 @@ class Engine implements DispatchEngine {
         return this.#reader.readFor(endpoint.state.subscription, endpoint.state.readFrom)
       case 'close':
         this.#registry.remove(endpoint)
+        // Its delivery log may have been taken from us while we hold its shard; then it is opened again.
+        if (endpoint.state.subscription.state !== 'removed') this.#attendance.doubt()
         return this.#attempts.forget(endpoint)
       case 'load':
         this.#toLoad.push(endpoint)
@@ -270,8 +278,8 @@ class Engine implements DispatchEngine {
     if (held === undefined) return
     const endpoints = [...held.endpoints]
     const cursors = endpoints.map((endpoint) => ({ endpoint, cursor: this.#reader.cursor(endpoint.id) }))
-    for (const endpoint of endpoints) this.#apply(endpoint, { kind: 'lost' })
     this.#registry.close(shard)
+    for (const endpoint of endpoints) this.#apply(endpoint, { kind: 'lost' })
     const letGo = new AbortController()
     const timeUp = this.#options.sleep(LETTING_GO_MS, letGo.signal).then(() => held.cutOff.abort())
     await this.#attempts.settled(endpoints)
@@ -296,9 +304,11 @@ class Engine implements DispatchEngine {
   }
 
   async tend(): Promise<void> {
+    // Not waited for: the directory may be behind the log, or away.
+    this.#inBackground(this.#attendance.tend())
     for (const endpoint of this.#straying()) {
       this.#options.metrics?.stray?.()
-      this.#options.report(strayError(endpoint))
+      this.#options.report(strayError(endpoint.state))
       this.#happen(endpoint, { kind: 'stray' })
     }
     await writeDownQuiet(this.#registry.all(), {
@@ -370,19 +380,15 @@ class Engine implements DispatchEngine {
 
   health(): DispatcherHealth {
     const nowMs = this.#elapsed()
-    let longBehind = 0
-    for (const { state } of this.#registry.all()) {
-      const isBehind = state.subscription.state === 'active' && state.behindSinceMs !== undefined
-      if (isBehind && nowMs - state.behindSinceMs > LONG_BEHIND_MS) longBehind += 1
-    }
     return {
       shards: [...this.#registry.shards()].map(shardHealth).toSorted((a, b) => a.shard - b.shard),
       position: this.#reader.position,
       attemptsUnderWay: this.#attempts.underWay,
       trouble: this.#trouble,
       behindMs: this.#behindSinceMs === undefined ? 0 : nowMs - this.#behindSinceMs,
-      longBehind,
+      longBehind: countLongBehind(this.#registry.all(), nowMs),
       strays: this.#strays,
+      ...this.#attendance.unattended(),
     }
   }
 
@@ -390,14 +396,3 @@ class Engine implements DispatchEngine {
     while (this.#background.size > 0) await Promise.all(this.#background)
   }
 }
-
-/** What happens with every attempt, and takes nobody out of the pass. */
-const isOfEveryAttempt = (input: Input | undefined): boolean =>
-  input?.kind === 'sent' ||
-  input?.kind === 'free' ||
-  (input?.kind === 'recorded' && input.decision?.change === undefined)
-
-const strayError = ({ id, state }: Endpoint): ServiceError =>
-  new ServiceError('internal_error', {
-    message: `nothing brings the signals of subscription ${id} (${state.health.state}, ${state.source}); it reads from where its delivery log stands`,
-  })

@@ -103,6 +103,9 @@ export interface DispatcherHealth {
   readonly longBehind: number
   /** Active endpoints that nobody brings signals to at this moment: each is found within a second, and read for. */
   readonly strays: number
+  /** Subscriptions of the shards of this process that it does not work on, and for how long the first, milliseconds. */
+  readonly unattended: number
+  readonly unattendedMs: number
   /** What keeps the log from being looked at; undefined where nothing does. */
   readonly trouble: string | undefined
 }

@@ -110,6 +110,8 @@ const NOT_BEGUN: DispatcherHealth = {
   behindMs: 0,
   longBehind: 0,
   strays: 0,
+  unattended: 0,
+  unattendedMs: 0,
 }
 
 /** Each process has a name of its own, since all are woken by each message. */

@@ -57,6 +57,19 @@ export function createEndpointRegistry(shardCount: number): EndpointRegistry {
 export const shardOf = (subscriptionId: string, shards: number): number =>
   createHash('sha256').update(subscriptionId).digest().readUInt32BE(0) % shards
 
+/** An endpoint that is behind for longer is told of. */
+const LONG_BEHIND_MS = 60_000
+
+/** @param nowMs of a clock that is never set */
+export function countLongBehind(endpoints: Iterable<Endpoint>, nowMs: number): number {
+  let count = 0
+  for (const { state } of endpoints) {
+    const isBehind = state.subscription.state === 'active' && state.behindSinceMs !== undefined
+    if (isBehind && nowMs - state.behindSinceMs > LONG_BEHIND_MS) count += 1
+  }
+  return count
+}
+
 /** How the endpoints of a shard stand. */
 export function shardHealth({ shard, endpoints }: HeldShard): ShardHealth {
   const count = { behind: 0, degraded: 0, disabled: 0, openRetries: 0, queued: 0 }

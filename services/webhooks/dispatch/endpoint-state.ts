@@ -220,3 +220,9 @@ export function nextToProbe(
   }
   return next
 }
+
+/** What happens with every attempt, and takes nobody out of the pass. */
+export const isOfEveryAttempt = (input: Input | undefined): boolean =>
+  input?.kind === 'sent' ||
+  input?.kind === 'free' ||
+  (input?.kind === 'recorded' && input.decision?.change === undefined)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { LIMITS } from '../../../contracts/limits.ts'
 import type { Pace } from './endpoint-state.ts'
 import { createScheduler, type Schedulable, type Turn } from './scheduler.ts'
 
@@ -95,6 +96,25 @@ describe('places', () => {
 })
 
 describe('turns', () => {
+  test('follow on each other for as long as what ends is recorded together, and then go to others', () => {
+    const { scheduler, fill, pass } = aScheduler()
+    const all = many(AT_ONCE)
+    let turns = fill(...all)
+    const first = namesOf(turns)
+    const endAll = (): void => {
+      for (const turn of turns) {
+        scheduler.done(turn)
+        scheduler.offer(turn.endpoint)
+      }
+      turns = fill(...all)
+    }
+    endAll()
+    expect(namesOf(turns)).toEqual(first)
+    pass(LIMITS.webhookRecordMs)
+    endAll()
+    expect([...namesOf(turns)].filter((name) => first.has(name))).toEqual([])
+  })
+
   test('of replays come behind those of signals', () => {
     const { scheduler, fill } = aScheduler()
     const replaying = many(200, () => ({ work: 'replays' }))

@@ -24,6 +24,8 @@ export interface Turn<Item> {
  * Whose turn it is to send, among all endpoints that have something to send. Those that are slow, or did not take
  * their latest delivery, have half of the places at most, and one each; an attempt that takes long counts among them
  * while it still lasts. Those of one host, or of one owner, have half of the others and a quarter of these at most.
+ * Whoever is quick keeps its places for as long as what ends is gathered to be recorded together, and then goes to the
+ * end of its line.
  */
 export interface Scheduler<Item extends Schedulable> {
   /** Attempts under way. */
@@ -61,6 +63,8 @@ interface Seat<Item> {
   sending: number
   /** Attempts under way that take long. */
   late: number
+  /** When the attempts began that follow on each other without a break. */
+  runningSinceMs: number
 }
 
 /** Places that those of one host, or of one owner, share. */
@@ -98,7 +102,14 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
   function seatOf(endpoint: Item): Seat<Item> {
     const known = seats.get(endpoint)
     if (known !== undefined) return known
-    const seat: Seat<Item> = { endpoint, waits: undefined, isParked: false, sending: 0, late: 0 }
+    const seat: Seat<Item> = {
+      endpoint,
+      waits: undefined,
+      isParked: false,
+      sending: 0,
+      late: 0,
+      runningSinceMs: 0,
+    }
     seats.set(endpoint, seat)
     return seat
   }
@@ -138,7 +149,9 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
     if (waits?.line === place.line && waits.kind === place.kind) return
     seat.waits = place
     seat.isParked = false
-    lines[place.line].push(seat, place)
+    const goesOn = seat.sending > 0 && elapsed() - seat.runningSinceMs < LIMITS.webhookRecordMs
+    if (goesOn) lines[place.line].pushInFront(seat, place)
+    else lines[place.line].push(seat, place)
   }
 
   /** Attempts that take long are counted among the slow while they last, so that their places go to others. */
@@ -204,6 +217,9 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
 
   function begin(seat: Seat<Item>, line: LineName, own: OpenTurn<Item>['groups']): OpenTurn<Item> {
     const counted: Kind = line === 'limited' ? 'limited' : 'quick'
+    const startedMs = elapsed()
+    const isOnItsWay = seat.sending > 0 && startedMs - seat.runningSinceMs < LIMITS.webhookRecordMs
+    if (!isOnItsWay) seat.runningSinceMs = startedMs
     seat.sending += 1
     underWay += 1
     counts[line] += 1
@@ -212,7 +228,7 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
       endpoint: seat.endpoint,
       seat,
       groups: own,
-      startedMs: elapsed(),
+      startedMs,
       line,
       counted,
       isDone: false,
@@ -302,6 +318,11 @@ function createLine<Item>() {
     },
     push(seat: Seat<Item>, waits: Seat<Item>['waits']): void {
       waiting.push({ seat, waits })
+    },
+    pushInFront(seat: Seat<Item>, waits: Seat<Item>['waits']): void {
+      this.turnsInARow = 0
+      if (front === 0) waiting.unshift({ seat, waits })
+      else waiting[--front] = { seat, waits }
     },
     first: (): Waiting | undefined => waiting[front],
     shift(): void {

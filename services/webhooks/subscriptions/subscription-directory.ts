@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
@@ -48,12 +49,12 @@ export function createSubscriptionIndex(projector: Pick<Projector, 'reader'>): S
   }
 }
 
-/** Every subscription of the index, page by page. */
-function* everySubscription(index: SubscriptionIndex): Generator<Subscription, void, void> {
+/** Every subscription of the index. */
+function* pagesOf(index: SubscriptionIndex): Generator<readonly Subscription[], void, void> {
   let after: string | undefined
   do {
     const page = index.page({ after, limit: LIMITS.rowsPerPage })
-    yield* page
+    yield page
     after = page.length < LIMITS.rowsPerPage ? undefined : page.at(-1)?.subscriptionId
   } while (after !== undefined)
 }
@@ -122,7 +123,12 @@ export function createSubscriptionDirectory(options: SubscriptionDirectoryOption
       }
       if (position === undefined) throw new ServiceError('shutting_down')
       // The position is of before the rows: what came in between is seen twice, which does nothing.
-      return { position, subscriptions: [...everySubscription(index)] }
+      const subscriptions: Subscription[] = []
+      for (const page of pagesOf(index)) {
+        for (const subscription of page) subscriptions.push(subscription)
+        await setImmediate()
+      }
+      return { position, subscriptions }
     },
     target(subscription) {
       const known = memory.get(subscription.subscriptionId)

@@ -1,0 +1,29 @@
+import { runCommand } from './run-command.ts'
+
+/**
+ * Runs one command of the command line on this process' streams. Ctrl-C undoes what was begun and ends it; the
+ * second one ends it at once.
+ *
+ * @returns the exit code.
+ */
+export async function cli(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const stopping = new AbortController()
+  for (const [name, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    process.on(name, () => {
+      if (stopping.signal.aborted) process.exit(code)
+      stopping.abort()
+    })
+  }
+  // A reader that hung up is told by the write that fails; later ones have nobody to tell.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+  return runCommand(args, {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    environment,
+    signal: stopping.signal,
+    now: Date.now,
+  })
+}

@@ -1,0 +1,70 @@
+import type { z } from 'zod'
+import type { SettingName } from '../platform/config/settings.ts'
+
+/** How one flag of a command is given, read and explained. */
+export interface FlagDefinition<Schema extends z.ZodType = z.ZodType> {
+  /** Reads its text; absent flags are `undefined`, so a schema may have a default. A switch reads `'true'`. */
+  readonly schema: Schema
+  readonly help: string
+  /** What to write instead of a value that was refused. */
+  readonly example: string
+  /** Takes no value. */
+  readonly isSwitch?: boolean
+  /** Another name for it. */
+  readonly alias?: string
+  /** The environment variable that stands in for it. */
+  readonly setting?: SettingName
+  /** Never shown. */
+  readonly isSecret?: boolean
+}
+
+export type FlagDefinitions = Readonly<Record<string, FlagDefinition>>
+
+export type FlagValues<Flags extends FlagDefinitions> = {
+  readonly [Name in keyof Flags]: z.output<Flags[Name]['schema']>
+}
+
+/** Where a command reads and writes, and when it is to stop. */
+export interface CommandContext {
+  /** Data, and nothing else. */
+  readonly stdout: NodeJS.WritableStream
+  /** Progress and remarks, for people. */
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean }
+  readonly environment: NodeJS.ProcessEnv
+  /** Aborted by Ctrl-C; what was begun is then undone. */
+  readonly signal: AbortSignal
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
+}
+
+export interface CommandInput<Flags extends FlagDefinitions = FlagDefinitions> extends CommandContext {
+  readonly flags: FlagValues<Flags>
+  /** The flags as they were written, where they were. */
+  readonly texts: Readonly<Partial<Record<keyof Flags & string, string>>>
+  /** What stands beside the flags, as many as the command names. */
+  readonly operands: readonly string[]
+}
+
+/** One command: help, its page and how it is run all follow from this. */
+export interface Command<Flags extends FlagDefinitions = FlagDefinitions> {
+  readonly name: string
+  /** One sentence. */
+  readonly summary: string
+  /** More, where the flags do not say it: sentences, one paragraph each. */
+  readonly notes: readonly string[]
+  /** Names of what it is given beside flags. */
+  readonly operands: readonly string[]
+  readonly flags: Flags
+  /** Lines that work. */
+  readonly examples: readonly string[]
+  /**
+   * @returns the exit code where it is not 0.
+   * @throws ServiceError whose code gives the exit code.
+   */
+  // A method, so that commands with flags of their own stand in one table.
+  run(input: CommandInput<Flags>): Promise<number | undefined>
+}
+
+/** Binds the flags of a command to what it reads of them. */
+export const defineCommand = <const Flags extends FlagDefinitions>(command: Command<Flags>): Command<Flags> =>
+  command

@@ -1,0 +1,216 @@
+import { once } from 'node:events'
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join, resolve } from 'node:path'
+import { ERRORS, type ErrorDefinition, reasonOf, ServiceError } from '../../contracts/errors.ts'
+import { START } from '../../contracts/position.ts'
+import { factSecretOf, identityOf, requireKeyOfLog } from '../composition/open-platform.ts'
+import { findOwnerSocket } from '../composition/owner-socket.ts'
+import { readSettings } from '../platform/config/read-settings.ts'
+import { SETTINGS, type SettingName, type Settings } from '../platform/config/settings.ts'
+import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
+import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
+import { claimStore } from '../platform/event-store/store-identity.ts'
+import { type CommandInput, defineCommand, type FlagDefinition } from './command.ts'
+import { SOURCE_FLAGS, settingFlag, switchFlag } from './common-flags.ts'
+import { askForState, type ServerAddress } from './server-source.ts'
+
+/** What one look at a part found. */
+interface Finding {
+  readonly part: string
+  readonly ok: boolean
+  /** It works, and something about it is late or away. */
+  readonly isDegraded?: boolean
+  readonly detail: string
+  /** What to do, and the exit code; of a fault. */
+  readonly error?: ServiceError
+}
+
+/** The settings that decide where the service keeps things and what it needs to reach. */
+const SETTING_FLAGS = Object.fromEntries(
+  (Object.keys(SETTINGS) as SettingName[])
+    .filter((name) => name !== 'EXIT_AT_END')
+    .map((name): [string, FlagDefinition] => [SETTINGS[name].flag, settingFlag(name)]),
+)
+
+const FLAGS = { server: SOURCE_FLAGS.server, json: switchFlag('Writes the findings as JSON.') } as const
+
+export const doctorCommand = defineCommand({
+  name: 'doctor',
+  summary: 'Looks at everything the service stands on, with the same settings, and says what is wrong.',
+  notes: [
+    'It looks at the runtime, the settings, the data folder, the store (whose it is, and who has it open) and the servers that are configured, and changes nothing. Each is `ok`, `weak` (it works, and something is late or away) or a `fault`; the exit code is that of the first fault.',
+    'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
+  ],
+  operands: [],
+  flags: { ...FLAGS, ...SETTING_FLAGS },
+  examples: ['signal doctor', 'signal doctor --market recorded --data ./binance-usdm --json'],
+  async run(input) {
+    const findings = await examine(input)
+    const { stdout } = input
+    if (input.flags.json) stdout.write(`${JSON.stringify(findings.map(jsonOf))}\n`)
+    else stdout.write(`${findings.flatMap(linesOf).join('\n')}\n`)
+    const fault = findings.find(({ ok }) => !ok)
+    const definition: ErrorDefinition = ERRORS[fault?.error?.code ?? 'internal_error']
+    return fault === undefined ? 0 : (definition.exitCode ?? 1)
+  },
+})
+
+const markOf = ({ ok, isDegraded }: Finding): string =>
+  !ok ? 'fault' : isDegraded === true ? 'weak ' : 'ok   '
+
+const linesOf = (finding: Finding): string[] => [
+  `${markOf(finding)}  ${finding.part.padEnd(12)}  ${finding.detail}`,
+  ...(finding.error === undefined ? [] : [`${' '.repeat(21)}${finding.error.nextStep}`]),
+]
+
+const jsonOf = ({ part, ok, isDegraded = false, detail, error }: Finding) => ({
+  part,
+  ok,
+  degraded: isDegraded,
+  detail,
+  ...(error && { code: error.code, next_step: error.nextStep }),
+})
+
+async function examine({ flags, texts, environment }: CommandInput<typeof FLAGS>): Promise<Finding[]> {
+  const findings = [await look('runtime', async () => `Node.js ${process.versions.node}`)]
+  const given = Object.entries<string | undefined>(texts).flatMap(([flag, text]) => {
+    const definition = Object.hasOwn(SETTING_FLAGS, flag) ? SETTING_FLAGS[flag] : undefined
+    if (definition === undefined || text === undefined) return []
+    if (definition.isSwitch === true) return text === 'true' ? [`--${flag}`] : []
+    return [`--${flag}=${text}`]
+  })
+  let settings: Settings | undefined
+  const ofSettings = await look('settings', async () => {
+    settings = readSettings(given, environment)
+    return `${settings.MARKET} market, roles ${settings.ROLES.join(', ')}`
+  })
+  findings.push(ofSettings)
+  if (settings === undefined) return findings
+  const { EVENTSTORE_URL, NATS_URL, REDIS_URL, DATA_DIR } = settings
+  const directory = join(DATA_DIR, settings.MARKET)
+  findings.push(await look('data folder', async () => describeFolder(directory)))
+  const known = settings
+  findings.push(await look('store', () => describeStore(known, directory)))
+  if (EVENTSTORE_URL !== undefined)
+    findings.push(await look('EventStoreDB', () => describeEventStoreDb(EVENTSTORE_URL)))
+  if (NATS_URL !== undefined)
+    findings.push(await look('NATS', () => describePort(NATS_URL, 4222, 'bus_unavailable')))
+  if (REDIS_URL !== undefined)
+    findings.push(await look('Redis', () => describePort(REDIS_URL, 6379, 'cache_unavailable')))
+  const { server } = flags
+  if (server !== undefined) findings.push(await look('server', () => describeService({ url: server })))
+  return findings
+}
+
+/** What is there, in words; of a service, how it is. */
+type Description = string | { readonly isDegraded: boolean; readonly detail: string }
+
+async function look(part: string, describe: () => Promise<Description>): Promise<Finding> {
+  try {
+    const found = await describe()
+    return { part, ok: true, ...(typeof found === 'string' ? { detail: found } : found) }
+  } catch (error) {
+    const known =
+      error instanceof ServiceError
+        ? error
+        : new ServiceError('internal_error', { message: reasonOf(error), cause: error })
+    return { part, ok: false, detail: known.message, error: known }
+  }
+}
+
+/** Below this, the log may not grow for long. */
+const LITTLE_SPACE_BYTES = 100_000_000
+
+function describeFolder(directory: string): string {
+  let existing = resolve(directory)
+  while (!existsSync(existing)) existing = resolve(existing, '..')
+  try {
+    accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    throw new ServiceError('config_invalid', {
+      message: `DATA_DIR (--data-dir): ${existing} cannot be written: ${reasonOf(cause)}`,
+      cause,
+    })
+  }
+  const { bavail, bsize } = statfsSync(existing)
+  const free = `${Math.floor((bavail * bsize) / 1_000_000).toLocaleString('en')} MB free`
+  if (bavail * bsize < LITTLE_SPACE_BYTES) {
+    throw new ServiceError('store_full', { message: `the disk of ${directory} has ${free}` })
+  }
+  return existing === resolve(directory)
+    ? `${directory}, ${free}`
+    : `${directory} is made on the first start, ${free}`
+}
+
+async function describeStore(settings: Settings, directory: string): Promise<Description> {
+  const socketPath = await findOwnerSocket(directory)
+  if (socketPath !== undefined) {
+    const { isDegraded, detail } = await describeService({ url: 'http://localhost', socketPath })
+    return { isDegraded, detail: `a service runs on it: ${detail}` }
+  }
+  if (!existsSync(join(directory, 'events.db'))) {
+    return settings.EVENTSTORE_URL === undefined
+      ? 'none yet; begun on the first start'
+      : 'EventStoreDB keeps the log'
+  }
+  requireKeyOfLog(settings, directory)
+  const store = await openEmbeddedStore({ directory, now: Date.now })
+  try {
+    const head = await store.head()
+    if (head === START) return 'empty'
+    // Its first event says whose it is, so nothing is appended.
+    const identity = identityOf(settings, factSecretOf(settings, directory))
+    await claimStore(store, identity, () => {
+      throw new ServiceError('store_mismatch', { message: 'the store does not say whose it is' })
+    })
+    return `of this market and key, newest position ${head}, not open elsewhere`
+  } finally {
+    await store.close()
+  }
+}
+
+async function describeEventStoreDb(connectionString: string): Promise<string> {
+  const store = openEventStoreDbStore({ connectionString })
+  try {
+    const { ok, detail } = await store.health()
+    if (!ok) throw new ServiceError('store_unavailable', { message: detail })
+    return detail
+  } finally {
+    await store.close()
+  }
+}
+
+async function describeService(address: ServerAddress) {
+  const { status, components } = await askForState(address)
+  const trouble = components.filter(({ state }) => state !== 'ok')
+  if (status !== 'unready') {
+    const sentences = trouble.map(({ name, detail }) => `${name}: ${detail}`)
+    return { isDegraded: status !== 'ready', detail: [status, ...sentences].join('; ') }
+  }
+  throw new ServiceError('store_unavailable', {
+    message: trouble.map(({ name, state, detail }) => `${name} ${state}: ${detail}`).join('; '),
+  })
+}
+
+const CONNECT_MS = 3_000
+
+/** Whether somebody listens; that it is the right server, and the right password, the start shows. */
+async function describePort(
+  url: string,
+  defaultPort: number,
+  code: 'bus_unavailable' | 'cache_unavailable',
+): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const address = `${hostname}:${port === '' ? defaultPort : port}`
+  const socket = connect({ host: hostname, port: port === '' ? defaultPort : Number(port) })
+  socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error(`no answer within ${CONNECT_MS} ms`)))
+  try {
+    await once(socket, 'connect')
+    return `${address} accepts connections`
+  } catch (error) {
+    throw new ServiceError(code, { message: `${address}: ${reasonOf(error)}`, cause: error })
+  } finally {
+    socket.destroy()
+  }
+}

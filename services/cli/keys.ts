@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import { keysAnswerSchema, signInAnswerSchema } from '../../contracts/account-answers.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { tierSchema } from '../../contracts/plans.ts'
+import { type Command, defineCommand } from './command.ts'
+import { switchFlag } from './common-flags.ts'
+import { OPERATOR_FLAGS, OPERATOR_NOTE, openOperatorRequests, requireId } from './operator-requests.ts'
+
+const accountFlag = {
+  schema: z.uuid().toLowerCase().optional(),
+  help: 'Id of an account.',
+  example: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+}
+
+const createCommand = defineCommand({
+  name: 'keys create',
+  summary: 'Makes an API key and writes it to standard output, where it is seen once.',
+  notes: [
+    'Without --account an account is opened: for the address of --email, whose owner can sign in to it, or without one. With --tier a plan of 30 days begins; `free` begins none.',
+    OPERATOR_NOTE,
+  ],
+  operands: [],
+  flags: {
+    tier: { schema: tierSchema.optional(), help: 'Plan to begin: starter or pro.', example: 'starter' },
+    email: {
+      schema: z.string().max(LIMITS.emailCharacters).optional(),
+      help: 'Address of the account.',
+      example: 'ada@example.com',
+    },
+    account: accountFlag,
+    label: {
+      schema: z.string().max(LIMITS.keyLabelCharacters).default('operator'),
+      help: 'What to call the key. Default: operator.',
+      example: 'my bot',
+    },
+    json: switchFlag('Writes the key with its ids as JSON.'),
+    ...OPERATOR_FLAGS,
+  },
+  examples: ['signal keys create --tier starter', 'signal keys create --tier pro --email ada@example.com'],
+  async run(input) {
+    const { flags, stdout, stderr } = input
+    const { tier, email, account, label } = flags
+    const requests = await openOperatorRequests(input)
+    const body = {
+      label,
+      ...(tier && { tier }),
+      ...(email && { email }),
+      ...(account && { account_id: account }),
+    }
+    const made = await requests.post('/operator/keys', body, signInAnswerSchema)
+    stdout.write(`${flags.json ? JSON.stringify(made) : made.key}\n`)
+    if (!flags.json) stderr.write(`key ${made.key_id} of account ${made.account_id}, tier ${made.tier}\n`)
+    return undefined
+  },
+})
+
+const listCommand = defineCommand({
+  name: 'keys list',
+  summary: 'Writes the keys of an account that apply, one JSON object a line, without the keys themselves.',
+  notes: [OPERATOR_NOTE],
+  operands: [],
+  flags: { account: { ...accountFlag, schema: z.uuid().toLowerCase() }, ...OPERATOR_FLAGS },
+  examples: ['signal keys list --account 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'],
+  async run(input) {
+    const requests = await openOperatorRequests(input)
+    const query = { account_id: input.flags.account }
+    const { keys } = await requests.get('/operator/keys', query, keysAnswerSchema)
+    for (const key of keys) input.stdout.write(`${JSON.stringify(key)}\n`)
+    return undefined
+  },
+})
+
+const revokeCommand = defineCommand({
+  name: 'keys revoke',
+  summary: 'Revokes a key: it does not apply any more.',
+  notes: ['The id is that of `signal keys list`, not the key.', OPERATOR_NOTE],
+  operands: ['key_id'],
+  flags: { ...OPERATOR_FLAGS },
+  examples: ['signal keys revoke 019abcde-7c00-7001-8000-00000000000a'],
+  async run(input) {
+    const id = requireId('key_id', input.operands[0])
+    await (await openOperatorRequests(input)).delete(`/operator/keys/${id}`)
+    input.stderr.write(`key ${id} is revoked\n`)
+    return undefined
+  },
+})
+
+export const keyCommands: readonly Command[] = [createCommand, listCommand, revokeCommand]

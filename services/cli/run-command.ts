@@ -1,0 +1,59 @@
+import { ServiceError } from '../../contracts/errors.ts'
+import { explainFailure } from '../composition/explain-failure.ts'
+import type { CommandContext } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import { type FoundCommand, findCommand } from './find-command.ts'
+import { generalHelp, helpOf } from './help.ts'
+import { readFlags } from './read-flags.ts'
+
+/** What a shell reports of a process that Ctrl-C ended. */
+export const INTERRUPTED = 130
+
+/**
+ * Runs one command.
+ *
+ * @param args the command's name, then its flags.
+ * @returns the exit code: 0, that of the error in the registry, or 130 after Ctrl-C.
+ */
+export async function runCommand(args: readonly string[], context: CommandContext): Promise<number> {
+  try {
+    const code = await dispatch(args, context)
+    return context.signal.aborted ? INTERRUPTED : code
+  } catch (error) {
+    if (context.signal.aborted) return INTERRUPTED
+    // Whoever read our output has what they wanted: `replay | head`.
+    if (isBrokenPipe(error)) return 0
+    return explainFailure(error, context.stderr)
+  }
+}
+
+async function dispatch(args: readonly string[], context: CommandContext): Promise<number> {
+  const [name = 'help', ...rest] = args
+  if (['help', '--help', '-h'].includes(name)) {
+    context.stdout.write(rest.length === 0 ? generalHelp(COMMANDS) : helpOf(commandIn(rest).command))
+    return 0
+  }
+  const { command, args: given } = commandIn(args)
+  if (given.includes('--help') || given.includes('-h')) {
+    context.stdout.write(helpOf(command))
+    return 0
+  }
+  const read = readFlags(command, given, context.environment)
+  return (await command.run({ ...context, ...read })) ?? 0
+}
+
+function commandIn(args: readonly string[]): FoundCommand {
+  const found = findCommand(COMMANDS, args)
+  if (found !== undefined) return found
+  const [name = ''] = args
+  const ofName = COMMANDS.filter((one) => one.name.startsWith(`${name} `))
+  const commands = ofName.length === 0 ? COMMANDS : ofName
+  const asked = ofName.length === 0 ? name : args.slice(0, 2).join(' ')
+  const names = [...(ofName.length === 0 ? ['help'] : []), ...commands.map((one) => one.name)]
+  throw new ServiceError('config_invalid', {
+    message: `There is no command ${JSON.stringify(asked)}. Commands: ${names.join(ofName.length === 0 ? ' ' : ', ')}`,
+  })
+}
+
+const isBrokenPipe = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EPIPE'

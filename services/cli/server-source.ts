@@ -1,0 +1,277 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { z } from 'zod'
+import { ERRORS, type ErrorCode, reasonOf, ServiceError } from '../../contracts/errors.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { trackRecordAnswerSchema } from '../../contracts/track-record-row.ts'
+import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import { verificationSchema } from '../../contracts/verification.ts'
+import { sleep } from '../platform/async/sleep.ts'
+import { readLines } from './read-lines.ts'
+import { readServerSentEvents } from './read-server-sent-events.ts'
+import type { VerdictSource } from './verdict-source.ts'
+
+export interface ServerAddress {
+  readonly url: string
+  /** Through the owner's socket instead of the host of the address. */
+  readonly socketPath?: string
+  readonly token?: string | undefined
+}
+
+export interface ServerSourceOptions extends ServerAddress {
+  readonly description: string
+  readonly stderr: NodeJS.WritableStream
+  /** Rows asked for at a time; as many as a service gives, unless told. */
+  readonly pageRows?: number
+  /** Between two tries to go on following, milliseconds. */
+  readonly reconnectMs?: number
+}
+
+/** How long a server may take to begin its answer. */
+const ANSWER_MS = 30_000
+const RECONNECT_MS = 2_000
+
+/** The verdicts of a running service, over HTTP. Answers longer than a server gives at once are read in pages. */
+export function createServerSource(options: ServerSourceOptions): VerdictSource {
+  const { description, stderr, pageRows = LIMITS.replayEvents, reconnectMs = RECONNECT_MS } = options
+  return {
+    description,
+
+    async *replay({ parameters, limit, signal }) {
+      let left = limit
+      let after = parameters.after
+      while (left > 0) {
+        const page = Math.min(left, pageRows)
+        const query = { ...parameters, ...(after !== undefined && { after }), limit: String(page) }
+        const answer = await ask(options, '/api/verdicts', query, signal)
+        let count = 0
+        for await (const row of readRows(answer, options)) {
+          yield row
+          after = row.cursor
+          count += 1
+        }
+        // A search that found nothing for long says where to go on.
+        const goOn = answer.headers['x-next-cursor']
+        if (typeof goOn === 'string') after = goOn
+        if (signal.aborted || (count < page && goOn === undefined)) return
+        left -= count
+      }
+    },
+
+    async *follow({ parameters, limit, signal }) {
+      const { limit: _all, ...query } = parameters
+      let left = limit
+      let after = parameters.after
+      let wasThere = false
+      while (!signal.aborted) {
+        try {
+          const next = { ...query, ...(after !== undefined && { after }) }
+          const answer = await ask(options, '/api/verdicts/stream', next, signal)
+          requireEvents(answer, options)
+          wasThere = true
+          for await (const row of readEvents(answer, options)) {
+            yield row
+            after = row.cursor
+            if (--left === 0) return
+          }
+        } catch (error) {
+          if (signal.aborted) return
+          // A server that never was there, or refuses, is told; one that went away is waited for.
+          if (!wasThere || !isAbsence(error)) throw error
+        }
+        if (signal.aborted) return
+        stderr.write(`${description} has ended the stream; asking again in ${reconnectMs / 1_000} s\n`)
+        await sleep(reconnectMs, signal)
+      }
+    },
+
+    async verify(verdictId, signal) {
+      const answer = await ask(options, `/verify/${verdictId}`, { format: 'json' }, signal)
+      return readJson(answer, options, verificationSchema)
+    },
+
+    async *trackRecord(parameters, signal) {
+      let after: string | null | undefined
+      while (after !== null) {
+        const query = { ...parameters, ...(after !== undefined && { after }) }
+        const answer = await ask(options, '/api/track-record', query, signal)
+        const page = await readJson(answer, options, trackRecordAnswerSchema)
+        yield* page.rows
+        after = page.next
+      }
+    },
+
+    close: async () => undefined,
+  }
+}
+
+/** @throws ServiceError `server_unreachable` for anything but what was asked for. */
+export async function readJson<Schema extends z.ZodType>(
+  answer: IncomingMessage,
+  { url }: ServerAddress,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  const read = schema.safeParse(readBody(await readText(answer, LONGEST_ANSWER)))
+  if (read.success) return read.data
+  throw new ServiceError('server_unreachable', {
+    message: `${url} answers, but not as this release of the service does`,
+  })
+}
+
+const isAbsence = (error: unknown): boolean =>
+  error instanceof ServiceError && ERRORS[error.code].status === 503
+
+function requireEvents(answer: IncomingMessage, { url }: ServerAddress): void {
+  if (answer.headers['content-type']?.startsWith('text/event-stream') === true) return
+  answer.destroy()
+  throw new ServiceError('server_unreachable', {
+    message: `${url} answers, but not with a stream of events`,
+  })
+}
+
+async function* readEvents(
+  answer: IncomingMessage,
+  options: ServerSourceOptions,
+): AsyncGenerator<VerdictRow, void, void> {
+  let last: VerdictRow | undefined
+  try {
+    for await (const { data } of readServerSentEvents(answer)) {
+      last = JSON.parse(data) as VerdictRow
+      yield last
+    }
+  } catch (error) {
+    throw cutOff(options, last, error)
+  }
+}
+
+async function* readRows(
+  answer: IncomingMessage,
+  address: ServerSourceOptions,
+): AsyncGenerator<VerdictRow, void, void> {
+  let last: VerdictRow | undefined
+  try {
+    for await (const line of readLines(answer)) {
+      last = JSON.parse(line) as VerdictRow
+      yield last
+    }
+  } catch (error) {
+    throw cutOff(address, last, error)
+  }
+}
+
+const cutOff = (
+  { description }: ServerSourceOptions,
+  last: VerdictRow | undefined,
+  cause: unknown,
+): ServiceError =>
+  new ServiceError('server_unreachable', {
+    message: `${description} stopped in the middle of its answer: ${reasonOf(cause)}. ${last === undefined ? 'Nothing was read' : `The last whole row has the cursor ${last.cursor}`}`,
+    cause,
+  })
+
+/**
+ * Asks a service and waits for the head of its answer.
+ *
+ * @throws ServiceError `server_unreachable`, or what the service refused with.
+ */
+export async function ask(
+  { url, socketPath, token }: ServerAddress,
+  path: string,
+  query: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+  isAnswer: (status: number) => boolean = (status) => status === 200,
+  send: { readonly method: string; readonly body?: JsonObject | undefined } = { method: 'GET' },
+): Promise<IncomingMessage> {
+  const target = new URL(`${url.replace(/\/+$/, '')}${path}?${new URLSearchParams(query).toString()}`)
+  const request = (target.protocol === 'https:' ? requestHttps : requestHttp)(target, {
+    agent: false,
+    signal,
+    method: send.method,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(send.body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(socketPath !== undefined && { socketPath }),
+  })
+  const silence = setTimeout(
+    () => request.destroy(new Error(`no answer within ${ANSWER_MS / 1_000} s`)),
+    ANSWER_MS,
+  )
+  try {
+    request.end(send.body === undefined ? undefined : JSON.stringify(send.body))
+    const [answer] = (await once(request, 'response')) as [IncomingMessage]
+    if (!isAnswer(answer.statusCode ?? 0)) throw await refusalOf(answer, url)
+    return answer
+  } catch (error) {
+    if (error instanceof ServiceError) throw error
+    throw new ServiceError('server_unreachable', {
+      message: `${socketPath ?? url} does not answer: ${reasonOf(error)}`,
+      cause: error,
+    })
+  } finally {
+    clearTimeout(silence)
+  }
+}
+
+/** What `/readyz` says, of as much as people are told. */
+export interface ServiceState {
+  readonly status: string
+  readonly components: readonly { readonly name: string; readonly state: string; readonly detail: string }[]
+}
+
+/** How long a service may take to say how it is. */
+const STATE_MS = 5_000
+
+/**
+ * How a service says it is.
+ *
+ * @throws ServiceError `server_unreachable`
+ */
+export async function askForState(address: ServerAddress): Promise<ServiceState> {
+  const signal = AbortSignal.timeout(STATE_MS)
+  const answer = await ask(address, '/readyz', {}, signal, (status) => status === 200 || status === 503)
+  const body = readBody(await readText(answer))
+  // Only its operator is told of what.
+  if (typeof body?.status === 'string') {
+    return { components: [], ...body } as unknown as ServiceState
+  }
+  throw new ServiceError('server_unreachable', {
+    message: `${address.url} answers, but not as this service does`,
+  })
+}
+
+/** Characters that are read of a refusal, since a proxy may answer with a page, and of a page of answers. */
+const LONGEST_REFUSAL = 65_536
+const LONGEST_ANSWER = 16_777_216
+
+/** A refusal in the words of the service; anything else that answers is not one. */
+async function refusalOf(answer: IncomingMessage, url: string): Promise<ServiceError> {
+  const body = readBody(await readText(answer))
+  const { code, message } = body ?? {}
+  if (typeof code === 'string' && typeof message === 'string' && Object.hasOwn(ERRORS, code)) {
+    return new ServiceError(code as ErrorCode, { message })
+  }
+  return new ServiceError('server_unreachable', {
+    message: `${url} answers with status ${answer.statusCode}, which is not an answer of this service`,
+  })
+}
+
+async function readText(answer: IncomingMessage, longest = LONGEST_REFUSAL): Promise<string> {
+  let text = ''
+  for await (const chunk of answer.setEncoding('utf8')) {
+    text += String(chunk)
+    if (text.length > longest) break
+  }
+  return text
+}
+
+/** Undefined for anything but JSON, which a proxy may answer with. */
+function readBody(text: string): JsonObject | undefined {
+  try {
+    return JSON.parse(text) as JsonObject
+  } catch {
+    return undefined
+  }
+}

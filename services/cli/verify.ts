@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import { ServiceError } from '../../contracts/errors.ts'
+import { outcomeSchema } from '../../contracts/outcome.ts'
+import { verdictSchema } from '../../contracts/verdict.ts'
+import type { ProofEvent, Verification } from '../../contracts/verification.ts'
+import { eventHash } from '../analyst/index.ts'
+import { defineCommand } from './command.ts'
+import { SOURCE_FLAGS, switchFlag } from './common-flags.ts'
+import { openVerdictSource } from './open-verdict-source.ts'
+
+export const verifyCommand = defineCommand({
+  name: 'verify',
+  summary: 'Shows a verdict as it was recorded and what became of it, and checks the hashes.',
+  notes: [
+    'The hashes are computed here from what the log says: a service that shows other data than it hashed is found out.',
+  ],
+  operands: ['verdict_id'],
+  flags: { json: switchFlag('Writes the whole verification as JSON.'), ...SOURCE_FLAGS },
+  examples: ['signal verify 5c146b14-3c52-8afd-938a-375d0df1fbf6'],
+  async run(input) {
+    const { operands, flags, stdout, signal } = input
+    const verdictId = z.uuid().safeParse(operands[0]?.toLowerCase())
+    if (!verdictId.success) {
+      throw new ServiceError('config_invalid', {
+        message: `verdict_id is ${JSON.stringify(operands[0])}, which is no UUID. For example: 5c146b14-3c52-8afd-938a-375d0df1fbf6`,
+      })
+    }
+    const source = await openVerdictSource(input)
+    try {
+      const verification = await source.verify(verdictId.data, signal)
+      requireHash('verdict', verification)
+      if (verification.outcome !== null) requireHash('outcome', verification.outcome)
+      stdout.write(flags.json ? `${JSON.stringify(verification)}\n` : linesOf(verification))
+    } finally {
+      await source.close()
+    }
+    return undefined
+  },
+})
+
+function requireHash(
+  what: string,
+  { event, hash }: { readonly event: ProofEvent; readonly hash: string },
+): void {
+  const computed = eventHash({ ...event, meta: { correlationId: 'verify', actor: 'verify' } })
+  if (computed === hash) return
+  throw new ServiceError('internal_error', {
+    message: `the ${what} does not fit its hash: ${hash} was said, ${computed} comes out`,
+  })
+}
+
+function linesOf({ verdict_id, event, hash, window_closes_at, outcome, notice }: Verification): string {
+  const verdict = verdictSchema.parse(event.data)
+  const { exchange, coin, timeframe, call, confidence, regime, price, reasoning } = verdict
+  const ending =
+    outcome === null
+      ? 'none yet'
+      : `${outcomeSchema.parse(outcome.event.data).race}, labelled at ${outcome.event.at}`
+  const lines = [
+    `verdict   ${verdict_id}`,
+    `series    ${exchange} ${coin} ${timeframe}`,
+    `said      ${call}, ${confidence} %, ${regime} at ${price}`,
+    `because   ${reasoning}`,
+    `recorded  ${event.at}, at position ${event.position} (revision ${event.revision} of ${event.stream})`,
+    `window    closes at ${window_closes_at}`,
+    `outcome   ${ending}`,
+    `hash      ${hash} fits`,
+    notice,
+  ]
+  return `${lines.join('\n')}\n`
+}

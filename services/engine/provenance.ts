@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { seriesSchema } from '../../contracts/series.ts'
+import { timeframeSchema } from '../../contracts/timeframes.ts'
+
+const timeMs = z.int().nonnegative()
+const share = z.number().gt(0).lt(1)
+const days = z.int().positive()
+
+/** How a model is fitted: everything that is neither data nor code. */
+export const recipeSchema = z.strictObject({
+  /** Bars of this timeframe give the coefficients; every timeframe gives its own calibration. */
+  fitTimeframe: timeframeSchema,
+  /** Scaled values are clipped to ± this, so that one wild bar cannot decide alone. */
+  clip: z.number().positive(),
+  /** Ridge penalty on the coefficients, per decided race. */
+  ridgePerRace: z.number().nonnegative(),
+  /** The first forecast comes after this share of a timeframe's history, or after so many days of it. */
+  firstTrainingShare: share,
+  firstTrainingDays: days,
+  /** The model is fitted again this often, and at least so many times in a history. */
+  refitDays: days,
+  fewestRefits: z.int().positive(),
+  /** The newest share of a training window calibrates, the older part gives the coefficients. */
+  calibrationShare: share,
+  /** Decided races that a calibration needs. */
+  fewestRaces: z.int().positive(),
+})
+
+export type Recipe = z.infer<typeof recipeSchema>
+
+/** One series that a model was fitted or calibrated on. */
+export const usedSeriesSchema = z.strictObject({
+  ...seriesSchema.shape,
+  /** Open of the first and close of the last bar, Unix milliseconds. */
+  from: timeMs,
+  to: timeMs,
+  bars: z.int().positive(),
+  fundingRates: z.int().nonnegative(),
+  /** Of the content, by `historyChecksum`. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+})
+
+export type UsedSeries = z.infer<typeof usedSeriesSchema>
+
+/** Where the numbers of a model come from. */
+export const provenanceSchema = z.strictObject({
+  recipe: recipeSchema,
+  /** What the races of its label are. */
+  label: z.strictObject({
+    /** One barrier on either side, so many deviations of the move to be expected within the window away. */
+    deviations: z.number().positive(),
+    /** Log returns that the deviation is taken of. */
+    deviationBars: z.int().positive(),
+    /** The nearest a barrier may be, as a fraction of the entry price. */
+    floor: z.number().positive(),
+  }),
+  /** Open of the first and close of the last bar of all series. */
+  from: timeMs,
+  to: timeMs,
+  /** Decided races that the coefficients were fitted on. */
+  races: z.int().nonnegative(),
+  series: z.array(usedSeriesSchema).min(1),
+})
+
+export type Provenance = z.infer<typeof provenanceSchema>

@@ -1,0 +1,134 @@
+import type { Candle } from '../../../contracts/candle.ts'
+import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
+import { fundingFault } from '../../../contracts/funding.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
+import { type BarFault, BarRefused, type Engine, type MarketMetrics, type VerdictDraft } from '../engine.ts'
+
+/** A series of a run; bars and drafts are those that wait to be recorded. */
+export interface Followed {
+  readonly series: Series
+  readonly slot: number
+  readonly barMs: number
+  isLive: boolean
+  /** Whether the board is still to learn that it is. */
+  isNewlyLive: boolean
+  bars: number
+  barClose: number | undefined
+  waiting: Candle[]
+  drafts: VerdictDraft[]
+  /** What was measured at the newest draft's bar. */
+  metrics: MarketMetrics | undefined
+  /** Bars that were refused since the last one that was taken. */
+  refusedInARow: number
+  /** What it cannot go on because of. Nothing more is taken for it, and it is closed when nothing of it is under way. */
+  fault: unknown
+}
+
+export interface IntakeOptions {
+  readonly engine: Engine
+  /** Market time, Unix milliseconds: a bar that closes well after it is none. */
+  readonly clock?: (() => number) | undefined
+  /** Told of what was left out of a batch: nothing is computed or recorded from it. */
+  readonly onRefused?: ((market: Market, fault: BarFault | 'funding', reason: string) => void) | undefined
+  /** Told of every funding settlement in the batches, also of markets that no series belongs to. */
+  readonly onFunding?: ((updates: readonly FundingUpdate[]) => void) | undefined
+}
+
+/** A feed that gives so many bars in a row that are none has another idea of the series than we have. */
+const MOST_REFUSED_IN_A_ROW = 3
+
+/**
+ * Computes the batches of a run one by one, keeping with each series what is to be recorded. What one series
+ * cannot digest is its own fault, and no other's.
+ */
+export function createIntake(
+  options: IntakeOptions,
+  followed: ReadonlyMap<string, Followed>,
+  counts: { bars: number },
+): (batch: BarBatch) => void {
+  const { engine, clock, onFunding } = options
+  const byMarket = Map.groupBy(followed.values(), ({ series }) => marketName(series))
+  let isLive = false
+
+  function draft(one: Followed): void {
+    const reading = engine.read(one.slot)
+    if (reading.status !== 'verdict') return
+    one.drafts.push(reading.verdict)
+    one.metrics = reading.metrics
+  }
+
+  /** @throws BarRefused; whatever the engine fails with */
+  function push(one: Followed, candle: Candle, at: number): void {
+    const barClose = candle.openTime + one.barMs
+    if (barClose !== at)
+      throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, not at ${at}`)
+    const now = clock?.() ?? Number.POSITIVE_INFINITY
+    if (barClose > now + LIMITS.staleAfterMs)
+      throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, and now is ${now}`)
+    engine.push(one.slot, candle)
+    counts.bars += 1
+    one.bars += 1
+    one.barClose = barClose
+    one.refusedInARow = 0
+    one.waiting.push(candle)
+  }
+
+  function refuse(one: Followed, refused: BarRefused): void {
+    options.onRefused?.(one.series, refused.fault, refused.message)
+    one.refusedInARow += 1
+    if (one.refusedInARow >= MOST_REFUSED_IN_A_ROW) throw refused
+  }
+
+  function take(one: Followed, candle: Candle, { at, phase }: BarBatch): void {
+    try {
+      push(one, candle, at)
+    } catch (error) {
+      if (!(error instanceof BarRefused)) throw error
+      return refuse(one, error)
+    }
+    // Late history of a venue that was away at the start comes behind the seam.
+    if (phase === 'live') draft(one)
+  }
+
+  return (batch) => {
+    if (batch.phase === 'live' && !isLive) {
+      isLive = true
+      for (const one of soundOnes(followed.values())) {
+        one.isLive = true
+        one.isNewlyLive = true
+        keepApart(one, () => draft(one))
+      }
+    }
+    const funding = batch.funding.filter((update) => {
+      const fault = fundingFault(update.funding)
+      if (fault !== undefined) options.onRefused?.(update.market, 'funding', fault)
+      return fault === undefined
+    })
+    // What settles as a bar closes counts for that bar; another run may be at another instant.
+    for (const { market, funding: settled } of funding) {
+      const own = soundOnes(byMarket.get(marketName(market)) ?? [])
+      engine.pushFunding(
+        market,
+        settled,
+        own.map(({ slot }) => slot),
+      )
+    }
+    if (funding.length > 0) onFunding?.(funding)
+    for (const { series, candle } of batch.bars) {
+      const one = followed.get(seriesName(series))
+      if (one !== undefined && one.fault === undefined) keepApart(one, () => take(one, candle, batch))
+    }
+  }
+}
+
+const soundOnes = (all: Iterable<Followed>): Followed[] => [...all].filter(({ fault }) => fault === undefined)
+
+/** What work on one series fails with is kept with it. */
+function keepApart(one: Followed, work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    one.fault = error
+  }
+}

@@ -1,0 +1,119 @@
+import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
+import { type EngineRun, NOTHING_RUN, seriesFault, together } from './run-engine.ts'
+
+export interface FollowerOptions {
+  /**
+   * One run over some series, to the end of the market or until the signal.
+   *
+   * @param onClosed told of each series that is closed because of its own fault
+   */
+  readonly run: (
+    series: readonly Series[],
+    onClosed: (series: Series, error: ServiceError) => void,
+  ) => Promise<EngineRun>
+  /** Whether what failed is tried again. A recorded market would fail in the same way. */
+  readonly triesAgain: boolean
+  /** Told when a series was closed; it is tried again after so many milliseconds, if at all. */
+  readonly onClosed: (series: Series, error: ServiceError, againInMs: number | undefined) => void
+  /** Told when a whole run failed, which begins again after so many milliseconds. */
+  readonly onFailed: (series: readonly Series[], error: unknown, againInMs: number) => void
+  /** Milliseconds of a clock that is never set. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly signal: AbortSignal
+}
+
+/** Follows series for as long as the market goes on, whatever becomes of single ones or of single runs. */
+export interface Follower {
+  /** @throws what a run fails with, where nothing is tried again */
+  follow(series: readonly Series[]): Promise<EngineRun>
+  /** Whether a series is closed at the moment, waiting to be tried again. */
+  isClosed(series: Series): boolean
+}
+
+/** Before the next try, the longer the more often it failed in a row; what went well for longer is no such failure. */
+const PAUSES_MS = [30_000, 60_000, 120_000, 300_000, 900_000] as const
+const LONGEST_PAUSE_MS = 900_000
+
+/** @example await createFollower({ run, triesAgain: true, … }).follow(series) */
+export function createFollower(options: FollowerOptions): Follower {
+  const { run, now, sleep, signal, triesAgain } = options
+  const closed = new Set<string>()
+
+  /** How long to wait after each failure of the same thing. */
+  function createPauses(): { begin(): void; next(): number } {
+    let failures = 0
+    let begunAt = now()
+    return {
+      begin: () => (begunAt = now()),
+      next() {
+        if (now() - begunAt > LONGEST_PAUSE_MS) failures = 0
+        return PAUSES_MS[failures++] ?? LONGEST_PAUSE_MS
+      },
+    }
+  }
+
+  /** A series that was closed goes on in runs of its own. */
+  async function followAlone(series: Series, first: ServiceError): Promise<EngineRun> {
+    const name = seriesName(series)
+    const pauses = createPauses()
+    let sum = NOTHING_RUN
+    let fault: ServiceError | undefined = first
+    while (fault !== undefined && !signal.aborted) {
+      closed.add(name)
+      const pause = pauses.next()
+      options.onClosed(series, fault, pause)
+      await sleep(pause, signal)
+      if (signal.aborted) break
+      closed.delete(name)
+      pauses.begin()
+      fault = undefined
+      try {
+        const onClosed = (_: Series, error: ServiceError): void => void (fault = error)
+        sum = together(sum, await run([series], onClosed))
+      } catch (error) {
+        fault = seriesFault(series, error)
+      }
+    }
+    return sum
+  }
+
+  async function follow(series: readonly Series[]): Promise<EngineRun> {
+    const left = new Map(series.map((one) => [seriesName(one), one]))
+    const alone: Promise<EngineRun>[] = []
+    const pauses = createPauses()
+
+    function close(one: Series, error: ServiceError): void {
+      left.delete(seriesName(one))
+      if (triesAgain) alone.push(followAlone(one, error))
+      else options.onClosed(one, error, undefined)
+    }
+
+    /** @returns undefined where what failed is to begin again */
+    async function runOnce(): Promise<EngineRun | undefined> {
+      pauses.begin()
+      try {
+        return await run([...left.values()], close)
+      } catch (error) {
+        if (!triesAgain) throw error
+        if (signal.aborted) return NOTHING_RUN
+        const own = isServiceError(error) ? error.details?.series : undefined
+        const one = typeof own === 'string' ? left.get(own) : undefined
+        if (one !== undefined) close(one, seriesFault(one, error))
+        else {
+          const pause = pauses.next()
+          options.onFailed([...left.values()], error, pause)
+          await sleep(pause, signal)
+        }
+        return undefined
+      }
+    }
+
+    let ended: EngineRun | undefined
+    while (ended === undefined && left.size > 0 && !signal.aborted) ended = await runOnce()
+    return [ended ?? NOTHING_RUN, ...(await Promise.all(alone))].reduce(together)
+  }
+
+  return { follow, isClosed: (series) => closed.has(seriesName(series)) }
+}

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import type { OpenDelivery } from '../../../contracts/delivery-events.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { START } from '../../../contracts/position.ts'
+import type { Subscription } from '../../../projections/index.ts'
+import { initialDeliveries } from '../deliveries/delivery-state.ts'
+import type { Matched } from '../signals/signal.ts'
+import { Endpoint } from './endpoint.ts'
+import type { EndpointItem } from './endpoint-state.ts'
+import { createSignalMemory } from './queued-signals.ts'
+
+const ALONG = { nowMs: 0, wallMs: 0, random: 0, passCursor: undefined, catchUpPerSecond: 500 }
+const NEWS = 1_000_000
+
+/** An endpoint with one new signal, and so many deliveries that wait for another try. */
+function endpointWith({ open }: { open: number }): Endpoint {
+  const subscription = { subscriptionId: 'one', state: 'active', moved: null, replays: [] }
+  const endpoint = new Endpoint(subscription as unknown as Subscription, {
+    shard: 0,
+    token: 0,
+    readFrom: { after: START, sequence: 1 },
+    nowMs: 0,
+    signals: createSignalMemory().open(),
+  })
+  const waiting = Array.from(
+    { length: open },
+    (_, n) => [n + 1, { sequence: n + 1 } as OpenDelivery] as const,
+  )
+  endpoint.knows({ ...initialDeliveries({ startAfter: START }), open: new Map(waiting) })
+  const standing = { degradedAt: undefined, goneAt: undefined }
+  endpoint.handle({ kind: 'loaded', subscription: endpoint.state.subscription, standing }, ALONG)
+  endpoint.offer({ sequence: NEWS } as Matched, 0)
+  return endpoint
+}
+
+test('what waits behind too many open deliveries is no work; what is asked for again is', () => {
+  const full = endpointWith({ open: LIMITS.webhookOpenDeliveries })
+  expect(full.work).toBeUndefined()
+  expect(full.take()).toBeUndefined()
+  const replay = { kind: 'replay', item: { sequence: 9 }, tries: 0 } as Extract<
+    EndpointItem,
+    { kind: 'replay' }
+  >
+  full.handle({ kind: 'timer', timer: { kind: 'replay', replay } }, ALONG)
+  expect(full.work).toBe('replays')
+  expect(full.take()).toBe(replay)
+  expect(full.work).toBeUndefined()
+})
+
+test('with room for one it is work, once', () => {
+  const endpoint = endpointWith({ open: LIMITS.webhookOpenDeliveries - 1 })
+  expect(endpoint.work).toBe('live')
+  expect(endpoint.take()).toMatchObject({ kind: 'first', matched: { sequence: NEWS } })
+  endpoint.offer({ sequence: NEWS + 1 } as Matched, 0)
+  expect(endpoint.work).toBeUndefined()
+})
+
+test('it is work again once one of what was open is finished', () => {
+  const endpoint = endpointWith({ open: LIMITS.webhookOpenDeliveries })
+  endpoint.knows({ ...initialDeliveries({ startAfter: START }), open: new Map() })
+  expect(endpoint.work).toBe('live')
+})

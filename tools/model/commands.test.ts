@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest'
+import { ServiceError } from '../../contracts/errors.ts'
+import type { BarBatch } from '../../contracts/feed.ts'
+import { HOUR_MS } from '../../contracts/timeframes.ts'
+import type { VerdictModelData } from '../../services/engine/model.ts'
+import type { HistoryFeed } from './collect-histories.ts'
+import { type EvaluatePorts, evaluateCommand } from './evaluate-command.ts'
+import { type FitPorts, fitCommand } from './fit-command.ts'
+import { plantedMarket } from './planted-market.fixture.ts'
+import type { SeriesHistory } from './series-history.ts'
+import type { DataSelection } from './training-command.ts'
+
+function feedOf(histories: readonly SeriesHistory[]): HistoryFeed {
+  return {
+    listings: () =>
+      Promise.resolve(
+        histories.map(({ series }) => ({ ...series, timeframes: [series.timeframe, '4h' as const] })),
+      ),
+    async *batches({ series }): AsyncGenerator<BarBatch> {
+      await Promise.resolve()
+      for (const { series: own, bars } of histories) {
+        if (!series.some(({ coin, timeframe }) => coin === own.coin && timeframe === own.timeframe)) continue
+        for (const candle of bars) {
+          const at = candle.openTime + HOUR_MS
+          yield { at, phase: 'history', bars: [{ series: own, candle }], funding: [] }
+        }
+      }
+    },
+  }
+}
+
+const market = plantedMarket(1, 8_000, 1)
+const older = { ...market, bars: market.bars.slice(0, 4_500) }
+
+const UNWRITABLE = '/nowhere/m.json'
+
+function absent(path: string): never {
+  throw new Error(`ENOENT: ${path}`)
+}
+
+async function run(
+  command: (args: readonly string[], ports: FitPorts & EvaluatePorts) => Promise<number>,
+  args: readonly string[],
+  histories: readonly SeriesHistory[] = [market],
+  files: Readonly<Record<string, string>> = {},
+) {
+  const out: string[] = []
+  const reported: string[] = []
+  const written = new Map<string, string>()
+  const selections: DataSelection[] = []
+  const code = await command(args, {
+    openFeed: (selection) => {
+      selections.push(selection)
+      return feedOf(histories)
+    },
+    out: (text) => out.push(text),
+    report: (line) => reported.push(line),
+    readText: (path) => files[path] ?? absent(path),
+    async writeFile(path, chunks) {
+      if (path === UNWRITABLE)
+        throw new ServiceError('config_invalid', { message: `${path} cannot be written` })
+      for await (const chunk of chunks) written.set(path, chunk)
+    },
+  })
+  return { code, out: out.join(''), reported: reported.join('\n'), written, selections }
+}
+
+const parsed = (text: string): VerdictModelData => JSON.parse(text) as VerdictModelData
+
+describe('arguments that cannot be used end with exit code 2 and the usage', () => {
+  test.each([
+    [fitCommand, [], '--data <folder> is missing'],
+    [fitCommand, ['--data', 'd', '--speed', '3'], '--speed'],
+    [fitCommand, ['--data', 'd', '--version', 'Mine 7'], '--version Mine 7 is no version'],
+    [evaluateCommand, ['--data', 'd', 'more'], 'more'],
+    [evaluateCommand, ['--data', 'd', '--in-sample'], '--in-sample goes with --model'],
+    [evaluateCommand, ['--data', 'd', '--timeframes', '7h'], '--timeframes 7h is not known; known are 1m'],
+    [evaluateCommand, ['--data', 'd', '--exchanges', 'MOON'], '--exchanges MOON is not known'],
+  ])('%o %j', async (command, args, words) => {
+    const { code, out, reported } = await run(command, args)
+    expect([code, out]).toEqual([2, ''])
+    expect(reported).toContain(words)
+    expect(reported).toContain('Usage: npm run ')
+  })
+})
+
+test('data without a series that is wanted ends with exit code 3', async () => {
+  const { code, reported } = await run(evaluateCommand, ['--data', 'd'], [])
+  expect(code).toBe(3)
+  expect(reported).toContain('error market_data_missing: The data has no series of 1m, 3m')
+})
+
+describe('fit', () => {
+  test('prints the model, or writes it where it is told, and the progress elsewhere', async () => {
+    const printed = await run(fitCommand, ['--data', 'd', '--coins', 'btc', '--exchanges', 'SIM'])
+    expect(printed.code).toBe(0)
+    expect(printed.selections).toEqual([{ folder: 'd', coins: ['BTC'], exchanges: ['SIM'] }])
+    expect(parsed(printed.out)).toMatchObject({ version: 'barrier-1', timeframes: { '1h': { skill: true } } })
+    expect(printed.reported).toContain('SIM.BTC.1h: 8000 bars')
+    const kept = await run(fitCommand, ['--data', 'd', '--out', 'm.json', '--version', 'mine-7'])
+    expect(kept.out).toBe('')
+    expect(parsed(kept.written.get('m.json') ?? '').version).toBe('mine-7')
+  })
+})
+
+test('a model that cannot be written is told of before it is fitted', async () => {
+  const { code, reported } = await run(fitCommand, ['--data', 'd', '--out', UNWRITABLE])
+  expect(code).toBe(2)
+  expect(reported).toContain(`error config_invalid: ${UNWRITABLE} cannot be written`)
+  expect(reported).not.toContain('SIM.BTC.1h')
+})
+
+describe('evaluate', () => {
+  test('says where no forecast was made, instead of an AUC that looks measured', async () => {
+    const short = { ...market, bars: market.bars.slice(0, 700) }
+    const { out } = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h'], [short])
+    expect(out).toMatch(/AUC +none: all forecasts are 0\.500, too few races or no edge to calibrate on/)
+    const long = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h'])
+    expect(long.out).not.toContain('none: all forecasts')
+  })
+
+  test('scores a timeframe once, however often it is named', async () => {
+    const { out } = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h,1h', '--json'])
+    expect((JSON.parse(out) as { timeframes: unknown[] }).timeframes).toHaveLength(1)
+  })
+
+  test('walks the recipe forward, as text or as JSON', async () => {
+    const text = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h'])
+    expect(text.out).toContain('every forecast is by a fit that had not seen its bar')
+    expect(text.out).toContain('Targets at 1h, all series:')
+    const json = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h', '--json'])
+    const { kind, timeframes, targets } = JSON.parse(json.out) as Record<string, unknown[]>
+    expect(kind).toBe('walk-forward')
+    expect([timeframes?.length, targets?.length]).toEqual([1, 6])
+  })
+
+  test('scores a model file on what came after it was fitted', async () => {
+    const model = (await run(fitCommand, ['--data', 'd'], [older])).out
+    const files = { 'm.json': model }
+    const { to } = parsed(model).provenance
+    const args = ['--data', 'd', '--timeframes', '1h', '--model', 'm.json', '--json']
+    const later = JSON.parse((await run(evaluateCommand, args, [market], files)).out) as {
+      readonly outOfSample: { readonly timeframes: readonly { readonly all: { readonly from: number } }[] }
+      readonly inSample?: unknown
+    }
+    expect(later.outOfSample.timeframes[0]?.all.from).toBe(to)
+    expect(later.inSample).toBeUndefined()
+  })
+
+  test('refuses to score a model on what it was fitted on, unless asked, and then says so', async () => {
+    const files = { 'm.json': (await run(fitCommand, ['--data', 'd'], [older])).out, 'n.json': 'no model' }
+    const args = ['--data', 'd', '--timeframes', '1h', '--model', 'm.json']
+    const refused = await run(evaluateCommand, args, [older], files)
+    expect([refused.code, refused.out]).toEqual([3, ''])
+    expect(refused.reported).toContain('no bar of this data with a finished race is later')
+    const asked = await run(evaluateCommand, [...args, '--in-sample'], [older], files)
+    expect(asked.code).toBe(0)
+    expect(asked.out).toContain('IN SAMPLE: model barrier-1')
+    const wrong = await run(evaluateCommand, ['--data', 'd', '--model', 'n.json'], [older], files)
+    expect(wrong.code).toBe(2)
+    expect(wrong.reported).toContain('The model file n.json cannot be read: ')
+    const missing = await run(evaluateCommand, ['--data', 'd', '--model', 'o.json'], [older], files)
+    expect(missing.code).toBe(2)
+    expect(missing.reported).toContain('The model file o.json cannot be read: ENOENT')
+  })
+})

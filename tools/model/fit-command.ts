@@ -1,0 +1,63 @@
+import { TIMEFRAMES } from '../../contracts/timeframes.ts'
+import { type VerdictModelData, verdictModelSchema } from '../../services/engine/model.ts'
+import { collectHistories } from './collect-histories.ts'
+import { fitModel, prepare } from './fit-model.ts'
+import { RECIPE } from './recipe.ts'
+import { formatTargets, targetsOf } from './targets.ts'
+import {
+  DATA_FLAGS,
+  dataSelection,
+  readFlags,
+  runTraining,
+  type TrainingPorts,
+  UsageError,
+} from './training-command.ts'
+
+const USAGE =
+  'npm run fit -- --data <folder> [--out model.json] [--version barrier-1] [--exchanges A,B] [--coins A,B]'
+
+const versionSchema = verdictModelSchema.shape.version
+
+export interface FitPorts extends TrainingPorts {
+  /** Writes a file whole or not at all; what cannot be written is refused before the text is asked for. */
+  readonly writeFile: (path: string, text: AsyncIterable<string>) => Promise<unknown>
+}
+
+/**
+ * Fits the model of this release's recipe on a folder of candles and writes it as JSON, to a file or to the
+ * standard output; what it scored goes to the progress. Answers the exit code.
+ */
+export function fitCommand(args: readonly string[], ports: FitPorts): Promise<number> {
+  return runTraining(USAGE, ports, async () => {
+    const { report } = ports
+    const flags = readFlags(args, {
+      ...DATA_FLAGS,
+      out: { type: 'string' },
+      version: { type: 'string', default: 'barrier-1' },
+    })
+    const { version, out } = flags
+    if (!versionSchema.safeParse(version).success)
+      throw new UsageError(`--version ${version} is no version: small letters, digits, dots and hyphens`)
+    const feed = ports.openFeed(dataSelection(flags))
+    async function* fitted(): AsyncGenerator<string, void, void> {
+      const histories = await collectHistories(feed, new Set(TIMEFRAMES))
+      const model = fitModel(version, prepare(histories, report), RECIPE, report)
+      yield `${JSON.stringify(model, null, 2)}\n`
+      reportModel(model, report)
+    }
+    if (out === undefined) for await (const text of fitted()) ports.out(text)
+    else await ports.writeFile(out, fitted())
+  })
+}
+
+function reportModel(model: VerdictModelData, report: TrainingPorts['report']): void {
+  for (const timeframe of TIMEFRAMES) {
+    const skill = model.timeframes[timeframe]
+    report(`${timeframe}: ${skill.skill ? `speaks, slope ${skill.slope}` : `HOLD because ${skill.reason}`}`)
+  }
+  const { measured } = model.timeframes[RECIPE.fitTimeframe]
+  if (measured === undefined) return
+  report(`Targets at ${RECIPE.fitTimeframe}, out of sample:`)
+  for (const line of formatTargets(targetsOf({ all: measured, placeboAuc: measured.placeboAuc })))
+    report(line)
+}

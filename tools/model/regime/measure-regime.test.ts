@@ -1,0 +1,60 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { loadModel } from '../../../services/engine/model.ts'
+import { randomWalk } from '../../../services/engine/random-walk.ts'
+import { readCandles } from '../../../services/engine/testing/read-candles.ts'
+import { measureRegime, type RegimeMeasures } from './measure-regime.ts'
+import { regimeTable } from './regime-table.ts'
+
+const FOLDER = '../shared/data/binance-usdm'
+const missing = existsSync(FOLDER) ? '' : ` (skipped: no recorded data at ${FOLDER})`
+const model = loadModel()
+
+/** What is documented of a measure on BTC and on ETH 1h bars, and how far off it may be. */
+const DOCUMENTED: readonly (readonly [
+  string,
+  number,
+  number,
+  number,
+  (measures: RegimeMeasures) => number,
+])[] = [
+  ['changes a day', 0.81, 0.84, 0.01, (measures) => measures.changes.perDay],
+  ['share of changes undone', 0.052, 0.058, 0.003, (measures) => measures.changes.undoneShare],
+  ['ADX changes a day', 1.21, 1.19, 0.01, (measures) => measures.adxChanges.perDay],
+  ['share of ADX changes undone', 0.276, 0.274, 0.003, (measures) => measures.adxChanges.undoneShare],
+  ['median lag in bars', 22, 23, 1, (measures) => measures.medianLagBars],
+  ["share on the zigzag's side", 0.564, 0.545, 0.003, (measures) => measures.rightShare],
+  ['share against it', 0.208, 0.213, 0.003, (measures) => measures.wrongShare],
+  ['share of up labels followed by a rise', 0.504, 0.502, 0.003, (measures) => measures.upHitShare],
+  ['share of down labels followed by a fall', 0.454, 0.462, 0.003, (measures) => measures.downHitShare],
+  ['volatility AUC, recent', 0.736, 0.76, 0.003, (measures) => measures.volatility.recent.auc],
+  ['volatility AUC, overall', 0.654, 0.664, 0.003, (measures) => measures.volatility.overall.auc],
+]
+
+describe.skipIf(missing !== '')(`the regime on recorded 1h bars${missing}`, () => {
+  const coins = missing === '' ? ['BTC', 'ETH', 'LTC', 'BCH'] : []
+  const columns = coins.map((coin) => ({
+    title: `${coin}USDT-1h`,
+    measures: measureRegime(model, '1h', readCandles(`${FOLDER}/${coin}USDT-1h.csv.gz`)),
+  }))
+
+  test.each(DOCUMENTED)('%s: %d on BTC and %d on ETH, within %d', (_, btc, eth, tolerance, read) => {
+    const [ofBtc = Number.NaN, ofEth = Number.NaN] = columns.map(({ measures }) => read(measures))
+    expect(Math.abs(ofBtc - btc)).toBeLessThanOrEqual(tolerance)
+    expect(Math.abs(ofEth - eth)).toBeLessThanOrEqual(tolerance)
+  })
+
+  test('is documented with the table that the study prints', () => {
+    const page = new URL('../../../docs/indicators-and-regimes.md', import.meta.url)
+    expect(readFileSync(page, 'utf8')).toContain(regimeTable(columns))
+  })
+})
+
+test('a random walk is called the right way no more often than hindsight allows', () => {
+  const measures = measureRegime(model, '1h', randomWalk(5, 5_000))
+  expect(measures.turns).toBeGreaterThan(10)
+  expect(measures.rightShare + measures.wrongShare).toBeLessThanOrEqual(1)
+  expect(measures.medianLagBars).toBeGreaterThan(0)
+  // Its volatility never changes, so nothing can be known of it beforehand.
+  expect(Math.abs(measures.volatility.overall.auc - 0.5)).toBeLessThan(0.1)
+})

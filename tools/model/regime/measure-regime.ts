@@ -1,0 +1,96 @@
+import type { Candle } from '../../../contracts/candle.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { VerdictModel } from '../../../services/engine/model.ts'
+import type { Direction } from '../../../services/engine/trend-trigger.ts'
+import { directionHitShare } from './direction-hit-share.ts'
+import { type LabelChanges, labelChanges } from './label-changes.ts'
+import { regimeTrack } from './regime-track.ts'
+import { type Foresight, volatilityForesight } from './volatility-foresight.ts'
+import { type ZigzagLeg, zigzag } from './zigzag.ts'
+
+/** What the regime was worth on a history, measured with hindsight. */
+export interface RegimeMeasures {
+  readonly bars: number
+  readonly changes: LabelChanges
+  /** The same of the plain rule: ADX14 above 25, with the side of the larger DI. */
+  readonly adxChanges: LabelChanges
+  /** Turning points of the zigzag that judges the label. */
+  readonly turns: number
+  /** Bars from a turning point until the label points the new way, where it did before the next turn. */
+  readonly medianLagBars: number
+  /** Share of turns whose leg ended before the label pointed its way. */
+  readonly missedShare: number
+  /** Share of bars on which the label points the way of the zigzag, and against it. */
+  readonly rightShare: number
+  readonly wrongShare: number
+  /** Share of bars under TRENDING_UP with a higher close 24 bars later, and under TRENDING_DOWN a lower one. */
+  readonly upHitShare: number
+  readonly downHitShare: number
+  /** How well the volatility percentile told a high variance of the next 24 bars from a low one. */
+  readonly volatility: { readonly overall: Foresight; readonly recent: Foresight }
+}
+
+/** A turn of the market is a move of this many ATR14 away from an extreme. */
+const TURN_ATR = 8
+/** Bars ahead at which it is asked what came of a label. */
+export const AHEAD_BARS = 24
+
+function judge(labels: readonly Direction[], legs: readonly ZigzagLeg[]) {
+  const lags: number[] = []
+  let right = 0
+  let wrong = 0
+  let judged = 0
+  for (const { direction, from, to } of legs) {
+    const leg = labels.slice(from + 1, to + 1)
+    judged += leg.length
+    right += leg.filter((label) => label === direction).length
+    wrong += leg.filter((label) => label === -direction).length
+    const first = leg.indexOf(direction)
+    if (first >= 0) lags.push(first + 1)
+  }
+  lags.sort((a, b) => a - b)
+  return {
+    medianLagBars: lags[Math.floor(lags.length / 2)] ?? Number.NaN,
+    missedShare: 1 - lags.length / legs.length,
+    rightShare: right / judged,
+    wrongShare: wrong / judged,
+  }
+}
+
+/**
+ * Measures both halves of the regime. Direction is judged by a zigzag of 8 ATR14 over highs and lows, drawn
+ * with hindsight, and by what followed; volatility by what followed.
+ *
+ * @param model any: the regime does not depend on it, but the state it is read from does hold one
+ * @param bars a whole history; its first bars warm the averages up and count with no direction
+ * @example measureRegime(loadModel(), '1h', bars).changes.perDay // about 0.8 on BTC
+ */
+export function measureRegime(
+  model: VerdictModel,
+  timeframe: Timeframe,
+  bars: readonly Candle[],
+): RegimeMeasures {
+  const { directions, adxDirections, ranges, volatilityPercentiles } = regimeTrack(model, timeframe, bars)
+  const barMs = timeframeMs(timeframe)
+  const closes = bars.map((bar) => bar.close)
+  const legs = zigzag(
+    bars.map((bar) => bar.high),
+    bars.map((bar) => bar.low),
+    ranges.map((range) => TURN_ATR * range),
+  )
+  return {
+    bars: bars.length,
+    changes: labelChanges(directions, barMs),
+    adxChanges: labelChanges(adxDirections, barMs),
+    turns: legs.length,
+    ...judge(directions, legs),
+    upHitShare: directionHitShare(closes, directions, 1, AHEAD_BARS),
+    downHitShare: directionHitShare(closes, directions, -1, AHEAD_BARS),
+    volatility: volatilityForesight(closes, volatilityPercentiles, {
+      after: AHEAD_BARS,
+      recent: LIMITS.volatilityBars,
+      from: LIMITS.warmUpBars,
+    }),
+  }
+}

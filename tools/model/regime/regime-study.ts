@@ -1,0 +1,42 @@
+import { basename } from 'node:path'
+import type { Candle } from '../../../contracts/candle.ts'
+import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { loadModel } from '../../../services/engine/model.ts'
+import { readCandles } from '../../../services/engine/testing/read-candles.ts'
+import { measureRegime } from './measure-regime.ts'
+import { regimeTable } from './regime-table.ts'
+
+/** The length of bars is the smallest step in time: gaps are longer. */
+function timeframeOf(bars: readonly Candle[]): Timeframe | undefined {
+  const steps = bars.slice(1).map((bar, index) => bar.openTime - (bars[index]?.openTime ?? 0))
+  const smallest = steps.reduce((least, step) => Math.min(least, step), Number.POSITIVE_INFINITY)
+  return TIMEFRAMES.find((timeframe) => timeframeMs(timeframe) === smallest)
+}
+
+/**
+ * Prints what the regime was worth on candle files, one column each, and answers the exit code:
+ *
+ *     npm run -s study:regime -- <candles.csv.gz> …
+ */
+function main(files: readonly string[]): number {
+  if (files.length === 0) {
+    process.stderr.write('Usage: npm run -s study:regime -- <candles.csv.gz> …\n')
+    return 2
+  }
+  const model = loadModel()
+  const columns = []
+  for (const file of files) {
+    const bars = readCandles(file)
+    const timeframe = timeframeOf(bars)
+    if (timeframe === undefined) {
+      process.stderr.write(`${file}: the step between its bars is no timeframe (${TIMEFRAMES.join(', ')})\n`)
+      return 4
+    }
+    const title = basename(file).replace(/\.csv\.gz$/, '')
+    columns.push({ title, measures: measureRegime(model, timeframe, bars) })
+  }
+  process.stdout.write(`${regimeTable(columns)}\n`)
+  return 0
+}
+
+process.exitCode = main(process.argv.slice(2))

@@ -1,0 +1,43 @@
+import type { Candle } from '../../../contracts/candle.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
+import { CELL, cell } from '../../../services/engine/cells.ts'
+import type { VerdictModel } from '../../../services/engine/model.ts'
+import { createSeriesPool } from '../../../services/engine/series-pool.ts'
+import type { Direction } from '../../../services/engine/trend-trigger.ts'
+
+/** What was known after every bar of a history, as the service knows it. */
+export interface RegimeTrack {
+  /** Direction half of the regime. */
+  readonly directions: readonly Direction[]
+  /** What the plain rule says instead: the side of the larger DI while ADX14 is above 25. */
+  readonly adxDirections: readonly Direction[]
+  /** ATR14 in price; NaN before it is valid. */
+  readonly ranges: readonly number[]
+  readonly volatilityPercentiles: readonly number[]
+}
+
+/** The usual threshold of the plain rule. */
+const ADX_TREND = 25
+
+const asDirection = (value: number): Direction => (value > 0 ? 1 : value < 0 ? -1 : 0)
+
+/** Replays a history through the state that the service itself keeps of a series. */
+export function regimeTrack(model: VerdictModel, timeframe: Timeframe, bars: readonly Candle[]): RegimeTrack {
+  const pool = createSeriesPool(model)
+  const slot = pool.open(timeframe)
+  const base = pool.baseOf(slot)
+  const directions: Direction[] = []
+  const adxDirections: Direction[] = []
+  const ranges: number[] = []
+  const volatilityPercentiles: number[] = []
+  for (const bar of bars) {
+    pool.push(slot, bar)
+    const read = (offset: number): number => cell(pool.cells, base + offset)
+    const isTrend = read(CELL.adx14) > ADX_TREND
+    directions.push(asDirection(read(CELL.direction)))
+    adxDirections.push(isTrend ? asDirection(read(CELL.plusDi14) - read(CELL.minusDi14)) : 0)
+    ranges.push(read(CELL.atr14))
+    volatilityPercentiles.push(read(CELL.volatilityPercentile))
+  }
+  return { directions, adxDirections, ranges, volatilityPercentiles }
+}

@@ -1,0 +1,56 @@
+import { areaUnderCurve, type Forecast } from '../../../services/engine/scoring/scores.ts'
+import { rollingMedian } from './rolling-median.ts'
+
+/** An area under the ROC curve with half its 95 % interval; NaN where there are too few bars. */
+export interface Foresight {
+  readonly auc: number
+  readonly margin: number
+}
+
+/** Spans in a block: what happened further apart is taken as independent. */
+const SPANS_PER_BLOCK = 50
+
+/** Sum of the squared log returns of the bars after each bar, for every bar that has so many. */
+function varianceAfter(closes: readonly number[], after: number): number[] {
+  const squares = closes.map((close, index) => Math.log(close / (closes[index - 1] ?? close)) ** 2)
+  return squares
+    .slice(0, Math.max(0, squares.length - after))
+    .map((_, index) => squares.slice(index + 1, index + 1 + after).reduce((sum, square) => sum + square, 0))
+}
+
+/**
+ * How well a measure told a high realised variance of the bars that follow from a low one, in two senses of
+ * high: above the median of the whole history, and above that of the recent spans, which a caller can know.
+ *
+ * @param measures one per bar, as `closes`
+ * @param after bars whose variance is asked for
+ * @param recent how many spans, all over by then, make the recent median
+ * @param from index of the first bar to ask at, more than `after`; a measure may need a history
+ * @example volatilityForesight(closes, percentiles, { after: 24, recent: 1_500, from: 500 }).recent.auc
+ */
+export function volatilityForesight(
+  closes: readonly number[],
+  measures: readonly number[],
+  { after, recent, from }: { readonly after: number; readonly recent: number; readonly from: number },
+): { readonly overall: Foresight; readonly recent: Foresight } {
+  const variances = varianceAfter(closes, after)
+  const asked = variances.slice(from)
+  const median = asked.toSorted((a, b) => a - b)[asked.length >> 1] ?? Number.NaN
+  const recentMedians = rollingMedian(variances, recent)
+  const foresight = (usualAt: (bar: number) => number): Foresight =>
+    areaUnderCurve(
+      asked.map((variance, index): Forecast => {
+        const bar = from + index
+        return {
+          probability: measures[bar] ?? Number.NaN,
+          outcome: variance > usualAt(bar) ? 1 : 0,
+          block: Math.floor(index / (SPANS_PER_BLOCK * after)),
+        }
+      }),
+    )
+  return {
+    overall: foresight(() => median),
+    // The newest span that is over at a bar began that many bars before it.
+    recent: foresight((bar) => recentMedians[bar - after] ?? Number.NaN),
+  }
+}

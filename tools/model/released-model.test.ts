@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { TIMEFRAMES } from '../../contracts/timeframes.ts'
+import { loadModel } from '../../services/engine/index.ts'
+import type { Evaluation } from '../../services/engine/scoring/evaluation.ts'
+import { createRecordedFeed } from '../../services/market/index.ts'
+import { isDataAbsent, RECORDED_DATA, whenPresent } from '../../services/market/testing/recorded-data.ts'
+import { collectHistories } from './collect-histories.ts'
+import { describeHistory } from './describe-history.ts'
+import { evaluateCommand } from './evaluate-command.ts'
+import { lackOfSkill } from './skill.ts'
+import { targetsOf } from './targets.ts'
+
+const { timeframes } = loadModel()
+
+test('speaks only where it was measured to have skill', () => {
+  for (const timeframe of TIMEFRAMES) {
+    const skill = timeframes[timeframe]
+    if (skill.skill) expect(lackOfSkill(timeframe, skill.measured)).toBeUndefined()
+    else if (skill.measured) expect(lackOfSkill(timeframe, skill.measured)).toBe(skill.reason)
+  }
+  expect(timeframes['1h'].skill).toBe(true)
+  expect(timeframes['1d'].skill).toBe(false)
+})
+
+test('reaches what it was to reach at 1h, out of sample', () => {
+  const measured = timeframes['1h'].measured ?? expect.fail('The model file has no scores at 1h.')
+  const targets = targetsOf({ all: measured, placeboAuc: measured.placeboAuc })
+  expect(targets.filter(({ isMet }) => !isMet)).toEqual([])
+})
+
+const folder = `${RECORDED_DATA}/binance-usdm`
+
+describe.skipIf(isDataAbsent)(`the model of this release and the recorded candles${whenPresent}`, () => {
+  test('agree on what the model was fitted on', async () => {
+    const feed = createRecordedFeed({ folder, coins: ['BTC', 'ENA'] })
+    const histories = await collectHistories(feed, new Set(['1h', '4h']))
+    const stated = loadModel().provenance.series.filter(
+      ({ coin, timeframe }) =>
+        (coin === 'BTC' || coin === 'ENA') && (timeframe === '1h' || timeframe === '4h'),
+    )
+    expect(stated).toHaveLength(4)
+    expect(histories.map(describeHistory)).toEqual(stated)
+  })
+
+  test('show skill on one coin alone, out of sample', async () => {
+    const out: string[] = []
+    const args = ['--data', folder, '--coins', 'BTC', '--timeframes', '1h', '--json']
+    const code = await evaluateCommand(args, {
+      openFeed: createRecordedFeed,
+      out: (text) => out.push(text),
+      report: () => undefined,
+      readText: () => expect.fail('No file was to be read.'),
+    })
+    expect(code).toBe(0)
+    const [scores] = (JSON.parse(out.join('')) as Evaluation).timeframes
+    expect(scores?.all.verdicts).toBeGreaterThan(40_000)
+    expect(scores?.all.auc?.low).toBeGreaterThan(0.5)
+    expect(scores?.all.calibrationError).toBeLessThan(0.03)
+  })
+})
