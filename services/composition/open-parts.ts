@@ -45,6 +45,7 @@ export async function openParts(
   const metrics = createServiceMetrics({
     market: settings.MARKET,
     projections: () => projector?.health() ?? [],
+    following: platform.following,
     payments: () => running.payments?.totals(),
     settler: () => running.payments?.settler?.health(),
     dispatcher: () => running.webhooks?.dispatcher?.health(),

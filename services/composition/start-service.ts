@@ -98,7 +98,10 @@ async function compose(
   owner.health = await listenForHealth(app, settings)
   owner.socket = await openOwnerSocket(app, platform.directory, log)
   working = runServed(served, ending.signal)
-  const failure = working.then(() => new Promise<never>(() => undefined))
+  const failure = Promise.race([
+    working.then(() => new Promise<never>(() => undefined)),
+    platform.storeFailure,
+  ])
   // Whoever waits for it is told; nobody does while the service is still starting.
   failure.catch(reported)
   const monitoring = watchList?.describe()
