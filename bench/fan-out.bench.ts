@@ -1,10 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { print, quantile } from './support/measure.ts'
+import { listenHere, startReceiver } from './support/receivers.ts'
 import { openWebhookWorld } from './support/webhook-world.ts'
 
 /**
@@ -21,15 +17,12 @@ const MOST_BYTES = 1_073_741_824
 const SLOW = 50
 const SLOW_MS = 14_500
 
-const receiver = spawn(process.execPath, [join(import.meta.dirname, 'support', 'webhook-receiver.ts')], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-})
-const [portLine] = (await once(receiver.stdout, 'data')) as [Buffer]
-const base = `http://127.0.0.1:${Number(portLine.toString())}`
+const receiver = await startReceiver()
+const base = receiver.hostOf(0)
 
 for (const size of SIZES) await reportFanOut(size)
 await reportSlow()
-receiver.kill()
+receiver.stop()
 process.exit()
 
 async function reportFanOut(count: number): Promise<void> {
@@ -75,25 +68,18 @@ async function reportFanOut(count: number): Promise<void> {
 /** The median time to a healthy endpoint, one signal after the other, beside others that take long for each. */
 async function medianOfHealthy(others: readonly string[]): Promise<number> {
   const world = await openWebhookWorld({ connectionsPerOrigin: 64 })
-  let arrived = Promise.withResolvers<number>()
-  const local = createServer((request, response) => {
-    arrived.resolve(performance.now())
-    request.resume()
-    request.on('end', () => response.writeHead(204).end())
-  })
-  await new Promise<void>((resolve) => local.listen(0, '127.0.0.1', resolve))
-  await world.subscribe([...others, `http://127.0.0.1:${(local.address() as AddressInfo).port}/`])
+  const here = await listenHere()
+  await world.subscribe([...others, here.url])
   world.start()
   const tookMs: number[] = []
   for (const until = performance.now() + SLOW_SECONDS * 1_000; performance.now() < until; ) {
-    arrived = Promise.withResolvers<number>()
+    const arrival = here.next()
     const start = performance.now()
     await world.record(1)
-    tookMs.push((await arrived.promise) - start)
+    tookMs.push((await arrival) - start)
     await wait(100)
   }
-  local.closeAllConnections()
-  local.close()
+  here.close()
   // What hangs is cut off when the world closes.
   await Promise.race([world.close(), wait(20_000)])
   return quantile(
@@ -103,17 +89,9 @@ async function medianOfHealthy(others: readonly string[]): Promise<number> {
 }
 
 async function reportSlow(): Promise<void> {
-  const slow = createServer((request, response) => {
-    request.resume()
-    request.on('end', () => setTimeout(() => response.writeHead(204).end(), SLOW_MS))
-  })
-  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve))
-  const { port } = slow.address() as AddressInfo
+  const slow = await listenHere(SLOW_MS)
   const alone = await medianOfHealthy([])
-  const beside = await medianOfHealthy(
-    Array.from({ length: SLOW }, (_, n) => `http://127.0.0.1:${port}/slow/${n}`),
-  )
-  slow.closeAllConnections()
+  const beside = await medianOfHealthy(Array.from({ length: SLOW }, (_, n) => `${slow.url}slow/${n}`))
   slow.close()
   const ratio = beside / alone
   print(

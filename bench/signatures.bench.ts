@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createNativeRecovery } from '../services/payments/recovery/native-recovery.ts'
 import type { Authorization, RecoverSigner } from '../services/payments/recovery/recover-signer.ts'
+import { SIGNING_DOMAINS } from '../services/payments/recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES, createViemRecovery } from '../services/payments/recovery/viem-recovery.ts'
-import { SIGNING_DOMAINS } from '../services/payments/verification/signing-domains.ts'
 import { type Candidate, measure, print, report } from './support/measure.ts'
 
 /**

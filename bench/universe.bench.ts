@@ -7,7 +7,7 @@ import type { BarBatch, ClosedBar } from '../contracts/feed.ts'
 import { LIMITS } from '../contracts/limits.ts'
 import type { Series } from '../contracts/series.ts'
 import { verdictStream } from '../contracts/streams.ts'
-import { TIMEFRAMES, timeframeMs } from '../contracts/timeframes.ts'
+import { timeframeMs } from '../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../contracts/verdict.ts'
 import {
   createBoard,
@@ -40,27 +40,29 @@ const SERIES = Number(process.env.BENCH_SERIES ?? 60_000)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
 const WARM_BARS = Number(process.env.BENCH_WARM_BARS ?? 120)
 const HAS_OUTCOMES = process.env.BENCH_OUTCOMES === '1'
+/** Of all series, since only those of one timeframe close together bar for bar. */
+const TIMEFRAME = '1h'
 Object.assign(LIMITS, { warmUpBars: WARM_BARS })
 /** The first verdicts get their outcome so many bars later; from then on every bar brings both. */
-const FIRST_OUTCOME_BARS = Math.max(...Object.values(WINDOW_BARS)) + 1
+const FIRST_OUTCOME_BARS = WINDOW_BARS[TIMEFRAME] + 1
 const HISTORY_PROGRESS_BARS = 100
 
 const bars = randomWalk(1, 8_192)
 const universe: Series[] = Array.from({ length: SERIES }, (_, index) => ({
   exchange: 'SIM',
-  coin: `C${Math.floor(index / TIMEFRAMES.length)}`,
-  timeframe: TIMEFRAMES[index % TIMEFRAMES.length] ?? '1h',
+  coin: `C${index}`,
+  timeframe: TIMEFRAME,
 }))
 
 /** Every series is at another place of the walk, so that they differ as in a real market. */
 function barOf(index: number, step: number): ClosedBar {
   const [series, bar] = [universe[index], bars[(step + index * 97) % bars.length]]
   if (series === undefined || bar === undefined) throw new Error(`There is no series ${index}.`)
-  return { series, candle: { ...bar, openTime: step * timeframeMs(series.timeframe) } }
+  return { series, candle: { ...bar, openTime: step * timeframeMs(TIMEFRAME) } }
 }
 
 const batch = (step: number, phase: BarBatch['phase']): BarBatch => ({
-  at: step + 1,
+  at: (step + 1) * timeframeMs(TIMEFRAME),
   phase,
   bars: universe.map((_, index) => barOf(index, step)),
   funding: [],
@@ -81,7 +83,7 @@ async function* closings(): AsyncGenerator<BarBatch, void, void> {
     if (step % HISTORY_PROGRESS_BARS === 0) print(`  warming up: bar ${step} of ${WARM_BARS}`)
     yield batch(step, 'history')
   }
-  yield { at: step, phase: 'live', bars: [], funding: [] }
+  yield { at: step * timeframeMs(TIMEFRAME), phase: 'live', bars: [], funding: [] }
   await durable.promise
   const count = ROUNDS + (HAS_OUTCOMES ? FIRST_OUTCOME_BARS : 1)
   for (const last = step + count; step < last; step++) {

@@ -1,9 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -13,7 +10,7 @@ import { redisServers } from '../services/platform/test-servers/redis-servers.ts
 import { createSecret } from '../services/webhooks/sending/secret.ts'
 import { createSign } from '../services/webhooks/sending/sign.ts'
 import { type Candidate, measure, print, quantile, report } from './support/measure.ts'
-import { RECEIVER_HOSTS } from './support/receiver-hosts.ts'
+import { listenHere, RECEIVER_HOSTS, startReceiver } from './support/receivers.ts'
 import { openWebhookWorld } from './support/webhook-world.ts'
 
 /**
@@ -30,13 +27,9 @@ const ENDPOINTS = 100
 const IN_FLIGHT = 64
 const PEERS = join(import.meta.dirname, 'peers')
 
-const receiver = spawn(process.execPath, [join(import.meta.dirname, 'support', 'webhook-receiver.ts')], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-})
-const [portLine] = (await once(receiver.stdout, 'data')) as [Buffer]
-const port = Number(portLine.toString())
-const base = `http://${RECEIVER_HOSTS[0]}:${port}`
-const hostOf = (n: number): string => `http://${RECEIVER_HOSTS[n % RECEIVER_HOSTS.length]}:${port}`
+const receiver = await startReceiver()
+const { hostOf } = receiver
+const base = hostOf(0)
 
 const sign = createSign({ userAgent: 'bench' })
 const secrets = [createSecret((bytes) => randomBytes(bytes))]
@@ -156,7 +149,7 @@ await reportLatency('idle', 0, 10)
 await reportLatency('with 2,000 other deliveries a second', 100, 40)
 await reportCatchUp()
 await reportSubscriptions()
-receiver.kill()
+receiver.stop()
 
 /**
  * From the answer of a signal's append, or before, to its POST at one endpoint: without anything else, and while
@@ -164,29 +157,22 @@ receiver.kill()
  */
 async function reportLatency(what: string, others: number, pauseMs: number): Promise<void> {
   const world = await openWebhookWorld({ connectionsPerOrigin: IN_FLIGHT })
-  let arrived = Promise.withResolvers<number>()
-  const local = createServer((request, response) => {
-    arrived.resolve(performance.now())
-    request.resume()
-    request.on('end', () => response.writeHead(204).end())
-  })
-  await new Promise<void>((resolve) => local.listen(0, '127.0.0.1', resolve))
-  const here = `http://127.0.0.1:${(local.address() as AddressInfo).port}/`
-  await world.subscribe([...Array.from({ length: others }, (_, n) => `${base}/live/${n}`), here])
+  const here = await listenHere()
+  await world.subscribe([...Array.from({ length: others }, (_, n) => `${base}/live/${n}`), here.url])
   world.start()
   const latencies: number[] = []
   for (let n = 0; n < 320; n++) {
-    arrived = Promise.withResolvers<number>()
+    const arrival = here.next()
     const start = performance.now()
     await world.record(1)
     const appended = performance.now()
-    const at = await arrived.promise
+    const at = await arrival
     if (n >= 20) latencies.push(Math.max(0, at - appended))
     if (n === 0 && others === 0) print(`\nfirst signal after the start: ${(at - start).toFixed(0)} ms`)
     await wait(pauseMs)
   }
   await world.close()
-  local.close()
+  here.close()
   const sorted = latencies.toSorted((a, b) => a - b)
   const [p50, p99] = [quantile(sorted, 0.5), quantile(sorted, 0.99)]
   const verdict = others > 0 ? '' : p50 < 5 && p99 < 50 ? '  meets 5 and 50' : '  MISSES 5 and 50'

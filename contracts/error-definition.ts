@@ -8,6 +8,8 @@ export interface ErrorDefinition {
   readonly message: string
   /** What to do about it. */
   readonly nextStep: string
+  /** A thrown error says what failed inside, which callers are not told unless it was written for them. */
+  readonly isInner?: true
 }
 
 /** Keeps the codes of a part of the registry. */

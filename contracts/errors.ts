@@ -1,4 +1,4 @@
-import { defineErrors } from './error-definition.ts'
+import { defineErrors, type ErrorDefinition } from './error-definition.ts'
 import type { JsonObject } from './json.ts'
 import { KNOWLEDGE_ERRORS } from './knowledge-errors.ts'
 import { PAYMENT_ERRORS } from './payment-errors.ts'
@@ -56,6 +56,7 @@ export const ERRORS = defineErrors({
   },
   internal_error: {
     status: 500,
+    isInner: true,
     exitCode: 1,
     message: 'Something failed that should not have.',
     nextStep: 'Try again; if it stays, report the `request_id`.',
@@ -67,37 +68,44 @@ export const ERRORS = defineErrors({
   },
   event_invalid: {
     status: 500,
+    isInner: true,
     message: 'An event or a stream name was refused before it was appended.',
     nextStep: 'This is a fault of the service; report it with the message.',
   },
   event_unreadable: {
     status: 500,
+    isInner: true,
     exitCode: 1,
     message: 'An event in the log cannot be read by this release.',
     nextStep: 'Run the release that wrote it, or a newer one.',
   },
   revision_conflict: {
     status: 409,
+    isInner: true,
     message: 'The stream is not at the expected revision.',
     nextStep: 'Read the stream again and decide anew.',
   },
   idempotency_conflict: {
     status: 409,
+    isInner: true,
     message: 'The same event id was used for other content.',
     nextStep: 'Use a new id for a new fact.',
   },
   stream_erased: {
     status: 409,
+    isInner: true,
     message: 'The stream was erased and takes no further events.',
     nextStep: 'Nothing can be added to what was forgotten; begin anew under another name.',
   },
   append_too_large: {
     status: 413,
+    isInner: true,
     message: 'The append is larger than the log takes.',
     nextStep: 'Split it, or store less in one event.',
   },
   append_unknown: {
     status: 503,
+    isInner: true,
     exitCode: 5,
     message: 'The log did not confirm an append; it may or may not have happened.',
     nextStep: 'Repeat it with the same ids and the same expected revision.',
@@ -111,6 +119,7 @@ export const ERRORS = defineErrors({
   },
   store_unavailable: {
     status: 503,
+    isInner: true,
     exitCode: 5,
     message: 'The event store does not answer or takes nothing more at the moment.',
     nextStep: 'Try again shortly; see `/readyz` for its state.',
@@ -124,18 +133,21 @@ export const ERRORS = defineErrors({
   },
   store_full: {
     status: 503,
+    isInner: true,
     exitCode: 6,
     message: 'The disk of the event store is full. Nothing acknowledged was lost; nothing new is accepted.',
     nextStep: 'Free space on the disk of DATA_DIR; writing resumes by itself.',
   },
   store_locked: {
     status: 503,
+    isInner: true,
     exitCode: 7,
     message: 'Another process has this store open.',
     nextStep: 'Stop that process, or choose another DATA_DIR.',
   },
   store_mismatch: {
     status: 503,
+    isInner: true,
     exitCode: 8,
     message: 'The store belongs to another market or another key, or is not the one that was read before.',
     nextStep:
@@ -143,12 +155,14 @@ export const ERRORS = defineErrors({
   },
   bus_unavailable: {
     status: 503,
+    isInner: true,
     exitCode: 9,
     message: 'The message bus does not answer.',
     nextStep: 'Check NATS_URL and the server behind it.',
   },
   cache_unavailable: {
     status: 503,
+    isInner: true,
     exitCode: 9,
     message: 'The cache does not answer.',
     nextStep: 'Check REDIS_URL and the server behind it.',
@@ -224,6 +238,7 @@ export const ERRORS = defineErrors({
   },
   engine_unavailable: {
     status: 503,
+    isInner: true,
     message: 'No process that computes verdicts answers at the moment.',
     nextStep: 'Try again shortly; see `/readyz`.',
   },
@@ -316,10 +331,18 @@ export class ServiceError extends Error {
   readonly details: JsonObject | undefined
   /** What to do about it: of the registry, unless this one knows better. */
   readonly nextStep: string
+  /** Whether callers may read its message, where its code is of what is inside. */
+  readonly isForCallers: boolean
 
   constructor(
     code: ErrorCode,
-    options: { message?: string; details?: JsonObject; cause?: unknown; nextStep?: string } = {},
+    options: {
+      message?: string
+      details?: JsonObject
+      cause?: unknown
+      nextStep?: string
+      isForCallers?: boolean
+    } = {},
   ) {
     super(
       options.message ?? ERRORS[code].message,
@@ -328,7 +351,22 @@ export class ServiceError extends Error {
     this.code = code
     this.details = options.details
     this.nextStep = options.nextStep ?? ERRORS[code].nextStep
+    this.isForCallers = options.isForCallers ?? !isInner(code)
   }
+}
+
+const isInner = (code: ErrorCode): boolean => (ERRORS[code] as ErrorDefinition).isInner === true
+
+/**
+ * An error as callers are told of it: what failed inside may name streams, accounts of others and servers, and is for
+ * the log.
+ */
+export const forCallers = (
+  error: ServiceError,
+): Pick<ServiceError, 'code' | 'message' | 'nextStep' | 'details'> => {
+  const { code } = error
+  if (error.isForCallers) return error
+  return { code, message: ERRORS[code].message, nextStep: ERRORS[code].nextStep, details: undefined }
 }
 
 /** What a caught value says of itself; anything can be thrown. */

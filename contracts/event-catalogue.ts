@@ -61,6 +61,7 @@ import {
 } from './subscription-events.ts'
 import { universeSchema } from './universe.ts'
 import { verdictSchema } from './verdict.ts'
+import { verdictsMissingSchema } from './verdicts-missing.ts'
 import { WebhookHostAllowed, WebhookHostBlocked } from './webhook-host-events.ts'
 
 const timeMs = z.int().nonnegative()
@@ -90,18 +91,31 @@ export const MarketClockAnchored = defineEvent({
   data: z.object({ wallTime: timeMs, marketTime: timeMs, speed: z.number().positive().max(100_000) }),
 })
 
+const verdicts = 'verdict-{exchange}.{coin}.{timeframe}'
+
 export const VerdictRecorded = defineEvent({
   type: 'VerdictRecorded',
-  stream: 'verdict-{exchange}.{coin}.{timeframe}',
-  summary: 'The verdict of a series at a closed bar, HOLDs included. Recorded once per bar, whoever asks.',
+  schema: 2,
+  stream: verdicts,
+  summary:
+    'The verdict of a series at a closed bar, HOLDs included, and which one it follows on. Recorded once per bar, whoever asks. Where its regime differs from that of `previous`, the regime has shifted.',
   data: verdictSchema,
+  upcasters: { 1: (data) => ({ ...data, previous: null, recordedLate: false }) },
+})
+
+export const VerdictsMissing = defineEvent({
+  type: 'VerdictsMissing',
+  stream: verdicts,
+  summary:
+    'A series had bars without a verdict, and why; appended together with the verdict that comes behind them, and in front of it.',
+  data: verdictsMissingSchema,
 })
 
 export const RegimeShifted = defineEvent({
   type: 'RegimeShifted',
-  stream: 'verdict-{exchange}.{coin}.{timeframe}',
+  stream: verdicts,
   summary:
-    "A verdict's regime differs from that of the verdict recorded before it; appended together with that verdict.",
+    "A verdict's regime differs from that of the verdict recorded before it; appended together with that verdict. Not written any more: verdicts of schema 2 say themselves what they follow on.",
   data: seriesSchema.extend({
     verdictId: z.uuid(),
     barClose: timeMs,
@@ -113,10 +127,12 @@ export const RegimeShifted = defineEvent({
 
 export const OutcomeLabelled = defineEvent({
   type: 'OutcomeLabelled',
+  schema: 2,
   stream: 'outcome-{exchange}.{coin}.{timeframe}',
   summary:
     'What became of a recorded verdict, by the rule that defines its confidence; appended once its window has closed, for every verdict, HOLDs included.',
   data: outcomeSchema,
+  upcasters: { 1: (data) => ({ ...data, recordedLate: false }) },
 })
 
 export const UniverseRanked = defineEvent({
@@ -131,6 +147,7 @@ export const EVENT_CATALOGUE = {
   StoreInitialised,
   MarketClockAnchored,
   VerdictRecorded,
+  VerdictsMissing,
   RegimeShifted,
   OutcomeLabelled,
   UniverseRanked,

@@ -11,11 +11,20 @@ export const LIMITS = {
   warmUpBars: 500,
   /** Bars the volatility percentile looks back on, at most. */
   volatilityBars: 1_500,
+  /** Bars after which a series is as if it had no beginning: those, and what the ATR needs to forget its own. */
+  historyBars: 1_620,
 
   /** Coins of a venue that are ranked. */
   universeCoins: 500,
   /** How far back bars are fetched for verdicts whose outcome is open; older ones are labelled incomplete. */
   outcomeBackfillMs: 7 * 86_400_000,
+  /**
+   * How long an engine leaves a bar to the one that records its exchange, before it records it itself: longer than it
+   * takes to take over from one that is gone; and where it did so for the bar before, since the other does not follow
+   * the series.
+   */
+  recordTakeOverMs: 15_000,
+  recordStandInMs: 1_000,
   /** How long after its window closed a verdict waits for bars of a coin that its venue does not list. */
   outcomeGoneMs: 86_400_000,
   /** Beyond its bar's length, how late a series' newest bar may be before it is refused as stale. */
@@ -28,6 +37,8 @@ export const LIMITS = {
   onDemandKeepMs: 3_600_000,
   /** How long a tool call waits for a series that is not followed yet. */
   onDemandWaitMs: 10_000,
+  /** How long a process that computes may say nothing before a call is asked of another one as well. */
+  engineHedgeMs: 500,
   /** Coins looked at by one scan. */
   scanCoins: 100,
   /** Rows in one answer of the funding scan. */
@@ -236,6 +247,9 @@ export const LIMITS = {
   identityMs: 5_000,
   /** How long the account of a key waits for its read model to reach what this process appended. */
   accountIndexWaitMs: 2_000,
+  /** Keys that are looked for behind the end of the log at once, and the pause between two looks: attackers send such. */
+  unknownKeysAtOnce: 256,
+  keyLookMs: 20,
   /** Rows in one list of accounts or keys. */
   accountRows: 100,
 

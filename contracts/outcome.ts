@@ -39,6 +39,8 @@ export const outcomeSchema = seriesSchema.extend({
   /** Highest and lowest price of the bars until the race ended, as fractions away from the entry; null without one. */
   highest: z.number().nullable(),
   lowest: z.number().nullable(),
+  /** As of its verdict: it counts for nothing but itself. */
+  recordedLate: z.boolean(),
 })
 
 export type Outcome = z.infer<typeof outcomeSchema>

@@ -10,17 +10,32 @@ export type Position = string
 export const START: Position = 'start'
 
 /** Without leading zeros, so that a place has one text and the longer number is the larger. */
-const POSITION = /^(?:start|(?:0|[1-9]\d{0,19})(?:\/(?:0|[1-9]\d{0,19}))?)$/
+const POSITION = /^(?:start|(?:0|[1-9]\d{0,19})(?:\/(?:0|[1-9]\d{0,19}))?!?)$/
 
 export const isPosition = (value: string): value is Position => POSITION.test(value)
 
 export const positionSchema = z.string().regex(POSITION, 'must be a position of the log')
+
+/**
+ * A place just in front of an event, behind all others: where an event says two things, it stands between them. What is
+ * read behind it begins with that event.
+ *
+ * @example comparePositions(inFrontOf('17'), '17') < 0 && comparePositions(inFrontOf('17'), '16') > 0
+ */
+export const inFrontOf = (position: Position): Position => `${position}!`
+
+/** The event that a place is at or just in front of. */
+export const eventAt = (position: Position): Position =>
+  position.endsWith('!') ? position.slice(0, -1) : position
 
 /** Negative when `a` comes before `b`, 0 when they are the same, positive when it comes after. */
 export function comparePositions(a: Position, b: Position): number {
   if (a === b) return 0
   if (a === START) return -1
   if (b === START) return 1
+  if (a.endsWith('!') || b.endsWith('!')) {
+    return comparePositions(eventAt(a), eventAt(b)) || (b.endsWith('!') ? 1 : 0) - (a.endsWith('!') ? 1 : 0)
+  }
   // The embedded store's positions have one part; they are compared for every row of a replay.
   if (!a.includes('/') && !b.includes('/')) return compareDigits(a, b)
   const [aCommit = '', aPrepare = ''] = a.split('/')

@@ -15,6 +15,8 @@ const racesSchema = z
   .object({ up: count, down: count, both: count, timeout: count, incomplete: count })
   .describe('How races ended')
 
+const callsSchema = z.object({ BUY: count, SELL: count, HOLD: count })
+
 const baselineSchema = z.object({
   win_rate: z.number().nullable(),
   net_mean_bps: bps,
@@ -26,10 +28,12 @@ export const trackRecordRowSchema = z.object({
   exchange: exchangeSchema.nullable().describe('null where series are pooled'),
   coin: coinSchema.nullable(),
   timeframe: timeframeSchema,
-  from: instant.describe('Close of the earliest bar'),
-  to: instant.describe('Close of the latest bar'),
-  verdicts: count.describe('Labelled verdicts, HOLD included; none is dropped'),
-  calls: z.object({ BUY: count, SELL: count, HOLD: count }),
+  from: instant.nullable().describe('Close of the earliest bar; null where no verdict counts'),
+  to: instant.nullable().describe('Close of the latest bar'),
+  verdicts: count.describe(
+    'Labelled verdicts, HOLD included; none is dropped, those of `recorded_late` are not among them',
+  ),
+  calls: callsSchema,
   races: racesSchema.describe('How the races of all verdicts ended'),
   spoken_races: racesSchema.describe('How the races of BUY and SELL ended'),
   brier: z.number().nullable().describe('Mean squared error over races that one barrier won; 0.25 is a coin'),
@@ -67,6 +71,12 @@ export const trackRecordRowSchema = z.object({
   baselines: z
     .object({ always_buy: baselineSchema, always_sell: baselineSchema, random: baselineSchema })
     .describe('On the bars of `non_overlapping`; `random` is what a fair coin can expect'),
+  recorded_late: callsSchema.describe(
+    'Verdicts recorded behind the end of their window, which foresaw nothing; part of no other figure',
+  ),
+  bars_missed: z
+    .object({ no_engine: count, series_closed: count, no_bars: count, not_followed: count })
+    .describe('Bars without a verdict in front of one that has, by why they have none'),
 })
 
 export type TrackRecordRow = z.infer<typeof trackRecordRowSchema>

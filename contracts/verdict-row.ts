@@ -4,7 +4,7 @@ import { isoTime } from './iso-time.ts'
 import { regimeSchema } from './regime.ts'
 import { coinSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
-import { callSchema, factorSchema, type Verdict } from './verdict.ts'
+import { barsMissed, callSchema, factorSchema, shiftedFrom, type Verdict } from './verdict.ts'
 
 const instant = z.iso.datetime().describe('ISO 8601, UTC')
 
@@ -35,6 +35,14 @@ export const verdictRowSchema = z.object({
   model_version: z.string(),
   anchor_bar: instant,
   inputs_hash: z.string(),
+  shifted_from: regimeSchema
+    .or(z.literal(''))
+    .describe('The regime of the verdict before in the series where it was another; empty otherwise'),
+  bars_missed: z
+    .int()
+    .nonnegative()
+    .describe('Bars between this and the verdict before that have no verdict'),
+  recorded_late: z.boolean().describe('Recorded behind the end of its window: it foresaw nothing'),
 })
 
 export type VerdictRow = z.infer<typeof verdictRowSchema>
@@ -64,4 +72,7 @@ export const verdictRow = (verdict: Verdict, cursor: string, recordedAt: string)
   model_version: verdict.modelVersion,
   anchor_bar: isoTime(verdict.anchorBar),
   inputs_hash: verdict.inputsHash,
+  shifted_from: shiftedFrom(verdict) ?? '',
+  bars_missed: barsMissed(verdict),
+  recorded_late: verdict.recordedLate,
 })

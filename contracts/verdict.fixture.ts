@@ -25,6 +25,8 @@ export function aVerdict(change: Partial<Verdict> = {}): Verdict {
     modelVersion: 'first-1',
     anchorBar: 0,
     inputsHash: 'ab'.repeat(32),
+    previous: null,
+    recordedLate: false,
     ...change,
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { regimeSchema } from './regime.ts'
+import { type Regime, regimeSchema } from './regime.ts'
 import { seriesSchema } from './series.ts'
-import type { Timeframe } from './timeframes.ts'
+import { type Timeframe, timeframeMs } from './timeframes.ts'
 
 export const CALLS = ['BUY', 'SELL', 'HOLD'] as const
 export type Call = (typeof CALLS)[number]
@@ -66,6 +66,25 @@ export const verdictSchema = seriesSchema.extend({
   anchorBar: timeMs,
   /** SHA-256 (hex) over everything the verdict was computed from since the anchor. */
   inputsHash: z.string().regex(/^[0-9a-f]{64}$/),
+  /** The verdict before it in its series; null for the first, and for those recorded before this was told. */
+  previous: z.object({ barClose: timeMs, regime: regimeSchema }).nullable(),
+  /** Whether its window had closed, in market time, when it was recorded: it foresaw nothing. */
+  recordedLate: z.boolean(),
 })
 
 export type Verdict = z.infer<typeof verdictSchema>
+
+/** Bars between a verdict and the one before it that have none. */
+export const barsMissed = ({
+  barClose,
+  timeframe,
+  previous,
+}: Pick<Verdict, 'barClose' | 'timeframe' | 'previous'>): number =>
+  previous === null ? 0 : Math.max(0, Math.round((barClose - previous.barClose) / timeframeMs(timeframe)) - 1)
+
+/** The regime that a verdict's series has shifted from with it; undefined where it has not. */
+export const shiftedFrom = ({
+  regime,
+  previous,
+}: Pick<Verdict, 'regime' | 'previous'>): Regime | undefined =>
+  previous === null || previous.regime === regime ? undefined : previous.regime

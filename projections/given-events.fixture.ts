@@ -9,6 +9,7 @@ import {
   RegimeShifted,
   type ServiceEvent,
   VerdictRecorded,
+  VerdictsMissing,
 } from '../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../contracts/event-definition.ts'
 import type { JsonObject } from '../contracts/json.ts'
@@ -25,8 +26,10 @@ import {
   subscriptionStream,
   verdictStream,
 } from '../contracts/streams.ts'
+import { HOUR_MS } from '../contracts/timeframes.ts'
 import { aVerdict } from '../contracts/verdict.fixture.ts'
 import type { Verdict } from '../contracts/verdict.ts'
+import type { MissingReason } from '../contracts/verdicts-missing.ts'
 import { type Projection, rowsInMemory } from './projection.ts'
 
 /** An event and the stream it is to be found in, for {@link given}. */
@@ -52,6 +55,17 @@ export function regimeShifted(priorRegime: Regime, change: Partial<Verdict> = {}
   return { stream: verdictStream(data), event: newEvent(RegimeShifted, { id: verdictId, data, meta: META }) }
 }
 
+/** Bars of an hourly series that have no verdict. */
+export function verdictsMissing(reason: MissingReason, bars: number, coin = 'BTC'): Fact {
+  const { exchange, timeframe, modelVersion, verdictId, barClose: to } = aVerdict()
+  const stretch = { bars, from: to - (bars - 1) * HOUR_MS, to }
+  const data = { exchange, coin, timeframe, reason, ...stretch, modelVersion }
+  return {
+    stream: verdictStream(data),
+    event: newEvent(VerdictsMissing, { id: verdictId, data, meta: META }),
+  }
+}
+
 /** The outcome of a verdict; without a change, its window closed before a barrier was reached. */
 export function outcomeLabelled(change: Partial<Outcome> = {}): Fact {
   const { verdictId, exchange, coin, timeframe, barClose, validUntil, ...verdict } = aVerdict({
@@ -70,7 +84,8 @@ export function outcomeLabelled(change: Partial<Outcome> = {}): Fact {
     probability,
   }
   const ended = { race: 'timeout', entryPrice: 100, exitPrice: 100, decidedAt: null } as const
-  const data: Outcome = { ...about, barrier, ...ended, highest: 0, lowest: 0, ...change }
+  const rest = { highest: 0, lowest: 0, recordedLate: false }
+  const data: Outcome = { ...about, barrier, ...ended, ...rest, ...change }
   return {
     stream: outcomeStream(data),
     event: newEvent(OutcomeLabelled, { id: data.verdictId, data, meta: META }),

@@ -52,7 +52,7 @@ export {
   type Projection,
   rowsInMemory,
 } from './projection.ts'
-export { regimeShifts } from './regime-shifts/regime-shifts.ts'
+export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
 export {
   evolveSubscription,
   type FilterPeriod,

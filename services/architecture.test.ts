@@ -1,121 +1,33 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { importsOf } from './imports-of.fixture.ts'
+import {
+  findCycle,
+  importFault,
+  innerGraph,
+  LAYERS,
+  OWNERS,
+  packageFault,
+  packagesOf,
+  readGraph,
+} from './rooms.fixture.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const THIS_FILE = 'services/architecture.test.ts'
-
-/** The floors of the house, lowest first. A file imports from its own room and from floors below. */
-const FLOORS: readonly (readonly string[])[] = [
-  ['contracts'],
-  ['projections'],
-  ['services/platform'],
-  [
-    'services/market',
-    'services/engine',
-    'services/accounts',
-    'services/payments',
-    'services/webhooks',
-    'services/knowledge',
-    'services/analyst',
-  ],
-  ['services/calls'],
-  ['services/api'],
-  ['services/composition'],
-  ['services/cli'],
-  ['services/main.ts', 'services/own-node.js', 'services/imports-of.fixture.ts'],
-  [
-    'services/start.js',
-    'services/signal.js',
-    'services/with-own-node.js',
-    'services/own-node.e2e.test.ts',
-    'services/silent-nats.e2e.test.ts',
-    'services/deployment.test.ts',
-    'services/main.e2e.test.ts',
-    'services/write-docs.ts',
-    'services/docs.test.ts',
-    'services/docs-facts.test.ts',
-  ],
-  ['bench', 'tools'],
-]
-
-/** Measure and fit what is inside, and are no part of what ships. */
-const WORKSHOPS: ReadonlySet<string> = new Set(['bench', 'tools'])
-
-/** Its rooms do not import one another, and others enter them through their index. */
-const DOMAIN_FLOOR = 3
-
-const roomOf = (file: string): { room: string; floor: number } | undefined => {
-  for (const [floor, rooms] of FLOORS.entries()) {
-    const room = rooms.find((candidate) => file === candidate || file.startsWith(`${candidate}/`))
-    if (room !== undefined) return { room, floor }
-  }
-  return undefined
-}
-
-/** What is wrong with one file importing another; paths are relative to the root. */
-export function fault(from: string, to: string): string | undefined {
-  const [source, target] = [roomOf(from), roomOf(to)]
-  if (source === undefined) return `${from} is in no room of the house`
-  if (target === undefined) return `${from} imports ${to}, which is in no room of the house`
-  if (target.room === source.room) return undefined
-  if (target.floor > source.floor) return `${from} imports ${to}, a floor up`
-  if (target.floor === source.floor) return `${from} imports ${to}, sideways`
-  const isInside =
-    target.floor === DOMAIN_FLOOR && !to.endsWith('/index.ts') && !/\.(test|contract|fixture)\.ts$/.test(from)
-  if (isInside && !WORKSHOPS.has(source.room)) return `${from} imports ${to}, past its public index.ts`
-  return undefined
-}
-
-const sourceFiles = (): string[] =>
-  ['contracts', 'projections', 'services', 'bench', 'tools']
-    .flatMap((folder) =>
-      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
-        join(folder, name),
-      ),
-    )
-    // This file names imports that it does not make.
-    .filter((file) => /\.(ts|js)$/.test(file) && !file.includes('node_modules') && file !== THIS_FILE)
-
-const edgesOf = (file: string): string[] =>
-  importsOf(readFileSync(join(ROOT, file), 'utf8'))
-    .filter((specifier) => specifier.startsWith('.'))
-    .map((specifier) => relative(ROOT, resolve(ROOT, dirname(file), specifier)))
-
-/** One cycle, as the files along it; undefined where there is none. */
-export function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
-  const done = new Set<string>()
-  const path: string[] = []
-  const visit = (file: string): string[] | undefined => {
-    if (done.has(file)) return undefined
-    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
-    path.push(file)
-    for (const next of graph.get(file) ?? []) {
-      const cycle = visit(next)
-      if (cycle !== undefined) return cycle
-    }
-    path.pop()
-    done.add(file)
-    return undefined
-  }
-  for (const file of graph.keys()) {
-    const cycle = visit(file)
-    if (cycle !== undefined) return cycle
-  }
-  return undefined
-}
+const graph = readGraph()
 
 describe('imports', () => {
-  const graph = new Map(sourceFiles().map((file) => [file, edgesOf(file)]))
-
-  test('run down the floors only, and into a service through its index', () => {
-    const faults = [...graph].flatMap(([file, targets]) => targets.map((target) => fault(file, target)))
+  test('run down the layers only, and into a room through its index', () => {
+    const faults = [...graph].flatMap(([file, targets]) => targets.map((target) => importFault(file, target)))
     expect(faults.filter((text) => text !== undefined)).toEqual([])
   })
 
   test('have no cycle', () => {
     expect(findCycle(graph)).toBeUndefined()
+  })
+
+  test.each(LAYERS.flat())('have no cycle between the folders of %s', (room) => {
+    expect(findCycle(innerGraph(graph, room))).toBeUndefined()
   })
 
   test('of packages in contracts and projections: zod alone; no I/O, clock or randomness', () => {
@@ -134,27 +46,20 @@ describe('imports', () => {
     }
   })
 
-  test('of the live client of a venue, a chain or a document store happen on their own floor only', () => {
-    const owners: Record<string, string> = {
-      '@eventstore/db-client': 'services/platform/event-store/',
-      nats: 'services/platform/bus/',
-      ioredis: 'services/platform/cache/',
-      fastify: 'services/api/',
-      ccxt: 'services/market/live/',
-      nodemailer: 'services/accounts/',
-      '@modelcontextprotocol/server': 'services/api/mcp/',
-      'hyparquet-writer': 'services/analyst/',
+  test('of a chain, an HTTP client, a database, a venue or native code happen where they belong', () => {
+    const faults = [...graph.keys()].flatMap((file) =>
+      packagesOf(file).map((name) => packageFault(file, name)),
+    )
+    expect(faults.filter((text) => text !== undefined)).toEqual([])
+  })
+
+  test('of every package that ships have an owner', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      readonly dependencies: Readonly<Record<string, string>>
     }
-    const faults: string[] = []
-    for (const file of graph.keys()) {
-      if (/\.test\.ts$|^bench\/|test-servers/.test(file)) continue
-      const text = readFileSync(join(ROOT, file), 'utf8')
-      for (const name of importsOf(text.replaceAll(/import type [^\n]*\n/g, ''))) {
-        const owner = owners[name]
-        if (owner !== undefined && !file.startsWith(owner)) faults.push(`${file} imports ${name}`)
-      }
-    }
-    expect(faults).toEqual([])
+    expect(Object.keys(dependencies).filter((name) => name !== 'zod' && OWNERS[name] === undefined)).toEqual(
+      [],
+    )
   })
 })
 
@@ -165,22 +70,55 @@ describe('the test itself', () => {
   })
 
   test.each([
-    ['contracts/a.ts', 'services/platform/b.ts', 'a floor up'],
+    ['contracts/a.ts', 'services/platform/b.ts', 'a layer up'],
     ['services/market/a.ts', 'services/engine/index.ts', 'sideways'],
-    ['services/market/a.ts', 'services/api/index.ts', 'a floor up'],
+    ['services/market/a.ts', 'services/api/index.ts', 'a layer up'],
+    ['services/cli/a.ts', 'services/main.ts', 'a layer up'],
     ['services/composition/a.ts', 'services/market/inner.ts', 'past its public index.ts'],
+    ['services/api/a.ts', 'services/calls/inner.ts', 'past its public index.ts'],
     ['services/attic/a.ts', 'contracts/b.ts', 'no room'],
   ])('%s → %s is a fault', (from, to, words) => {
-    expect(fault(from, to)).toContain(words)
+    expect(importFault(from, to)).toContain(words)
+  })
+
+  test.each([
+    ['services/webhooks/sending/a.ts', 'viem'],
+    ['services/accounts/a.ts', 'viem/accounts'],
+    ['services/payments/settlement/a.ts', 'undici'],
+    ['services/payments/chain/a.ts', 'secp256k1'],
+    ['services/engine/a.ts', 'node:sqlite'],
+    ['services/market/live/a.ts', 'node:worker_threads'],
+    ['services/main.ts', 'fastify'],
+  ])('%s importing %s is a fault', (file, name) => {
+    expect(packageFault(file, name)).toBe(`${file} imports ${name}`)
+  })
+
+  test('a package whose name only begins like another has no owner', () => {
+    expect(packageFault('services/engine/a.ts', 'undici-types')).toBeUndefined()
+  })
+
+  test('tests and benches may import any package', () => {
+    expect(packageFault('services/api/a.test.ts', 'undici')).toBeUndefined()
+    expect(packageFault('bench/a.bench.ts', 'viem')).toBeUndefined()
   })
 
   test('finds a cycle', () => {
-    const graph = new Map([
+    const cyclic = new Map([
       ['a', ['b']],
       ['b', ['c', 'd']],
       ['c', []],
       ['d', ['b']],
     ])
-    expect(findCycle(graph)).toEqual(['b', 'd', 'b'])
+    expect(findCycle(cyclic)).toEqual(['b', 'd', 'b'])
+  })
+
+  test('finds a cycle between folders that no files make', () => {
+    const files = new Map([
+      ['room/a/1.ts', ['room/b/1.ts']],
+      ['room/b/2.ts', ['room/a/2.ts', 'room/shared.ts']],
+      ['room/shared.ts', ['room/a/1.ts']],
+    ])
+    expect(findCycle(files)).toBeUndefined()
+    expect(findCycle(innerGraph(files, 'room'))).toEqual(['a', 'b', 'a'])
   })
 })

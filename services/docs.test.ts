@@ -28,7 +28,9 @@ const files = [
   ...readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(DOCS, name)),
-  ...[join(ROOT, 'README.md')].filter((file) => existsSync(file)),
+  ...['README', 'ARCHITECTURE', 'CONTRIBUTING', 'CHANGELOG', 'SECURITY'].map((name) =>
+    join(ROOT, `${name}.md`),
+  ),
 ]
 const pages = files.map((file) => {
   const text = readFileSync(file, 'utf8')
@@ -52,6 +54,56 @@ describe('links', () => {
       return anchor !== undefined && !readMarkdown(readFileSync(target, 'utf8')).anchors.includes(anchor)
     })
     expect(broken).toEqual([])
+  })
+})
+
+describe('ARCHITECTURE.md', () => {
+  const { text, spans } =
+    pages.find(({ name }) => name === 'ARCHITECTURE.md') ?? expect.fail('There is none.')
+  const part = (heading: string): string => text.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
+
+  test('names files and folders that are there', () => {
+    const paths = spans.filter((span) =>
+      /^(?:contracts|projections|services|bench|tools|docs|fixtures)\b[^{…*]*$/.test(span),
+    )
+    expect(paths.length).toBeGreaterThan(60)
+    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+  })
+
+  test('follows five journeys, in files that ship', () => {
+    const journeys = part('Five journeys').split('\n### ').slice(1)
+    expect(journeys).toHaveLength(5)
+    for (const journey of journeys) {
+      const named = [...journey.matchAll(/`(services\/[^`]+\.ts)`/g)].map((match) => match[1] ?? '')
+      expect(named.length, journey).toBeGreaterThan(5)
+      expect(named.filter((file) => /testing\/|\.(?:test|fixture|contract)\.ts$/.test(file))).toEqual([])
+    }
+  })
+
+  test('gives each domain word one line, and has no more than 25 of them', () => {
+    const words = [...part('Words').matchAll(/^\| (?!word \|)([a-z ]+) \|/gm)].map((match) => match[1])
+    expect(new Set(words).size).toBe(words.length)
+    expect(words.length).toBeGreaterThan(15)
+    expect(words.length).toBeLessThanOrEqual(25)
+  })
+
+  test('lists every room of the services', () => {
+    const rooms = readdirSync(join(ROOT, 'services'), { withFileTypes: true }).filter((entry) =>
+      entry.isDirectory(),
+    )
+    expect(
+      rooms.map(({ name }) => `services/${name}`).filter((room) => !part('Layers').includes(`\`${room}\``)),
+    ).toEqual([])
+  })
+})
+
+describe('commands of npm', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>
+  }
+  test.each(pages)('in $name exist', ({ text }) => {
+    const named = [...text.matchAll(/\bnpm run (?:-s )?([a-z][\w:-]*)/g)].map((match) => match[1] ?? '')
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
   })
 })
 

@@ -241,12 +241,12 @@ describe('npm start', () => {
       const closes = verdictsOf(own).map(({ data }) => Number(data.barClose))
       expect(closes, stream).toEqual(closes.toSorted((a, b) => a - b))
     }
-    for (const [index, event] of events.entries()) {
-      if (event.type !== 'RegimeShifted') continue
-      expect(events[index - 1]?.data).toMatchObject({
-        verdictId: event.data.verdictId,
-        regime: event.data.regime,
-      })
+    for (const [stream, own] of byStream) {
+      const said = verdictsOf(own).map(({ data: { barClose, regime } }) => ({ barClose, regime }))
+      expect(
+        verdictsOf(own).map(({ data }) => data.previous),
+        stream,
+      ).toEqual([null, ...said.slice(0, -1)].slice(0, said.length))
     }
   }, 120_000)
 })

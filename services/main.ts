@@ -7,6 +7,8 @@ import { settingsHelp } from './platform/config/settings-help.ts'
 
 /** How often a process looks whether the one that waits for it is still there. */
 const PARENT_CHECK_MS = 250
+/** What of the time of a stop is left for ending a process whose parts have not ended: a server may be silent. */
+const ENDING_MS = 1_500
 /** How long the end waits for a reader to take the last lines. */
 const FLUSH_MS = 1_000
 /** Names an older Node.js that started this one and waits for it (own-node.js, which cannot be imported here). */
@@ -58,7 +60,7 @@ async function flushed(stream: NodeJS.WriteStream): Promise<void> {
 
 async function isStoppedInTime(service: RunningService): Promise<boolean> {
   const waiting = new AbortController()
-  const late = sleep(LIMITS.shutdownMs, waiting.signal).then(() => false)
+  const late = sleep(LIMITS.shutdownMs - ENDING_MS, waiting.signal).then(() => false)
   const isStopped = await Promise.race([service.stop().then(() => true), late])
   waiting.abort()
   return isStopped

@@ -1,8 +1,11 @@
 /**
- * A process that a benchmark starts: makes tool calls one after the other and prints how long each took, as a JSON list
- * of milliseconds. Its arguments: the address, and for how many milliseconds.
+ * A process that a benchmark starts: for each line with a number of milliseconds it makes tool calls one after the other
+ * for so long, and answers with a line that says how long each took, a JSON list of milliseconds. Its one argument is
+ * the address.
  */
-const [url = '', forMs = '2000'] = process.argv.slice(2)
+import { createInterface } from 'node:readline'
+
+const [url = ''] = process.argv.slice(2)
 const call = { name: 'get_trade_call', arguments: { coin: 'BTC' } }
 const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call })
 const headers = {
@@ -10,14 +13,15 @@ const headers = {
   accept: 'application/json, text/event-stream',
   authorization: 'Bearer sk_live_bench',
 }
-const latencies: number[] = []
-const end = performance.now() + Number(forMs)
-for (let n = 0; performance.now() < end; n++) {
-  const begun = performance.now()
-  const response = await fetch(`${url}/mcp`, { method: 'POST', headers, body })
-  await response.text()
-  if (!response.ok) throw new Error(`${response.status}`)
-  // The first ones find nothing warm.
-  if (n >= 20) latencies.push(performance.now() - begun)
+for await (const forMs of createInterface(process.stdin)) {
+  const latencies: number[] = []
+  const end = performance.now() + Number(forMs)
+  while (performance.now() < end) {
+    const begun = performance.now()
+    const response = await fetch(`${url}/mcp`, { method: 'POST', headers, body })
+    await response.text()
+    if (!response.ok) throw new Error(`${response.status}`)
+    latencies.push(performance.now() - begun)
+  }
+  process.stdout.write(`${JSON.stringify(latencies)}\n`)
 }
-process.stdout.write(JSON.stringify(latencies))

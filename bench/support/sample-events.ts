@@ -43,6 +43,8 @@ export function sampleVerdict(
       modelVersion: 'first-1',
       anchorBar: 1_698_999_960_000,
       inputsHash: 'ab'.repeat(32),
+      previous: { barClose: barClose - 60_000, regime: 'RANGING' },
+      recordedLate: false,
     },
   })
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { RECEIVER_HOSTS } from './receiver-hosts.ts'
+import { RECEIVER_HOSTS } from './receivers.ts'
 
 /**
  * A process that takes POSTs as fast as it can: a few bytes of parsing, one fixed answer. Paths that begin with

@@ -1,66 +1,83 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EXCHANGES } from '../../contracts/exchanges.ts'
+import { REGIMES, type Regime } from '../../contracts/regime.ts'
 import type { Series } from '../../contracts/series.ts'
 import { HOUR_MS, TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import { shiftedFrom, type Verdict } from '../../contracts/verdict.ts'
 import { fold, given, regimeShifted, verdictRecorded } from '../given-events.fixture.ts'
-import { regimeShiftKey, regimeShifts } from './regime-shifts.ts'
+import { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts.ts'
 
 fc.configureGlobal({ seed: 8402 })
 
 const BTC: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
 const ETH: Series = { ...BTC, coin: 'ETH' }
 
+const shiftsOf = (rows: Record<string, unknown>): RegimeShift[] =>
+  Object.values(rows).filter((row): row is RegimeShift => (row as RegimeShift).kind === 'shift')
+
 describe('regime shifts', () => {
-  test('given nothing, there is no row', () => {
-    expect(fold(regimeShifts, given())).toEqual({})
+  test('given nothing, or the first verdict of a series, there is none', () => {
+    expect(shiftsOf(fold(regimeShifts, given()))).toEqual([])
+    expect(shiftsOf(fold(regimeShifts, given(verdictRecorded({ regime: 'VOLATILE' }))))).toEqual([])
   })
 
-  test('given a verdict without a shift, there is no row', () => {
-    expect(fold(regimeShifts, given(verdictRecorded({ regime: 'VOLATILE' })))).toEqual({})
-  })
-
-  test('given shifts of two series, each is kept under its series and bar', () => {
-    const first = { ...BTC, barClose: HOUR_MS, regime: 'TRENDING_UP', confidence: 55 } as const
-    const second = { ...BTC, barClose: 2 * HOUR_MS, regime: 'VOLATILE' } as const
-    const other = { ...ETH, barClose: 2 * HOUR_MS, regime: 'RANGING' } as const
+  test('given verdicts of two series, each has shifted where its own regime is another than before', () => {
+    const at = (series: Series, hour: number, regime: Regime) =>
+      verdictRecorded({ ...series, barClose: hour * HOUR_MS, regime, confidence: 50 + hour })
     const events = given(
-      verdictRecorded(first),
-      regimeShifted('RANGING', first),
-      regimeShifted('TRENDING_UP', second),
-      regimeShifted('TRENDING_DOWN', other),
+      at(BTC, 1, 'RANGING'),
+      at(ETH, 1, 'TRENDING_UP'),
+      at(BTC, 2, 'RANGING'),
+      at(BTC, 3, 'VOLATILE'),
+      at(ETH, 3, 'TRENDING_UP'),
+      at(ETH, 9, 'RANGING'),
+      at(BTC, 4, 'RANGING'),
     )
-    const { verdictId } = aVerdict()
-    expect(fold(regimeShifts, events)).toEqual({
-      'SIM.BTC.1h/000000003600000': {
+    const rows = fold(regimeShifts, events)
+    expect(shiftsOf(rows)).toHaveLength(3)
+    expect(rows).toMatchObject({
+      'SIM.BTC.1h/000000010800000': {
+        kind: 'shift',
         series: 'SIM.BTC.1h',
-        barClose: HOUR_MS,
-        regime: 'TRENDING_UP',
-        priorRegime: 'RANGING',
-        confidence: 55,
-        verdictId,
-        position: '2',
-      },
-      'SIM.BTC.1h/000000007200000': {
-        series: 'SIM.BTC.1h',
-        barClose: 2 * HOUR_MS,
+        barClose: 3 * HOUR_MS,
         regime: 'VOLATILE',
-        priorRegime: 'TRENDING_UP',
-        confidence: 51,
-        verdictId,
-        position: '3',
-      },
-      'SIM.ETH.1h/000000007200000': {
-        series: 'SIM.ETH.1h',
-        barClose: 2 * HOUR_MS,
-        regime: 'RANGING',
-        priorRegime: 'TRENDING_DOWN',
-        confidence: 51,
-        verdictId,
+        priorRegime: 'RANGING',
+        confidence: 53,
+        verdictId: aVerdict().verdictId,
         position: '4',
       },
+      'SIM.BTC.1h/000000014400000': { regime: 'RANGING', priorRegime: 'VOLATILE', position: '7' },
+      'SIM.ETH.1h/000000032400000': { regime: 'RANGING', priorRegime: 'TRENDING_UP', position: '6' },
     })
+  })
+
+  test('given what former releases recorded beside their verdicts, they are the same', () => {
+    const step = fc.record({ coin: fc.constantFrom('BTC', 'ETH'), regime: fc.constantFrom(...REGIMES) })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), fc.nat(60), (steps, changeover) => {
+        const regimes = new Map<string, Verdict['previous']>()
+        const expected: string[] = []
+        const facts = steps.flatMap(({ coin, regime }, index) => {
+          const verdict = { ...BTC, coin, regime, barClose: (index + 1) * HOUR_MS }
+          const previous = regimes.get(coin) ?? null
+          regimes.set(coin, { barClose: verdict.barClose, regime })
+          const prior = shiftedFrom({ regime, previous })
+          if (prior !== undefined) expected.push(`${coin} ${prior} ${regime}`)
+          if (index >= changeover) return [verdictRecorded({ ...verdict, previous })]
+          return prior === undefined
+            ? [verdictRecorded(verdict)]
+            : [verdictRecorded(verdict), regimeShifted(prior, verdict)]
+        })
+        const found = shiftsOf(fold(regimeShifts, given(...facts)))
+        expect(
+          found
+            .toSorted((a, b) => a.barClose - b.barClose)
+            .map(({ series, priorRegime, regime }) => `${series.split('.')[1]} ${priorRegime} ${regime}`),
+        ).toEqual(expected)
+      }),
+    )
   })
 })
 

@@ -4,7 +4,7 @@ import { type Outcome, RACE_OUTCOMES } from '../../contracts/outcome.ts'
 import { seriesName } from '../../contracts/series.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { CALLS } from '../../contracts/verdict.ts'
-import { fold, given, outcomeLabelled } from '../given-events.fixture.ts'
+import { fold, given, outcomeLabelled, verdictsMissing } from '../given-events.fixture.ts'
 import { seriesRecordKey, type TrackRecord, timeframeRecordKey, trackRecord } from './track-record.ts'
 
 fc.configureGlobal({ seed: 8402 })
@@ -80,6 +80,37 @@ describe('a track record', () => {
     const outcomes = [0, 1, 7, 8, 15, 16].map((hour) => ended(hour, { call: 'BUY', race: 'up' }))
     const { spoken, apart } = recordOf(outcomes)
     expect([spoken.calls, apart.calls]).toEqual([6, 3])
+  })
+
+  test('given a verdict that was recorded behind its window, it is counted apart and nothing else changes', () => {
+    const inTime = [ended(0, { call: 'BUY', race: 'up' })]
+    const { recordedLate, ...others } = recordOf([
+      ...inTime,
+      ended(1, { call: 'BUY', race: 'up', recordedLate: true }),
+      ended(9, { call: 'SELL', race: 'down', recordedLate: true }),
+    ])
+    expect(recordedLate).toEqual({ BUY: 1, SELL: 1, HOLD: 0 })
+    expect({ ...others, recordedLate: { BUY: 0, SELL: 0, HOLD: 0 } }).toEqual(recordOf(inTime))
+    const only = recordOf([ended(1, { recordedLate: true })])
+    expect(only).toMatchObject({ verdicts: 0, from: null, to: null })
+  })
+
+  test('given bars without a verdict, they are counted by reason, for the series and its timeframe', () => {
+    const rows = fold(
+      trackRecord,
+      given(
+        verdictsMissing('no_engine', 3),
+        verdictsMissing('no_bars', 1),
+        verdictsMissing('no_engine', 2, 'ETH'),
+      ),
+    )
+    expect(rows[seriesRecordKey('first-1', 'SIM.BTC.1h')]).toMatchObject({
+      barsMissed: { no_engine: 3, series_closed: 0, no_bars: 1, not_followed: 0 },
+      verdicts: 0,
+    })
+    expect(rows[timeframeRecordKey('first-1', '1h')]).toMatchObject({
+      barsMissed: { no_engine: 5, no_bars: 1 },
+    })
   })
 
   test('given two models, each has records of its own', () => {

@@ -1,9 +1,10 @@
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Outcome, RaceOutcome } from '../../contracts/outcome.ts'
-import { seriesName } from '../../contracts/series.ts'
+import { type Series, seriesName } from '../../contracts/series.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import type { Call } from '../../contracts/verdict.ts'
-import type { Projection } from '../projection.ts'
+import type { MissingReason, VerdictsMissing } from '../../contracts/verdicts-missing.ts'
+import type { Projection, Rows } from '../projection.ts'
 import {
   addToBlock,
   type Block,
@@ -37,9 +38,9 @@ export interface TrackRecord extends JsonObject {
   readonly series: string | null
   readonly timeframe: Timeframe
   readonly verdicts: number
-  /** Earliest and latest bar close, Unix milliseconds. */
-  readonly from: number
-  readonly to: number
+  /** Earliest and latest bar close, Unix milliseconds; null where no verdict counts. */
+  readonly from: number | null
+  readonly to: number | null
   readonly calls: Readonly<Record<Call, number>>
   /** How the races of all verdicts ended, and those of BUY and SELL. */
   readonly races: Readonly<Record<RaceOutcome, number>>
@@ -57,9 +58,15 @@ export interface TrackRecord extends JsonObject {
   /** Series only: from when the next call is apart, and the block that is being filled. */
   readonly freeFrom: number
   readonly block: Block & { readonly index: number }
+  /** Verdicts that were recorded behind the end of their window; part of no other figure. */
+  readonly recordedLate: Readonly<Record<Call, number>>
+  /** Bars without a verdict in front of one of this model, by reason. */
+  readonly barsMissed: Readonly<Record<MissingReason, number>>
 }
 
 const RELIABILITY_BINS = 11
+const NO_VERDICTS = { BUY: 0, SELL: 0, HOLD: 0 } as const
+const NO_BARS = { no_engine: 0, series_closed: 0, no_bars: 0, not_followed: 0 } as const
 const NO_RACES = { up: 0, down: 0, both: 0, timeout: 0, incomplete: 0 } as const
 
 export const SERIES_PREFIX = 'series/'
@@ -75,17 +82,20 @@ type Row = TrackRecord | Block
 
 /**
  * How the verdicts of every model did, per series and pooled per timeframe: every outcome in the log counts,
- * and none is dropped. A record is of a fixed size. The order in which series were labelled shows in no
+ * and none is dropped. Verdicts that were recorded behind their window, and bars without one, are counted apart. A record is of a fixed size. The order in which series were labelled shows in no
  * count: pooled returns are kept by blocks in rows of their own, some hundred a year at 1m, a few at 1d.
  */
 export const trackRecord: Projection<Row> = {
   name: 'track_record',
-  version: 1,
+  version: 2,
   changes: 'rows',
-  events: ['OutcomeLabelled'],
+  events: ['OutcomeLabelled', 'VerdictsMissing'],
   fold(rows, event) {
+    if (event.type === 'VerdictsMissing') return countApart(rows, event.data, missed(event.data))
     if (event.type !== 'OutcomeLabelled') return
     const outcome = event.data
+    // What was recorded behind its window foresaw nothing: it is counted, and nothing is made of it.
+    if (outcome.recordedLate) return countApart(rows, outcome, late(outcome))
     const { modelVersion, timeframe, barClose } = outcome
     const name = seriesName(outcome)
     const seriesKey = seriesRecordKey(modelVersion, name)
@@ -121,15 +131,49 @@ export const trackRecord: Projection<Row> = {
   },
 }
 
-function emptyRecord({ modelVersion, timeframe, barClose }: Outcome, series: string | null): TrackRecord {
+/** Changes the records of a series and of its timeframe by what is no verdict to be scored. */
+function countApart(
+  rows: Rows<Row>,
+  about: Series & { readonly modelVersion: string },
+  change: (record: TrackRecord) => TrackRecord,
+): void {
+  const { modelVersion, timeframe } = about
+  const name = seriesName(about)
+  for (const [key, series] of [
+    [seriesRecordKey(modelVersion, name), name],
+    [timeframeRecordKey(modelVersion, timeframe), null],
+  ] as const) {
+    const before = (rows.get(key) as TrackRecord | undefined) ?? emptyRecord(about, series)
+    rows.put(key, change(before))
+  }
+}
+
+const late =
+  ({ call }: Outcome) =>
+  (record: TrackRecord): TrackRecord => ({
+    ...record,
+    recordedLate: { ...record.recordedLate, [call]: record.recordedLate[call] + 1 },
+  })
+
+const missed =
+  ({ reason, bars }: VerdictsMissing) =>
+  (record: TrackRecord): TrackRecord => ({
+    ...record,
+    barsMissed: { ...record.barsMissed, [reason]: record.barsMissed[reason] + bars },
+  })
+
+function emptyRecord(
+  { modelVersion, timeframe }: Pick<Outcome, 'modelVersion' | 'timeframe'>,
+  series: string | null,
+): TrackRecord {
   return {
     modelVersion,
     series,
     timeframe,
     verdicts: 0,
-    from: barClose,
-    to: barClose,
-    calls: { BUY: 0, SELL: 0, HOLD: 0 },
+    from: null,
+    to: null,
+    calls: NO_VERDICTS,
     races: NO_RACES,
     spokenRaces: NO_RACES,
     brier: { races: 0, squares: 0 },
@@ -140,6 +184,8 @@ function emptyRecord({ modelVersion, timeframe, barClose }: Outcome, series: str
     blocks: NO_BLOCKS,
     freeFrom: 0,
     block: { ...NO_BLOCK, index: -1 },
+    recordedLate: NO_VERDICTS,
+    barsMissed: NO_BARS,
   }
 }
 
@@ -150,8 +196,8 @@ function count(record: TrackRecord, outcome: Outcome, isApart: boolean): TrackRe
   return {
     ...record,
     verdicts: record.verdicts + 1,
-    from: Math.min(record.from, barClose),
-    to: Math.max(record.to, barClose),
+    from: Math.min(record.from ?? barClose, barClose),
+    to: Math.max(record.to ?? barClose, barClose),
     calls: { ...record.calls, [call]: record.calls[call] + 1 },
     races: { ...record.races, [race]: record.races[race] + 1 },
     spokenRaces: isSpoken

@@ -128,7 +128,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const { store, index, newId, now, sleep, random, deriveSecret, report } = options
   const ending = new AbortController()
   const { signal } = ending
-  const identifier = createIdentifier({ index, now, sleep, signal })
+  const identifier = createIdentifier({ store, index, now, sleep, signal })
   const onChange = (accountId: string, position: Position): void => identifier.changed(accountId, position)
   const log = createAccountLog({ store, newId, now, sleep, signal, onChange })
   const subjectKeys = createSubjectKeys({

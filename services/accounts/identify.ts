@@ -1,7 +1,8 @@
-import { reasonOf } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { QuotaWindow, Tier } from '../../contracts/plans.ts'
 import { comparePositions, type Position, START } from '../../contracts/position.ts'
+import { createSharedLook } from '../platform/async/shared-look.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { AccountIndex } from './account-index.ts'
 import { type Plan, planAt } from './account-state.ts'
 import { readCredential } from './api-key.ts'
@@ -24,9 +25,10 @@ export type Identity =
   /** A key that does not exist, is damaged, or does not apply any more. */
   | { readonly outcome: 'UNKNOWN' }
   /** Whether the key applies cannot be told at the moment. */
-  | { readonly outcome: 'INDETERMINATE'; readonly reason: string }
+  | { readonly outcome: 'INDETERMINATE'; readonly reason: string; readonly cause?: unknown }
 
 export interface IdentifierOptions {
+  readonly store: Pick<EventStore, 'head'>
   /** Undefined where this process keeps no read models. */
   readonly index: AccountIndex | undefined
   /** Wall clock, Unix milliseconds. */
@@ -49,14 +51,14 @@ export interface Identifier {
 }
 
 interface Remembered {
-  readonly identity: Identity & { readonly outcome: 'OK' }
+  readonly identity: Identity & { readonly outcome: 'OK' | 'UNKNOWN' }
   /** Unix milliseconds; a plan may end sooner than memory does. */
   readonly until: number
 }
 
 const LOOK_EVERY_MS = 2
 
-export function createIdentifier({ index, now, sleep, signal }: IdentifierOptions): Identifier {
+export function createIdentifier({ store, index, now, sleep, signal }: IdentifierOptions): Identifier {
   /** By the hash of the key, in the order of their reading. */
   const memory = new Map<string, Remembered>()
   /** Where the newest change is that this process knows of. */
@@ -69,30 +71,59 @@ export function createIdentifier({ index, now, sleep, signal }: IdentifierOption
   }
 
   /** Why the read model cannot be asked; undefined once it can. */
-  async function waitForIndex(): Promise<string | undefined> {
+  async function waitForIndex(isThere: (position: Position) => boolean): Promise<string | undefined> {
     if (index === undefined) return 'this process keeps no read models'
     const began = now()
     for (;;) {
       const position = index.position()
       if (position === undefined) return 'the read model of accounts does not follow the log at the moment'
-      if (isAtFloor(position)) return undefined
+      if (isThere(position)) return undefined
       if (signal.aborted || now() - began >= LIMITS.accountIndexWaitMs) {
-        return `the read model of accounts is at ${position} and has to reach ${floor}`
+        return `the read model of accounts is at ${position}, and the log has gone on`
       }
       await sleep(LOOK_EVERY_MS, signal)
     }
   }
 
-  function lookUp(hash: string, source: AccountIndex): Identity {
+  /** A key may have been issued by another process a moment ago: the read model comes to where the log ends now. */
+  const atHead = createSharedLook(
+    async () => {
+      const head = await store.head()
+      return waitForIndex((position) => comparePositions(position, head) >= 0)
+    },
+    () => sleep(LIMITS.keyLookMs, signal),
+  )
+
+  function lookUp(hash: string, source: AccountIndex): (Identity & { readonly outcome: 'OK' }) | undefined {
     const place = source.keyOf(hash)
     const row = place && source.account(place.accountId)
-    if (place === undefined || row === undefined) return { outcome: 'UNKNOWN' }
+    if (place === undefined || row === undefined) return undefined
     const at = now()
     const { accountId, keyId } = place
     const { tier, window } = entitlementOf(row.plans, at)
     const identity = { outcome: 'OK', accountId, keyId, tier, window } as const
     const next = row.plans.find(({ from }) => from > at)?.from ?? Number.POSITIVE_INFINITY
     remember(hash, { identity, until: Math.min(at + LIMITS.identityMs, window.to, next) })
+    return identity
+  }
+
+  /** Whose a key is that is well-formed; one that is not found is looked for behind the end of the log. */
+  async function find(hash: string): Promise<Identity> {
+    const reason = await waitForIndex(isAtFloor)
+    if (reason !== undefined || index === undefined) return { outcome: 'INDETERMINATE', reason: reason ?? '' }
+    // In one turn from the look at the position to the memory: no change comes in between unseen.
+    const known = lookUp(hash, index)
+    if (known !== undefined) return known
+    if (atHead.waiting >= LIMITS.unknownKeysAtOnce) {
+      return { outcome: 'INDETERMINATE', reason: 'many keys that are not known are being looked for' }
+    }
+    const behind = await atHead.look()
+    if (behind !== undefined) return { outcome: 'INDETERMINATE', reason: behind }
+    const issued = lookUp(hash, index)
+    if (issued !== undefined) return issued
+    // Nobody guesses a key before it is issued, so this one stays unknown.
+    const identity = { outcome: 'UNKNOWN' } as const
+    remember(hash, { identity, until: now() + LIMITS.identityMs })
     return identity
   }
 
@@ -112,24 +143,21 @@ export function createIdentifier({ index, now, sleep, signal }: IdentifierOption
       const known = memory.get(credential.hash)
       if (known !== undefined && now() < known.until) return known.identity
       try {
-        const reason = await waitForIndex()
-        if (reason !== undefined || index === undefined) {
-          return { outcome: 'INDETERMINATE', reason: reason ?? '' }
-        }
-        // In one turn from the look at the position to the memory: no change comes in between unseen.
-        return lookUp(credential.hash, index)
+        return await find(credential.hash)
       } catch (error) {
-        return { outcome: 'INDETERMINATE', reason: reasonOf(error) }
+        return { outcome: 'INDETERMINATE', reason: 'the log does not answer at the moment', cause: error }
       }
     },
     changed(accountId, position) {
-      for (const [hash, { identity }] of memory) if (identity.accountId === accountId) memory.delete(hash)
+      for (const [hash, { identity }] of memory) {
+        if (identity.outcome === 'OK' && identity.accountId === accountId) memory.delete(hash)
+      }
       if (comparePositions(position, floor) <= 0) return
       floor = position
       hasReachedFloor = false
     },
     async settled() {
-      await waitForIndex()
+      await waitForIndex(isAtFloor)
     },
   }
 }

@@ -6,6 +6,11 @@ export {
   VERDICT_FORMATS,
   type VerdictFormat,
 } from './formats/verdict-formats.ts'
+export {
+  type RegimeShiftPage,
+  type RegimeShiftQuery,
+  regimeShiftHistory,
+} from './regime-shift-history.ts'
 export { AT_START } from './replay-cursor.ts'
 export {
   instantSchema,

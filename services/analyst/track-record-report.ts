@@ -95,8 +95,8 @@ export function trackRecordRow(record: TrackRecord): TrackRecordRow {
     exchange,
     coin,
     timeframe: record.timeframe,
-    from: isoTime(record.from),
-    to: isoTime(record.to),
+    from: record.from === null ? null : isoTime(record.from),
+    to: record.to === null ? null : isoTime(record.to),
     verdicts: record.verdicts,
     calls: record.calls,
     races: record.races,
@@ -123,6 +123,8 @@ export function trackRecordRow(record: TrackRecord): TrackRecordRow {
       t: blockT(record),
       blocks: record.blocks.blocks,
     },
+    recorded_late: record.recordedLate,
+    bars_missed: record.barsMissed,
     baselines: {
       always_buy: {
         win_rate: ratio(apart.ups, apart.reached),

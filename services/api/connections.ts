@@ -136,10 +136,6 @@ export function useConnectionLimits(app: FastifyInstance, options: UseConnection
     }, limits.arrivalGraceMs).unref()
   })
   app.addHook('onClose', async () => clearInterval(looking))
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (closing.signal.aborted) reply.header('connection', 'close')
-    done()
-  })
 }
 
 /** Connections by site; those of no site, as a trusted proxy's are, are not limited. */

@@ -2,10 +2,12 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
-import { ERRORS, type ErrorCode, ServiceError } from '../../contracts/errors.ts'
+import { ERRORS, type ErrorCode, forCallers, ServiceError } from '../../contracts/errors.ts'
 import { faultMessage, type InputFault, type InputIssue, inputFaults } from '../../contracts/input-faults.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+
+import type { CauseLog } from './cause-log.ts'
 
 /** The body of every refusal. */
 export interface ErrorBody extends JsonObject {
@@ -16,18 +18,22 @@ export interface ErrorBody extends JsonObject {
 }
 
 export function errorBody(error: ServiceError, requestId: string): ErrorBody {
+  const { code, message, nextStep, details } = forCallers(error)
   return {
-    code: error.code,
-    message: error.message,
-    next_step: error.nextStep,
-    ...(error.details === undefined ? {} : { details: error.details }),
+    code,
+    message,
+    next_step: nextStep,
+    ...(details === undefined ? {} : { details }),
     request_id: requestId,
   }
 }
 
 /** Answers every failure of a route in the words of the registry; the framework's own codes never show. */
-export function useErrorRegistry(app: FastifyInstance): void {
-  app.setErrorHandler(answerFailure)
+export function useErrorRegistry(app: FastifyInstance, logCause?: CauseLog): void {
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    logCause?.(toServiceError(error), request.id)
+    return answerFailure(error, request, reply)
+  })
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? request.url
     const allowed = (['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const).filter((method) =>

@@ -4,6 +4,7 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Authorization } from '../payments/recovery/recover-signer.ts'
+import { SIGNING_DOMAINS } from '../payments/recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../payments/recovery/viem-recovery.ts'
 import {
   anAuthorization,
@@ -14,7 +15,6 @@ import {
   paymentV2,
   signAuthorization,
 } from '../payments/testing/sign-payment.ts'
-import { SIGNING_DOMAINS } from '../payments/verification/signing-domains.ts'
 import { PAY_TO, type PaidService, startPaidService } from './testing/paid-service.fixture.ts'
 import { sendBytes } from './testing/send-bytes.ts'
 

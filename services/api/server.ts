@@ -8,6 +8,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import { Histogram, type Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { createCauseLog } from './cause-log.ts'
 import { createClientAddress, type TrustProxy } from './client-address.ts'
 import {
   CONNECTION_LIMITS,
@@ -31,6 +32,7 @@ import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from './rout
 import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from './routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
 import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from './routes/operator-webhooks.ts'
+import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from './routes/regime-shifts.ts'
 import { type SearchRoutesOptions, searchRoutes } from './routes/search.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
 import { type UsageRoutesOptions, usageRoutes } from './routes/usage.ts'
@@ -46,6 +48,7 @@ import { createWebhookLooks } from './webhook-looks.ts'
 export interface ServerOptions
   extends VerdictRoutesOptions,
     TrackRecordRoutesOptions,
+    RegimeShiftRoutesOptions,
     VerifyRoutesOptions,
     MarketRoutesOptions,
     UsageRoutesOptions,
@@ -110,7 +113,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const closing = new AbortController()
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
-  useErrorRegistry(app)
+  const logCause = createCauseLog(options.log, () => performance.now())
+  useErrorRegistry(app, logCause)
   useJsonBodies(app)
   useMetrics(app, options.metrics)
 
@@ -126,6 +130,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   })
   useConnectionLimits(app, { limits, trustProxy: options.trustProxy, closing, now: () => performance.now() })
   app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (closing.signal.aborted) reply.header('connection', 'close')
     if (String(reply.getHeader('cache-control')).startsWith('public')) {
       for (const name of CALLERS_HEADERS) reply.removeHeader(name)
     }
@@ -153,6 +158,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(marketRoutes, options)
   await app.register(verdictRoutes, { ...options, addressOf })
   await app.register(trackRecordRoutes, options)
+  await app.register(regimeShiftRoutes, options)
   await app.register(verifyRoutes, options)
   await app.register(usageRoutes, options)
   await app.register(operatorToolRoutes, options)
@@ -179,7 +185,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(webhookDeliveryRoutes, webhooks)
     await app.register(operatorWebhookRoutes, { ...options, ...options.webhooks })
   }
-  if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf })
+  if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf, logCause })
   return app
 }
 

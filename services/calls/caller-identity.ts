@@ -16,6 +16,7 @@ export function requireVerified(identity: Identity): VerifiedIdentity {
     case 'INDETERMINATE':
       throw new ServiceError('key_unverifiable', {
         message: `The API key could not be checked: ${identity.reason}`,
+        cause: identity.cause,
       })
     default:
       return identity

@@ -1,7 +1,7 @@
 import type { BarBatch } from '../../contracts/feed.ts'
 import { type Series, seriesName } from '../../contracts/series.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
-import { WINDOW_BARS } from '../../contracts/verdict.ts'
+import { type Verdict, WINDOW_BARS } from '../../contracts/verdict.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import {
   createEngine,
@@ -39,6 +39,7 @@ interface Followed {
   readonly series: Series
   readonly slot: number
   readonly running: Set<Runner>
+  previous: Verdict['previous']
 }
 
 /**
@@ -52,19 +53,21 @@ export async function* runBacktest(options: BacktestOptions): AsyncGenerator<Ver
   const bySeries = new Map<string, Followed>(
     options.series.map((series) => [
       seriesName(series),
-      { series, slot: engine.open(series), running: new Set() },
+      { series, slot: engine.open(series), running: new Set(), previous: null },
     ]),
   )
   let count = 0
   let isLive = false
 
-  const verdictAt = ({ series, slot, running }: Followed): VerdictRow[] => {
+  const verdictAt = (followed: Followed): VerdictRow[] => {
+    const { series, slot, running, previous } = followed
     const reading = engine.read(slot)
     if (reading.status !== 'verdict') return []
     const { verdict } = reading
+    followed.previous = { barClose: verdict.barClose, regime: verdict.regime }
     running.add({ verdict, race: raceOf(verdict) })
     const verdictId = idOf(seriesName(series), String(verdict.barClose), verdict.inputsHash)
-    return [verdictRow({ ...verdict, verdictId }, String((count += 1)), at)]
+    return [verdictRow({ ...verdict, verdictId, previous, recordedLate: false }, String((count += 1)), at)]
   }
 
   for await (const { phase, bars, funding } of batches) {

@@ -1,13 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import { MINUTE_MS } from '../../contracts/timeframes.ts'
+import type { ProjectionHealth } from '../platform/projector/projector.ts'
 import { dispatcherComponent, leasesComponent, marketComponent } from './components.ts'
+import type { MonitoredCounts } from './monitored-series.ts'
+import { projectionComponent } from './projection-component.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const LATE_MS = 3 * MINUTE_MS
 
 const marketAt = (
   ageMs: number | undefined,
-  change: { readonly kind?: 'live' | 'recorded'; readonly trouble?: string; readonly lateMs?: number } = {},
+  change: {
+    readonly kind?: 'live' | 'recorded'
+    readonly trouble?: string
+    readonly lateMs?: number
+    readonly monitored?: readonly MonitoredCounts[]
+  } = {},
 ) =>
   marketComponent(
     { kind: change.kind ?? 'live', clock: () => NOW },
@@ -15,6 +23,7 @@ const marketAt = (
       lastBarClose: () => (ageMs === undefined ? undefined : NOW - ageMs),
       shortestBarMs: () => MINUTE_MS,
       trouble: () => change.trouble,
+      monitored: () => change.monitored ?? [],
     },
     change.lateMs ?? LATE_MS,
   )
@@ -28,6 +37,17 @@ describe('the market', () => {
 
   test('may be as late as its speed says', () => {
     expect(marketAt(60 * MINUTE_MS, { lateMs: 600 * LATE_MS }).state).toBe('ok')
+  })
+
+  test('is degraded while a single series is stale or closed, and says of which venue', () => {
+    const well = { exchange: 'HL', monitored: 3, fresh: 2, stale: 0, closed: 0, loading: 1 } as const
+    const ill = { exchange: 'OKX', monitored: 9, fresh: 6, stale: 2, closed: 1, loading: 0 } as const
+    expect(marketAt(0, { monitored: [well] }).state).toBe('ok')
+    expect(marketAt(0, { monitored: [well, ill] })).toMatchObject({
+      state: 'degraded',
+      detail: 'live: newest bar closed 0 s ago in market time; OKX: 2 of 9 series stale, 1 closed',
+      more: { series: { OKX: { monitored: 9, stale: 2, closed: 1 } } },
+    })
   })
 
   test('that is replayed is never old, but says what recording waits for', () => {
@@ -84,5 +104,34 @@ describe('the dispatcher', () => {
     ['nobody has worked on a subscription for a minute', { unattended: 1, unattendedMs: MINUTE_MS }],
   ])('is degraded where %s', (_, change) => {
     expect(stateWith(change)).toBe('degraded')
+  })
+})
+
+describe('a read model', () => {
+  const whole: ProjectionHealth = {
+    name: 'verdict_index',
+    version: 1,
+    position: '17',
+    state: 'live',
+    hasBeenLive: true,
+    hasFormer: false,
+  }
+  const stateOf = (change: Partial<ProjectionHealth>, hasCallers = true) =>
+    projectionComponent({ ...whole, ...change }, hasCallers).state
+
+  test('fails a process with callers before it has been whole once, and no longer', () => {
+    const building = { state: 'building', hasBeenLive: false } as const
+    expect(stateOf(building)).toBe('failed')
+    expect(stateOf({ ...building, state: 'retrying' })).toBe('failed')
+    expect(stateOf(building, false)).toBe('degraded')
+    expect(stateOf({})).toBe('ok')
+    expect(stateOf({ state: 'retrying' })).toBe('degraded')
+    expect(stateOf({ state: 'stopped' }, false)).toBe('failed')
+  })
+
+  test('may be built anew while a former version answers, unless it is asked only while it follows the log', () => {
+    const rebuilding = { state: 'building', hasBeenLive: false, hasFormer: true } as const
+    expect(stateOf(rebuilding)).toBe('degraded')
+    expect(stateOf({ ...rebuilding, name: 'accounts' })).toBe('failed')
   })
 })

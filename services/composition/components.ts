@@ -1,6 +1,7 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { Component } from '../api/index.ts'
+import type { RemoteDesk } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
 import type { DemoChain, SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
@@ -8,13 +9,19 @@ import type { Leases } from '../platform/lease/leases.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
 import type { EngineRole } from './engine-role.ts'
+import type { MonitoredCounts } from './monitored-series.ts'
 import type { Platform } from './open-platform.ts'
+import { projectionComponent } from './projection-component.ts'
 
 /** The parts that `/readyz` reports, asked one by one. */
 export async function componentsOf(parts: {
   readonly platform: Platform
   readonly projector: Projector | undefined
+  /** Whether this process has the api role. */
+  readonly hasCallers: boolean
   readonly engine: EngineRole | undefined
+  /** Other processes that compute; asked only where this one does not. */
+  readonly engines: ReturnType<RemoteDesk['health']> | undefined
   readonly settler: SettlerHealth | undefined
   /** A chain of this machine's own; undefined where there is none. */
   readonly demo: Pick<DemoChain, 'rpcUrl' | 'failure'> | undefined
@@ -53,17 +60,10 @@ export async function componentsOf(parts: {
       detail: `${cache.adapter}: ${cache.detail}`,
     },
   ]
-  for (const health of projector?.health() ?? []) {
-    const { name, version, position, state, detail, comparison } = health
-    components.push({
-      name: `projection ${name}`,
-      isRequired: true,
-      state: state === 'live' ? 'ok' : state === 'stopped' || state === 'withheld' ? 'failed' : 'degraded',
-      detail: detail ?? `${state} at position ${position}`,
-      more: { version, position, state, ...(comparison && { comparison: { ...comparison } }) },
-    })
-  }
+  for (const health of projector?.health() ?? [])
+    components.push(projectionComponent(health, parts.hasCallers))
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
+  else if (parts.engines !== undefined) components.push(enginesComponent(parts.engines))
   if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
   if (parts.demo !== undefined) components.push(demoComponent(parts.demo))
   if (parts.dispatcher !== undefined) {
@@ -94,10 +94,10 @@ async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHe
   }
 }
 
-/** Whether bars come as they close. */
+/** Whether bars come as they close, of all that is monitored. */
 export function marketComponent(
   feed: Pick<MarketFeed, 'kind' | 'clock'>,
-  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs'>,
+  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs' | 'monitored'>,
   staleAfterMs: number,
 ): Component {
   const trouble = engine.trouble()
@@ -109,12 +109,34 @@ export function marketComponent(
     ageMs === undefined
       ? 'warming up, no bar yet'
       : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
+  const venues = engine.monitored()
+  const missing = venues.filter(({ stale, closed }) => stale + closed > 0).map(missingOf)
   return {
     name: 'market',
     isRequired: false,
-    state: trouble !== undefined || isStale ? 'degraded' : 'ok',
-    detail: `${feed.kind}: ${trouble ?? age}`,
-    more: { data_age_ms: ageMs ?? null },
+    state: trouble !== undefined || isStale || missing.length > 0 ? 'degraded' : 'ok',
+    detail: `${feed.kind}: ${[trouble ?? age, ...missing].join('; ')}`,
+    more: {
+      data_age_ms: ageMs ?? null,
+      series: Object.fromEntries(venues.map(({ exchange, ...counts }) => [exchange, counts])),
+    },
+  }
+}
+
+const missingOf = ({ exchange, monitored, stale, closed }: MonitoredCounts): string =>
+  `${exchange}: ${stale} of ${monitored} series stale, ${closed} closed`
+
+/** Whether anybody computes for a process that does not. */
+export function enginesComponent({ answering, silent }: ReturnType<RemoteDesk['health']>): Component {
+  const isWell = answering > 0 && silent === 0
+  const nobody = 'no engine answers: calls are answered from the newest verdicts until the next bar closes'
+  const some = `${answering} engines answer${silent > 0 ? `, ${silent} are silent and get no calls` : ''}`
+  return {
+    name: 'engines',
+    isRequired: false,
+    state: isWell ? 'ok' : 'degraded',
+    detail: answering === 0 ? nobody : some,
+    more: { answering, silent },
   }
 }
 

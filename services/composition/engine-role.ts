@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import type { ServiceError } from '../../contracts/errors.ts'
-import type { Exchange } from '../../contracts/exchanges.ts'
+import { EXCHANGES, type Exchange } from '../../contracts/exchanges.ts'
 import type { BarBatch, FundingUpdate } from '../../contracts/feed.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
 import { type Market, marketName, type Series, seriesName } from '../../contracts/series.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
@@ -27,7 +28,9 @@ import {
 import type { MarketFeed } from '../market/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
+import { countMonitored, type MonitoredCounts } from './monitored-series.ts'
 import type { Platform } from './open-platform.ts'
+import { sharedLeases } from './shared-leases.ts'
 import { staleAfterMs, type WatchList } from './watch-list.ts'
 
 /** The process that computes: it follows the market, records, labels, ranks, and answers tools. */
@@ -47,6 +50,8 @@ export interface EngineRole {
   /** Length of the shortest bar that is monitored, milliseconds: how often something is due. */
   shortestBarMs(): number
   calls(): Readonly<Record<Call, number>>
+  /** How the monitored series are doing, by venue. */
+  monitored(): readonly MonitoredCounts[]
   /** What keeps verdicts or outcomes from being recorded at the moment. */
   trouble(): string | undefined
   /** What keeps the ranking of an exchange from being renewed at the moment. */
@@ -73,6 +78,8 @@ export interface EngineRoleOptions {
 }
 
 const GO_ON_AFTER_MS = 30_000
+
+const nothing = (): Promise<void> => Promise.resolve()
 
 const exchangesOf = (series: readonly Series[]): Exchange[] => [
   ...new Set(series.map(({ exchange }) => exchange)),
@@ -102,7 +109,14 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   const model = loadModel()
   const engine = createEngine({ model })
   const board = createBoard()
-  const recorder = createRecorder(recording)
+  // A market that is replayed at full speed has no present to load a series into, to rank coins at, or to be late for.
+  const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
+  const leases = sharedLeases({ settings, platform, group: 'engine', shards: EXCHANGES.length, log })
+  const recorder = createRecorder({
+    ...recording,
+    clock: hasPresent ? () => feed.clock() : undefined,
+    holds: leases && ((exchange) => leases.held().some(({ shard }) => EXCHANGES[shard] === exchange)),
+  })
   const outcomes = createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled })
   const funding = createFundingBook({ keepDays: FUNDING_HISTORY_DAYS })
   const universes = createUniverseKeeper({
@@ -114,9 +128,18 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     onProblem: (exchange, error) => log.warn({ err: error, exchange }, 'the coins cannot be ranked'),
   })
 
-  async function* batchesOf(series: readonly Series[], until: AbortSignal): AsyncGenerator<BarBatch> {
+  async function* batchesOf(
+    series: readonly Series[],
+    until: AbortSignal,
+    historyBars?: number,
+  ): AsyncGenerator<BarBatch> {
     const historyFrom = await outcomes.historyFrom(series, feed.clock())
-    const request = { series, signal: until, ...(historyFrom !== undefined && { historyFrom }) }
+    const request = {
+      series,
+      signal: until,
+      ...(historyFrom !== undefined && { historyFrom }),
+      ...(historyBars !== undefined && { historyBars }),
+    }
     for await (const batch of feed.batches(request)) {
       isWarm ||= batch.phase === 'live'
       if (batch.bars.length > 0) lastBarClose = Math.max(lastBarClose ?? 0, batch.at)
@@ -133,6 +156,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     until: AbortSignal,
     on: Board,
     onClosed: (series: Series, error: ServiceError) => void,
+    historyBars?: number,
   ): Promise<EngineRun> {
     const ending = new AbortController()
     try {
@@ -142,7 +166,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
         outcomes,
         board: on,
         series,
-        batches: batchesOf(series, AbortSignal.any([until, ending.signal])),
+        batches: batchesOf(series, AbortSignal.any([until, ending.signal]), historyBars),
         clock: () => feed.clock(),
         onFunding: takeFunding,
         onClosed,
@@ -176,7 +200,8 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     async run(series, onClosed) {
       // What callers had followed until now is followed here: never twice at a time.
       await desk.release(series)
-      return follow(series, signal, lasting, onClosed)
+      // A restart must not show; who waits for a single series is answered sooner with less.
+      return follow(series, signal, lasting, onClosed, LIMITS.historyBars)
     },
     triesAgain: feed.kind !== 'recorded',
     onClosed(series, error, againInMs) {
@@ -204,9 +229,6 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     if (fault !== undefined) throw fault
   }
 
-  // A market that is replayed at full speed has no present to load a series into, or to rank coins at.
-  const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
-
   /** A recorded market has no later: what is replayed again is labelled then. */
   async function labelOthers(): Promise<void> {
     const { newestVerdicts } = options
@@ -216,6 +238,8 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       outcomes: createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled }),
       newestVerdicts,
       isFollowed: (series) => watchList.has(series) || board.get(series) !== undefined,
+      isGone: (series) => feed.isGone(series),
+      followed: outcomes,
       batches: (request) => feed.batches(request),
       clock: () => feed.clock(),
       sleep,
@@ -266,7 +290,9 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
         ? goOn('ranking coins', () => universes.run(watchList.exchanges, signal))
         : undefined
       const labelling = goOn('labelling verdicts not followed any more', labelOthers)
-      started = Promise.allSettled([running, ranking, labelling])
+      // What is under way when a lease ends has its place in the log, or finds it taken: nothing has to be stopped.
+      const holding = leases?.run({ gained: nothing, lost: nothing }, signal)
+      started = Promise.allSettled([running, ranking, labelling, holding])
       return running
     },
     async ended() {
@@ -278,6 +304,14 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     newestBar: (series) => board.get(series)?.barClose,
     shortestBarMs: () => Math.min(...watchList.series().map((one) => timeframeMs(one.timeframe))),
     calls: () => calls,
+    monitored: () =>
+      countMonitored(watchList.series(), {
+        isClosed: (series) => follower.isClosed(series),
+        entryOf: (series) => board.get(series),
+        hasPresent: feed.kind !== 'recorded',
+        clock: () => feed.clock(),
+        staleAfterMs: staleAfterMs(settings),
+      }),
     trouble: () => recorder.trouble() ?? outcomes.trouble(),
     rankingProblem: (exchange) => universes.problem(exchange),
   }

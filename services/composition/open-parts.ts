@@ -5,10 +5,10 @@ import type { Projector } from '../platform/projector/projector.ts'
 import { type Console, createConsole } from './console.ts'
 import type { EngineRole } from './engine-role.ts'
 import { openFeed, requireKnownCoins } from './open-feed.ts'
-import { type OnClose, openPlatform, type Platform } from './open-platform.ts'
+import { type OnClose, openPlatform, type Platform, storePatience } from './open-platform.ts'
 import type { OpenedPayments } from './payments.ts'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
-import { keepsReadModels, startProjections } from './start-projections.ts'
+import { awaitReadModels, keepsReadModels, startProjections } from './start-projections.ts'
 import type { OpenedWebhooks } from './webhooks.ts'
 
 /** What the parts of a process share, once opened. */
@@ -40,7 +40,11 @@ export async function openParts(
   const platform = await openPlatform(settings, log, onClose)
   const feed = await openFeed(settings, platform, log, onClose)
   const projector = keepsReadModels(settings) ? startProjections(platform, log) : undefined
-  if (projector !== undefined) onClose(() => projector.close())
+  if (projector !== undefined) {
+    onClose(() => projector.close())
+    // Whatever is opened from here on may ask a read model at once.
+    await awaitReadModels(projector, storePatience(settings, log).waitMs)
+  }
   const running: Parts['running'] = {}
   const metrics = createServiceMetrics({
     market: settings.MARKET,
@@ -49,6 +53,7 @@ export async function openParts(
     payments: () => running.payments?.totals(),
     settler: () => running.payments?.settler?.health(),
     dispatcher: () => running.webhooks?.dispatcher?.health(),
+    monitored: () => running.engine?.monitored() ?? [],
     dataAgeMs: () => {
       const newest = running.engine?.lastBarClose()
       return newest === undefined ? undefined : Math.max(0, feed.clock() - newest)

@@ -22,6 +22,7 @@ import { createRandomPool } from '../platform/ids/random-pool.ts'
 import { uuidV7 } from '../platform/ids/uuid.ts'
 import { deriveKey, keyFingerprint, loadSealingKey } from '../platform/secrets/sealing-key.ts'
 import { exposedIn, makePrivateFolder } from '../platform/sqlite/private-files.ts'
+import { awaitStore, type StorePatience } from './await-store.ts'
 
 /** Everything the service stands on, opened and ours. */
 export interface Platform {
@@ -77,7 +78,8 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   const opened = await openStore(settings, directory, log, following, suspicion)
   warnOfExposed(directory, log)
   onClose(() => opened.close())
-  const logId = await claimStore(opened, identityOf(settings, factSecret), newId)
+  const identity = identityOf(settings, factSecret)
+  const logId = await awaitStore(() => claimStore(opened, identity, newId), storePatience(settings, log))
   const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, onClose)
   if (guard !== undefined) suspicion.raise = guard.suspect
   const store = guard?.store ?? opened
@@ -170,7 +172,7 @@ async function openStore(
   suspicion: { raise(): void },
 ): Promise<EventStore> {
   if (settings.EVENTSTORE_URL === undefined) return openEmbeddedStore({ directory, now: Date.now })
-  const store = openEventStoreDbStore({
+  return openEventStoreDbStore({
     connectionString: settings.EVENTSTORE_URL,
     onSubscriptionBreak(error, resumeInMs) {
       following[resumeInMs === 0 ? 'cutOff' : 'broken'] += 1
@@ -188,9 +190,6 @@ async function openStore(
       }
     },
   })
-  const { ok, detail } = await store.health()
-  if (!ok) log.warn({ detail }, 'EventStoreDB is not there yet')
-  return store
 }
 
 function guardOf(store: EventStore, logId: string, onClose: OnClose): LogGuard {
@@ -198,6 +197,19 @@ function guardOf(store: EventStore, logId: string, onClose: OnClose): LogGuard {
   onClose(async () => ending.abort())
   return guardLog(store, { logId, everyMs: LIMITS.logCheckMs, sleep, signal: ending.signal })
 }
+
+/** How a start waits for its store. */
+export const storePatience = ({ STORE_WAIT }: Settings, log: Logger): StorePatience => ({
+  waitMs: STORE_WAIT * 1_000,
+  elapsed: () => performance.now(),
+  // A signal to stop ends the process while nothing is opened.
+  sleep: (milliseconds) => sleep(milliseconds, new AbortController().signal),
+  say: (reason, waitedMs) =>
+    log.warn(
+      { reason, waitedMs: Math.round(waitedMs), waitsForMs: STORE_WAIT * 1_000 },
+      'waiting for the event store',
+    ),
+})
 
 async function openBus(settings: Settings, logId: string, log: Logger): Promise<Bus> {
   const report = (fault: Error): void => log.warn({ err: fault }, 'bus')

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../contracts/errors.ts'
-import { trackRecord, verdictIndex } from '../../projections/index.ts'
-import { trackRecordReport, verifyVerdict } from '../analyst/index.ts'
+import { regimeShifts, trackRecord, verdictIndex } from '../../projections/index.ts'
+import { regimeShiftHistory, trackRecordReport, verifyVerdict } from '../analyst/index.ts'
 import type { ServerOptions } from '../api/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
@@ -10,6 +10,7 @@ import type { Projector } from '../platform/projector/projector.ts'
 export function keepsNoReadModels(): never {
   throw new ServiceError('store_unavailable', {
     message: 'This process does not keep read models; ask one that has the projector role.',
+    isForCallers: true,
   })
 }
 
@@ -17,7 +18,8 @@ export function keepsNoReadModels(): never {
 export function readModelAnswers(
   store: EventStore,
   projector: Projector | undefined,
-): Pick<ServerOptions, 'trackRecord' | 'verify'> {
+  marketNow: () => number,
+): Pick<ServerOptions, 'trackRecord' | 'regimeShifts' | 'verify'> {
   const there = (): Projector => projector ?? keepsNoReadModels()
   return {
     trackRecord(query) {
@@ -27,6 +29,14 @@ export function readModelAnswers(
         position: () => reader.health().position,
       }
       return trackRecordReport(source, query)
+    },
+    regimeShifts(query) {
+      const reader = there().reader(regimeShifts)
+      const source = {
+        range: (options: Parameters<typeof reader.range>[0]) => reader.range(options),
+        position: () => reader.health().position,
+      }
+      return regimeShiftHistory(source, { ...query, now: marketNow() })
     },
     async verify(verdictId, signal) {
       const reader = there().reader(verdictIndex)

@@ -4,6 +4,7 @@ import type { Verdict } from '../../contracts/verdict.ts'
 import type { PaymentTotals, SettlerHealth } from '../payments/index.ts'
 import type { ProjectionHealth } from '../platform/projector/projector.ts'
 import type { DispatcherHealth, DispatchMetrics } from '../webhooks/index.ts'
+import type { MonitoredCounts } from './monitored-series.ts'
 import type { LogFollowing } from './open-platform.ts'
 
 /** What the service counts about itself, beside the process and the HTTP edge. */
@@ -27,6 +28,8 @@ export function createServiceMetrics(sources: {
   readonly following: LogFollowing
   /** Age of the newest bar in market time, milliseconds; undefined before the first. */
   readonly dataAgeMs: () => number | undefined
+  /** How the monitored series are doing, by venue; empty without the engine role. */
+  readonly monitored: () => readonly MonitoredCounts[]
   /** Undefined where this process has no read model of them, or not that role. */
   readonly payments: () => PaymentTotals | undefined
   readonly settler: () => SettlerHealth | undefined
@@ -112,6 +115,18 @@ export function createServiceMetrics(sources: {
     collect() {
       const age = sources.dataAgeMs()
       if (age !== undefined) this.set({ market: sources.market }, age / 1_000)
+    },
+  })
+  new Gauge({
+    name: 'monitored_series',
+    help: 'Series that are monitored, by venue and state: fresh, stale, closed because of a fault, or loading',
+    labelNames: ['exchange', 'state'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { exchange, fresh, stale, closed: ended, loading } of sources.monitored())
+        for (const [state, count] of Object.entries({ fresh, stale, closed: ended, loading }))
+          this.set({ exchange, state }, count)
     },
   })
   gaugePayments(registers, sources)

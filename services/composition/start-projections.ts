@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { ServiceError } from '../../contracts/errors.ts'
 import { PROJECTIONS } from '../../projections/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
+import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { type Projector, startProjector } from '../platform/projector/projector.ts'
 import { openRowTables } from '../platform/projector/row-tables.ts'
@@ -19,5 +21,20 @@ export function startProjections(platform: Platform, log: Logger): Projector {
     projections: PROJECTIONS,
     sleep,
     onProblem: (health) => log.error(health, 'projection has a problem'),
+  })
+}
+
+/**
+ * Resolves once every read model can be asked, however far behind the log it is.
+ *
+ * @throws ServiceError `store_unavailable`, with what keeps them from it
+ */
+export async function awaitReadModels(projector: Projector, waitMs: number): Promise<void> {
+  await withTimeout(projector.inService(), waitMs, () => {
+    const reasons = new Set(projector.health().flatMap(({ detail }) => detail ?? []))
+    return new ServiceError('store_unavailable', {
+      message: `The read models could not be opened within ${waitMs / 1_000} s: ${[...reasons].join('; ')}`,
+      nextStep: 'See that the event store answers, and that its user may read the whole log.',
+    })
   })
 }

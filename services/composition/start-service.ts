@@ -5,7 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
 import { followVerdicts, type ReplaySource } from '../analyst/index.ts'
 import { createRateLimits, createServer, readinessOf } from '../api/index.ts'
-import { createRemoteDesk, type Desk, type EngineRun, serveDesk } from '../engine/index.ts'
+import { type Desk, type EngineRun, type RemoteDesk, serveDesk } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { createLog } from '../platform/log/log.ts'
@@ -22,6 +22,7 @@ import { openReplays } from './open-replays.ts'
 import { openServed, runServed, type Served } from './open-served.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
 import { readModelAnswers } from './read-models.ts'
+import { openRemoteDesk } from './remote-desk.ts'
 import { addressWarning, closeServer, type ListeningServer, listen, listenForHealth } from './serve.ts'
 import { openWatchList, staleAfterMs, type WatchList } from './watch-list.ts'
 
@@ -73,10 +74,11 @@ async function compose(
   const ending = new AbortController()
   const address = { url: settings.PUBLIC_URL ?? '' }
   const engine = watchList && createEngine(parts, watchList, address, ending.signal)
-  const desk = engine?.desk ?? createRemoteDesk(platform.bus)
+  const remote = openRemoteDesk(parts, () => address.url)
+  const desk = engine?.desk ?? remote
   const served = await openServed(parts, { desk, watchList, publicUrl: () => address.url, version }, onClose)
   const replay = openReplays(settings, platform, onClose)
-  const app = await createHttpServer(parts, { desk, served, watchList, address, replay })
+  const app = await createHttpServer(parts, { desk, remote, served, watchList, address, replay })
   const owner: { socket?: OwnerSocket | undefined; health?: ListeningServer | undefined } = {}
   let working: Promise<void> = Promise.resolve()
   // Before anything listens, so that what cannot start does not go on answering.
@@ -97,7 +99,8 @@ async function compose(
   if (warning !== undefined) log.warn({ HOST: settings.HOST }, warning)
   owner.health = await listenForHealth(app, settings)
   owner.socket = await openOwnerSocket(app, platform.directory, log)
-  working = runServed(served, ending.signal)
+  const looking = engine === undefined ? remote.run(ending.signal) : undefined
+  working = Promise.all([runServed(served, ending.signal), looking]).then(() => undefined)
   const failure = Promise.race([
     working.then(() => new Promise<never>(() => undefined)),
     platform.storeFailure,
@@ -109,7 +112,7 @@ async function compose(
   const lines = bannerLines({ version, settings, platform: platform.summary, monitoring, demo, url })
   people.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
-  serveDesk(platform.bus, engine.desk, ending.signal)
+  serveDesk(platform.bus, engine.desk, { name: platform.processId, signal: ending.signal })
   return { url, failure, marketEnd: followMarket(parts, engine, url, ending.signal) }
 }
 
@@ -120,16 +123,18 @@ function createHttpServer(
   parts: Parts,
   behind: {
     readonly desk: Desk
+    /** What asks other processes, where this one does not compute. */
+    readonly remote: RemoteDesk
     readonly served: Served
     readonly watchList: WatchList | undefined
     readonly address: { readonly url: string }
     readonly replay: ReplaySource
   },
 ) {
-  const { desk, served, watchList, address, replay } = behind
+  const { desk, remote, served, watchList, address, replay } = behind
   const { callers, payments, webhooks, knowledge } = served
   const { settings, log, platform, feed, projector, metrics, running } = parts
-  const answers = readModelAnswers(platform.store, projector)
+  const answers = readModelAnswers(platform.store, projector, served.marketNow)
   return createServer({
     log,
     version,
@@ -154,7 +159,9 @@ function createHttpServer(
         await componentsOf({
           platform,
           projector,
+          hasCallers: settings.ROLES.includes('api'),
           engine: running.engine,
+          engines: settings.ROLES.includes('api') ? remote.health() : undefined,
           settler: payments.settler?.health(),
           demo: payments.demo,
           dispatcher: webhooks.dispatcher?.health(),

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRateLimits } from '../api/index.ts'
-import { createRemoteDesk, type Desk, serveDesk } from '../engine/index.ts'
+import { remoteDeskOver } from '../engine/desk/remote-desk.fixture.ts'
+import { type Desk, serveDesk } from '../engine/index.ts'
 import { openNatsBus } from '../platform/bus/nats-bus.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
 import { natsServers } from '../platform/test-servers/nats-servers.ts'
@@ -54,12 +55,12 @@ describe.skipIf(missing !== undefined)(`two deployments on one NATS and one Redi
       },
     })
     const request = { coin: 'BTC', timeframe: '1h' }
-    const ask = ({ bus }: Platform) => createRemoteDesk(bus).answer('get_trade_call', request)
-    serveDesk(production.bus, deskOf('production'), signal)
+    const ask = ({ bus }: Platform) => remoteDeskOver(bus).answer('get_trade_call', request)
+    serveDesk(production.bus, deskOf('production'), { name: 'production', signal })
     // Its own question comes after its offer to answer, on one connection.
     await expect(ask(production)).rejects.toThrow()
-    await expect(ask(staging)).rejects.toThrow('nobody answers')
-    serveDesk(staging.bus, deskOf('staging'), signal)
+    await expect(ask(staging)).rejects.toMatchObject({ code: 'engine_unavailable' })
+    serveDesk(staging.bus, deskOf('staging'), { name: 'staging', signal })
     for (let tries = 0; tries < 10; tries++) await expect(ask(staging)).rejects.toThrow()
     expect(asked).toEqual(['production', ...Array.from({ length: 10 }, () => 'staging')])
   })

@@ -81,8 +81,11 @@ export const CELL = {
   /** Smoothed volume, and what moves the unusual volume went with. */
   volumeAverage: 227,
   volumeMomentum: 229,
+  /** Bars in a row that closed where the one before did, and on which nothing was traded. */
+  unmovedBars: 230,
+  untradedBars: 231,
   /** Value and contribution of every feature of the model at the newest bar, in the model's order. */
-  features: 230,
+  features: 232,
 } as const
 
 /** The value of a feature, NaN when unavailable, then its contribution to the log-odds. */

@@ -62,7 +62,8 @@ describe('a verdict', () => {
 
   test('has the recorded shape and survives JSON unchanged', () => {
     for (const reading of alone.slice(LIMITS.warmUpBars)) {
-      const verdict = { ...verdictOf(reading), verdictId: '01890a5d-ac96-774b-bcce-b302099a8057' }
+      const place = { verdictId: '01890a5d-ac96-774b-bcce-b302099a8057', previous: null, recordedLate: false }
+      const verdict = { ...verdictOf(reading), ...place }
       expect(verdictSchema.parse(verdict)).toEqual(verdict)
       expect(JSON.parse(JSON.stringify(verdict))).toStrictEqual(verdict)
     }

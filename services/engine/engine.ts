@@ -14,12 +14,13 @@ import { chainBar, chainStart } from './hash-chain.ts'
 import type { VerdictModel } from './model.ts'
 import { reasoningFor } from './reasoning.ts'
 import { createSeriesPool } from './series-pool.ts'
+import { stillnessOf } from './stillness.ts'
 import { TREND_ENTRY } from './trend-trigger.ts'
 
-/** A verdict before it has an identity; the log gives it one. */
-export type VerdictDraft = Omit<Verdict, 'verdictId'>
+/** A verdict before it has an identity and a place; the log gives it both. */
+export type VerdictDraft = Omit<Verdict, 'verdictId' | 'previous' | 'recordedLate'>
 
-/** What is measured of a series at its newest bar; null where there are too few bars. */
+/** What is measured of a series at its newest bar; null where there are too few bars, or it stands still. */
 export interface MarketMetrics {
   readonly rsi14: number | null
   readonly adx14: number | null
@@ -140,11 +141,14 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
     const { cells } = pool
     const read = (offset: number): number => cell(cells, base + offset)
     const deviation = read(CELL.returnDeviation)
+    // They would stay for ever as they were when the market last moved.
+    const isStill = stillnessOf(cells, base) !== undefined
+    const ofMoves = (offset: number): number | null => (isStill ? null : measured(read(offset)))
     return {
-      rsi14: measured(read(CELL.rsi14)),
-      adx14: measured(read(CELL.adx14)),
-      plusDi14: measured(read(CELL.plusDi14)),
-      minusDi14: measured(read(CELL.minusDi14)),
+      rsi14: ofMoves(CELL.rsi14),
+      adx14: ofMoves(CELL.adx14),
+      plusDi14: ofMoves(CELL.plusDi14),
+      minusDi14: ofMoves(CELL.minusDi14),
       atrPercent: measured((100 * read(CELL.atr14)) / read(CELL.close)),
       emaGapAtr: measured(read(CELL.trendMeasure)),
       realisedVolatility: measured(deviation),
@@ -163,7 +167,7 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
     const call = callOf(read(CELL.call))
     const regime = REGIMES[read(CELL.regimeIndex)] ?? 'RANGING'
     const factors = factorsOf(model, cells, base)
-    // A market that has never moved has no trend measure, and no trend.
+    // A market that stands still has no trend measure, and no trend.
     const trend = measured(read(CELL.trendMeasure)) ?? 0
     const regimeShare = Math.abs(trend) / (FULL_STRENGTH_ENTRIES * TREND_ENTRY)
     return {
@@ -183,7 +187,15 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
       price: read(CELL.close),
       barrier: barrierFraction(read(CELL.returnDeviation), read(CELL.windowBars)),
       factors,
-      reasoning: reasoningFor(call, confidence, probability, regime, factors, model.timeframes[timeframe]),
+      reasoning: reasoningFor(
+        call,
+        confidence,
+        probability,
+        regime,
+        factors,
+        model.timeframes[timeframe],
+        stillnessOf(cells, base),
+      ),
       modelVersion: model.version,
       anchorBar: read(CELL.anchorBar),
       inputsHash: chain,

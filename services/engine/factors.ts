@@ -1,6 +1,7 @@
 import type { Factor } from '../../contracts/verdict.ts'
 import { CELL, CELLS_PER_FEATURE, cell } from './cells.ts'
 import type { VerdictModel } from './model.ts'
+import { stillnessOf } from './stillness.ts'
 
 /** Name of the factor that holds what the model says without any measurement: intercept and calibration. */
 export const BIAS_FACTOR = 'bias'
@@ -12,7 +13,7 @@ export const BIAS_FACTOR = 'bias'
  * @param base the series' first cell
  */
 export function factorsOf(model: VerdictModel, cells: Float64Array, base: number): Factor[] {
-  const bias = cell(cells, base + CELL.bias)
+  const bias = stillnessOf(cells, base) === undefined ? cell(cells, base + CELL.bias) : 0
   const factors: Factor[] = [{ name: BIAS_FACTOR, value: null, contribution: bias, status: 'measured' }]
   for (const [index, name] of model.names.entries()) {
     const at = base + CELL.features + CELLS_PER_FEATURE * index

@@ -1,8 +1,9 @@
 import { annualisedFunding } from '../../contracts/funding.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { CELL, cell, logReturn } from './cells.ts'
+import { typicalRange, typicalReturn } from './stillness.ts'
 
-/** One input of the verdict model: a pure function of a series' state at its newest closed bar. */
+/** One input of the verdict model: a pure function of a series' state at its newest closed bar, while it moves and trades. */
 export interface Feature {
   /** What the reasoning calls it. */
   readonly label: string
@@ -13,19 +14,14 @@ export interface Feature {
 /** Log return over some bars, in standard deviations of such a return. */
 function momentum(bars: number): Feature['measure'] {
   const ofRandomWalk = 1 / Math.sqrt(bars)
-  return (cells, base) => {
-    const perBar = cell(cells, base + CELL.returnDeviation)
-    return perBar > 0 ? (logReturn(cells, base, bars) * ofRandomWalk) / perBar : Number.NaN
-  }
+  return (cells, base) => (logReturn(cells, base, bars) * ofRandomWalk) / typicalReturn(cells, base)
 }
 
-/** Distance between two cells in units of a third. */
+/** Distance between two cells in ATR50. */
 const gap =
-  (upper: number, lower: number, unit: number): Feature['measure'] =>
-  (cells, base) => {
-    const scale = cell(cells, base + unit)
-    return scale > 0 ? (cell(cells, base + upper) - cell(cells, base + lower)) / scale : Number.NaN
-  }
+  (upper: number, lower: number): Feature['measure'] =>
+  (cells, base) =>
+    (cell(cells, base + upper) - cell(cells, base + lower)) / typicalRange(cells, base)
 
 /** A rate says nothing any more when this many of its intervals have passed without a newer one. */
 const STALE_INTERVALS = 3
@@ -60,8 +56,8 @@ export const FEATURES = {
     label: 'the RSI',
     measure: (cells: Float64Array, base: number) => (cell(cells, base + CELL.rsi14) - 50) / 50,
   },
-  ema_gap_9_21: { label: 'the gap of EMA9 to EMA21', measure: gap(CELL.ema9, CELL.ema21, CELL.atr50) },
-  price_to_ema50: { label: 'the distance to EMA50', measure: gap(CELL.close, CELL.ema50, CELL.atr50) },
+  ema_gap_9_21: { label: 'the gap of EMA9 to EMA21', measure: gap(CELL.ema9, CELL.ema21) },
+  price_to_ema50: { label: 'the distance to EMA50', measure: gap(CELL.close, CELL.ema50) },
   signed_adx: { label: 'directional movement', measure: signedAdx },
   volume_momentum: {
     label: 'the side that unusual volume took',

@@ -1,7 +1,8 @@
-export { type Board, createBoard } from './board.ts'
+export { type Board, type BoardEntry, createBoard } from './board.ts'
 export { nearestName } from './desk/coin-names.ts'
 export { createDesk, type Desk, type LocalDesk } from './desk/desk.ts'
-export { createRemoteDesk, serveDesk } from './desk/remote-desk.ts'
+export type { NewestVerdicts } from './desk/newest-answers.ts'
+export { createRemoteDesk, type RemoteDesk, serveDesk } from './desk/remote-desk.ts'
 export { createUniverseKeeper } from './desk/universe-keeper.ts'
 export {
   type BarFault,

@@ -2,12 +2,18 @@ import type { Regime } from '../../contracts/regime.ts'
 import type { Call, Factor } from '../../contracts/verdict.ts'
 import { FEATURES, isFeatureName } from './features.ts'
 import type { TimeframeSkill } from './model.ts'
+import { STILL_BARS, type Stillness } from './stillness.ts'
 
 const REGIME_WORDS: Readonly<Record<Regime, string>> = {
   TRENDING_UP: 'trending up',
   TRENDING_DOWN: 'trending down',
   RANGING: 'ranging',
   VOLATILE: 'without trend but unusually volatile',
+}
+
+const STILLNESS_WORDS: Readonly<Record<Stillness, string>> = {
+  moves: `the price has not moved for ${STILL_BARS} bars`,
+  trades: `nothing was traded in ${STILL_BARS} bars`,
 }
 
 const NAMED_FACTORS = 2
@@ -39,7 +45,10 @@ export function reasoningFor(
   regime: Regime,
   factors: readonly Factor[],
   skill: TimeframeSkill,
+  stillness?: Stillness,
 ): string {
+  if (stillness !== undefined)
+    return `HOLD, because ${STILLNESS_WORDS[stillness]}; there is nothing to tell from.`
   const market = `in a market that is ${REGIME_WORDS[regime]}`
   if (!skill.skill) return `HOLD ${market}, because ${skill.reason}.`
   const side = probability >= 0.5 ? 'upper' : 'lower'

@@ -11,6 +11,7 @@ import { updateVolumeMomentum } from './indicators/volume-momentum.ts'
 import { logLevel } from './log-level.ts'
 import type { ScoringModel } from './model.ts'
 import { rankNewest } from './rolling-rank.ts'
+import { stillnessOf, updateStillness } from './stillness.ts'
 import { nextDirection, nextVolatile, trendMeasure } from './trend-trigger.ts'
 
 /** Bars among which a verdict's strength is ranked. */
@@ -78,8 +79,14 @@ export function createSeriesPool(model: ScoringModel): SeriesPool {
     levels = grownLevels
   }
 
-  function updateRegime(base: number, levelsAt: number, bars: number, barClose: number): void {
-    const measure = trendMeasure(cells, base)
+  function updateRegime(
+    base: number,
+    levelsAt: number,
+    bars: number,
+    barClose: number,
+    isStill: boolean,
+  ): void {
+    const measure = isStill ? Number.NaN : trendMeasure(cells, base)
     const direction = nextDirection(cell(cells, base + CELL.direction), measure)
 
     let volatile = cell(cells, base + CELL.volatile) === 1
@@ -90,7 +97,7 @@ export function createSeriesPool(model: ScoringModel): SeriesPool {
       const percentile = rankNewest(levels, levelsAt, LIMITS.volatilityBars, ranked, relativeRange)
       cells[base + CELL.volatilityRanked] = ranked + 1
       cells[base + CELL.volatilityPercentile] = percentile
-      volatile = bars >= LIMITS.warmUpBars && nextVolatile(volatile, percentile)
+      volatile = !isStill && bars >= LIMITS.warmUpBars && nextVolatile(volatile, percentile)
     }
 
     const trendless = volatile ? VOLATILE : RANGING
@@ -102,6 +109,20 @@ export function createSeriesPool(model: ScoringModel): SeriesPool {
     cells[base + CELL.trendMeasure] = measure
     cells[base + CELL.direction] = direction
     cells[base + CELL.volatile] = volatile ? 1 : 0
+  }
+
+  /** Averages of what was before say nothing of a market that stands still, and nothing else is there. */
+  function withholdVerdict(base: number): void {
+    let at = base + CELL.features
+    for (let index = 0; index < featureCount; index++) {
+      cells[at] = Number.NaN
+      cells[at + 1] = 0
+      at += CELLS_PER_FEATURE
+    }
+    cells[base + CELL.logOdds] = 0
+    cells[base + CELL.probability] = 0.5
+    cells[base + CELL.call] = 0
+    cells[base + CELL.strength] = 0
   }
 
   function updateVerdict(base: number, levelsAt: number, bars: number): void {
@@ -177,10 +198,13 @@ export function createSeriesPool(model: ScoringModel): SeriesPool {
       cells[base + CELL.bars] = bars
       if (bars === 1) cells[base + CELL.anchorBar] = bar.openTime
       cells[base + CELL.openTime] = bar.openTime
+      updateStillness(cells, base, bars, bar.close, bar.volume)
       updateIndicators(cells, base, bars, bar)
       updateVolumeMomentum(cells, base, bars, bar.volume)
-      updateRegime(base, levelsAt, bars, bar.openTime + cell(cells, base + CELL.timeframeMs))
-      updateVerdict(base, levelsAt, bars)
+      const isStill = stillnessOf(cells, base) !== undefined
+      updateRegime(base, levelsAt, bars, bar.openTime + cell(cells, base + CELL.timeframeMs), isStill)
+      if (isStill) withholdVerdict(base)
+      else updateVerdict(base, levelsAt, bars)
     },
   }
 }

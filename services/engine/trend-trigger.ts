@@ -1,4 +1,5 @@
 import { CELL, cell } from './cells.ts'
+import { typicalRange } from './stillness.ts'
 
 /** Where a trend begins, in ATR50 between the fast and the slow average. */
 export const TREND_ENTRY = 0.5
@@ -6,10 +7,8 @@ export const TREND_ENTRY = 0.5
 export const TREND_EXIT = -0.2
 
 /** (EMA9 − EMA21) / ATR50 of a series; NaN before bar 51, and in a market that has never moved. */
-export function trendMeasure(cells: Float64Array, base: number): number {
-  const unit = cell(cells, base + CELL.atr50)
-  return unit > 0 ? (cell(cells, base + CELL.ema9) - cell(cells, base + CELL.ema21)) / unit : Number.NaN
-}
+export const trendMeasure = (cells: Float64Array, base: number): number =>
+  (cell(cells, base + CELL.ema9) - cell(cells, base + CELL.ema21)) / typicalRange(cells, base)
 
 /** 1 up, −1 down, 0 no trend. */
 export type Direction = 1 | 0 | -1

@@ -19,10 +19,10 @@ import { makeQuote } from './quote/quote.ts'
 import { readPayment } from './reading/read-payment.ts'
 import { receiptOf } from './receipt.ts'
 import type { RecoverSigner } from './recovery/recover-signer.ts'
+import { contractOf } from './recovery/signing-domains.ts'
 import { paymentRefused } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
-import { contractOf } from './verification/signing-domains.ts'
 import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
 
 export interface PaymentsOptions {

@@ -252,4 +252,5 @@ export function requireSameRequest(use: { readonly requestHash: string }, reques
 const contendedError = (): ServiceError =>
   new ServiceError('store_unavailable', {
     message: `Other processes kept counting calls of the same payer for ${LIMITS.appendSettleMs} ms; nothing was charged`,
+    isForCallers: true,
   })

@@ -178,7 +178,8 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
 
 const isAway = (cause: ServiceError): ServiceError =>
   new ServiceError('store_unavailable', {
-    message: `The log takes no debits at the moment, so nothing is computed: ${cause.message}`,
+    message: 'The log takes no debits at the moment, so nothing is computed and nothing is charged.',
+    isForCallers: true,
     cause,
   })
 

@@ -120,4 +120,5 @@ const laterOf = (a: Position, b: Position): Position => (comparePositions(a, b) 
 const isBehind = (): ServiceError =>
   new ServiceError('store_unavailable', {
     message: `Whether this Idempotency-Key was used before cannot be told yet: its index has not reached the end of the log within ${LIMITS.debitIndexWaitMs} ms. Nothing was charged`,
+    isForCallers: true,
   })

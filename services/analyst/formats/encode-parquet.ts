@@ -11,6 +11,7 @@ const PHYSICAL: Readonly<Record<ColumnKind, Omit<SchemaElement, 'name'>>> = {
   integer: { type: 'INT32' },
   number: { type: 'DOUBLE' },
   instant: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
+  boolean: { type: 'BOOLEAN' },
   json: { type: 'BYTE_ARRAY', converted_type: 'JSON' },
 }
 
@@ -57,5 +58,5 @@ function takeBytes(buffer: ByteWriter): Uint8Array {
 const columnsOf = (rows: readonly VerdictRow[]): ColumnSource[] =>
   VERDICT_COLUMNS.map(({ name, kind }) => ({
     name,
-    data: kind === 'instant' ? rows.map((row) => new Date(row[name])) : rows.map((row) => row[name]),
+    data: kind === 'instant' ? rows.map((row) => new Date(String(row[name]))) : rows.map((row) => row[name]),
   }))

@@ -1,7 +1,7 @@
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 
 /** How the values of a column are written where a format has types. */
-export type ColumnKind = 'text' | 'uuid' | 'integer' | 'number' | 'instant' | 'json'
+export type ColumnKind = 'text' | 'uuid' | 'integer' | 'number' | 'instant' | 'boolean' | 'json'
 
 /** A value of its own, or the list of factors. */
 export type VerdictColumn =
@@ -38,4 +38,7 @@ export const VERDICT_COLUMNS: readonly VerdictColumn[] = [
   column('model_version'),
   column('anchor_bar', 'instant'),
   column('inputs_hash'),
+  column('shifted_from'),
+  column('bars_missed', 'integer'),
+  column('recorded_late', 'boolean'),
 ]

@@ -70,7 +70,7 @@ const readBack: Readonly<Record<VerdictFormat, (bytes: Buffer) => Promise<Record
       Object.fromEntries(
         header.map((name, index) => {
           const text = record[index] ?? ''
-          if (name === 'factors') return [name, JSON.parse(text) as unknown]
+          if (name === 'factors' || name === 'recorded_late') return [name, JSON.parse(text) as unknown]
           return [name, numeric.has(name) ? Number(text) : text]
         }),
       ),
@@ -95,6 +95,9 @@ const finite = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) =
 const instant = fc.integer({ min: 0, max: 4_102_444_800_000 }).map((time) => new Date(time).toISOString())
 const percent = fc.nat(100)
 const row: fc.Arbitrary<VerdictRow> = fc.record({
+  shifted_from: fc.constantFrom(...REGIMES, '' as const),
+  bars_missed: fc.nat(),
+  recorded_late: fc.boolean(),
   cursor: fc.stringMatching(/^[0-9~/]{1,40}$/),
   verdict_id: fc.uuid(),
   exchange: fc.constantFrom(...EXCHANGES),
@@ -164,11 +167,11 @@ test('columns are the fields of a row, in their order', () => {
 })
 
 test('CSV without rows has its header, Parquet its columns', async () => {
-  expect((await encoded('csv', [])).toString()).toMatch(/^cursor,verdict_id,.*,inputs_hash\r\n$/)
+  expect((await encoded('csv', [])).toString()).toMatch(/^cursor,verdict_id,.*,recorded_late\r\n$/)
   expect((await encoded('ndjson', [])).length).toBe(0)
   const bytes = new Uint8Array(await encoded('parquet', []))
   const metadata = await parquetMetadataAsync(bytes.buffer)
-  expect([metadata.num_rows, metadata.schema.length]).toEqual([0n, 24])
+  expect([metadata.num_rows, metadata.schema.length]).toEqual([0n, 27])
 })
 
 test('Parquet has typed columns and groups of 2,000 rows, written one by one', async () => {

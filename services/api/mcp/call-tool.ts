@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { type ErrorCode, isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { isKnowledgeTool } from '../../../contracts/tools/knowledge-catalogue.ts'
-import type { KnowledgeDesk } from '../../calls/index.ts'
-import type { CallPath, ToolAnswer } from '../../calls/tool-call.ts'
+import type { CallPath, KnowledgeDesk, ToolAnswer } from '../../calls/index.ts'
+import type { CauseLog } from '../cause-log.ts'
 import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
 import { callKnowledgeTool } from './knowledge-tools.ts'
 
@@ -18,6 +18,7 @@ export interface Caller {
   readonly traceparent: string | undefined
   readonly requestId: string
   readonly log: FastifyBaseLogger
+  readonly logCause?: CauseLog | undefined
 }
 
 /** What came of a tool call: an answer, a refusal that a model can read, or an error of the protocol. */
@@ -81,8 +82,15 @@ function nameOf(name: Json | undefined): string {
 }
 
 /** @param failure code for what failed inside */
-function asServiceError(error: unknown, { log, requestId }: Caller, failure: ErrorCode): ServiceError {
-  if (isServiceError(error) && error.code !== 'internal_error') return error
+function asServiceError(
+  error: unknown,
+  { log, logCause, requestId }: Caller,
+  failure: ErrorCode,
+): ServiceError {
+  if (isServiceError(error) && error.code !== 'internal_error') {
+    logCause?.(error, requestId)
+    return error
+  }
   log.error({ err: error, request_id: requestId }, 'tool call failed')
   // What failed inside is for the operator's log, not for callers.
   return new ServiceError(failure, { details: { request_id: requestId } })
@@ -97,15 +105,11 @@ function refusalOutcome(error: ServiceError, requestId: string): ToolOutcome {
     : INVALID.has(error.code)
       ? `MCP error ${JSON_RPC_CODES.invalidParams}: ${error.code}`
       : error.code
+  const { code, message, nextStep, details } = forCallers(error)
   return {
     kind: 'refusal',
-    text: `${prefix}: ${asSentence(error.message)} ${error.nextStep}`,
-    body: {
-      code: error.code,
-      message: error.message,
-      next_step: error.nextStep,
-      ...(error.details === undefined ? {} : { details: error.details }),
-    },
+    text: `${prefix}: ${asSentence(message)} ${nextStep}`,
+    body: { code, message, next_step: nextStep, ...(details === undefined ? {} : { details }) },
   }
 }
 

@@ -7,8 +7,8 @@ import type {
 } from 'fastify'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { KnowledgeDesk } from '../../calls/index.ts'
-import type { CallPath } from '../../calls/tool-call.ts'
+import type { CallPath, KnowledgeDesk } from '../../calls/index.ts'
+import type { CauseLog } from '../cause-log.ts'
 import { acceptsJson } from './accepts-json.ts'
 import { type Caller, callTool, type KeyCheck, keyError } from './call-tool.ts'
 import { type PlainRequest, plainRequest } from './envelope.ts'
@@ -43,6 +43,8 @@ export interface McpRoutesOptions {
   readonly addressOf: (request: FastifyRequest) => string
   readonly guard: RequestGuard
   readonly sources: McpResourceSources
+  /** Told why calls are refused, where callers are not. */
+  readonly logCause?: CauseLog
   /** Further tools, resources and prompts, such as those a conformance suite asks for. */
   readonly extension?: McpExtension
   /** Off, every message takes the SDK's way: for tests that compare the two, and benchmarks. */
@@ -213,6 +215,7 @@ function callerOf(edge: Edge, request: FastifyRequest, params: Json | undefined)
     traceparent: [traceparent, tracedBy(params)].find(isTraceparent),
     requestId: request.id,
     log: request.log,
+    logCause: edge.options.logCause,
   }
 }
 

@@ -8,7 +8,7 @@ import {
   Server,
   type ServerCapabilities,
 } from '@modelcontextprotocol/server'
-import { isServiceError } from '../../../contracts/errors.ts'
+import { forCallers, isServiceError } from '../../../contracts/errors.ts'
 import type { Json } from '../../../contracts/json.ts'
 import { type Caller, callTool, type ToolOutcome, type ToolPaths } from './call-tool.ts'
 import { JSON_RPC_CODES } from './json-rpc.ts'
@@ -115,9 +115,10 @@ async function readSafely(resource: McpResource, { log, requestId }: Caller): Pr
     return await resource.read()
   } catch (error) {
     if (isServiceError(error) && error.code !== 'internal_error') {
-      throw new ProtocolError(JSON_RPC_CODES.internalError, error.message, {
-        code: error.code,
-        next_step: error.nextStep,
+      const { code, message, nextStep } = forCallers(error)
+      throw new ProtocolError(JSON_RPC_CODES.internalError, message, {
+        code,
+        next_step: nextStep,
         request_id: requestId,
       })
     }

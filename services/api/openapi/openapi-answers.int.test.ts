@@ -107,6 +107,7 @@ const TRIES: readonly Try[] = [
   { path: '/api/verdicts?limit=2', status: 200 },
   { path: '/api/verdicts?limit=x', status: 400 },
   { path: '/api/track-record', status: 200 },
+  { path: '/api/regime-shifts?exchange=SIM&coin=BTC&timeframe=1h', status: 200 },
   { path: `/verify/${NOBODY}`, template: '/verify/{verdict_id}', status: 404 },
   { path: '/api/sign-in', method: 'POST', status: 202, body: { email: 'ada@example.com' } },
   { path: '/api/sign-in', method: 'POST', status: 400 },

@@ -1,8 +1,8 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { jsonSchemaTransform } from 'fastify-type-provider-zod'
-import { OPENAPI_PAGE_POLICY, openApiPage } from '../pages/openapi-page.ts'
 import { isHidden, type OpenApiDocument, openApiDocument } from './openapi-document.ts'
+import { OPENAPI_PAGE_POLICY, openApiPage } from './openapi-page.ts'
 import { OPERATIONS } from './operations.ts'
 
 export interface OpenApiOptions {

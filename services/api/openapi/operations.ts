@@ -108,6 +108,22 @@ const verdictOperations: Operations = {
     },
     tryPath: '/api/track-record?group_by=series&coin=BTC',
   },
+  'GET /api/regime-shifts': {
+    ...recorded,
+    id: 'regimeShifts',
+    summary: 'When the regime of a series shifted, newest first',
+    description:
+      'A series has shifted where the regime of a verdict differs from that of the verdict before it. A shift is shown once the window of its verdict has closed.',
+    errors: ['invalid_request', 'store_unavailable'],
+    parameters: {
+      exchange: 'Exchange code',
+      coin: 'Coin symbol',
+      timeframe: 'Length of one bar',
+      after: 'Older rows, behind these: the `next` of the answer before',
+      limit: 'Rows at most',
+    },
+    tryPath: '/api/regime-shifts?exchange=SIM&coin=BTC&timeframe=1h',
+  },
   'GET /verify/:verdict_id': {
     ...recorded,
     id: 'verifyVerdict',

@@ -3,8 +3,12 @@ import { START } from '../../../contracts/position.ts'
 import type { ServerOptions } from '../server.ts'
 
 /** A server's read models in tests that do not ask them: no markets, an empty track record, and no verdict to verify. */
-export const NO_READ_MODELS: Pick<ServerOptions, 'trackRecord' | 'verify' | 'markets' | 'usage'> = {
+export const NO_READ_MODELS: Pick<
+  ServerOptions,
+  'trackRecord' | 'regimeShifts' | 'verify' | 'markets' | 'usage'
+> = {
   trackRecord: () => ({ asOf: START, rows: [], next: undefined }),
+  regimeShifts: () => ({ asOf: START, rows: [], next: undefined }),
   markets: {
     markets: async () => [],
     newestBar: () => undefined,

@@ -1,10 +1,16 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { Series } from '../../../contracts/series.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { createFakeTime } from '../../platform/async/testing/fake-time.fixture.ts'
+import type { Bus } from '../../platform/bus/bus.ts'
 import { createInProcessBus } from '../../platform/bus/in-process-bus.ts'
 import { putVerdict, refusalOf, setUpDesk, sim } from './desk.fixture.ts'
 import type { Desk } from './desk.ts'
-import { createRemoteDesk, serveDesk } from './remote-desk.ts'
+import { remoteDeskOver } from './remote-desk.fixture.ts'
+import { serveDesk } from './remote-desk.ts'
 
 const faults: ServiceError[] = []
 const bus = createInProcessBus({ now: () => 0, report: (fault) => void faults.push(fault) })
@@ -18,8 +24,8 @@ afterEach(() => {
 function bothWays(): { local: Desk; remote: Desk } {
   const { desk, board } = setUpDesk()
   putVerdict(board, sim('BTC'), { call: 'SELL', confidence: 58 })
-  serveDesk(bus, desk, serving.signal)
-  return { local: desk, remote: createRemoteDesk(bus) }
+  serveDesk(bus, desk, { name: 'one', signal: serving.signal })
+  return { local: desk, remote: remoteDeskOver(bus) }
 }
 
 describe('a desk in another process', () => {
@@ -61,9 +67,9 @@ describe('a desk in another process', () => {
 
   test('a fault of the engine is not told in detail, but reported there', async () => {
     const failing: Desk = { answer: () => Promise.reject(new TypeError('a bug')) }
-    serveDesk(bus, failing, serving.signal)
+    serveDesk(bus, failing, { name: 'one', signal: serving.signal })
     const before = faults.length
-    const refusal = await refusalOf(createRemoteDesk(bus).answer('get_trade_call', { coin: 'BTC' }))
+    const refusal = await refusalOf(remoteDeskOver(bus).answer('get_trade_call', { coin: 'BTC' }))
     expect(refusal.code).toBe('internal_error')
     expect(refusal.message).not.toContain('bug')
     expect(faults.slice(before).map(({ cause }) => cause)).toEqual([new TypeError('a bug')])
@@ -76,7 +82,7 @@ describe('a desk in another process', () => {
     const refusal = await refusalOf(remote.answer('get_trade_call', { coin: 'BTC' }))
     expect(refusal).toMatchObject({
       code: 'engine_unavailable',
-      message: 'no process that computes verdicts answered: nobody answers requests to engine.tool',
+      message: 'No process that computes verdicts answers at the moment.',
     })
     expect((await refusalOf(remote.answer('get_trade_call', {}))).code).toBe('invalid_request')
   })
@@ -93,5 +99,173 @@ describe('a desk in another process', () => {
         available: ['get_trade_call', 'get_market_regime', 'scan_trade_calls', 'scan_funding_arb'],
       },
     })
+  })
+})
+
+describe('several engines', () => {
+  /** A bus of its own, a clock that sleepers wake by, and engines that answer, stand still or are stopping. */
+  function world() {
+    const ending = new AbortController()
+    const own = createInProcessBus({ now: () => 0, report: (fault) => void faults.push(fault) })
+    const time = createFakeTime(0)
+    const asked: Record<string, number> = {}
+    const states: Record<string, 'well' | 'frozen' | 'stopping'> = {}
+    const wire: Pick<Bus, 'request'> = {
+      // What a process says that stands still never comes; whoever asks gives up when the time is over.
+      request: (subject, body, options) =>
+        Promise.race([
+          own.request(subject, body, options),
+          time.sleep(options.timeoutMs, ending.signal).then(() => {
+            throw new ServiceError('bus_unavailable', { message: 'no answer' })
+          }),
+        ]),
+    }
+    for (const name of ['one', 'two']) {
+      const { desk, board } = setUpDesk()
+      putVerdict(board, sim('BTC'), { call: 'SELL', confidence: 58 })
+      states[name] = 'well'
+      asked[name] = 0
+      const unlessFrozen =
+        (serve: Bus['serve']): Bus['serve'] =>
+        (subject, handler, options) =>
+          serve(
+            subject,
+            (body) => (states[name] === 'frozen' ? new Promise(() => undefined) : handler(body)),
+            options,
+          )
+      const facing: Desk = {
+        answer: (...request) => {
+          asked[name] = (asked[name] ?? 0) + 1
+          if (states[name] === 'stopping') throw new ServiceError('shutting_down')
+          return desk.answer(...request)
+        },
+      }
+      serveDesk({ ...own, serve: unlessFrozen((...given) => own.serve(...given)) }, facing, {
+        name,
+        signal: ending.signal,
+      })
+    }
+    const remote = remoteDeskOver(wire, { elapsed: time.elapsed, sleep: time.sleep })
+    const looking = remote.run(ending.signal)
+    return {
+      time,
+      asked,
+      states,
+      remote,
+      call: () => remote.answer('get_trade_call', { coin: 'BTC' }),
+      stop: async () => {
+        ending.abort()
+        await time.pass(20_000, 5_000)
+        await looking
+      },
+    }
+  }
+
+  test('share the calls between them', async () => {
+    const { asked, call, time, remote, stop } = world()
+    await time.pass(3_000)
+    expect(remote.health()).toEqual({ answering: 2, silent: 0 })
+    for (let n = 0; n < 20; n++) await call()
+    expect(asked).toEqual({ one: 10, two: 10 })
+    await stop()
+  })
+
+  test('one that stands still costs the first call half a second, and gets none of the others', async () => {
+    const { states, asked, call, time, remote, stop } = world()
+    await time.pass(3_000)
+    states['one'] = 'frozen'
+    const first = [call(), call()]
+    await time.pass(600, 100)
+    expect(await Promise.all(first)).toMatchObject([{ call: 'SELL' }, { call: 'SELL' }])
+    const before = asked['two'] ?? 0
+    for (let n = 0; n < 20; n++) await call()
+    expect(asked['two']).toBe(before + 20)
+    await time.pass(3_000)
+    expect(remote.health()).toEqual({ answering: 1, silent: 1 })
+    states['one'] = 'well'
+    await time.pass(5_000)
+    expect(remote.health()).toEqual({ answering: 2, silent: 0 })
+    await stop()
+  })
+
+  test('that one of them is stopping is nothing that a caller hears of', async () => {
+    const { states, asked, call, time, stop } = world()
+    await time.pass(3_000)
+    states['one'] = 'stopping'
+    for (let n = 0; n < 10; n++) expect(await call()).toMatchObject({ call: 'SELL' })
+    expect(asked['one']).toBeGreaterThan(0)
+    states['two'] = 'stopping'
+    expect(await refusalOf(call())).toMatchObject({ code: 'engine_unavailable' })
+    await stop()
+  })
+
+  test('where all of them stand still, a call is refused within two seconds', async () => {
+    const { states, call, time, remote, stop } = world()
+    await time.pass(3_000)
+    Object.assign(states, { one: 'frozen', two: 'frozen' })
+    await time.pass(5_000)
+    expect(remote.health()).toEqual({ answering: 0, silent: 2 })
+    const refusal = refusalOf(call())
+    await time.pass(2_000, 100)
+    expect(await refusal).toMatchObject({ code: 'engine_unavailable' })
+    await stop()
+  })
+})
+
+describe('the newest verdict in the log', () => {
+  const barClose = Date.UTC(2026, 0, 1)
+  const verdict = aVerdict({ coin: 'BTC', timeframe: '1h', call: 'BUY', barClose })
+
+  function held(clock: () => number) {
+    let asked = 0
+    const away: Pick<Bus, 'request'> = {
+      request: () => {
+        asked += 1
+        return Promise.reject(
+          new ServiceError('bus_unavailable', { message: 'NATS at 10.0.0.7:4222 is away' }),
+        )
+      },
+    }
+    const newest = {
+      verdict: ({ coin, exchange }: Series) => (coin === 'BTC' && exchange === 'SIM' ? verdict : undefined),
+      clock,
+    }
+    const remote = remoteDeskOver(away, { newest, defaultExchange: 'SIM' })
+    return { remote, asked: () => asked }
+  }
+
+  test('answers without any engine until the next bar closes, and not a moment longer', async () => {
+    let now = barClose
+    const { remote } = held(() => now)
+    for (const age of [0, 1, HOUR_MS / 2, HOUR_MS - 1]) {
+      now = barClose + age
+      expect(await remote.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({
+        call: 'BUY',
+        verdict_id: verdict.verdictId,
+        data_age_ms: age,
+        verify_url: `https://signals.example.com/verify/${verdict.verdictId}`,
+      })
+    }
+    now = barClose + HOUR_MS
+    const refusal = await refusalOf(remote.answer('get_trade_call', { coin: 'BTC' }))
+    expect(refusal.code).toBe('engine_unavailable')
+    expect(refusal.message).not.toContain('10.0.0.7')
+  })
+
+  test('is asked for at an engine now and then, so that a series goes on being followed', async () => {
+    const { remote, asked } = held(() => barClose)
+    for (let n = 0; n < 50; n++) await remote.answer('get_trade_call', { coin: 'BTC' })
+    expect(asked()).toBeGreaterThan(0)
+    expect(asked()).toBeLessThanOrEqual(3)
+  })
+
+  test.each([
+    ['get_trade_call', { coin: 'SOL' }],
+    ['get_trade_call', { coin: 'BTC', exchange: 'HL' }],
+    ['get_market_regime', { coin: 'BTC' }],
+    ['scan_trade_calls', {}],
+  ] as const)('says nothing of %s %j', async (tool, request) => {
+    const { remote } = held(() => barClose)
+    expect(await refusalOf(remote.answer(tool, request))).toMatchObject({ code: 'engine_unavailable' })
   })
 })

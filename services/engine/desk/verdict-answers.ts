@@ -6,7 +6,7 @@ import type { FreshReading } from './board-reading.ts'
 
 /** The answer of `get_trade_call`. */
 export const tradeCallAnswer = (
-  { verdict, dataAgeMs }: FreshReading,
+  { verdict, dataAgeMs }: Pick<FreshReading, 'verdict' | 'dataAgeMs'>,
   includeFactors: boolean,
   publicUrl: string,
 ): GetTradeCallResponse => ({

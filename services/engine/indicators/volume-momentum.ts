@@ -1,4 +1,5 @@
 import { CELL, cell, logReturn } from '../cells.ts'
+import { typicalReturn } from '../stillness.ts'
 import { updateSeededAverage, wilderWeight } from './seeded-average.ts'
 
 const USUAL_BARS = 50
@@ -15,7 +16,7 @@ const MOVE_WEIGHT = 1 / 8
  */
 export function updateVolumeMomentum(cells: Float64Array, base: number, bars: number, volume: number): void {
   const usual = updateSeededAverage(cells, base + CELL.volumeAverage, USUAL_BARS, USUAL_WEIGHT, bars, volume)
-  const deviation = cell(cells, base + CELL.returnDeviation)
+  const deviation = typicalReturn(cells, base)
   if (!(deviation > 0 && usual > 0)) {
     cells[base + CELL.volumeMomentum] = Number.NaN
     return

@@ -1,6 +1,7 @@
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
+import type { PlacedAppend } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { Patience } from './patience.ts'
 
@@ -29,7 +30,8 @@ export interface AppendOnceOptions<Draft extends BarFact, Fact extends BarFact> 
   readonly store: EventStore
   readonly patience: Patience
   readonly streamOf: (series: Series) => string
-  readonly factOf: (series: Series, draft: Draft) => Fact
+  /** @param before the fact in front of it, where there is one. */
+  readonly factOf: (series: Series, draft: Draft, before: Fact | undefined) => Fact
   /** @param before the fact in front of the first one, where there is one. */
   readonly eventsOf: (facts: readonly Fact[], before: Fact | undefined) => NewEvent[]
   /** The fact in an event of the stream; undefined for an event that stands beside one. */
@@ -47,6 +49,8 @@ export interface AppendOnce<Draft extends BarFact, Fact extends BarFact> {
   append(series: Series, drafts: readonly Draft[]): Promise<Appended<Fact>[]>
   /** The end of a series' stream as last seen; undefined before anything was appended. */
   end(series: Series): StreamEnd<Fact> | undefined
+  /** The end of a series' stream, with what others appended; waits out a store that is away. */
+  look(series: Series): Promise<StreamEnd<Fact>>
   /** Forgets a series. */
   release(series: Series): void
 }
@@ -84,16 +88,19 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
     for (let conflicts = 0; ; conflicts++) {
       if (conflicts > 0) await patience.pause(conflicts)
       const { revision: expected, newest } = await patience.waitOut(() => endOf(series))
-      const facts = drafts
-        .filter((draft) => newest === undefined || draft.barClose > newest.barClose)
-        .map((draft) => factOf(series, draft))
-      const [oldest, last] = [facts[0], facts.at(-1)]
-      if (oldest === undefined || last === undefined) return []
-      const stream = streamOf(series)
-      const outcome = await patience.append(store, { stream, events: eventsOf(facts, newest), expected })
+      const missing = drafts.filter((draft) => newest === undefined || draft.barClose > newest.barClose)
+      const [oldest] = missing
+      if (oldest === undefined) return []
+      let facts: Fact[] = []
+      const make = (): PlacedAppend => {
+        facts = []
+        for (const draft of missing) facts.push(factOf(series, draft, facts.at(-1) ?? newest))
+        return { stream: streamOf(series), events: eventsOf(facts, newest), expected }
+      }
+      const outcome = await patience.append(store, make)
       if (outcome.kind === 'appended') {
         const { revision, isOurs } = outcome
-        ends.set(seriesName(series), { revision, newest: last })
+        ends.set(seriesName(series), { revision, newest: facts.at(-1) })
         return [{ facts, first: expected === 'no-stream' ? 0 : expected + 1, last: revision, isOurs }]
       }
       if (outcome.kind !== 'conflict') throw outcome.error
@@ -114,6 +121,10 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
       return appended
     },
     end: (series) => ends.get(seriesName(series)),
+    look(series) {
+      ends.delete(seriesName(series))
+      return patience.waitOut(() => endOf(series))
+    },
     release: (series) => void ends.delete(seriesName(series)),
   }
 }

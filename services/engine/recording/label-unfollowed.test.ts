@@ -37,6 +37,7 @@ async function begin(
   const ending = new AbortController()
   const store = openMemoryStore({ now: time.now })
   const followed = new Set<string>()
+  const gone = new Set<string>()
   const failures: string[] = []
   const asked: string[] = []
   const recording = {
@@ -79,11 +80,14 @@ async function begin(
     return streams.flatMap((events) => (events.at(-1)?.data ?? []) as Verdict)
   }
   const verdicts = await newest()
+  const ofRuns = createOutcomeRecorder(recording)
   const running = labelUnfollowed({
     ...recording,
     outcomes: createOutcomeRecorder(recording),
     newestVerdicts: () => verdicts,
     isFollowed: (one) => followed.has(seriesName(one)),
+    isGone: (one) => gone.has(seriesName(one)),
+    followed: ofRuns,
     batches,
     clock: time.now,
     onFailure: (one, { code }) => failures.push(`${one.coin} ${code}`),
@@ -91,6 +95,8 @@ async function begin(
 
   return {
     followed,
+    gone,
+    ofRuns,
     failures,
     asked,
     /** Lets market time pass in steps of a minute, up to an hour of the day. */
@@ -178,6 +184,27 @@ describe('verdicts of series that nobody follows', () => {
     await market.until(7 * 24 + 8.9)
     expect(await market.outcomes(BTC)).toEqual([])
     await market.until(7 * 24 + 13)
+    expect(await market.outcomes(BTC)).toHaveLength(3)
+    await market.end()
+  })
+
+  test('of a market that has ended keep what the run that follows it has seen, and are incomplete beyond', async () => {
+    const market = await begin([BTC])
+    market.followed.add(seriesName(BTC))
+    market.gone.add(seriesName(BTC))
+    await market.ofRuns.label(BTC, [bar(0), bar(1)])
+    await market.until(8.9)
+    expect(await market.outcomes(BTC)).toEqual([])
+    await market.until(11.2)
+    expect(await market.outcomes(BTC)).toEqual(['1 up', '2 incomplete', '3 incomplete'])
+    expect(market.asked).toEqual([])
+    await market.end()
+  })
+
+  test('of a market that has ended and is not followed do not wait', async () => {
+    const market = await begin([BTC], { fails: () => 'market_data_missing' })
+    market.gone.add(seriesName(BTC))
+    await market.until(14)
     expect(await market.outcomes(BTC)).toHaveLength(3)
     await market.end()
   })

@@ -19,6 +19,10 @@ export interface LabelUnfollowedOptions {
   readonly newestVerdicts: () => Iterable<Series & BarFact>
   /** Whether the run that follows a series labels it. */
   readonly isFollowed: (series: Series) => boolean
+  /** Whether its market has ended for good, so that no bars of it come any more. */
+  readonly isGone: (series: Series) => boolean
+  /** That of the runs: it has seen the bars of what is followed, up to the last. */
+  readonly followed: Pick<OutcomeRecorder, 'conclude'>
   /** The bars of some series: history up to the present, then a live batch. */
   readonly batches: (request: {
     readonly series: readonly Series[]
@@ -51,12 +55,13 @@ interface Looked {
 /**
  * Labels the verdicts of series that nobody follows any more, each when its window has closed: those that
  * were asked for a while ago, or that the settings left out since. Without it a verdict would count for the
- * track record only if somebody asked for its series again. No verdict is recorded. Until the signal.
+ * track record only if somebody asked for its series again. So are those whose market has ended, followed or not:
+ * no bar comes that would close their windows. No verdict is recorded. Until the signal.
  *
  * @throws ServiceError of the log, but not for what passes by itself
  */
 export async function labelUnfollowed(options: LabelUnfollowedOptions): Promise<void> {
-  const { newestVerdicts, isFollowed, clock, sleep, signal, onFailure } = options
+  const { newestVerdicts, isFollowed, isGone, clock, sleep, signal, onFailure } = options
   const known = new Map<string, Looked>()
   const failing = new Set<string>()
 
@@ -84,7 +89,7 @@ export async function labelUnfollowed(options: LabelUnfollowedOptions): Promise<
       const series: Series = { exchange, coin, timeframe }
       const before = known.get(seriesName(series))
       const isWaiting = before?.barClose === barClose && clock() < before.dueAt
-      if (!isWaiting && !isFollowed(series)) found.push({ series, barClose })
+      if (!isWaiting && (!isFollowed(series) || isGone(series))) found.push({ series, barClose })
     }
     return found
   }
@@ -115,6 +120,12 @@ async function labelClosed(options: LabelUnfollowedOptions, series: Series): Pro
   if (open.oldestBarClose === undefined) return Number.POSITIVE_INFINITY
   const closes = open.oldestBarClose + WINDOW_BARS[series.timeframe] * timeframeMs(series.timeframe)
   if (clock() < closes) return closes
+  // The last bar of the window may come a little late.
+  const again = clock() + LIMITS.staleAfterMs
+  if (options.isFollowed(series)) {
+    await options.followed.conclude(series, clock())
+    return again
+  }
   const historyFrom = backfillFrom(open, clock())
   const ending = new AbortController()
   const signal = AbortSignal.any([options.signal, ending.signal])
@@ -127,12 +138,12 @@ async function labelClosed(options: LabelUnfollowedOptions, series: Series): Pro
     }
     await outcomes.conclude(series, clock() - LIMITS.outcomeBackfillMs)
   } catch (error) {
-    if (!signal.aborted) await outcomes.conclude(series, clock() - patienceMs(error))
+    const waitedMs = options.isGone(series) ? 0 : patienceMs(error)
+    if (!signal.aborted) await outcomes.conclude(series, clock() - waitedMs)
     throw error
   } finally {
     ending.abort()
     outcomes.release(series)
   }
-  // The last bar of the window may come a little late.
-  return clock() + LIMITS.staleAfterMs
+  return again
 }

@@ -41,7 +41,9 @@ export async function openVerdictsOf(store: EventStore, series: Series): Promise
   for await (const event of store.read(stream, { direction: 'backwards' })) {
     end ??= event.revision
     const barClose = barCloseOf(event)
-    if (barClose !== undefined && barClose <= labelled) break
+    // What stands in front of a verdict is about it.
+    if (barClose === undefined) continue
+    if (barClose <= labelled) break
     from = event.revision
     oldestBarClose = barClose
   }

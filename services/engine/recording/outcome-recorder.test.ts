@@ -148,6 +148,7 @@ describe('labelling', () => {
       entryPrice: 100,
       exitPrice: 101,
       decidedAt: T0 + 4 * HOUR_MS,
+      recordedLate: false,
       highest: expect.closeTo(0.015, 12),
       lowest: expect.closeTo(-0.001, 12),
     })

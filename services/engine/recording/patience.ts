@@ -22,8 +22,11 @@ export interface Patience {
    * the work fails with is thrown.
    */
   waitOut<Value>(work: () => Promise<Value>): Promise<Value>
-  /** Appends, however long the store is away; unknown or refused only once the signal is aborted. */
-  append(store: EventStore, append: PlacedAppend): Promise<AppendOutcome>
+  /**
+   * Appends, however long the store is away; unknown only once the signal is aborted, and refused for what passes,
+   * too. While it certainly has not happened it is made anew now and then: what it says may depend on the time.
+   */
+  append(store: EventStore, make: () => PlacedAppend): Promise<AppendOutcome>
   /** Before something is decided anew, behind so many conflicts. */
   pause(conflicts: number): Promise<void>
   /** What the work waits for at the moment. */
@@ -35,7 +38,7 @@ const RETRY_MS = [50, 200, 1_000, 5_000, 15_000] as const
 const TRIES_PER_REMINDER = 40
 
 /** Series are many, and each that waits asks: the longer the store is away, the less often. */
-const POLICY: AppendPolicy = { ...UNTIL_ENDED, pausesMs: RETRY_MS }
+const POLICY: AppendPolicy = { ...UNTIL_ENDED, refusedMs: 60_000, pausesMs: RETRY_MS }
 
 export function createPatience({ sleep, signal, onTrouble }: PatienceOptions): Patience {
   let trouble: string | undefined
@@ -59,14 +62,17 @@ export function createPatience({ sleep, signal, onTrouble }: PatienceOptions): P
         }
       }
     },
-    async append(store, append) {
+    async append(store, make) {
       let tries = 0
       const onFailure = (error: ServiceError): void => note(error, tries++)
       // It waits for as long as it runs, whatever the time.
       const path = { store, policy: POLICY, now: () => 0, sleep, signal, onFailure }
-      const outcome = await appendUntilKnown(path, append)
-      if (outcome.kind === 'appended' || outcome.kind === 'conflict') trouble = undefined
-      return outcome
+      for (;;) {
+        const outcome = await appendUntilKnown(path, make())
+        if (outcome.kind === 'appended' || outcome.kind === 'conflict') trouble = undefined
+        const isAway = outcome.kind === 'refused' && isPassing(outcome.error)
+        if (!isAway || signal.aborted) return outcome
+      }
     },
     pause: (conflicts) => pauseForOthers({ sleep, signal }, conflicts),
     trouble: () => trouble,

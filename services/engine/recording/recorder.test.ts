@@ -1,14 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
+import { RegimeShifted } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Series } from '../../../contracts/series.ts'
-import { verdictStream } from '../../../contracts/streams.ts'
+import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
+import type { VerdictsMissing } from '../../../contracts/verdicts-missing.ts'
+import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
+import { openVerdictsOf } from './open-verdicts.ts'
 import { createRecorder, type Recorder } from './recorder.ts'
 
 const HOUR_MS = 3_600_000
@@ -64,7 +69,7 @@ describe('recording', () => {
       draft(hour, { regime: hour % 2 === 0 ? 'RANGING' : 'VOLATILE' }),
     )
     expect(await recorderOn(store).record(alternating)).toHaveLength(450)
-    expect(await collect(store.read(stream))).toHaveLength(450 + 449)
+    expect(await collect(store.read(stream))).toHaveLength(450)
   })
 
   test('the same bars again, by the same process or after a restart, add nothing', async () => {
@@ -122,46 +127,167 @@ describe('recording', () => {
   })
 })
 
-describe('regime shifts', () => {
-  test('stand behind the verdict that brought them, in its append', async () => {
+describe('what a verdict follows on', () => {
+  const previous = async (store: EventStore): Promise<unknown[]> =>
+    (await collect(store.read(stream, { limit: 99 })))
+      .filter(({ type }) => type === 'VerdictRecorded')
+      .map(({ data }) => (data.previous === null ? null : (data.previous as { regime: string }).regime))
+
+  test('is the verdict recorded before it, within an append, behind one, and over a restart', async () => {
     const store = openStore()
-    await recorderOn(store).record([
-      draft(0, { regime: 'RANGING' }),
-      draft(1, { regime: 'RANGING' }),
-      draft(2, { regime: 'TRENDING_UP' }),
-      draft(3, { regime: 'VOLATILE' }),
-    ])
-    expect(await typesAndHours(store)).toEqual([
-      'VerdictRecorded 0',
-      'VerdictRecorded 1',
-      'VerdictRecorded 2',
-      'RegimeShifted 2',
-      'VerdictRecorded 3',
-      'RegimeShifted 3',
-    ])
-    const shift = (await collect(store.read(stream)))[3]
-    expect(shift?.data).toMatchObject({ regime: 'TRENDING_UP', priorRegime: 'RANGING' })
-    expect(shift?.meta.causationId).toBe(shift?.data.verdictId)
+    const { record } = recorderOn(store)
+    await record([draft(0, { regime: 'RANGING' }), draft(1, { regime: 'TRENDING_UP' })])
+    await record([draft(2, { regime: 'VOLATILE' })])
+    await recorderOn(store).record([draft(3, { regime: 'VOLATILE' })])
+    expect(await previous(store)).toEqual([null, 'RANGING', 'TRENDING_UP', 'VOLATILE'])
+    expect((await collect(store.read(stream)))[3]?.data.previous).toEqual({
+      barClose: T0 + 2 * HOUR_MS,
+      regime: 'VOLATILE',
+    })
   })
 
-  test('are measured against the recorded predecessor, also over a restart behind a shift', async () => {
-    const store = openStore()
-    await recorderOn(store).record([draft(0, { regime: 'RANGING' }), draft(1, { regime: 'VOLATILE' })])
-    await recorderOn(store).record([draft(2, { regime: 'VOLATILE' })])
-    await recorderOn(store).record([draft(9, { regime: 'RANGING' })])
-    expect((await typesAndHours(store)).filter((line) => line.startsWith('Regime'))).toEqual([
-      'RegimeShifted 1',
-      'RegimeShifted 9',
-    ])
-  })
-
-  test('a lost race measures again against what the other replica recorded', async () => {
+  test('is what the other replica recorded, where a race was lost', async () => {
     const store = openStore()
     const behind = recorderOn(store)
     await behind.record([draft(0, { regime: 'RANGING' })])
     await recorderOn(store).record([draft(1, { regime: 'VOLATILE' })])
     await behind.record([draft(2, { regime: 'VOLATILE' })])
-    expect((await typesAndHours(store)).slice(-1)).toEqual(['VerdictRecorded 2'])
+    expect(await previous(store)).toEqual([null, 'RANGING', 'VOLATILE'])
+  })
+
+  test('is known behind what a former release recorded, with its shift', async () => {
+    const store = openStore()
+    const {
+      previous: _none,
+      recordedLate: _either,
+      ...data
+    } = aVerdict({
+      ...series,
+      barClose: T0,
+      regime: 'VOLATILE',
+    })
+    const { exchange, coin, timeframe, verdictId, barClose, regime, confidence } = data
+    const meta = { correlationId: 'test', actor: 'engine' }
+    const shift = { exchange, coin, timeframe, verdictId, barClose, regime, confidence }
+    const events = [
+      { id: verdictId, type: 'VerdictRecorded', schema: 1, data, meta },
+      newEvent(RegimeShifted, {
+        id: '0190a000-0000-8000-8000-000000000002',
+        data: { ...shift, priorRegime: 'RANGING' },
+        meta,
+      }),
+    ]
+    await store.append(stream, events, { expected: 'no-stream' })
+    await recorderOn(store).record([draft(1, { regime: 'VOLATILE' })])
+    expect((await collect(store.read(stream)))[2]?.data).toMatchObject({
+      previous: { barClose: T0, regime: 'VOLATILE' },
+    })
+  })
+})
+
+describe('bars without a verdict', () => {
+  const missing = async (store: EventStore): Promise<string[]> =>
+    (await collect(store.read(stream)))
+      .filter(({ type }) => type === 'VerdictsMissing')
+      .map(({ data }) => {
+        const { reason, bars, from, to } = data as unknown as VerdictsMissing
+        return `${reason} ${bars}: ${hourOf(from)}–${hourOf(to)}`
+      })
+  const hourOf = (time: number): number => (time - T0) / HOUR_MS
+
+  /** A process over a log, by a market clock that stands at an hour. */
+  const processAt = (store: EventStore, hour: number): Recorder =>
+    createRecorder({
+      store,
+      signal: new AbortController().signal,
+      idOf: createFactIds(Buffer.from('secret')),
+      sleep: async () => undefined,
+      clock: () => T0 + hour * HOUR_MS,
+    })
+
+  test('are told with the verdict behind them, in front of it and in its append, with their reason', async () => {
+    const store = openStore()
+    const first = processAt(store, 0)
+    await first.record(series, [draft(1), draft(2)])
+    await first.record(series, [draft(5), draft(6)])
+    first.release(series, true)
+    await first.record(series, [draft(8)])
+    first.release(series)
+    await first.record(series, [draft(12)])
+    await processAt(store, 20).record(series, [draft(20), draft(22)])
+    expect(await missing(store)).toEqual([
+      'no_bars 2: 3–4',
+      'series_closed 1: 7–7',
+      'not_followed 3: 9–11',
+      'no_engine 7: 13–19',
+      'no_bars 1: 21–21',
+    ])
+    const types = (await collect(store.read(stream))).map(({ type }) => type)
+    expect(types.slice(0, 5)).toEqual([
+      'VerdictRecorded',
+      'VerdictRecorded',
+      'VerdictsMissing',
+      'VerdictRecorded',
+      'VerdictRecorded',
+    ])
+  })
+
+  test('are told once, however many processes begin behind them and whatever answer is lost', async () => {
+    const store = openStore()
+    await processAt(store, 0).record(series, [draft(0)])
+    let lost = 1
+    const losing: EventStore = {
+      ...store,
+      async append(...args) {
+        const result = await store.append(...args)
+        if (lost-- > 0) throw new ServiceError('append_unknown')
+        return result
+      },
+    }
+    await Promise.all([
+      processAt(losing, 9).record(series, [draft(9)]),
+      processAt(store, 9).record(series, [draft(9), draft(10)]),
+      processAt(store, 10).record(series, [draft(10)]),
+    ])
+    expect((await missing(store)).filter((line) => line.startsWith('no_engine'))).toHaveLength(1)
+    const last = await collect(store.read(stream, { direction: 'backwards', limit: 1 }))
+    expect(last[0]?.data.barClose).toBe(T0 + 10 * HOUR_MS)
+  })
+
+  test('do not hide the verdicts behind them from who looks for outcomes', async () => {
+    const store = openStore()
+    const recorder = processAt(store, 0)
+    await recorder.record(series, [draft(0), draft(4), draft(5)])
+    const outcome = { ...outcomeLabelled({ barClose: T0 }).event }
+    await store.append(outcomeStream(series), [outcome], { expected: 'no-stream' })
+    expect(await openVerdictsOf(store, series)).toMatchObject({ oldestBarClose: T0 + 4 * HOUR_MS, end: 3 })
+  })
+})
+
+describe('a verdict whose window has closed', () => {
+  test('is recorded as late, also where the store was away until then', async () => {
+    const inner = openStore()
+    let hour = 1
+    let refusals = 12
+    const store: EventStore = {
+      ...inner,
+      append: (...args) =>
+        refusals-- > 0 ? Promise.reject(new ServiceError('store_unavailable')) : inner.append(...args),
+    }
+    const recorder = createRecorder({
+      store,
+      signal: new AbortController().signal,
+      idOf: createFactIds(Buffer.from('secret')),
+      sleep: async (ms) => void (hour += ms / 6_000),
+      clock: () => T0 + hour * HOUR_MS,
+    })
+    await recorder.record(series, [draft(1)])
+    hour = 9
+    await recorder.record(series, [draft(2), draft(3)])
+    const late = (await collect(inner.read(stream))).flatMap(({ data, type }) =>
+      type === 'VerdictRecorded' ? [data.recordedLate] : [],
+    )
+    expect(late).toEqual([true, false, false])
   })
 })
 

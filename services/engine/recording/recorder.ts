@@ -1,20 +1,30 @@
 import type { NewEvent } from '../../../contracts/event.ts'
-import { RegimeShifted, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
+import { VerdictRecorded, VerdictsMissing } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Regime } from '../../../contracts/regime.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
-import type { Verdict } from '../../../contracts/verdict.ts'
+import { timeframeMs } from '../../../contracts/timeframes.ts'
+import { barsMissed, type Verdict } from '../../../contracts/verdict.ts'
+import type { MissingReason } from '../../../contracts/verdicts-missing.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
 import { type Appended, createAppendOnce, type StreamEnd } from './append-once.ts'
 import { createPatience, type PatienceOptions } from './patience.ts'
+import { createRecordingTurns } from './recording-turns.ts'
 
 export interface RecorderOptions extends PatienceOptions {
   readonly store: EventStore
   readonly idOf: FactId
+  /**
+   * Market time, Unix milliseconds: what is recorded behind the end of its window is late. Without it nothing is, as in
+   * a market that is replayed as fast as it goes.
+   */
+  readonly clock?: (() => number) | undefined
+  /** Whether this process is the one that records an exchange; without it no other shares the log. */
+  readonly holds?: ((exchange: Exchange) => boolean) | undefined
 }
 
 /** What became of the verdicts that were to be recorded. */
@@ -30,67 +40,104 @@ export interface Recorded {
 export interface Recorder {
   /**
    * Appends the verdicts of one series, oldest first, each once: those at or before the newest recorded bar
-   * are known already and add nothing, whoever recorded them. Resolves when all are durable; waits out a
-   * store that is away. Calls for one series are made one after the other.
+   * are known already and add nothing, whoever recorded them. Where another process records the exchange, its
+   * verdicts are waited for and adopted. Resolves when all are durable; waits out a store that is away. Calls for one
+   * series are made one after the other.
    */
   record(series: Series, drafts: readonly VerdictDraft[]): Promise<Recorded>
-  /** Forgets a series that is followed no longer. */
-  release(series: Series): void
+  /**
+   * Forgets a series that is followed no longer.
+   *
+   * @param isFaulty whether it was closed because of a fault of its own
+   */
+  release(series: Series, isFaulty?: boolean): void
   /** What keeps verdicts from being recorded at the moment. */
   trouble(): string | undefined
 }
 
-/** A verdict may bring a regime shift, so half the events of an append, and small enough in bytes. */
+/** A verdict may end a stretch without any, so half the events of an append, and small enough in bytes. */
 const VERDICTS_PER_APPEND = Math.min(100, LIMITS.appendEvents / 2)
 const NOTHING: StreamEnd<Verdict> = { revision: 'no-stream', newest: undefined }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { store, idOf } = options
+  const { store, idOf, clock } = options
   const patience = createPatience(options)
+  const startedAt = clock?.() ?? Number.POSITIVE_INFINITY
+  const following = new Set<string>()
+  /** Closed because of a fault of their own, until they are followed again. */
+  const faulty = new Set<string>()
+
+  function whyMissing(name: string, newestBefore: number): MissingReason {
+    if (following.has(name)) return 'no_bars'
+    if (faulty.has(name)) return 'series_closed'
+    return newestBefore < startedAt ? 'no_engine' : 'not_followed'
+  }
+
+  function eventsOf(verdicts: readonly Verdict[]): NewEvent[] {
+    return verdicts.flatMap((verdict, index) => {
+      const recorded = verdictRecorded(verdict)
+      if (verdict.previous === null || barsMissed(verdict) === 0) return [recorded]
+      const name = seriesName(verdict)
+      // Behind the first one the series is followed: what is missing there, nobody sent.
+      const reason = index > 0 ? 'no_bars' : whyMissing(name, verdict.previous.barClose)
+      const id = idOf.at(verdict.barClose, 'verdicts-missing', name, String(verdict.barClose))
+      return [verdictsMissing(verdict, verdict.previous.barClose, reason, id), recorded]
+    })
+  }
+
   const log = createAppendOnce<VerdictDraft, Verdict>({
     store,
     patience,
     streamOf: verdictStream,
-    factOf: (series, draft) => ({
+    factOf: (series, draft, before) => ({
       ...draft,
       verdictId: idOf.at(draft.barClose, 'verdict', seriesName(series), String(draft.barClose)),
+      previous: before === undefined ? null : { barClose: before.barClose, regime: before.regime },
+      recordedLate: clock !== undefined && clock() > draft.validUntil,
     }),
-    eventsOf: (verdicts, before) => eventsOf(verdicts, before?.regime, idOf),
+    eventsOf,
     readFact: (event) => (event.type === 'VerdictRecorded' ? event.data : undefined),
     factsPerAppend: VERDICTS_PER_APPEND,
   })
+
+  const { sleep, signal, holds = () => true } = options
+  const turns = createRecordingTurns({ holds, look: (series) => log.look(series), sleep, signal })
+
   return {
     async record(series, drafts) {
-      const appends = await log.append(series, drafts)
+      const mayRecord = await turns.await(series, drafts)
+      const appends = mayRecord ? await log.append(series, drafts) : []
+      following.add(seriesName(series))
+      faulty.delete(seriesName(series))
       const added = appends.flatMap(({ facts, isOurs }) => (isOurs ? facts : []))
+      const newest = added.at(-1)
+      if (newest !== undefined) turns.recorded(series, newest.barClose)
       return { added, appends, end: log.end(series) ?? NOTHING }
     },
-    release: (series) => log.release(series),
+    release(series, isFaulty = false) {
+      turns.release(series)
+      following.delete(seriesName(series))
+      if (isFaulty) faulty.add(seriesName(series))
+      log.release(series)
+    },
     trouble: () => patience.trouble(),
   }
 }
 
-function eventsOf(verdicts: readonly Verdict[], before: Regime | undefined, idOf: FactId): NewEvent[] {
-  let prior = before
-  return verdicts.flatMap((verdict) => {
-    const events = verdictEvents(verdict, prior, idOf)
-    prior = verdict.regime
-    return events
-  })
-}
+const metaOf = (verdict: Verdict): NewEvent['meta'] => ({
+  correlationId: barCorrelation(verdict),
+  actor: 'engine',
+})
 
-function verdictEvents(verdict: Verdict, prior: Regime | undefined, idOf: FactId): NewEvent[] {
-  const { verdictId: id, exchange, coin, timeframe, barClose, regime, confidence } = verdict
-  const name = seriesName(verdict)
-  const meta = { correlationId: barCorrelation(verdict), actor: 'engine' }
-  const recorded = newEvent(VerdictRecorded, { id, data: verdict, meta })
-  if (prior === undefined || prior === regime) return [recorded]
-  const shifted = newEvent(RegimeShifted, {
-    id: idOf.at(barClose, 'regime-shift', name, String(barClose)),
-    data: { exchange, coin, timeframe, verdictId: id, barClose, regime, priorRegime: prior, confidence },
-    meta: { ...meta, causationId: id },
-  })
-  return [recorded, shifted]
+const verdictRecorded = (verdict: Verdict): NewEvent =>
+  newEvent(VerdictRecorded, { id: verdict.verdictId, data: verdict, meta: metaOf(verdict) })
+
+function verdictsMissing(verdict: Verdict, before: number, reason: MissingReason, id: string): NewEvent {
+  const { exchange, coin, timeframe, barClose, modelVersion } = verdict
+  const barMs = timeframeMs(timeframe)
+  const stretch = { bars: barsMissed(verdict), from: before + barMs, to: barClose - barMs }
+  const data = { exchange, coin, timeframe, reason, ...stretch, modelVersion }
+  return newEvent(VerdictsMissing, { id, data, meta: { ...metaOf(verdict), causationId: verdict.verdictId } })
 }
 
 /** What everything shares that one bar of a series caused. */

@@ -1,6 +1,7 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
@@ -71,8 +72,8 @@ const BATCHES_AT_ONCE = 64
 /** A batch of a large universe counts as many, so that the bars that wait together stay bounded. */
 const BARS_PER_BATCH = 256
 const weightOf = ({ bars }: BarBatch): number => Math.max(1, bars.length / BARS_PER_BATCH)
-/** Series recorded at a time: many share a commit, and the store's queue has room for others. */
-const SERIES_AT_ONCE = 4_096
+/** Series recorded at a time: two commits, so that the events of one are made while the other is written. */
+const SERIES_AT_ONCE = 2 * LIMITS.commitAppends
 
 /** What a series brought since it was looked at last. */
 interface Step {
@@ -196,11 +197,11 @@ function openSeries(
 
 function closeSeries(
   { engine, board, recorder, outcomes }: RunEngineOptions,
-  { series, slot }: Followed,
+  { series, slot, fault }: Followed,
 ): void {
   engine.close(slot)
   board.remove(series)
-  recorder.release(series)
+  recorder.release(series, fault !== undefined)
   outcomes.release(series)
 }
 

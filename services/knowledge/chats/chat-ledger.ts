@@ -244,4 +244,5 @@ const isBeingAnswered = (): ServiceError =>
 const isBehind = (): ServiceError =>
   new ServiceError('store_unavailable', {
     message: `Whether this Idempotency-Key was used before cannot be told yet: its index has not reached the end of the log within ${LIMITS.debitIndexWaitMs} ms. Nothing was counted`,
+    isForCallers: true,
   })

@@ -27,7 +27,7 @@ export interface LiveFeedOptions {
   readonly exchanges: readonly Exchange[]
   /** Other base addresses of venues: a proxy, or a venue of one's own for tests. */
   readonly venueUrls?: Readonly<Partial<Record<Exchange, string>>>
-  /** Bars of each series that come as history. */
+  /** Bars of each series that come as history, whatever is wanted. */
   readonly historyBars?: number
   /** Unix milliseconds. */
   readonly now: () => number
@@ -39,8 +39,11 @@ export interface LiveFeedOptions {
   readonly fetch?: typeof fetch
 }
 
-/** A verdict needs 500 bars; some more let slow averages settle, and leave room for missing ones. */
+/** Where nobody wants more. A verdict needs 500 bars; some more let slow averages settle, and leave room for missing ones. */
 const HISTORY_BARS = 600
+
+/** Venues of which no more is asked: twenty coins would use up their budget for longer than a start waits. */
+const FEW_BARS: ReadonlySet<Exchange> = new Set<Exchange>(['HL'])
 
 const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
 
@@ -57,7 +60,7 @@ const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
  * for await (const batch of feed.batches({ series, signal })) engine.take(batch)
  */
 export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
-  const { now, sleep, random, report, historyBars = HISTORY_BARS } = options
+  const { now, sleep, random, report } = options
   const venues = openVenues(options)
   const health = createHealthBook([...venues.values()], now)
   const never = new AbortController().signal
@@ -106,16 +109,21 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     })
   }
 
+  const historyBarsOf = (exchange: Exchange, { historyBars = HISTORY_BARS }: BatchesRequest): number =>
+    options.historyBars ?? (FEW_BARS.has(exchange) ? HISTORY_BARS : historyBars)
+
   async function* batches(request: BatchesRequest) {
     const { series, funding = [], signal } = request
     const liveFrom = request.liveFrom ?? lastBarClose('1m', now())
     await Promise.all([...new Set([...series, ...funding].map(venueOf))].map(marketsOf))
     for (const one of series) checkListed(one, venueOf(one))
-    const plans = planLegs(series, {
-      liveFrom,
-      historyBars,
-      ...(request.historyFrom !== undefined && { historyFrom: request.historyFrom }),
-    })
+    const plans = [...Map.groupBy(series, ({ exchange }) => exchange)].flatMap(([exchange, own]) =>
+      planLegs(own, {
+        liveFrom,
+        historyBars: historyBarsOf(exchange, request),
+        ...(request.historyFrom !== undefined && { historyFrom: request.historyFrom }),
+      }),
+    )
     const legs: BarLeg[] = plans.map((plan) => createBarLeg(plan, venueOf(plan.market), now))
     const markets = new Map(
       [...series, ...funding].map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),

@@ -28,11 +28,11 @@ export interface SimulatedFeedOptions {
   readonly now: () => number
   /** Ends once market time has reached an instant, or at once when the signal is aborted; does not reject. */
   readonly sleepUntil: (marketTime: number, signal: AbortSignal) => Promise<void>
-  /** Bars of each series that come as history. */
+  /** Bars of each series that come as history, whatever is wanted. */
   readonly historyBars?: number
 }
 
-/** A verdict needs 500 bars; some more let slow averages settle. */
+/** Where nobody wants more. A verdict needs 500 bars; some more let slow averages settle. */
 const HISTORY_BARS = 600
 
 /** Batches of history between two turns of the event loop, which has others to serve meanwhile. */
@@ -53,11 +53,12 @@ const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
  * for await (const batch of feed.batches({ series, signal })) engine.take(batch)
  */
 export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
-  const { seed, coins = DEFAULT_SIMULATED_COINS, now, sleepUntil, historyBars = HISTORY_BARS } = options
+  const { seed, coins = DEFAULT_SIMULATED_COINS, now, sleepUntil } = options
 
   async function* batches(request: BatchesRequest): AsyncGenerator<BarBatch, void, undefined> {
     const { signal, liveFrom = now() } = request
     const { historyFrom = Number.POSITIVE_INFINITY } = request
+    const historyBars = options.historyBars ?? request.historyBars ?? HISTORY_BARS
     const market = openMarket(seed, request, (timeframe) => {
       const begins = barOpenAt(timeframe, liveFrom) - historyBars * timeframeMs(timeframe)
       return Math.max(0, Math.min(begins, barOpenAt(timeframe, historyFrom)))

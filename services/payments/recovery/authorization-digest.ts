@@ -1,7 +1,7 @@
 import type { Rail } from '../../../contracts/payment-events.ts'
-import { SIGNING_DOMAINS, type SigningDomain } from '../verification/signing-domains.ts'
 import { keccak256 } from './keccak.ts'
 import type { Authorization } from './recover-signer.ts'
+import { SIGNING_DOMAINS, type SigningDomain } from './signing-domains.ts'
 
 const WORD = 32
 

@@ -3,11 +3,11 @@ import { hashTypedData } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { RAILS } from '../../../contracts/payment-events.ts'
 import { anAuthorization, payerNumber, signAuthorization } from '../testing/sign-payment.ts'
-import { SIGNING_DOMAINS } from '../verification/signing-domains.ts'
 import { authorizationDigest } from './authorization-digest.ts'
 import { createNativeRecovery } from './native-recovery.ts'
 import { openRecovery } from './open-recovery.ts'
 import type { Authorization, RecoverSigner } from './recover-signer.ts'
+import { SIGNING_DOMAINS } from './signing-domains.ts'
 import { AUTHORIZATION_TYPES, createViemRecovery } from './viem-recovery.ts'
 
 const [fast, oracle] = [createNativeRecovery(), createViemRecovery()]

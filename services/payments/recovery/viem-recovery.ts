@@ -1,6 +1,6 @@
 import { recoverTypedDataAddress } from 'viem'
-import { SIGNING_DOMAINS } from '../verification/signing-domains.ts'
 import type { RecoverSigner } from './recover-signer.ts'
+import { SIGNING_DOMAINS } from './signing-domains.ts'
 
 export const AUTHORIZATION_TYPES = {
   TransferWithAuthorization: [

@@ -151,7 +151,14 @@ test('an honest payment among 30,000 of payers without funds is settled within i
           return row === undefined ? [] : [{ key, row }]
         })
       },
-      health: () => ({ name: payments.name, version: payments.version, state: 'live', position }),
+      health: () => ({
+        name: payments.name,
+        version: payments.version,
+        state: 'live',
+        hasBeenLive: true,
+        hasFormer: false,
+        position,
+      }),
     },
     chain,
     wallet,

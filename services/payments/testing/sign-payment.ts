@@ -1,8 +1,8 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { NETWORK, NETWORK_V1, USDC_ADDRESS } from '../../../contracts/chain.ts'
 import type { Authorization } from '../recovery/recover-signer.ts'
+import { SIGNING_DOMAINS } from '../recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../recovery/viem-recovery.ts'
-import { SIGNING_DOMAINS } from '../verification/signing-domains.ts'
 
 /** Whom payments of tests are for. */
 export const PAY_TO = '0x2222222222222222222222222222222222222222'

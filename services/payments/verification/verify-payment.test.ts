@@ -4,6 +4,7 @@ import type { PresentedPayment } from '../payments.ts'
 import { readPayment } from '../reading/read-payment.ts'
 import { openRecovery } from '../recovery/open-recovery.ts'
 import type { Authorization, RecoverSigner } from '../recovery/recover-signer.ts'
+import { contractOf } from '../recovery/signing-domains.ts'
 import {
   anAuthorization,
   encoded,
@@ -15,7 +16,6 @@ import {
   paymentV2,
   signAuthorization,
 } from '../testing/sign-payment.ts'
-import { contractOf } from './signing-domains.ts'
 import { requireValidity, verifyPayment } from './verify-payment.ts'
 
 const payer = payerNumber(5)

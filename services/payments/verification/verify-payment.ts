@@ -4,9 +4,9 @@ import type { Rail } from '../../../contracts/payment-events.ts'
 import { paymentStream } from '../../../contracts/streams.ts'
 import type { PresentedPayment, VerifiedPayment } from '../payments.ts'
 import type { RecoverSigner } from '../recovery/recover-signer.ts'
+import { contractOf } from '../recovery/signing-domains.ts'
 import { paymentRefused, shown } from '../refusal.ts'
 import { signatureFault } from './signature-fault.ts'
-import { contractOf } from './signing-domains.ts'
 
 export interface VerifyPaymentOptions {
   /** Whom payments are for, in lower case. */

@@ -1,8 +1,7 @@
-import { ServiceError } from '../../../contracts/errors.ts'
 import type { Json } from '../../../contracts/json.ts'
 import type { ReportFault, RequestHandler } from './bus.ts'
 import { encodeBody } from './message-body.ts'
-import { type AnswerRequest, answerRequests, readReply } from './request-answering.ts'
+import { type AnswerRequest, answerRequests, nobodyAnswers, readReply } from './request-answering.ts'
 import { checkRequestSubject } from './subjects.ts'
 import { withinTime } from './within-time.ts'
 
@@ -31,7 +30,7 @@ export function createInProcessRequests(report: ReportFault): InProcessRequests 
       const answering = servers.get(subject)
       const answer = answering?.shift()
       if (answering === undefined || answer === undefined) {
-        throw new ServiceError('bus_unavailable', { message: `nobody answers requests to ${subject}` })
+        throw nobodyAnswers(subject)
       }
       answering.push(answer)
       const reply = await withinTime(follow(answer(text)), timeoutMs, `the request to ${subject}`)

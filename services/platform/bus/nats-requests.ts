@@ -5,7 +5,7 @@ import type { ReportFault, RequestHandler } from './bus.ts'
 import { encodeBody } from './message-body.ts'
 import type { NatsLink } from './nats-connection.ts'
 import type { NatsNames } from './nats-stream.ts'
-import { answerRequests, readReply } from './request-answering.ts'
+import { answerRequests, nobodyAnswers, readReply } from './request-answering.ts'
 import { checkRequestSubject } from './subjects.ts'
 
 /** Keeps requests apart from what the stream stores. */
@@ -93,11 +93,10 @@ function servingFault(what: string, cause: unknown): ServiceError {
 function requestFault(subject: string, timeoutMs: number, cause: unknown): ServiceError {
   const code = cause instanceof NatsError ? cause.code : undefined
   const reason = reasonOf(cause)
+  if (code === ErrorCode.NoResponders) return nobodyAnswers(subject, cause)
   const message =
-    code === ErrorCode.NoResponders
-      ? `nobody answers requests to ${subject}`
-      : code === ErrorCode.Timeout
-        ? `the request to ${subject} was not answered within ${timeoutMs} ms`
-        : `the request to ${subject} failed: ${reason}`
+    code === ErrorCode.Timeout
+      ? `the request to ${subject} was not answered within ${timeoutMs} ms`
+      : `the request to ${subject} failed: ${reason}`
   return new ServiceError('bus_unavailable', { message, cause })
 }

@@ -80,3 +80,11 @@ function encodeError(error: ServiceError): string {
 
 const unreadable = (subject: string, cause: unknown): ServiceError =>
   new ServiceError('internal_error', { message: `the reply from ${subject} cannot be read`, cause })
+
+/** Told at once, so that nobody waits for an answer that cannot come. */
+export const nobodyAnswers = (subject: string, cause?: unknown): ServiceError =>
+  new ServiceError('bus_unavailable', {
+    message: `nobody answers requests to ${subject}`,
+    details: { isServed: false },
+    cause,
+  })

@@ -205,6 +205,12 @@ export const SETTINGS = defineSettings({
     isSecret: true,
     example: 'esdb://localhost:2113?tls=false',
   },
+  STORE_WAIT: {
+    flag: 'store-wait',
+    schema: decimal(/^\d{1,4}$/).default(120),
+    help: 'Seconds for which a start waits for an event store that is away before it ends with exit code 5. Default: 120.',
+    example: '30',
+  },
   NATS_URL: {
     flag: 'nats-url',
     schema: url(['nats:', 'tls:']),

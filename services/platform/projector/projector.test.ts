@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
-import { decodeEvent, RegimeShifted, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { RACE_OUTCOMES } from '../../../contracts/outcome.ts'
 import { START } from '../../../contracts/position.ts'
@@ -40,26 +40,12 @@ const recorded = (change: Parameters<typeof aVerdict>[0]): NewEvent => {
   return newEvent(VerdictRecorded, { id, data: aVerdict({ ...change, verdictId: id }), meta })
 }
 
-/** Appends any valid history: verdicts of a few series, with regime shifts where the regime changes. */
+/** Appends any valid history: verdicts of a few series. */
 async function appendHistory(store: EventStore, history: readonly Step[]): Promise<void> {
-  const before = new Map<string, Step['regime']>()
   for (const [n, step] of history.entries()) {
     const series = { exchange: 'SIM', coin: step.coin, timeframe: '1h' } as const
     const verdict = recorded({ ...series, ...step, barClose: (n + 1) * HOUR_MS })
-    const prior = before.get(step.coin)
-    const { confidence, barClose, verdictId } = verdict.data as ReturnType<typeof aVerdict>
-    const shift =
-      prior === undefined || prior === step.regime
-        ? []
-        : [
-            newEvent(RegimeShifted, {
-              id: nextId(),
-              data: { ...series, verdictId, barClose, regime: step.regime, priorRegime: prior, confidence },
-              meta,
-            }),
-          ]
-    before.set(step.coin, step.regime)
-    await store.append(verdictStream(series), [verdict, ...shift], { expected: 'any' })
+    await store.append(verdictStream(series), [verdict], { expected: 'any' })
   }
 }
 
@@ -167,13 +153,17 @@ describe('queries', () => {
     const prefix = 'SIM.BTC.1h/'
     const first = shifts.range({ prefix, limit: 5 })
     const second = shifts.range({ prefix, limit: 5, after: first.at(-1)?.key ?? '' })
-    expect([...first, ...second].map(({ row }) => row.barClose)).toEqual(
+    expect([...first, ...second].map(({ row }) => ('barClose' in row ? row.barClose : undefined))).toEqual(
       [2, 3, 4, 5, 6, 7, 8, 9].map((n) => n * HOUR_MS),
     )
     const newest = shifts.range({ prefix, limit: 3, direction: 'backwards' })
-    expect(newest.map(({ row }) => row.barClose)).toEqual([9, 8, 7].map((n) => n * HOUR_MS))
+    expect(newest.map(({ row }) => ('barClose' in row ? row.barClose : undefined))).toEqual(
+      [9, 8, 7].map((n) => n * HOUR_MS),
+    )
     const older = shifts.range({ prefix, limit: 3, direction: 'backwards', after: newest.at(-1)?.key ?? '' })
-    expect(older.map(({ row }) => row.barClose)).toEqual([6, 5, 4].map((n) => n * HOUR_MS))
+    expect(older.map(({ row }) => ('barClose' in row ? row.barClose : undefined))).toEqual(
+      [6, 5, 4].map((n) => n * HOUR_MS),
+    )
     await projector.close()
   })
 })
@@ -472,4 +462,39 @@ test('a version that was being built when the one in service went is put in serv
   expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
   expect(tables.states(latestVerdicts.name)).toEqual([expect.objectContaining({ role: 'active' })])
   await projector.close()
+})
+
+describe('a read model that is not opened yet', () => {
+  test('refuses what it is asked, and says when it can be', async () => {
+    const inner = openMemoryStore({ now: () => 0 })
+    await inner.append('verdict-x', [recorded({})], { expected: 'no-stream' })
+    const opening = Promise.withResolvers<void>()
+    const building = Promise.withResolvers<void>()
+    const store: EventStore = {
+      ...inner,
+      head: () => opening.promise.then(() => inner.head()),
+      async *readAll(options) {
+        await building.promise
+        yield* inner.readAll(options)
+      },
+    }
+    const projector = startProjector({
+      store,
+      tables: openRowTables(':memory:', 'log'),
+      projections: [latestVerdicts],
+      sleep: async () => undefined,
+    })
+    const reader = projector.reader(latestVerdicts)
+    const early = expect.objectContaining({ code: 'store_unavailable' })
+    expect(() => reader.get('SIM.BTC.1h')).toThrow(early)
+    expect(() => reader.range({ limit: 1 })).toThrow(early)
+    opening.resolve()
+    await projector.inService()
+    expect(reader.range({ limit: 1 })).toEqual([])
+    expect(reader.health()).toMatchObject({ state: 'building', hasBeenLive: false, hasFormer: false })
+    building.resolve()
+    await projector.caughtUp()
+    expect(reader.health()).toMatchObject({ state: 'live', hasBeenLive: true })
+    await projector.close()
+  })
 })

@@ -1,4 +1,4 @@
-import { reasonOf } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { EventPlace } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -21,6 +21,10 @@ export interface ProjectionHealth {
    */
   readonly state: 'building' | 'live' | 'retrying' | 'stopped' | 'withheld'
   readonly position: Position
+  /** Whether it has caught up with the log once, in this process. */
+  readonly hasBeenLive: boolean
+  /** Whether a version before it answers meanwhile, as it stood. */
+  readonly hasFormer: boolean
   readonly detail?: string
   /** How the version in service differed from the one it replaced, in this process. */
   readonly comparison?: Comparison
@@ -36,7 +40,10 @@ export interface ProjectionReader<Row extends JsonObject> {
 
 export interface Projector {
   health(): ProjectionHealth[]
+  /** Its questions are refused with `store_unavailable` before there is a version that answers. */
   reader<Row extends JsonObject>(projection: Projection<Row>): ProjectionReader<Row>
+  /** Resolves once every projection has a version that answers, however far behind the log, or has stopped. */
+  inService(): Promise<void>
   /** Resolves once every projection has caught up with the log for the first time, or has stopped. */
   caughtUp(): Promise<void>
   close(): Promise<void>
@@ -76,6 +83,9 @@ export function startProjector(options: ProjectorOptions): Projector {
         health: run.health,
       }
     },
+    async inService() {
+      await Promise.all(runs.map((run) => run.inService))
+    },
     async caughtUp() {
       await Promise.all(runs.map((run) => run.caughtUp))
     },
@@ -96,21 +106,27 @@ function runProjection<Event extends EventPlace>(
   const { store, tables } = options
   const { name, version } = projection
   const filter = { types: projection.events }
-  let status: Omit<ProjectionHealth, 'name' | 'version' | 'position'> = { state: 'building' }
+  let status: Pick<ProjectionHealth, 'state' | 'detail' | 'comparison'> = { state: 'building' }
+  let hasBeenLive = false
   const caughtUp = Promise.withResolvers<void>()
   /** Tries in a row that failed for a reason that may pass. */
   let failures = 0
 
   let inService: number | undefined
+  const answers = Promise.withResolvers<void>()
   const refreshInService = (): void => {
     inService = tables.states(name).find((state) => state.role === 'active')?.version
+    if (inService !== undefined) answers.resolve()
   }
   const own = () => tables.states(name).find((state) => state.version === version)
   const former = () =>
     tables.states(name).find((state) => state.role === 'active' && state.version !== version)
   /** Where this version stands, as it was last committed: it is asked for with every call that is counted. */
   let reached: Position = START
-  const health = (): ProjectionHealth => ({ name, version, position: reached, ...status })
+  const health = (): ProjectionHealth => {
+    const hasFormer = inService !== undefined && inService !== version
+    return { name, version, position: reached, hasBeenLive, hasFormer, ...status }
+  }
   const problem = (state: ProjectionHealth['state'], detail: string): void => {
     status = { ...status, state, detail }
     options.onProblem?.(health())
@@ -177,6 +193,7 @@ function runProjection<Event extends EventPlace>(
     if (!(await catchUp(await store.head()))) return
     const { detail: _resolved, ...rest } = status
     status = { ...rest, state: 'live' }
+    hasBeenLive = true
     failures = 0
     caughtUp.resolve()
     const items = store.subscribe({ after: reached, filter, signal })
@@ -211,9 +228,14 @@ function runProjection<Event extends EventPlace>(
     name,
     health,
     done,
+    inService: Promise.race([answers.promise, done]),
     caughtUp: caughtUp.promise,
     active: () => {
-      if (inService === undefined) throw new TypeError(`projection ${name} has no version in service`)
+      if (inService === undefined) {
+        throw new ServiceError('store_unavailable', {
+          message: `The read model ${name} was not opened yet.`,
+        })
+      }
       return tables.table(name, inService)
     },
   }

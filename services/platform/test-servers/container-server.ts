@@ -30,6 +30,8 @@ export async function startContainerServer(kind: ServerKind): Promise<TestServer
   return {
     url: kind.url(port),
     kill,
+    freeze: async () => void (await container.kill({ signal: 'SIGSTOP' })),
+    thaw: async () => void (await container.kill({ signal: 'SIGCONT' })),
     async restart() {
       await kill()
       await runtime.container.start(container)

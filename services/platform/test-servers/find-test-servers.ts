@@ -37,5 +37,5 @@ function borrowedServer(kind: ServerKind, url: string): TestServer {
     Promise.reject(
       new Error(`the server in ${kind.urlVariable} is not this test's to end; ask for a killable one`),
     )
-  return { url, kill: refuse, restart: refuse, stop: () => Promise.resolve() }
+  return { url, kill: refuse, freeze: refuse, thaw: refuse, restart: refuse, stop: () => Promise.resolve() }
 }

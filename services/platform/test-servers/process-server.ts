@@ -42,6 +42,8 @@ async function startOnPort(kind: ServerKind, binary: string, port: number): Prom
   return {
     url: kind.url(port),
     kill: () => endProcess(child),
+    freeze: async () => void child.kill('SIGSTOP'),
+    thaw: async () => void child.kill('SIGCONT'),
     async restart() {
       await endProcess(child)
       child = await launch()

@@ -3,6 +3,9 @@ export interface TestServer {
   readonly url: string
   /** Ends it at once (SIGKILL), as a crash would. Refused for a server that was only borrowed. */
   kill(): Promise<void>
+  /** Makes it stand still, and go on. Refused for a server that was only borrowed. */
+  freeze(): Promise<void>
+  thaw(): Promise<void>
   /** Starts it again on the same port with the same data; resolves once it answers. */
   restart(): Promise<void>
   /** Ends it for good and removes its data. A borrowed server is left running. Safe to call twice. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Signal } from '../signals/signal.ts'
 import { aDigestRow, anId, aSignalLog } from '../signals/testing/signal-log.fixture.ts'
-import { toSignal } from '../signals/to-signal.ts'
+import { toSignals } from '../signals/to-signal.ts'
 import { type BodyParts, deliveryBody } from './delivery-body.ts'
 
 const BASE_URL = 'https://signals.example.com'
@@ -22,7 +22,7 @@ async function signals(): Promise<Readonly<Record<'call' | 'shift' | 'digest', S
   } as const
   await world.verdict(verdict, 'VOLATILE')
   await world.digest('HL', '4h', '1d', 3)
-  const [call, shift, digest] = world.events().map(toSignal)
+  const [call, shift, digest] = world.events().flatMap(toSignals)
   if (call === undefined || shift === undefined || digest === undefined)
     throw new Error('not all are signals')
   return { call, shift, digest }

@@ -231,7 +231,7 @@ test('a delivery whose event is not where it is said to be is not sent again', a
 describe('a dry run', () => {
   test('counts what a filter would have let through, and shows the first of it', async () => {
     const world = await aDeliveryWorld()
-    await world.verdict({ call: 'BUY', coin: 'ETH' }, 'RANGING')
+    await world.verdict({ call: 'BUY', coin: 'ETH', regime: 'VOLATILE' }, 'RANGING')
     await world.signals(3)
     await world.verdict({ call: 'HOLD' })
     const filter = aFilter({ assets: ['ETH'] })
@@ -244,7 +244,7 @@ describe('a dry run', () => {
     })
     const all = await queriesOf(world).dryRun(aFilter(), {
       after: START,
-      upTo: '4',
+      upTo: '3',
       limit: LIMITS.webhookRows,
     })
     expect(all.matched).toEqual({ trade_call: 2, regime_shift: 1, scan_digest: 0 })
@@ -309,7 +309,7 @@ describe('while windows are open', () => {
 
   test('a dry run neither shows nor counts them, of any type', async () => {
     const world = await aDeliveryWorld()
-    await world.verdict({ call: 'BUY', coin: 'ETH' }, 'RANGING')
+    await world.verdict({ call: 'BUY', coin: 'ETH', regime: 'VOLATILE' }, 'RANGING')
     await world.digest('HL', '1h', '1h', 2)
     const filter = aFilter({
       events: ['trade_call', 'regime_shift', 'scan_digest'],

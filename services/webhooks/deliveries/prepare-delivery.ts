@@ -6,7 +6,7 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { Matched, Signal } from '../signals/signal.ts'
-import { toSignal } from '../signals/to-signal.ts'
+import { toSignals } from '../signals/to-signal.ts'
 import { BODY_TEMPLATE, deliveryBody } from './delivery-body.ts'
 
 /** What the log keeps of a delivery besides how its attempts ended. */
@@ -105,7 +105,8 @@ function withBody(
 async function signalAt(store: Pick<EventStore, 'read'>, place: DeliveryPlace): Promise<Signal> {
   let found: RecordedEvent | undefined
   for await (const recorded of store.read(place.stream, { from: place.revision, limit: 1 })) found = recorded
-  const signal = found?.id === place.eventId ? toSignal(decodeEvent(found)) : undefined
+  const signals = found === undefined ? [] : toSignals(decodeEvent(found))
+  const signal = signals.find(({ eventId }) => eventId === place.eventId)
   if (signal !== undefined) return signal
   throw new ServiceError('event_unreadable', {
     message: `delivery ${place.deliveryId} is about event ${place.eventId}, and ${place.stream} has ${found?.id ?? 'nothing'} at revision ${place.revision}`,

@@ -36,97 +36,111 @@ export type CarryOut = (endpoint: Endpoint, effect: SlowEffect) => Promise<Input
 const FINE = { degradedAt: undefined, goneAt: undefined }
 
 export function createCarryOut(options: CarryOutOptions): CarryOut {
-  const { store, deliveries, endpoints, notices, journalOf, metrics, report } = options
-
-  const troubleOf = ({ state }: Endpoint): Trouble | undefined => {
-    const { state: told, stateSince } = state.subscription
-    return told === 'degraded' || told === 'disabled' ? { state: told, since: stateSince } : undefined
-  }
-
-  async function load(endpoint: Endpoint): Promise<Input> {
-    const subscription = await endpoints.newest(endpoint.state.subscription)
-    const standing = subscription.state === 'degraded' ? await endpoints.standing(subscription) : FINE
-    endpoint.knows(await deliveries.load(subscription))
-    return { kind: 'loaded', subscription, standing }
-  }
-
-  async function settle(endpoint: Endpoint): Promise<Input> {
-    const journal = await journalOf(endpoint)
-    await journal.forgiveFailures()
-    await journal.move(endpoint.state.subscription, endpoint.underWay)
-    return { kind: 'settled' }
-  }
-
-  async function seek(endpoint: Endpoint, request: RequestedReplay): Promise<Replay[]> {
-    const { state } = await journalOf(endpoint)
-    const through = state.replays.get(request.replayId) ?? 0
-    if (through >= request.toSequence) return []
-    const items = await findReplayed(store, endpoint.id, request, through)
-    return items.map((item) => ({ kind: 'replay', item, tries: 0 }))
-  }
-
-  /** One after the other; the first that cannot be read is looked for again, with those behind it. */
-  async function seekAll(endpoint: Endpoint, requests: readonly RequestedReplay[]): Promise<Input> {
-    const found: Replay[] = []
-    const left = requests.map(({ replayId }) => replayId)
-    try {
-      for (const request of requests) {
-        for (const replay of await seek(endpoint, request)) found.push(replay)
-        left.shift()
-      }
-    } catch (error) {
-      if (isServiceError(error, 'lease_lost')) throw error
-      report(error)
-    }
-    return { kind: 'sought', found, missing: left }
-  }
-
-  async function say(endpoint: Endpoint, change: Change): Promise<Input> {
-    metrics?.endpoint?.(change.kind)
-    const subscription = await endpoints.say(endpoint.state.subscription, change)
-    return { kind: 'said', subscription, change }
-  }
-
-  async function nextNotice(endpoint: Endpoint): Promise<Input | undefined> {
-    const trouble = troubleOf(endpoint)
-    const next = trouble && (await notices.next(endpoint.state.subscription, trouble))
-    if (trouble === undefined || next === undefined) return undefined
-    return { kind: 'notice_next', notice: next.kind, since: trouble.since, at: next.at }
-  }
-
-  async function tell(
-    endpoint: Endpoint,
-    { notice, since }: Extract<Effect, { kind: 'tell' }>,
-  ): Promise<Input | undefined> {
-    const trouble = troubleOf(endpoint)
-    if (trouble?.since !== since) return undefined
-    await notices.tell(endpoint.state.subscription, trouble, notice)
-    return nextNotice(endpoint)
-  }
-
-  const works: {
-    readonly [Kind in SlowEffect['kind']]: (
-      endpoint: Endpoint,
-      effect: Extract<SlowEffect, { readonly kind: Kind }>,
-    ) => Promise<Input | undefined>
-  } = {
-    load,
-    settle,
-    seek: (endpoint, { requests }) => seekAll(endpoint, requests),
-    say: (endpoint, { change }) => say(endpoint, change),
-    next_notice: nextNotice,
-    tell,
-  }
-
+  const works = worksOf(options)
   return async (endpoint, effect) => {
     try {
       return await works[effect.kind](endpoint, effect as never)
     } catch (error) {
       if (isServiceError(error, 'lease_lost')) return { kind: 'lost' }
-      report(error)
+      options.report(error)
       return failureOf(effect)
     }
   }
+}
+
+type Works = {
+  readonly [Kind in SlowEffect['kind']]: (
+    endpoint: Endpoint,
+    effect: Extract<SlowEffect, { readonly kind: Kind }>,
+  ) => Promise<Input | undefined>
+}
+
+const worksOf = (options: CarryOutOptions): Works => ({
+  load: (endpoint) => load(options, endpoint),
+  settle: (endpoint) => settle(options, endpoint),
+  seek: (endpoint, { requests }) => seekAll(options, endpoint, requests),
+  say: (endpoint, { change }) => say(options, endpoint, change),
+  next_notice: (endpoint) => nextNotice(options, endpoint),
+  tell: (endpoint, effect) => tell(options, endpoint, effect),
+})
+
+async function load({ endpoints, deliveries }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
+  const subscription = await endpoints.newest(endpoint.state.subscription)
+  const standing = subscription.state === 'degraded' ? await endpoints.standing(subscription) : FINE
+  endpoint.knows(await deliveries.load(subscription))
+  return { kind: 'loaded', subscription, standing }
+}
+
+async function settle({ journalOf }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
+  const journal = await journalOf(endpoint)
+  await journal.forgiveFailures()
+  await journal.move(endpoint.state.subscription, endpoint.underWay)
+  return { kind: 'settled' }
+}
+
+/** One after the other; the first that cannot be read is looked for again, with those behind it. */
+async function seekAll(
+  options: CarryOutOptions,
+  endpoint: Endpoint,
+  requests: readonly RequestedReplay[],
+): Promise<Input> {
+  const found: Replay[] = []
+  const left = requests.map(({ replayId }) => replayId)
+  try {
+    for (const request of requests) {
+      for (const replay of await seek(options, endpoint, request)) found.push(replay)
+      left.shift()
+    }
+  } catch (error) {
+    if (isServiceError(error, 'lease_lost')) throw error
+    options.report(error)
+  }
+  return { kind: 'sought', found, missing: left }
+}
+
+async function seek(
+  { store, journalOf }: CarryOutOptions,
+  endpoint: Endpoint,
+  request: RequestedReplay,
+): Promise<Replay[]> {
+  const { state } = await journalOf(endpoint)
+  const through = state.replays.get(request.replayId) ?? 0
+  if (through >= request.toSequence) return []
+  const items = await findReplayed(store, endpoint.id, request, through)
+  return items.map((item) => ({ kind: 'replay', item, tries: 0 }))
+}
+
+async function say(
+  { endpoints, metrics }: CarryOutOptions,
+  endpoint: Endpoint,
+  change: Change,
+): Promise<Input> {
+  metrics?.endpoint?.(change.kind)
+  const subscription = await endpoints.say(endpoint.state.subscription, change)
+  return { kind: 'said', subscription, change }
+}
+
+async function nextNotice({ notices }: CarryOutOptions, endpoint: Endpoint): Promise<Input | undefined> {
+  const trouble = troubleOf(endpoint)
+  const next = trouble && (await notices.next(endpoint.state.subscription, trouble))
+  if (trouble === undefined || next === undefined) return undefined
+  return { kind: 'notice_next', notice: next.kind, since: trouble.since, at: next.at }
+}
+
+async function tell(
+  options: CarryOutOptions,
+  endpoint: Endpoint,
+  { notice, since }: Extract<Effect, { kind: 'tell' }>,
+): Promise<Input | undefined> {
+  const trouble = troubleOf(endpoint)
+  if (trouble?.since !== since) return undefined
+  await options.notices.tell(endpoint.state.subscription, trouble, notice)
+  return nextNotice(options, endpoint)
+}
+
+function troubleOf({ state }: Endpoint): Trouble | undefined {
+  const { state: told, stateSince } = state.subscription
+  return told === 'degraded' || told === 'disabled' ? { state: told, since: stateSince } : undefined
 }
 
 /** What happens to an endpoint for which something could not be done. */

@@ -15,12 +15,11 @@ import { Endpoint, type Surroundings } from './endpoint.ts'
 import { createEndpointLog } from './endpoint-log.ts'
 import { countLongBehind, createEndpointRegistry, type HeldShard, shardHealth } from './endpoint-registry.ts'
 import { type Effect, type Input, isOfEveryAttempt, type Timer } from './endpoint-state.ts'
-import { createJournalTaker } from './journal-taker.ts'
+import { createJournalTaker, writeDownQuiet } from './journals.ts'
 import { createLogReader, type SignalSink } from './log-reader.ts'
 import { createOwnerNotices } from './owner-notices.ts'
 import { createPassBrake } from './pass-brake.ts'
 import { createSignalMemory } from './queued-signals.ts'
-import { writeDownQuiet } from './write-down.ts'
 
 /** A dispatcher at work: what it is told of, and what it does about it. */
 export interface DispatchEngine {

@@ -28,6 +28,31 @@ describe('a signal', () => {
     expect(await world.deliveries('all')).toMatchObject({ cursor: { sequence: 4 }, counts: { delivered: 3 } })
   })
 
+  test.each(Array.from({ length: 10 }, (_, index) => index + 1))(
+    'beside another of the same verdict keeps its number, place and bytes over a kill behind POST %i',
+    async (last) => {
+      await world.subscribe('all')
+      await world.verdicts(2, { shifts: 'recorded' })
+      await world.verdicts(3, { shifts: 'derived' })
+      const first = await world.start({ isMortal: true })
+      world.endpoint('https://all.example.com/', () => {
+        if (world.posts.length === last) first.mortal?.kill()
+        return answered(200)
+      })
+      await world.time.pass(5_000)
+      await first.stop()
+      world.endpoint('https://all.example.com/', () => answered(200))
+      await world.start()
+      await world.time.pass(20_000)
+      expectWhole(world.postsTo('all'), 10)
+      const said = new Map(world.postsTo('all').map(({ sequence, body }) => [sequence, body.event]))
+      expect(upTo(10).map((sequence) => said.get(sequence))).toEqual(
+        Array.from({ length: 5 }, () => ['trade_call', 'regime_shift']).flat(),
+      )
+      expect(await world.deliveries('all')).toMatchObject({ cursor: { sequence: 11 } })
+    },
+  )
+
   test('is sent with the trace context of what caused it', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     await world.subscribe('all')

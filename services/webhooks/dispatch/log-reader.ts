@@ -98,7 +98,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
     for await (const recorded of comparePositions(end, position) > 0 ? store.readAll(reading) : []) {
       const event = decodeEvent(recorded)
       const matched = await pass.match(event)
-      for (const one of matched) offerFromPass(one, matched.length)
+      offerFromPass(matched)
       position = event.position
       if (OF_SUBSCRIPTIONS.has(event.type)) sink.subscription(event)
       looked += 1
@@ -110,11 +110,16 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
     return { isAtEnd, room: undefined }
   }
 
-  function offerFromPass(matched: Matched, count: number): void {
-    const { subscriptionId, sequence, signal: found } = matched
-    if (sink.offer(matched, weightOf(found, count), 'pass')) return
-    pass.detach(subscriptionId)
-    sink.leftBehind(subscriptionId, { after: position, sequence })
+  function offerFromPass(matched: readonly Matched[]): void {
+    // One that is left behind with the first signal of an event reads the second again, too.
+    let left: Set<string> | undefined
+    for (const one of matched) {
+      const { subscriptionId, sequence, signal: found } = one
+      if (left?.has(subscriptionId) || sink.offer(one, weightOf(found, matched.length), 'pass')) continue
+      left = (left ?? new Set()).add(subscriptionId)
+      pass.detach(subscriptionId)
+      sink.leftBehind(subscriptionId, { after: placeBefore(one, matched, position), sequence })
+    }
   }
 
   async function ride(): Promise<void> {
@@ -182,7 +187,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
       const event = decodeEvent(recorded)
       board(event.position)
       const matched = await matcher.match(event)
-      for (const one of matched) offerToRider(matcher, aboard, one, { before, count: matched.length })
+      for (const one of matched) offerToRider(matcher, aboard, one, { before, matched })
       before = event.position
       looked += 1
       if (looked >= limit || aboard.size === 0) return { isAtEnd: false, position: before }
@@ -194,18 +199,19 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
   function offerToRider(
     matcher: Matcher,
     aboard: Map<string, Rider>,
-    matched: Matched,
-    { before, count }: { readonly before: Position; readonly count: number },
+    one: Matched,
+    { before, matched }: { readonly before: Position; readonly matched: readonly Matched[] },
   ): void {
-    const { subscriptionId, sequence, signal: found } = matched
+    const { subscriptionId, sequence, signal: found } = one
     const rider = aboard.get(subscriptionId)
     if (rider === undefined || !isRider(rider)) return
-    const isTaken = sink.offer(matched, weightOf(found, count), 'behind')
+    const isTaken = sink.offer(one, weightOf(found, matched.length), 'behind')
     if (isTaken) rider.found += 1
     if (isTaken && sink.hasRoom(subscriptionId)) return
     matcher.detach(subscriptionId)
     aboard.delete(subscriptionId)
-    leave(rider, isTaken ? { after: found.position, sequence: sequence + 1 } : { after: before, sequence })
+    const place = placeBefore(one, matched, before)
+    leave(rider, isTaken ? { after: found.position, sequence: sequence + 1 } : { after: place, sequence })
   }
 
   /** The end of a rider's stretch; whoever has it asks again where more is wanted. */
@@ -272,3 +278,8 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
     },
   }
 }
+
+/** Where a signal of an event is still to come: behind the event before, or behind the one that the event says first. */
+const placeBefore = ({ subscriptionId, sequence }: Matched, matched: readonly Matched[], before: Position) =>
+  matched.find((other) => other.subscriptionId === subscriptionId && other.sequence === sequence - 1)?.signal
+    .position ?? before

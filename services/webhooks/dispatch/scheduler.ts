@@ -86,21 +86,36 @@ interface OpenTurn<Item> extends Turn<Item> {
 }
 
 export function createScheduler<Item extends Schedulable>(options: SchedulerOptions): Scheduler<Item> {
-  const { elapsed, atOnce = LIMITS.webhookAttemptsAtOnce } = options
-  const limitedAtMost = atOnce / 2
-  const ofGroup: Record<Kind, number> = { quick: atOnce / 2, limited: limitedAtMost / 4 }
-  const lines = { live: createLine<Item>(), behind: createLine<Item>(), limited: createLine<Item>() }
-  const counts: Record<LineName, number> = { live: 0, behind: 0, limited: 0 }
-  const seats = new Map<Item, Seat<Item>>()
-  const owners = new Map<string, Group<Item>>()
-  const hosts = new Map<string, Group<Item>>()
-  /** In the order in which they began. */
-  let open: OpenTurn<Item>[] = []
-  let front = 0
-  let underWay = 0
+  return new PlaceScheduler(options)
+}
 
-  function seatOf(endpoint: Item): Seat<Item> {
-    const known = seats.get(endpoint)
+/** How many attempts of one endpoint go at a time. */
+const mostOf = (kind: Kind): number => (kind === 'quick' ? LIMITS.webhookAttemptsPerEndpoint : 1)
+
+class PlaceScheduler<Item extends Schedulable> implements Scheduler<Item> {
+  readonly #elapsed: () => number
+  readonly #atOnce: number
+  readonly #limitedAtMost: number
+  readonly #ofGroup: Readonly<Record<Kind, number>>
+  readonly #lines = { live: createLine<Item>(), behind: createLine<Item>(), limited: createLine<Item>() }
+  readonly #counts: Record<LineName, number> = { live: 0, behind: 0, limited: 0 }
+  readonly #seats = new Map<Item, Seat<Item>>()
+  readonly #owners = new Map<string, Group<Item>>()
+  readonly #hosts = new Map<string, Group<Item>>()
+  /** In the order in which they began. */
+  #open: OpenTurn<Item>[] = []
+  #front = 0
+  #underWay = 0
+
+  constructor({ elapsed, atOnce = LIMITS.webhookAttemptsAtOnce }: SchedulerOptions) {
+    this.#elapsed = elapsed
+    this.#atOnce = atOnce
+    this.#limitedAtMost = atOnce / 2
+    this.#ofGroup = { quick: atOnce / 2, limited: this.#limitedAtMost / 4 }
+  }
+
+  #seatOf(endpoint: Item): Seat<Item> {
+    const known = this.#seats.get(endpoint)
     if (known !== undefined) return known
     const seat: Seat<Item> = {
       endpoint,
@@ -110,11 +125,11 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
       late: 0,
       runningSinceMs: 0,
     }
-    seats.set(endpoint, seat)
+    this.#seats.set(endpoint, seat)
     return seat
   }
 
-  function groupOf(groups: Map<string, Group<Item>>, key: string): Group<Item> {
+  #groupOf(groups: Map<string, Group<Item>>, key: string): Group<Item> {
     const known = groups.get(key)
     if (known !== undefined) return known
     const leave = (): void => void groups.delete(key)
@@ -123,106 +138,103 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
     return group
   }
 
-  function groupsOf({ host, owner }: Item): readonly Group<Item>[] {
-    const own = groupOf(owners, owner)
-    return host === undefined ? [own] : [own, groupOf(hosts, host)]
+  #groupsOf({ host, owner }: Item): readonly Group<Item>[] {
+    const own = this.#groupOf(this.#owners, owner)
+    return host === undefined ? [own] : [own, this.#groupOf(this.#hosts, host)]
   }
 
-  const kindOf = ({ endpoint, late }: Seat<Item>): Kind =>
-    endpoint.pace === 'quick' && late === 0 ? 'quick' : 'limited'
-  const most = (kind: Kind): number => (kind === 'quick' ? LIMITS.webhookAttemptsPerEndpoint : 1)
-
   /** Where it may wait now; undefined where it has nothing to send, or as much under way as it may. */
-  function placeFor(seat: Seat<Item>): Seat<Item>['waits'] {
+  #placeFor(seat: Seat<Item>): Seat<Item>['waits'] {
     const kind = kindOf(seat)
     const { work, isBehind } = seat.endpoint
-    if (work === undefined || seat.sending >= most(kind)) return undefined
+    if (work === undefined || seat.sending >= mostOf(kind)) return undefined
     if (kind === 'limited') return { line: 'limited', kind }
     return { line: isBehind || work === 'replays' ? 'behind' : 'live', kind }
   }
 
-  function offer(seat: Seat<Item>): void {
-    const place = placeFor(seat)
+  #putInLine(seat: Seat<Item>): void {
+    const place = this.#placeFor(seat)
     if (place === undefined) return
     const { waits } = seat
     // What waits for replays alone waits elsewhere once a signal has come.
     if (waits?.line === place.line && waits.kind === place.kind) return
     seat.waits = place
     seat.isParked = false
-    const goesOn = seat.sending > 0 && elapsed() - seat.runningSinceMs < LIMITS.webhookRecordMs
-    if (goesOn) lines[place.line].pushInFront(seat, place)
-    else lines[place.line].push(seat, place)
+    const goesOn = seat.sending > 0 && this.#elapsed() - seat.runningSinceMs < LIMITS.webhookRecordMs
+    if (goesOn) this.#lines[place.line].pushInFront(seat, place)
+    else this.#lines[place.line].push(seat, place)
   }
 
   /** Attempts that take long are counted among the slow while they last, so that their places go to others. */
-  function countLate(): void {
-    const since = elapsed() - SLOW_MS
-    for (; front < open.length; front++) {
-      const turn = open[front]
+  #countLate(): void {
+    const since = this.#elapsed() - SLOW_MS
+    for (; this.#front < this.#open.length; this.#front++) {
+      const turn = this.#open[this.#front]
       if (turn === undefined || (!turn.isDone && turn.startedMs > since)) break
       if (turn.isDone || turn.counted === 'limited') continue
-      counts[turn.line] -= 1
-      counts.limited += 1
+      this.#counts[turn.line] -= 1
+      this.#counts.limited += 1
       for (const { taken } of turn.groups) {
         taken.quick -= 1
         taken.limited += 1
       }
       turn.counted = 'limited'
       turn.seat.late += 1
-      letIn(turn.groups, 'quick')
+      this.#letIn(turn.groups, 'quick')
     }
-    if (front * 2 < open.length) return
-    open = open.slice(front)
-    front = 0
+    if (this.#front * 2 < this.#open.length) return
+    this.#open = this.#open.slice(this.#front)
+    this.#front = 0
   }
 
-  function nextLine(): LineName | undefined {
-    const { live, behind, limited } = lines
+  #nextLine(): LineName | undefined {
+    const { live, behind, limited } = this.#lines
     // Those that were found slow on their way do not take the places of the others.
-    if (underWay >= atOnce + Math.max(0, counts.limited - limitedAtMost)) return undefined
-    if (limited.size > 0 && counts.limited < AT_LEAST) return 'limited'
-    const isBehindShort = behind.size > 0 && counts.behind < AT_LEAST
-    if (live.size > 0 && !(isBehindShort && counts.live > AT_LEAST)) return 'live'
+    if (this.#underWay >= this.#atOnce + Math.max(0, this.#counts.limited - this.#limitedAtMost))
+      return undefined
+    if (limited.size > 0 && this.#counts.limited < AT_LEAST) return 'limited'
+    const isBehindShort = behind.size > 0 && this.#counts.behind < AT_LEAST
+    if (live.size > 0 && !(isBehindShort && this.#counts.live > AT_LEAST)) return 'live'
     if (behind.size > 0) return 'behind'
-    return limited.size > 0 && counts.limited < limitedAtMost ? 'limited' : undefined
+    return limited.size > 0 && this.#counts.limited < this.#limitedAtMost ? 'limited' : undefined
   }
 
   /** Takes the one in front out of its line; those who waited for a place that it does not take come in. */
-  function park(seat: Seat<Item>, full: Group<Item>, all: readonly Group<Item>[]): void {
+  #park(seat: Seat<Item>, full: Group<Item>, all: readonly Group<Item>[]): void {
     const { waits } = seat
     if (waits === undefined) return
     seat.isParked = true
     full.waiting[waits.kind].push({ seat, waits })
-    letIn(
+    this.#letIn(
       all.filter((group) => group !== full),
       waits.kind,
     )
   }
 
   /** Gives those who wait for places of a group as many as it has. */
-  function letIn(all: readonly Group<Item>[], kind: Kind): void {
+  #letIn(all: readonly Group<Item>[], kind: Kind): void {
     for (const group of all) {
       const waiting = group.waiting[kind]
-      const each = most(kind)
-      for (let room = ofGroup[kind] - group.taken[kind]; room >= each && waiting.length > 0; ) {
+      const each = mostOf(kind)
+      for (let room = this.#ofGroup[kind] - group.taken[kind]; room >= each && waiting.length > 0; ) {
         const next = waiting.shift()
         if (next === undefined || next.seat.waits !== next.waits) continue
         next.seat.waits = undefined
-        offer(next.seat)
+        this.#putInLine(next.seat)
         if (next.seat.waits !== undefined) room -= each
       }
       if (isEmpty(group)) group.leave()
     }
   }
 
-  function begin(seat: Seat<Item>, line: LineName, own: OpenTurn<Item>['groups']): OpenTurn<Item> {
+  #begin(seat: Seat<Item>, line: LineName, own: OpenTurn<Item>['groups']): OpenTurn<Item> {
     const counted: Kind = line === 'limited' ? 'limited' : 'quick'
-    const startedMs = elapsed()
+    const startedMs = this.#elapsed()
     const isOnItsWay = seat.sending > 0 && startedMs - seat.runningSinceMs < LIMITS.webhookRecordMs
     if (!isOnItsWay) seat.runningSinceMs = startedMs
     seat.sending += 1
-    underWay += 1
-    counts[line] += 1
+    this.#underWay += 1
+    this.#counts[line] += 1
     for (const { taken } of own) taken[counted] += 1
     const turn: OpenTurn<Item> = {
       endpoint: seat.endpoint,
@@ -233,74 +245,80 @@ export function createScheduler<Item extends Schedulable>(options: SchedulerOpti
       counted,
       isDone: false,
     }
-    open.push(turn)
+    this.#open.push(turn)
     return turn
   }
 
-  return {
-    get underWay() {
-      return underWay
-    },
-    offer(endpoint) {
-      if (endpoint.work !== undefined) offer(seatOf(endpoint))
-    },
-    take() {
-      countLate()
-      for (let name = nextLine(); name !== undefined; name = nextLine()) {
-        const line = lines[name]
-        const waiting = line.first()
-        if (waiting === undefined) return undefined
-        const { seat, waits } = waiting
-        const isOld = seat.waits !== waits
-        const place = isOld ? undefined : placeFor(seat)
-        if (isOld || place?.line !== name) {
-          line.shift()
-          if (isOld) continue
-          seat.waits = undefined
-          offer(seat)
-          continue
-        }
-        const own = groupsOf(seat.endpoint)
-        // One that begins waits for room for all of its attempts, so that they go together.
-        const needs = line.turnsInARow === 0 ? most(place.kind) - seat.sending : 1
-        const full = own.find(({ taken }) => taken[place.kind] + needs > ofGroup[place.kind])
-        if (full !== undefined) {
-          line.shift()
-          park(seat, full, own)
-          continue
-        }
-        const turn = begin(seat, name, own)
-        line.turnsInARow += 1
-        // Its attempts are begun together, so that they end together and share an event of its delivery log.
-        if (line.turnsInARow >= most(place.kind)) {
-          line.shift()
-          seat.waits = undefined
-        }
-        return turn
+  get underWay(): number {
+    return this.#underWay
+  }
+
+  offer(endpoint: Item): void {
+    if (endpoint.work !== undefined) this.#putInLine(this.#seatOf(endpoint))
+  }
+
+  take(): Turn<Item> | undefined {
+    this.#countLate()
+    for (let name = this.#nextLine(); name !== undefined; name = this.#nextLine()) {
+      const line = this.#lines[name]
+      const waiting = line.first()
+      if (waiting === undefined) return undefined
+      const { seat, waits } = waiting
+      const isOld = seat.waits !== waits
+      const place = isOld ? undefined : this.#placeFor(seat)
+      if (isOld || place?.line !== name) {
+        line.shift()
+        if (isOld) continue
+        seat.waits = undefined
+        this.#putInLine(seat)
+        continue
       }
-      return undefined
-    },
-    done(given) {
-      const turn = given as OpenTurn<Item>
-      turn.isDone = true
-      underWay -= 1
-      counts[turn.counted === 'limited' ? 'limited' : turn.line] -= 1
-      turn.seat.sending -= 1
-      if (turn.counted === 'limited' && turn.line !== 'limited') turn.seat.late -= 1
-      for (const { taken } of turn.groups) taken[turn.counted] -= 1
-      letIn(turn.groups, turn.counted)
-    },
-    isHeldUp(endpoint) {
-      const seat = seats.get(endpoint)
-      return seat?.waits?.line === 'live' && !seat.isParked
-    },
-    forget(endpoint) {
-      const seat = seats.get(endpoint)
-      if (seat !== undefined) seat.waits = undefined
-      seats.delete(endpoint)
-    },
+      const own = this.#groupsOf(seat.endpoint)
+      // One that begins waits for room for all of its attempts, so that they go together.
+      const needs = line.turnsInARow === 0 ? mostOf(place.kind) - seat.sending : 1
+      const full = own.find(({ taken }) => taken[place.kind] + needs > this.#ofGroup[place.kind])
+      if (full !== undefined) {
+        line.shift()
+        this.#park(seat, full, own)
+        continue
+      }
+      const turn = this.#begin(seat, name, own)
+      line.turnsInARow += 1
+      // Its attempts are begun together, so that they end together and share an event of its delivery log.
+      if (line.turnsInARow >= mostOf(place.kind)) {
+        line.shift()
+        seat.waits = undefined
+      }
+      return turn
+    }
+    return undefined
+  }
+
+  done(given: Turn<Item>): void {
+    const turn = given as OpenTurn<Item>
+    turn.isDone = true
+    this.#underWay -= 1
+    this.#counts[turn.counted === 'limited' ? 'limited' : turn.line] -= 1
+    turn.seat.sending -= 1
+    if (turn.counted === 'limited' && turn.line !== 'limited') turn.seat.late -= 1
+    for (const { taken } of turn.groups) taken[turn.counted] -= 1
+    this.#letIn(turn.groups, turn.counted)
+  }
+
+  isHeldUp(endpoint: Item): boolean {
+    const seat = this.#seats.get(endpoint)
+    return seat?.waits?.line === 'live' && !seat.isParked
+  }
+
+  forget(endpoint: Item): void {
+    const seat = this.#seats.get(endpoint)
+    if (seat !== undefined) seat.waits = undefined
+    this.#seats.delete(endpoint)
   }
 }
+
+const kindOf = <Item extends Schedulable>({ endpoint, late }: Seat<Item>): Kind =>
+  endpoint.pace === 'quick' && late === 0 ? 'quick' : 'limited'
 
 const isEmpty = <Item>({ taken, waiting }: Group<Item>): boolean =>
   taken.quick === 0 && taken.limited === 0 && waiting.quick.length === 0 && waiting.limited.length === 0

@@ -1,7 +1,7 @@
 import { decodeEvent, type EventType, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { SIGNAL_EVENTS, toSignal } from '../signals/to-signal.ts'
+import { SIGNAL_EVENTS, toSignals } from '../signals/to-signal.ts'
 
 /** Events of subscriptions that dispatchers obey. */
 export const SUBSCRIPTION_EVENTS = [
@@ -53,12 +53,12 @@ export async function relaySignals({ store, bus, signal, report }: SignalRelayOp
 }
 
 /**
- * Under which subject an event is told of; undefined for a verdict that says HOLD.
+ * Under which subject an event is told of; undefined for a verdict that says nothing to anybody.
  *
  * @example subjectOf(event) === 'signal.trade_call.SIM.BTC.1m'
  */
 export function subjectOf(event: ServiceEvent): string | undefined {
-  const signal = toSignal(event)
+  const [signal] = toSignals(event)
   if (signal === undefined) return event.type === 'VerdictRecorded' ? undefined : 'signal.subscription'
   const { type, exchange, coin, timeframe } = signal
   const about = coin === null ? [exchange] : [exchange, coin]

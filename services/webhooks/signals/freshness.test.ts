@@ -5,10 +5,10 @@ import { isStale } from './freshness.ts'
 import { matchRange } from './match-range.ts'
 import type { Signal } from './signal.ts'
 import { aFilter, aSignalLog, NOON } from './testing/signal-log.fixture.ts'
-import { toSignal } from './to-signal.ts'
+import { toSignals } from './to-signal.ts'
 
 async function aMinuteCall(): Promise<Signal> {
-  const signal = toSignal(await aSignalLog().verdict({ call: 'BUY', timeframe: '1m' }))
+  const [signal] = toSignals(await aSignalLog().verdict({ call: 'BUY', timeframe: '1m' }))
   if (signal === undefined) throw new Error('a BUY is a signal')
   return signal
 }
@@ -30,7 +30,7 @@ describe('a signal', () => {
   })
 
   test('that is a digest ages by its cadence, not by its bars', async () => {
-    const signal = toSignal(await aSignalLog().digest('SIM', '1m', '4h', 1))
+    const [signal] = toSignals(await aSignalLog().digest('SIM', '1m', '4h', 1))
     if (signal === undefined) throw new Error('a digest is a signal')
     const freshness = { policy: 'skip', maxBars: 1 } as const
     expect(isStale(signal, freshness, NOON + 4 * HOUR_MS)).toBe(false)

@@ -1,13 +1,13 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { decodeEvent, type EventType } from '../../../contracts/event-catalogue.ts'
-import type { Position } from '../../../contracts/position.ts'
+import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { filterAt } from './filter-periods.ts'
-import { passesFilter, topNOf } from './passes-filter.ts'
-import type { Matched } from './signal.ts'
-import { createSignalFacts } from './signal-facts.ts'
-import { SIGNAL_EVENTS, toSignal } from './to-signal.ts'
+import { type AroundSignal, passesFilter, topNOf } from './passes-filter.ts'
+import type { Matched, Signal } from './signal.ts'
+import { createSignalFacts, type SignalFacts } from './signal-facts.ts'
+import { SIGNAL_EVENTS, toSignals } from './to-signal.ts'
 
 const RANGE_EVENTS = [
   ...SIGNAL_EVENTS,
@@ -22,7 +22,7 @@ export interface MatchRangeOptions {
   readonly signal?: AbortSignal
 }
 
-/** One event of the log that was looked at for a subscription. */
+/** One event of the log that was looked at for a subscription, or one of the signals that it says. */
 export interface Looked {
   readonly position: Position
   /** Undefined where it is no signal, or none that was asked for. */
@@ -60,22 +60,26 @@ export async function* lookThrough(
         periods.push({ after: position, filter: event.data.filter })
       continue
     }
-    const signal = toSignal(event)
-    const wanted = signal === undefined ? undefined : filterAt(periods, position)
-    let matched: Matched | undefined
-    if (signal !== undefined && wanted !== undefined) {
-      const around = {
-        rank: () => (signal.type === 'scan_digest' ? undefined : facts.rank(signal)),
-        previousCall: () => (signal.type === 'trade_call' ? facts.previousCall(signal) : undefined),
-      }
-      if (await passesFilter(wanted, signal, around)) {
-        matched = { subscriptionId, sequence: sequence++, signal, topN: topNOf(wanted, signal) }
-      }
+    const signals = toSignals(event)
+    for (const signal of signals) {
+      // It may begin between two signals of an event.
+      if (comparePositions(signal.position, from.after) <= 0) continue
+      const wanted = filterAt(periods, position)
+      const isMatched = wanted !== undefined && (await passesFilter(wanted, signal, aroundOf(signal, facts)))
+      const matched = isMatched
+        ? { subscriptionId, sequence: sequence++, signal, topN: topNOf(wanted, signal) }
+        : undefined
+      yield { position: signal.position, matched }
     }
     facts.see(event)
-    yield { position, matched }
+    if (signals.length === 0) yield { position, matched: undefined }
   }
 }
+
+const aroundOf = (signal: Signal, facts: SignalFacts): AroundSignal => ({
+  rank: () => (signal.type === 'scan_digest' ? undefined : facts.rank(signal)),
+  previousCall: () => (signal.type === 'trade_call' ? facts.previousCall(signal) : undefined),
+})
 
 /**
  * The signals of one subscription in a stretch of the log, numbered from the cursor on.

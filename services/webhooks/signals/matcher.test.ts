@@ -1,10 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { comparePositions, START } from '../../../contracts/position.ts'
 import { REGIMES } from '../../../contracts/regime.ts'
 import { subscriptionStream } from '../../../contracts/streams.ts'
-import { CADENCES, SIGNAL_TYPES, type SubscriptionFilter } from '../../../contracts/subscription.ts'
+import {
+  CADENCES,
+  SIGNAL_TYPES,
+  type SignalType,
+  type SubscriptionFilter,
+} from '../../../contracts/subscription.ts'
 import { SubscriptionPaused } from '../../../contracts/subscription-events.ts'
 import { CALLS } from '../../../contracts/verdict.ts'
 import { matchRange } from './match-range.ts'
@@ -49,6 +54,14 @@ const verdicts = fc.record({
 })
 
 const signals: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.tuple(verdicts, fc.option(fc.constantFrom(...REGIMES), { nil: undefined })).map(
+      ([verdict, prior]): Step =>
+        (world) =>
+          world.formerVerdict(verdict, prior),
+    ),
+  },
   {
     weight: 6,
     arbitrary: fc.tuple(verdicts, fc.option(fc.constantFrom(...REGIMES), { nil: undefined })).map(
@@ -111,25 +124,36 @@ function naively(world: SignalLog, name: number): string[] {
       filter = event.data.filter
     }
     if (filter === undefined || comparePositions(event.position, startAfter) <= 0) continue
-    const type = naiveType(event)
-    if (type === undefined || !filter.events.includes(type)) continue
-    if (!naivelyPasses(filter, event, events.slice(0, index))) continue
-    const topN = type === 'scan_digest' ? (filter.digest?.topN ?? null) : null
-    found.push(`${subscriptionId} ${found.length + 1} ${type} ${event.position} ${topN}`)
+    const types = naiveTypes(event)
+    for (const type of types) {
+      if (!filter.events.includes(type)) continue
+      if (!naivelyPasses(filter, type, event, events.slice(0, index))) continue
+      const topN = type === 'scan_digest' ? (filter.digest?.topN ?? null) : null
+      const place = type === types.at(-1) ? event.position : `${event.position}!`
+      found.push(`${subscriptionId} ${found.length + 1} ${type} ${place} ${topN}`)
+    }
   }
   return found
 }
 
-const naiveType = (event: ServiceEvent) =>
-  event.type === 'VerdictRecorded' && event.data.call !== 'HOLD'
-    ? 'trade_call'
-    : event.type === 'RegimeShifted'
-      ? 'regime_shift'
-      : event.type === 'ScanCompleted'
-        ? 'scan_digest'
-        : undefined
+function naiveTypes(event: ServiceEvent): SignalType[] {
+  if (event.type === 'RegimeShifted') return ['regime_shift']
+  if (event.type === 'ScanCompleted') return ['scan_digest']
+  if (event.type !== 'VerdictRecorded') return []
+  const { call, regime, previous } = event.data
+  const hasShifted = previous !== null && previous.regime !== regime
+  return [
+    ...(call === 'HOLD' ? [] : ['trade_call' as const]),
+    ...(hasShifted ? ['regime_shift' as const] : []),
+  ]
+}
 
-function naivelyPasses(filter: SubscriptionFilter, event: ServiceEvent, before: ServiceEvent[]): boolean {
+function naivelyPasses(
+  filter: SubscriptionFilter,
+  type: SignalType,
+  event: ServiceEvent,
+  before: ServiceEvent[],
+): boolean {
   const { digest } = filter
   if (event.type === 'ScanCompleted') {
     const { exchange, timeframe, cadence } = event.data
@@ -150,8 +174,10 @@ function naivelyPasses(filter: SubscriptionFilter, event: ServiceEvent, before: 
     (filter.timeframes?.includes(timeframe) ?? true) &&
     (filter.assets?.some(isWanted) ?? true) &&
     confidence >= filter.minConfidence &&
-    (event.type === 'RegimeShifted' || event.data.strength >= filter.minStrength) &&
-    !(event.type === 'VerdictRecorded' && filter.onlyChanges && said === event.data.call)
+    (type === 'regime_shift' ||
+      event.type === 'RegimeShifted' ||
+      event.data.strength >= filter.minStrength) &&
+    !(type === 'trade_call' && filter.onlyChanges && 'call' in event.data && said === event.data.call)
   )
 }
 
@@ -212,6 +238,34 @@ describe('matching', () => {
         }
       }),
       { numRuns: 150 },
+    )
+  })
+
+  test('goes on behind any signal, also between two of one event, as if it had never stopped', async () => {
+    await fc.assert(
+      fc.asyncProperty(logs, async ({ created, before, rest, share }) => {
+        const world = await aLog(created, before, rest)
+        for (const name of NAMES) {
+          const all = await inRange(world, name, [world.head()])
+          const cut = all[Math.floor(share * (all.length - 1))]
+          if (cut === undefined) continue
+          const expected = all.slice(cut.sequence).map(short)
+          const cursor = { after: cut.signal.position, sequence: cut.sequence + 1 }
+          const ranged: Matched[] = []
+          const subscription = world.subscription(name)
+          for await (const one of matchRange({ store: world.store }, subscription, cursor, world.head()))
+            ranged.push(one)
+          expect(ranged.map(short)).toEqual(expected)
+
+          const matcher = createMatcher({ store: world.store, after: cursor.after })
+          matcher.attach(subscription, cursor)
+          const live: Matched[] = []
+          for await (const recorded of world.store.readAll({ after: cursor.after }))
+            live.push(...(await matcher.match(decodeEvent(recorded))))
+          expect(live.map(short)).toEqual(expected)
+        }
+      }),
+      { numRuns: 100 },
     )
   })
 

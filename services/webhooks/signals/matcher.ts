@@ -9,7 +9,7 @@ import { asksForChange, topNOf } from './passes-filter.ts'
 import type { Matched, Signal } from './signal.ts'
 import { createSignalFacts } from './signal-facts.ts'
 import { createSignalIndex } from './signal-index.ts'
-import { SIGNAL_EVENTS, toSignal } from './to-signal.ts'
+import { SIGNAL_EVENTS, toSignals } from './to-signal.ts'
 
 /** Types of the events that a pass through the log must show to a matcher. */
 export const MATCHER_EVENTS = [
@@ -56,7 +56,7 @@ interface Entry {
   readonly subscriptionId: string
   readonly slot: number
   sequence: number
-  /** Up to here it has been matched already; null once the pass is behind it. */
+  /** Up to here it has been matched already; null once the pass has something behind it. */
   ahead: Position | null
 }
 
@@ -124,8 +124,8 @@ export function createMatcher({ store, after }: MatcherOptions): Matcher {
     },
     async match(event) {
       if (comparePositions(event.position, position) <= 0) return []
-      const signal = toSignal(event)
-      const matched = signal === undefined ? [] : await matchSignal(signal)
+      const matched: Matched[] = []
+      for (const signal of toSignals(event)) matched.push(...(await matchSignal(signal)))
       facts.see(event)
       position = event.position
       if (event.type === 'SubscriptionChanged') {
@@ -142,7 +142,8 @@ export function createMatcher({ store, after }: MatcherOptions): Matcher {
       }
       detach(subscriptionId)
       const slot = freeSlots.pop() ?? slots.length
-      const ahead = comparePositions(cursor.after, position) > 0 ? cursor.after : null
+      // At the pass counts, too: a cursor may stand between two signals of the next event.
+      const ahead = cursor.after
       const entry: Entry = { subscriptionId, slot, sequence: cursor.sequence, ahead }
       entries.set(subscriptionId, entry)
       slots[slot] = entry

@@ -78,8 +78,8 @@ async function callBefore(
   revision: number,
 ): Promise<Call | undefined> {
   if (revision === 0) return undefined
-  // Between two verdicts stands at most the shift that came with the first.
-  for await (const recorded of store.read(stream, { from: revision - 1, direction: 'backwards', limit: 2 })) {
+  // Between two verdicts stand at most the shift that came with the first, and what is missing in front of the second.
+  for await (const recorded of store.read(stream, { from: revision - 1, direction: 'backwards', limit: 3 })) {
     const event = decodeEvent(recorded)
     if (event.type === 'VerdictRecorded') return event.data.call
   }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createSignalIndex } from './signal-index.ts'
 import { createSlotSet, eachBit } from './slot-set.ts'
 import { aFilter, aSignalLog } from './testing/signal-log.fixture.ts'
-import { toSignal } from './to-signal.ts'
+import { toSignals } from './to-signal.ts'
 
 test('a set of slots holds what was added and not taken out again, however large', () => {
   const slots = fc.nat(300)
@@ -31,7 +31,7 @@ describe('an index of filters', () => {
     const index = createSignalIndex()
     const names = Array.from({ length: 100 }, (_, slot) => slot)
     for (const slot of names) index.put(slot, aFilter({ assets: slot % 2 === 0 ? ['BTC', 'top:5'] : null }))
-    const signal = toSignal(await aSignalLog().verdict({ call: 'BUY' }))
+    const [signal] = toSignals(await aSignalLog().verdict({ call: 'BUY' }))
     if (signal === undefined) throw new Error('a BUY is a signal')
     expect(index.matching(signal, 3).toSorted((a, b) => a - b)).toEqual(names)
     expect(index.matching(signal, undefined)).toHaveLength(100)

@@ -11,7 +11,9 @@ import type { Timeframe } from '../../../contracts/timeframes.ts'
 /** What every signal has, whatever it is about. */
 interface SignalOf<Type extends SignalType, Data> {
   readonly type: Type
+  /** Of the event that says it, or made of it where that says something else, too. */
   readonly eventId: string
+  /** Its own place in the log: the event's, or just in front of it where another signal of the event comes behind. */
   readonly position: Position
   /** Where the event stands, for who reads it again. */
   readonly stream: string

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { aFilter, aSignalLog } from './testing/signal-log.fixture.ts'
-import { SIGNAL_EVENTS, toSignal } from './to-signal.ts'
+import { SIGNAL_EVENTS, toSignals } from './to-signal.ts'
 
-test('a verdict that says BUY or SELL is a signal, one that says HOLD is none; its shift is one in either case', async () => {
+test('a verdict that says BUY or SELL is a signal, one that says HOLD is none; a shift is one in either case', async () => {
   const world = aSignalLog()
   await world.verdict({ call: 'BUY' })
   await world.verdict({ call: 'SELL' })
@@ -11,35 +11,58 @@ test('a verdict that says BUY or SELL is a signal, one that says HOLD is none; i
   await world.subscribe(1, aFilter())
   await world.digest('SIM', '1h', '1d', 2)
   const events = world.events()
-  expect(events.map(toSignal).map((signal) => signal?.type)).toEqual([
-    'trade_call',
-    'trade_call',
-    undefined,
-    'regime_shift',
-    undefined,
-    undefined,
-    'scan_digest',
+  expect(events.map((event) => toSignals(event).map(({ type }) => type))).toEqual([
+    ['trade_call'],
+    ['trade_call'],
+    ['regime_shift'],
+    [],
+    [],
+    ['scan_digest'],
   ])
   const types: readonly string[] = SIGNAL_EVENTS
-  for (const event of events.filter(({ type }) => !types.includes(type)))
-    expect(toSignal(event)).toBeUndefined()
+  for (const event of events.filter(({ type }) => !types.includes(type))) expect(toSignals(event)).toEqual([])
 })
 
 test('a signal tells where its event stands and what it is about', async () => {
   const world = aSignalLog()
   await world.verdict({ call: 'HOLD', exchange: 'HL', coin: 'SOL', timeframe: '4h' })
   const event = await world.verdict({ call: 'SELL', exchange: 'HL', coin: 'SOL', timeframe: '4h' })
-  expect(toSignal(event)).toEqual({
-    type: 'trade_call',
-    eventId: event.id,
-    position: '2',
-    stream: 'verdict-HL.SOL.4h',
-    revision: 1,
-    at: Date.parse(event.at),
-    exchange: 'HL',
-    timeframe: '4h',
-    coin: 'SOL',
-    barClose: event.type === 'VerdictRecorded' ? event.data.barClose : 0,
-    data: event.data,
-  })
+  expect(toSignals(event)).toEqual([
+    {
+      type: 'trade_call',
+      eventId: event.id,
+      position: '2',
+      stream: 'verdict-HL.SOL.4h',
+      revision: 1,
+      at: Date.parse(event.at),
+      exchange: 'HL',
+      timeframe: '4h',
+      coin: 'SOL',
+      barClose: event.type === 'VerdictRecorded' ? event.data.barClose : 0,
+      data: event.data,
+    },
+  ])
+})
+
+test('a verdict that says two things has two signals, each with a place and an id of its own', async () => {
+  const world = aSignalLog()
+  await world.verdict({ call: 'HOLD' })
+  const event = await world.verdict({ call: 'BUY', regime: 'VOLATILE', confidence: 54 }, 'RANGING')
+  const [call, shift, ...more] = toSignals(event)
+  expect(more).toEqual([])
+  expect(call).toMatchObject({ type: 'trade_call', position: '2!', eventId: event.id, revision: 1 })
+  expect(shift).toMatchObject({ type: 'regime_shift', position: '2', revision: 1 })
+  expect(shift?.eventId).not.toBe(event.id)
+  expect(toSignals(event)[1]?.eventId).toBe(shift?.eventId)
+  expect(shift?.data).toMatchObject({ regime: 'VOLATILE', priorRegime: 'RANGING', confidence: 54 })
+})
+
+test('of releases that recorded a shift beside its verdict, the shift is the signal, where it was', async () => {
+  const world = aSignalLog()
+  await world.formerVerdict({ call: 'BUY', regime: 'VOLATILE' }, 'RANGING')
+  const signals = world.events().flatMap(toSignals)
+  expect(signals.map(({ type, position }) => `${type} ${position}`)).toEqual([
+    'trade_call 1',
+    'regime_shift 2',
+  ])
 })

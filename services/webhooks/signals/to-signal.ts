@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto'
 import type { EventType, ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { inFrontOf } from '../../../contracts/position.ts'
+import { shiftedFrom } from '../../../contracts/verdict.ts'
+import { uuidV8 } from '../../platform/ids/uuid.ts'
 import type { Signal } from './signal.ts'
 
 /** Types of the events that can be signals. */
@@ -11,26 +15,37 @@ export const SIGNAL_EVENTS = [
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /**
- * The signal that an event is: a verdict that says BUY or SELL, a shift of the regime, or a digest. Undefined for
- * every other event, a verdict that says HOLD included.
+ * The signals that an event says, in their order: of a verdict that it is BUY or SELL, and that the regime of its series
+ * has shifted; a digest. None for every other event. Each has a place of its own: that of the event is the last one's.
  *
- * @example toSignal(decodeEvent(recorded))?.type // 'trade_call'
+ * @example toSignals(decodeEvent(recorded)).map(({ type }) => type) // ['trade_call', 'regime_shift']
  */
-export function toSignal(event: ServiceEvent): Signal | undefined {
+export function toSignals(event: ServiceEvent): readonly Signal[] {
   const { id: eventId, position, stream, revision, meta } = event
   // What is no trace context would be no header either.
   const traceparent = TRACEPARENT.test(meta.traceparent ?? '') ? meta.traceparent : undefined
   switch (event.type) {
     case 'VerdictRecorded': {
-      if (event.data.call === 'HOLD') return undefined
-      const { exchange, timeframe, coin, barClose } = event.data
+      const { exchange, timeframe, coin, barClose, call } = event.data
+      const priorRegime = shiftedFrom(event.data)
+      if (call === 'HOLD' && priorRegime === undefined) return NONE
       const about = { at: Date.parse(event.at), exchange, timeframe, coin, barClose, traceparent }
-      return { type: 'trade_call', eventId, position, stream, revision, ...about, data: event.data }
+      const place = { position, stream, revision }
+      if (priorRegime === undefined) {
+        return [{ type: 'trade_call', eventId, ...place, ...about, data: event.data }]
+      }
+      const { verdictId, regime, confidence } = event.data
+      const data = { exchange, coin, timeframe, verdictId, barClose, regime, priorRegime, confidence }
+      const shift = { type: 'regime_shift', eventId: shiftId(eventId), ...place, ...about, data } as const
+      if (call === 'HOLD') return [shift]
+      const first = { ...place, position: inFrontOf(position) }
+      return [{ type: 'trade_call', eventId, ...first, ...about, data: event.data }, shift]
     }
+    // Of releases that recorded shifts beside their verdicts, which did not say what they followed on.
     case 'RegimeShifted': {
       const { exchange, timeframe, coin, barClose } = event.data
       const about = { at: Date.parse(event.at), exchange, timeframe, coin, barClose, traceparent }
-      return { type: 'regime_shift', eventId, position, stream, revision, ...about, data: event.data }
+      return [{ type: 'regime_shift', eventId, position, stream, revision, ...about, data: event.data }]
     }
     case 'ScanCompleted': {
       const { exchange, timeframe, boundary } = event.data
@@ -42,9 +57,15 @@ export function toSignal(event: ServiceEvent): Signal | undefined {
         barClose: boundary,
         traceparent,
       }
-      return { type: 'scan_digest', eventId, position, stream, revision, ...about, data: event.data }
+      return [{ type: 'scan_digest', eventId, position, stream, revision, ...about, data: event.data }]
     }
     default:
-      return undefined
+      return NONE
   }
 }
+
+const NONE: readonly Signal[] = []
+
+/** What a shift goes by: it has no event of its own, and is another signal than the verdict it comes with. */
+const shiftId = (verdictId: string): string =>
+  uuidV8(createHash('sha256').update(`regime shift\n${verdictId}`).digest())

@@ -67,6 +67,7 @@ export function changing(
       if (!(await settle(id))) {
         throw new ServiceError('store_unavailable', {
           message: `Subscription ${id} is removed; the process that sends for it has not confirmed that it stopped. It stops within seconds. Repeat the request to be sure.`,
+          isForCallers: true,
         })
       }
       if (isRepeat) throw unknownSubscription(id)

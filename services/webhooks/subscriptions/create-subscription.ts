@@ -70,6 +70,7 @@ export async function createSubscription(
     // Its slot was taken for one that a crash had left behind.
     throw new ServiceError('store_unavailable', {
       message: 'Creating the subscription took too long, and nothing was created; send the request again.',
+      isForCallers: true,
     })
   }
   const subscription = await log.load(subscriptionId)

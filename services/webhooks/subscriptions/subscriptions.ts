@@ -156,6 +156,7 @@ function operating(parts: SubscriptionParts): Pick<Subscriptions, 'listAll' | 's
       if (index?.position() === undefined) {
         throw new ServiceError('store_unavailable', {
           message: 'The read model of subscriptions does not follow the log at the moment.',
+          isForCallers: true,
         })
       }
       const page = index.page({ after, limit: Math.min(limit, LIMITS.webhookRows) })

@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { ServiceError } from '../../../../contracts/errors.ts'
 import { eventMetaSchema, type RecordedEvent } from '../../../../contracts/event.ts'
 import type { JsonObject } from '../../../../contracts/json.ts'
-import { type Position, START } from '../../../../contracts/position.ts'
+import { eventAt, type Position, START } from '../../../../contracts/position.ts'
 import type { EncodedEvent } from '../encode-append.ts'
 
 /**
@@ -93,7 +93,8 @@ const LOG_POSITION = /^(\d{1,20})\/(\d{1,20})$/
  */
 export function toLogPosition(position: Position): LogPosition | 'start' {
   if (position === START) return 'start'
-  const match = LOG_POSITION.exec(position)
+  // A read includes the place that it begins at.
+  const match = LOG_POSITION.exec(eventAt(position))
   if (match === null) {
     throw new ServiceError('invalid_request', {
       message: `position ${JSON.stringify(position)} is not one of EventStoreDB, which look like "12/12"`,

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto'
-import { EVENT_CATALOGUE, type EventType, VerdictRecorded } from '../../../../contracts/event-catalogue.ts'
+import {
+  EVENT_CATALOGUE,
+  type EventType,
+  RegimeShifted,
+  VerdictRecorded,
+} from '../../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../../contracts/event-definition.ts'
 import type { NoticeKind } from '../../../../contracts/notice-events.ts'
 import type { Position } from '../../../../contracts/position.ts'
@@ -7,6 +12,7 @@ import { subscriptionStream, verdictStream } from '../../../../contracts/streams
 import type { SubscriptionFilter } from '../../../../contracts/subscription.ts'
 import type { SubscriptionRecovered } from '../../../../contracts/subscription-events.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
+import { createFakeTime, type FakeTime } from '../../../platform/async/testing/fake-time.fixture.ts'
 import type { Bus } from '../../../platform/bus/bus.ts'
 import { createInProcessBus } from '../../../platform/bus/in-process-bus.ts'
 import type { EventStore } from '../../../platform/event-store/event-store.ts'
@@ -24,7 +30,6 @@ import { aFilter, anId, NOON } from '../../signals/testing/signal-log.fixture.ts
 import { createDispatcher } from '../dispatcher.ts'
 import type { Dispatcher, DispatcherOptions } from '../dispatcher-options.ts'
 import { relaySignals } from '../signal-relay.ts'
-import { createFakeTime, type FakeTime } from './fake-time.fixture.ts'
 import { createLogDirectory } from './log-directory.fixture.ts'
 import { createMortal, type Mortal } from './mortal.fixture.ts'
 
@@ -124,19 +129,28 @@ export class DispatchWorld {
     await this.store.append(stream, [newEvent(definition, { id, data: given, meta })], { expected: 'any' })
   }
 
-  /** Appends verdicts of one series, one for each call. */
+  /**
+   * Appends verdicts of one series, one for each call; with each the regime shifts where it is to: as the verdict says
+   * itself, or as releases recorded it whose verdicts did not.
+   */
   async verdicts(
     count: number,
-    change: { coin?: string; call?: 'BUY' | 'SELL' | 'HOLD'; traceparent?: string } = {},
+    change: {
+      coin?: string
+      call?: 'BUY' | 'SELL' | 'HOLD'
+      traceparent?: string
+      shifts?: 'derived' | 'recorded'
+    } = {},
   ): Promise<void> {
     const coin = change.coin ?? 'BTC'
     const stream = verdictStream({ exchange: 'SIM', coin, timeframe: '1h' })
     for (let n = 0; n < count; n++) {
       const revision = (this.#revisions.get(stream) ?? -1) + 1
-      this.#revisions.set(stream, revision)
       const verdictId = this.newId()
       const barClose = NOON + revision * 3_600_000
-      const data = aVerdict({ verdictId, coin, barClose, call: change.call ?? 'BUY' })
+      const previous =
+        change.shifts === 'derived' ? { barClose: barClose - 1, regime: 'VOLATILE' as const } : null
+      const data = aVerdict({ verdictId, coin, barClose, call: change.call ?? 'BUY', previous })
       const event = newEvent(VerdictRecorded, {
         id: verdictId,
         data,
@@ -146,7 +160,16 @@ export class DispatchWorld {
           ...(change.traceparent !== undefined && { traceparent: change.traceparent }),
         },
       })
-      await this.store.append(stream, [event], { expected: revision === 0 ? 'no-stream' : revision - 1 })
+      const { exchange, timeframe, regime, confidence } = data
+      const shift = { exchange, coin, timeframe, verdictId, barClose, regime, confidence }
+      const shifted = newEvent(RegimeShifted, {
+        id: this.newId(),
+        data: { ...shift, priorRegime: 'VOLATILE' },
+        meta: event.meta,
+      })
+      const events = change.shifts === 'recorded' ? [event, shifted] : [event]
+      this.#revisions.set(stream, revision + events.length - 1)
+      await this.store.append(stream, events, { expected: revision === 0 ? 'no-stream' : revision - 1 })
     }
   }
 

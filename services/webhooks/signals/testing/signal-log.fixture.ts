@@ -23,7 +23,7 @@ import type { Cadence, SubscriptionFilter } from '../../../../contracts/subscrip
 import { SubscriptionChanged, SubscriptionCreated } from '../../../../contracts/subscription-events.ts'
 import { HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
-import type { Verdict } from '../../../../contracts/verdict.ts'
+import { type Verdict, verdictSchema } from '../../../../contracts/verdict.ts'
 import { evolveSubscription, type Subscription } from '../../../../projections/index.ts'
 import type { EventStore } from '../../../platform/event-store/event-store.ts'
 import {
@@ -67,6 +67,12 @@ export const aDigestRow = (rank: number, change: Partial<DigestRow> = {}): Diges
   ...change,
 })
 
+const FormerVerdictRecorded: EventDefinition = {
+  ...VerdictRecorded,
+  schema: 1,
+  data: verdictSchema.omit({ previous: true, recordedLate: true }),
+}
+
 const decoded = (row: MemoryLog['rows'][number]): ServiceEvent =>
   decodeEvent({ ...row, data: JSON.parse(row.data), meta: JSON.parse(row.meta) })
 
@@ -75,8 +81,10 @@ export interface SignalLog {
   readonly log: MemoryLog
   readonly store: EventStore
   now: number
-  /** A verdict at the next bar of its series, with the shift that came with it where a prior regime is given. */
+  /** A verdict at the next bar of its series, behind one of a prior regime where that is given. */
   verdict(change: Partial<Verdict>, priorRegime?: Regime): Promise<ServiceEvent>
+  /** The same as releases recorded it whose verdicts did not say what they follow on: with the shift beside it. */
+  formerVerdict(change: Partial<Verdict>, priorRegime?: Regime): Promise<ServiceEvent>
   universe(exchange: Exchange, coins: readonly string[]): Promise<ServiceEvent>
   digest(exchange: Exchange, timeframe: Timeframe, cadence: Cadence, rows: number): Promise<ServiceEvent>
   /** @param name a number that stands for the subscription */
@@ -96,6 +104,15 @@ export function aSignalLog(): SignalLog {
   const log = createMemoryLog()
   let ids = 0
   const bars = new Map<string, number>()
+
+  function nextVerdict(change: Partial<Verdict>): Verdict {
+    const series = aVerdict(change)
+    const stream = verdictStream(series)
+    const barClose = (bars.get(stream) ?? NOON) + timeframeMs(series.timeframe)
+    bars.set(stream, barClose)
+    return aVerdict({ ...change, barClose, verdictId: anId(`verdict ${stream} ${barClose}`) })
+  }
+
   const world: SignalLog = {
     log,
     store: openMemoryStore({ now: () => world.now, log }),
@@ -111,17 +128,26 @@ export function aSignalLog(): SignalLog {
       return decoded(newest)
     },
     verdict(change, priorRegime) {
-      const series = aVerdict(change)
-      const stream = verdictStream(series)
-      const barClose = (bars.get(stream) ?? NOON) + timeframeMs(series.timeframe)
-      bars.set(stream, barClose)
-      const data = aVerdict({ ...change, barClose, verdictId: anId(`verdict ${stream} ${barClose}`) })
-      const { exchange, coin, timeframe, verdictId, regime, confidence } = data
-      const recorded = { definition: VerdictRecorded as EventDefinition, data }
-      if (priorRegime === undefined) return world.append(stream, recorded)
+      const data = nextVerdict(change)
+      const before = {
+        barClose: data.barClose - timeframeMs(data.timeframe),
+        regime: priorRegime ?? data.regime,
+      }
+      return world.append(verdictStream(data), {
+        definition: VerdictRecorded,
+        data: { ...data, previous: before },
+      })
+    },
+    formerVerdict(change, priorRegime) {
+      const { previous: _none, recordedLate: _either, ...data } = nextVerdict(change)
+      const { exchange, coin, timeframe, verdictId, barClose, regime, confidence } = data
+      const recorded = { definition: FormerVerdictRecorded, data }
+      if (priorRegime === undefined) return world.append<JsonObject>(verdictStream(data), recorded)
       const shift = { exchange, coin, timeframe, verdictId, barClose, regime, priorRegime, confidence }
-      const shifted = { definition: RegimeShifted as EventDefinition, data: shift }
-      return world.append(stream, recorded, shifted)
+      return world.append<JsonObject>(verdictStream(data), recorded, {
+        definition: RegimeShifted,
+        data: shift,
+      })
     },
     universe(exchange, coins) {
       const ranked = coins.map((coin, index) => ({

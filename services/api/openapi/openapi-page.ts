@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../contracts/json.ts'
-import type { OpenApiDocument } from '../openapi/openapi-document.ts'
-import type { OpenApiOperation } from '../openapi/operation.ts'
-import { schemaLines } from '../openapi/schema-lines.ts'
-import { escapeHtml, PAGE_STYLE, stylePolicy } from './page.ts'
+import { escapeHtml, PAGE_STYLE, stylePolicy } from '../pages/page.ts'
+import type { OpenApiDocument } from './openapi-document.ts'
+import type { OpenApiOperation } from './operation.ts'
+import { schemaLines } from './schema-lines.ts'
 
 const STYLE = `${PAGE_STYLE}
 body { max-width: 60rem } nav ul { columns: 2; padding-left: 1rem } nav li { break-inside: avoid }

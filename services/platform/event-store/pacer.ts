@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../../../contracts/event.ts'
-import type { EventStore } from '../event-store/event-store.ts'
+import type { EventStore } from './event-store.ts'
 
 /** One long piece of work among several that share a pacer. */
 export interface Stint {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { createSleepers } from '../../../platform/async/testing/sleepers.fixture.ts'
+import { createSleepers } from './sleepers.fixture.ts'
 
 /** A clock that stands until it is told to go on, and sleepers that wake by it. */
 export interface FakeTime {

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto'
+import type { JsonObject } from '../../contracts/json.ts'
+import { START } from '../../contracts/position.ts'
+import { createQuotaLedger, planWindow } from '../../services/accounts/index.ts'
+import { sampleAnswer } from '../../services/api/mcp/testing/sample-answers.fixture.ts'
+import { type CallPath, createCallPath } from '../../services/calls/index.ts'
+import { sleep } from '../../services/platform/async/sleep.ts'
+import type { EventStore } from '../../services/platform/event-store/event-store.ts'
+import { createFactIds } from '../../services/platform/ids/fact-id.ts'
+import { createRandomPool } from '../../services/platform/ids/random-pool.ts'
+import { uuidV7 } from '../../services/platform/ids/uuid.ts'
+
+const random = createRandomPool(randomBytes)
+export const newId = (): string => uuidV7(Date.now(), random(10))
+
+/**
+ * Tool calls that are counted and durable, of accounts whose allowance does not end before a benchmark does. The desk
+ * answers at once, and keys are known: neither is what is measured.
+ */
+export async function openCountedCalls(store: EventStore) {
+  const ending = new AbortController()
+  const ledger = createQuotaLedger({
+    store,
+    // Nobody sends an idempotency key here.
+    index: { find: () => undefined, position: () => START },
+    idOf: createFactIds(randomBytes(32)),
+    newId,
+    now: Date.now,
+    sleep,
+    signal: ending.signal,
+  })
+  const begun = Date.now()
+  const window = planWindow(begun, begun + 86_400_000)
+  const answer: JsonObject = sampleAnswer('get_trade_call')
+  /** What a desk answers is without what the path adds. */
+  const { _service, ...computed } = answer
+  const keyId = newId()
+
+  return {
+    answer,
+    /** Calls of so many accounts in turn. */
+    async pathOf(count: number): Promise<CallPath> {
+      const accounts = Array.from({ length: count }, newId)
+      for (const id of count === 1 ? accounts : []) {
+        const by = { at: begun, requestId: newId() }
+        await ledger.grant({ id, tier: 'pro', window }, 1_000_000, 'benchmark', by)
+      }
+      let turn = 0
+      return createCallPath({
+        admit: async () => undefined,
+        identify: async () => {
+          turn = (turn + 1) % count
+          return { outcome: 'OK', accountId: accounts[turn] ?? '', keyId, tier: 'pro', window }
+        },
+        anonymousPayer: () => 'nobody',
+        ledger,
+        answer: async () => computed,
+        market: 'simulated',
+        version: '0.0.0',
+        now: Date.now,
+      })
+    },
+    close: (): void => ending.abort(),
+  }
+}

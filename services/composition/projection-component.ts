@@ -1,0 +1,28 @@
+import { accounts, chats, debits, payments, subscriptions } from '../../projections/index.ts'
+import type { Component } from '../api/index.ts'
+import type { ProjectionHealth } from '../platform/projector/projector.ts'
+
+/** Read models that are asked only while they follow the log, so that a former version of them is of no use. */
+const ASKED_LIVE: ReadonlySet<string> = new Set(
+  [accounts, subscriptions, debits, chats, payments].map(({ name }) => name),
+)
+
+/**
+ * A read model that was never whole in this process would make it refuse what it serves, or answer with less than there
+ * is. One that is late later on is made up for by itself.
+ *
+ * @param hasCallers whether anybody but the operator asks this process
+ */
+export function projectionComponent(health: ProjectionHealth, hasCallers: boolean): Component {
+  const { name, version, position, state, detail, comparison, hasBeenLive, hasFormer } = health
+  const isMissed = hasCallers && !hasBeenLive && (!hasFormer || ASKED_LIVE.has(name))
+  const hasFailed = isMissed || state === 'stopped' || state === 'withheld'
+  const place = `${state} at position ${position}`
+  return {
+    name: `projection ${name}`,
+    isRequired: true,
+    state: state === 'live' ? 'ok' : hasFailed ? 'failed' : 'degraded',
+    detail: detail ?? (isMissed ? `${place}; callers are served once it has caught up with the log` : place),
+    more: { version, position, state, ...(comparison && { comparison: { ...comparison } }) },
+  }
+}

@@ -1,0 +1,92 @@
+import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
+import { isTimeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { GetTradeCallResponse } from '../../../contracts/tools/get-trade-call.ts'
+import type { ToolName, ToolRequest } from '../../../contracts/tools/tool-catalogue.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+import { tradeCallAnswer } from './verdict-answers.ts'
+
+/** The newest verdict of each series, as the log has them. */
+export interface NewestVerdicts {
+  /** @throws ServiceError of the store; then it is not known */
+  verdict(series: Series): Verdict | undefined
+  /** Market time, Unix milliseconds. */
+  clock(): number
+}
+
+/** Answers of tools that follow from a recorded verdict alone. */
+export interface NewestAnswers {
+  /** Undefined where a newer bar may have closed, nothing is known of the series, or the tool needs more. */
+  answer<Name extends ToolName>(
+    tool: Name,
+    request: ToolRequest<Name>,
+  ): { readonly answer: GetTradeCallResponse; readonly isToBeAskedFor: boolean } | undefined
+  /** Takes note of which exchange those who compute take where none is named. */
+  learn(request: object, answer: object): void
+}
+
+/** Often enough that a series which is followed on demand goes on being followed. */
+const ASK_EVERY_MS = LIMITS.onDemandKeepMs / 4
+/** Series of which it is known when they were asked for last. */
+const SERIES_KEPT = 5_000
+
+/**
+ * Between the close of a bar and that of the next there is one verdict of a series: whoever has it from the log has what
+ * a process that computes would answer.
+ */
+export function createNewestAnswers(options: {
+  readonly newest: NewestVerdicts | undefined
+  /** Where none is named; learned from answers where that is not known. */
+  readonly defaultExchange?: Exchange | undefined
+  readonly publicUrl: () => string
+  readonly elapsed: () => number
+}): NewestAnswers {
+  const { newest, publicUrl, elapsed } = options
+  /** Where no exchange is named, as those who compute take it. */
+  let { defaultExchange } = options
+  const askedAt = new Map<string, number>()
+
+  function verdictOf({ exchange = defaultExchange, coin, timeframe }: ToolRequest<'get_trade_call'>) {
+    if (newest === undefined || exchange === undefined) return undefined
+    if (!isExchange(exchange) || !isTimeframe(timeframe)) return undefined
+    try {
+      return newest.verdict({ exchange, coin, timeframe })
+    } catch {
+      return undefined
+    }
+  }
+
+  function isToBeAskedFor(series: Series): boolean {
+    const name = seriesName(series)
+    const at = elapsed()
+    if (at - (askedAt.get(name) ?? Number.NEGATIVE_INFINITY) < ASK_EVERY_MS) return false
+    askedAt.delete(name)
+    askedAt.set(name, at)
+    const [oldest] = askedAt.keys()
+    if (askedAt.size > SERIES_KEPT && oldest !== undefined) askedAt.delete(oldest)
+    return true
+  }
+
+  return {
+    answer(tool, request) {
+      if (tool !== 'get_trade_call' || newest === undefined) return undefined
+      const asked = request as ToolRequest<'get_trade_call'>
+      const verdict = verdictOf(asked)
+      if (verdict === undefined) return undefined
+      const dataAgeMs = Math.max(0, Math.floor(newest.clock() - verdict.barClose))
+      if (dataAgeMs >= timeframeMs(verdict.timeframe)) return undefined
+      const reading = { verdict, dataAgeMs }
+      const url = publicUrl().replace(/\/+$/, '')
+      return {
+        answer: tradeCallAnswer(reading, asked.include_factors, url),
+        isToBeAskedFor: isToBeAskedFor(verdict),
+      }
+    },
+    learn(request, answer) {
+      if ('exchange' in request && request.exchange !== undefined) return
+      const { exchange } = answer as { readonly exchange?: unknown }
+      if (typeof exchange === 'string' && isExchange(exchange)) defaultExchange = exchange
+    },
+  }
+}

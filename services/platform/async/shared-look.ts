@@ -1,0 +1,48 @@
+/** A look that many may wait for at once. */
+export interface SharedLook<Seen> {
+  /** What is seen by a look that begins behind this call. */
+  look(): Promise<Seen>
+  /** Calls that wait. */
+  readonly waiting: number
+}
+
+/**
+ * One look at a time: whoever asks while one is under way, or in the pause behind it, shares the next. So what is looked
+ * at is not asked more often than the pause allows, however many ask.
+ *
+ * @example const atHead = createSharedLook(() => store.head(), () => sleep(20, signal))
+ */
+export function createSharedLook<Seen>(
+  see: () => Promise<Seen>,
+  pause: () => Promise<void>,
+): SharedLook<Seen> {
+  let busy: Promise<unknown> | undefined
+  let next: Promise<Seen> | undefined
+  let waiting = 0
+
+  function begin(): Promise<Seen> {
+    next = undefined
+    const seen = see()
+    const done = seen.then(pause, pause).finally(() => {
+      if (busy === done) busy = undefined
+    })
+    busy = done
+    return seen
+  }
+
+  return {
+    get waiting() {
+      return waiting
+    },
+    async look() {
+      waiting += 1
+      try {
+        if (busy === undefined) return await begin()
+        next ??= busy.then(begin)
+        return await next
+      } finally {
+        waiting -= 1
+      }
+    },
+  }
+}

@@ -1,0 +1,191 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { importsOf } from './imports-of.fixture.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/** Layers, lowest first, each a list of rooms. A file imports from its own room and from layers below. */
+export const LAYERS: readonly (readonly string[])[] = [
+  ['contracts'],
+  ['projections'],
+  ['services/platform'],
+  [
+    'services/market',
+    'services/engine',
+    'services/accounts',
+    'services/payments',
+    'services/webhooks',
+    'services/knowledge',
+    'services/analyst',
+  ],
+  ['services/calls'],
+  ['services/api'],
+  ['services/composition'],
+  ['services/cli'],
+  // Programs, and tests of the whole.
+  ['services'],
+  ['bench', 'tools'],
+]
+
+/** Others enter these through their index; see `services/calls/index.ts`. */
+const WITH_A_DOOR: ReadonlySet<string> = new Set([...(LAYERS[3] ?? []), 'services/calls', 'services/api'])
+
+/** Measure and fit what is inside, and are no part of what ships. */
+const WORKSHOPS: ReadonlySet<string> = new Set(['bench', 'tools'])
+
+/**
+ * Packages, and modules of Node.js that come with native code or another process, with the places that may import
+ * them. A name stands for everything below it: `viem` for `viem/accounts` too.
+ */
+export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  '@eventstore/db-client': ['services/platform/event-store/'],
+  '@fastify/swagger': ['services/api/openapi/'],
+  '@grpc/grpc-js': ['services/platform/event-store/wire-double/'],
+  '@modelcontextprotocol/server': ['services/api/mcp/'],
+  ccxt: ['services/market/live/'],
+  fastify: ['services/api/'],
+  'fastify-type-provider-zod': ['services/api/'],
+  'google-protobuf': ['services/platform/event-store/wire-double/'],
+  'hyparquet-writer': ['services/analyst/formats/'],
+  ioredis: ['services/platform/cache/'],
+  'ipaddr.js': ['services/webhooks/sending/'],
+  nats: ['services/platform/bus/'],
+  'node:child_process': ['services/own-node.js', 'services/payments/demo/'],
+  'node:dns': ['services/webhooks/sending/'],
+  'node:http': ['services/api/', 'services/cli/'],
+  'node:https': ['services/cli/'],
+  'node:sqlite': [
+    'services/platform/sqlite/',
+    'services/platform/projector/',
+    'services/platform/event-store/embedded/',
+    'services/knowledge/search/',
+  ],
+  'node:worker_threads': ['services/analyst/', 'services/platform/event-store/embedded/'],
+  nodemailer: ['services/accounts/mail/'],
+  pino: ['services/platform/log/'],
+  'prom-client': ['services/api/', 'services/composition/'],
+  secp256k1: ['services/payments/recovery/'],
+  undici: ['services/webhooks/sending/'],
+  viem: ['services/payments/'],
+}
+
+const isForTests = (file: string): boolean =>
+  /\.(?:test|contract|fixture)\.ts$|\/(?:testing|test-servers)\//.test(file)
+
+interface Place {
+  readonly room: string
+  readonly layer: number
+}
+
+/** The room with the longest name that a file is in; paths are relative to the root. */
+export function roomOf(file: string): Place | undefined {
+  const places = LAYERS.flatMap((rooms, layer) => rooms.map((room) => ({ room, layer })))
+  return places
+    .filter(({ room }) => file.startsWith(`${room}/`))
+    .toSorted((a, b) => b.room.length - a.room.length)
+    .find(({ room }) => room !== 'services' || /^services\/[^/]+$/.test(file))
+}
+
+/** What is wrong with one file importing another; undefined where nothing is. */
+export function importFault(from: string, to: string): string | undefined {
+  const [source, target] = [roomOf(from), roomOf(to)]
+  if (source === undefined) return `${from} is in no room`
+  if (target === undefined) return `${from} imports ${to}, which is in no room`
+  if (target.room === source.room) return undefined
+  if (target.layer > source.layer) return `${from} imports ${to}, a layer up`
+  if (target.layer === source.layer) return `${from} imports ${to}, sideways`
+  const isPastTheDoor = WITH_A_DOOR.has(target.room) && !to.endsWith('/index.ts')
+  if (isPastTheDoor && !isForTests(from) && !WORKSHOPS.has(source.room)) {
+    return `${from} imports ${to}, past its public index.ts`
+  }
+  return undefined
+}
+
+/** What is wrong with a file importing a package; types cost nothing and bind nothing. */
+export function packageFault(file: string, name: string): string | undefined {
+  if (isForTests(file) || WORKSHOPS.has(roomOf(file)?.room ?? '')) return undefined
+  const owned = Object.keys(OWNERS).find((one) => name === one || name.startsWith(`${one}/`))
+  const isAtHome = owned === undefined || OWNERS[owned]?.some((place) => file.startsWith(place))
+  return isAtHome ? undefined : `${file} imports ${name}`
+}
+
+export type Graph = ReadonlyMap<string, readonly string[]>
+
+/** Every source file with the files that it imports. */
+export function readGraph(): Graph {
+  const files = ['contracts', 'projections', 'services', 'bench', 'tools'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  )
+  const sources = files.filter(
+    // The test of these rules names imports that it does not make.
+    (file) => /\.(?:ts|js)$/.test(file) && !/node_modules|architecture\.test\.ts$/.test(file),
+  )
+  return new Map(sources.map((file) => [file, edgesOf(file)]))
+}
+
+const edgesOf = (file: string): string[] =>
+  importsOf(readFileSync(join(ROOT, file), 'utf8'))
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => relative(ROOT, resolve(ROOT, dirname(file), specifier)))
+
+/** Packages that a file imports for more than their types. */
+export const packagesOf = (file: string): string[] =>
+  importsOf(
+    readFileSync(join(ROOT, file), 'utf8').replaceAll(/^(?:im|ex)port type [^;]*? from [^\n]*\n/gm, ''),
+  ).filter((specifier) => /^[@\w][\w.:@/-]*$/.test(specifier))
+
+/** One cycle, as the nodes along it; undefined where there is none. */
+export function findCycle(graph: Graph): string[] | undefined {
+  const done = new Set<string>()
+  const path: string[] = []
+  const visit = (node: string): string[] | undefined => {
+    if (done.has(node)) return undefined
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node]
+    path.push(node)
+    for (const next of graph.get(node) ?? []) {
+      const cycle = visit(next)
+      if (cycle !== undefined) return cycle
+    }
+    path.pop()
+    done.add(node)
+    return undefined
+  }
+  for (const node of graph.keys()) {
+    const cycle = visit(node)
+    if (cycle !== undefined) return cycle
+  }
+  return undefined
+}
+
+/**
+ * The folders directly inside a room and which of them import which. Files of the room itself are left out: they put
+ * the folders together, and hold what the folders share.
+ */
+export function innerGraph(graph: Graph, room: string): Graph {
+  const folderOf = (file: string): string | undefined =>
+    file.startsWith(`${room}/`) ? /^([^/]+)\//.exec(file.slice(room.length + 1))?.[1] : undefined
+  const inner = new Map<string, Set<string>>()
+  for (const [file, targets] of graph) {
+    const from = folderOf(file)
+    if (from === undefined || isForTests(file)) continue
+    const found = inner.get(from) ?? new Set()
+    inner.set(from, found)
+    for (const to of targets.map(folderOf)) if (to !== undefined && to !== from) found.add(to)
+  }
+  return new Map([...inner].map(([from, to]) => [from, [...to].toSorted()]))
+}
+
+/** How many imports of what ships go from room to room. */
+export function roomGraph(graph: Graph): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const rooms = new Map<string, Map<string, number>>()
+  for (const [file, targets] of graph) {
+    const from = roomOf(file)?.room
+    if (from === undefined || isForTests(file)) continue
+    const counts = rooms.get(from) ?? new Map<string, number>()
+    rooms.set(from, counts)
+    for (const to of targets.map((target) => roomOf(target)?.room)) {
+      if (to !== undefined && to !== from) counts.set(to, (counts.get(to) ?? 0) + 1)
+    }
+  }
+  return rooms
+}

@@ -1,0 +1,196 @@
+import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.ts'
+import { comparePositions } from '../../contracts/position.ts'
+import { isTimeframe, timeframeMs } from '../../contracts/timeframes.ts'
+import type { EventStore } from '../../services/platform/event-store/event-store.ts'
+import type { Records } from './records.ts'
+
+type EventOf<Type extends ServiceEvent['type']> = Extract<ServiceEvent, { readonly type: Type }>
+
+/** The whole log, in its order. */
+export async function readLog(store: Pick<EventStore, 'readAll'>): Promise<ServiceEvent[]> {
+  const events: ServiceEvent[] = []
+  for await (const event of store.readAll()) events.push(decodeEvent(event))
+  return events
+}
+
+/** What the log and what was seen from outside say differently, and what must not be in a log at all. */
+export const audit = (log: readonly ServiceEvent[], records: Records): string[] => [
+  ...records.faults,
+  ...onceEach(log),
+  ...calls(log, records),
+  ...keys(log, records),
+  ...counts(log),
+  ...verdicts(log),
+  ...deliveries(log, records),
+  ...leases(log),
+  ...freshKeys(records),
+]
+
+const ofType = <Type extends ServiceEvent['type']>(
+  log: readonly ServiceEvent[],
+  type: Type,
+): EventOf<Type>[] => log.filter((event): event is EventOf<Type> => event.type === type)
+
+function onceEach(log: readonly ServiceEvent[]): string[] {
+  const seen = new Set<string>()
+  return log.flatMap(({ id, type, stream }) => {
+    if (!seen.has(id)) {
+      seen.add(id)
+      return []
+    }
+    return [`the event ${id} (${type}) is in the log more than once, again in ${stream}`]
+  })
+}
+
+const debitsByRequest = (log: readonly ServiceEvent[]): ReadonlyMap<string, EventOf<'QuotaDebited'>[]> =>
+  Map.groupBy(ofType(log, 'QuotaDebited'), ({ meta }) => meta.correlationId)
+
+/** Refusals that say that the call may have been counted. */
+const SAYS_UNKNOWN: ReadonlySet<string | undefined> = new Set(['outcome_unknown'])
+
+/** An answered call without a key has one debit, with the number that its caller was shown; a refused one has none. */
+function calls(log: readonly ServiceEvent[], records: Records): string[] {
+  const debits = debitsByRequest(log)
+  return records.calls.flatMap((call) => {
+    const found = call.requestId === undefined ? [] : (debits.get(call.requestId) ?? [])
+    const what = `the call ${call.requestId} (${call.idempotencyKey === undefined ? 'plain' : 'keyed'})`
+    if (call.code === 'internal_error') return [`${what} was refused for a fault: ${call.message}`]
+    if (!call.isOk) {
+      const isTold = SAYS_UNKNOWN.has(call.code) || call.status === 0
+      return found.length > 0 && !isTold
+        ? [`${what} was refused as ${call.code}, and is counted: ${call.message}`]
+        : []
+    }
+    if (call.idempotencyKey !== undefined) return []
+    if (found.length !== 1) return [`${what} was answered, and is counted ${found.length} times`]
+    const [debit] = found
+    return debit?.data.used === call.used
+      ? []
+      : [`${what} was shown ${call.used}, and is ${debit?.data.used}`]
+  })
+}
+
+/** All calls under one key have one debit between them, and one answer. */
+function keys(log: readonly ServiceEvent[], records: Records): string[] {
+  const debits = debitsByRequest(log)
+  const keyed = records.calls.filter(({ idempotencyKey }) => idempotencyKey !== undefined)
+  return [...Map.groupBy(keyed, ({ idempotencyKey }) => idempotencyKey)].flatMap(([key, under]) => {
+    const answered = under.filter(({ isOk }) => isOk)
+    const counted = under.reduce((sum, { requestId }) => sum + (debits.get(requestId ?? '')?.length ?? 0), 0)
+    // The call that was counted may be one whose caller saw no answer and no id.
+    const isBlind = under.some(({ requestId }) => requestId === undefined)
+    const answers = new Set(answered.map(({ verdictId }) => verdictId))
+    const isMiscounted = counted > 1 || (answered.length > 0 && counted === 0 && !isBlind)
+    return [
+      ...(isMiscounted
+        ? [`the key ${key} was answered ${answered.length} times and counted ${counted} times`]
+        : []),
+      ...(answers.size > 1 ? [`the key ${key} got ${answers.size} different answers`] : []),
+    ]
+  })
+}
+
+/** Each window counts from one without a gap, and a free one not past its day. */
+function counts(log: readonly ServiceEvent[]): string[] {
+  const MOST_FREE_A_DAY = 100
+  const debits = ofType(log, 'QuotaDebited')
+  return [...Map.groupBy(debits, ({ stream }) => stream)].flatMap(([stream, own]) =>
+    own.flatMap(({ data: { used, usedToday, window } }, index) => [
+      ...(used === index + 1 ? [] : [`${stream} counts ${used} where ${index + 1} is due`]),
+      ...(/^\d{4}-\d{2}$/.test(window.id) && usedToday > MOST_FREE_A_DAY
+        ? [`${stream} counts ${usedToday} free calls in a day`]
+        : []),
+    ]),
+  )
+}
+
+/** A series has one verdict for each bar between its first and its last. */
+function verdicts(log: readonly ServiceEvent[]): string[] {
+  const all = ofType(log, 'VerdictRecorded')
+  return [...Map.groupBy(all, ({ stream }) => stream)].flatMap(([stream, own]) =>
+    own.slice(1).flatMap(({ data }, index) => {
+      const before = own[index]?.data.barClose ?? 0
+      const bars = (data.barClose - before) / (isTimeframe(data.timeframe) ? timeframeMs(data.timeframe) : 1)
+      return bars === 1
+        ? []
+        : [`${stream} goes on ${bars} bars behind the one of ${new Date(before).toISOString()}`]
+    }),
+  )
+}
+
+/** What each subscription is due, under the number that it has. */
+export function dueOf(
+  log: readonly ServiceEvent[],
+  { start, filter }: Records['subscriptions'][number],
+): (EventOf<'VerdictRecorded'> | EventOf<'RegimeShifted'>)[] {
+  return log.filter((event): event is EventOf<'VerdictRecorded'> | EventOf<'RegimeShifted'> => {
+    if (event.type !== 'VerdictRecorded' && event.type !== 'RegimeShifted') return false
+    const isCall = event.type === 'VerdictRecorded'
+    if (isCall && event.data.call === 'HOLD') return false
+    if (!filter.events.includes(isCall ? 'trade_call' : 'regime_shift')) return false
+    if (filter.timeframes !== undefined && !filter.timeframes.includes(event.data.timeframe)) return false
+    return comparePositions(event.position, start) > 0
+  })
+}
+
+/** How many deliveries of what is in a log have not come. */
+export function missingDeliveries(log: readonly ServiceEvent[], records: Records): number {
+  const come = new Set(records.deliveries.map(({ path, sequence }) => `${path} ${sequence}`))
+  return records.subscriptions.reduce(
+    (sum, subscription) =>
+      sum +
+      dueOf(log, subscription).filter((_, index) => !come.has(`${subscription.path} ${index + 1}`)).length,
+    0,
+  )
+}
+
+function deliveries(log: readonly ServiceEvent[], records: Records): string[] {
+  const come = Map.groupBy(records.deliveries, ({ path }) => path)
+  return records.subscriptions.flatMap((subscription) => {
+    const { path } = subscription
+    const bySequence = Map.groupBy(come.get(path) ?? [], ({ sequence }) => sequence)
+    return dueOf(log, subscription).flatMap(({ type, data }, index) => {
+      const came = bySequence.get(index + 1) ?? []
+      const event = type === 'VerdictRecorded' ? 'trade_call' : 'regime_shift'
+      const isOther = came.some((one) => one.verdictId !== data.verdictId || one.event !== event)
+      return [
+        ...(came.length === 0 ? [`${path} has not got number ${index + 1}`] : []),
+        ...(isOther ? [`${path} got something else as number ${index + 1}`] : []),
+        ...(new Set(came.map(({ deliveryId }) => deliveryId)).size > 1
+          ? [`${path} got number ${index + 1} under several ids`]
+          : []),
+      ]
+    })
+  })
+}
+
+/** No shard has two holders, and tokens only rise. */
+function leases(log: readonly ServiceEvent[]): string[] {
+  const tables = log.filter(
+    (event): event is EventOf<'LeaseTaken'> | EventOf<'LeaseReleased'> =>
+      event.type === 'LeaseTaken' || event.type === 'LeaseReleased',
+  )
+  return [...Map.groupBy(tables, ({ stream }) => stream)].flatMap(([stream, own]) => {
+    const newest = new Map<number, { readonly holder: string; readonly token: number }>()
+    return own.flatMap(({ revision, data }) => {
+      const held = new Set<number>()
+      return data.table.flatMap(({ holder, shards }) =>
+        shards.flatMap(({ shard, token }) => {
+          const before = newest.get(shard)
+          newest.set(shard, { holder, token })
+          const isTwice = held.has(shard)
+          held.add(shard)
+          const isBack = before !== undefined && token < before.token
+          const isShared = before?.token === token && before.holder !== holder
+          return isTwice || isBack || isShared
+            ? [`${stream} at revision ${revision} contradicts what was said of shard ${shard}`]
+            : []
+        }),
+      )
+    })
+  })
+}
+
+/** A key works everywhere from the answer of its issue; a process that cannot tell says so. */
+const freshKeys = ({ freshKeys: seen }: Records): string[] =>
+  seen.flatMap(({ status, code }) => (status === 401 ? [`a key that was just issued is ${code}`] : []))

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto'
+import type { Member } from './member.ts'
+import type { Receiver } from './receiver.ts'
+import type { CallSeen, Records, SubscriptionMade } from './records.ts'
+
+const SUBSCRIPTIONS = 8
+const COINS = ['BTC', 'ETH']
+const TIMEFRAMES = ['1m', '5m', '1h']
+const FREE_BURST = 110
+
+interface Account {
+  readonly id: string
+  readonly key: string
+  readonly isFree: boolean
+}
+
+interface Answer {
+  readonly status: number
+  readonly requestId: string | undefined
+  readonly body: Record<string, unknown>
+  readonly error: string | undefined
+}
+
+/** What a refusal says. */
+interface Told {
+  readonly code?: string
+  readonly message?: string
+}
+
+interface Answered {
+  readonly verdict_id: string
+  readonly _service: { readonly request_id?: string; readonly quota?: { readonly used?: number } }
+}
+
+interface ToolResult {
+  readonly isError?: boolean
+  readonly structuredContent?: Told & Partial<Answered>
+}
+
+export interface LoadOptions {
+  /** Those who answer callers. */
+  readonly members: readonly Member[]
+  readonly operatorToken: string
+  readonly receiver: Receiver
+  readonly records: Records
+  /** Calls a second, without those of bursts and keys. */
+  readonly rate: number
+  readonly random: () => number
+}
+
+/** Callers of a cluster: plain calls, repeated ones under a key, crowds on a free account, fresh keys, webhooks. */
+export async function startLoad(options: LoadOptions): Promise<{ stop(): Promise<void> }> {
+  const { members, operatorToken, receiver, records, rate, random } = options
+  const ending = new AbortController()
+  const isRunning = (): boolean => !ending.signal.aborted
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+  const pick = <One>(list: readonly One[]): One => list[Math.floor(random() * list.length)] as One
+  const underWay = new Set<Promise<unknown>>()
+  const inBackground = (work: Promise<unknown>): void => {
+    const done = work
+      .catch((error: unknown) => records.faults.push(String(error)))
+      .finally(() => underWay.delete(done))
+    underWay.add(done)
+  }
+
+  async function ask(
+    base: string,
+    path: string,
+    {
+      method = 'POST',
+      key,
+      body,
+      headers = {},
+    }: { method?: string; key: string; body?: unknown; headers?: object },
+  ): Promise<Answer> {
+    try {
+      const response = await fetch(base + path, {
+        method,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(40_000),
+      })
+      const text = await response.text()
+      const parsed: unknown = text.startsWith('{') ? JSON.parse(text) : {}
+      const requestId = response.headers.get('x-request-id') ?? undefined
+      return { status: response.status, requestId, body: parsed as Record<string, unknown>, error: undefined }
+    } catch (error) {
+      return { status: 0, requestId: undefined, body: {}, error: String(error) }
+    }
+  }
+  async function insist(path: string, request: Parameters<typeof ask>[2]): Promise<Record<string, unknown>> {
+    for (let tries = 0; tries < 60; tries++) {
+      const { status, body } = await ask(pick(members).url, path, request)
+      if (status === 201) return body
+      await pause(500)
+    }
+    throw new Error(`${path} did not succeed`)
+  }
+  async function newAccount(tier: string): Promise<Account> {
+    const made = await insist('/operator/keys', { key: operatorToken, body: { tier } })
+    return { id: String(made['account_id']), key: String(made['key']), isFree: tier === 'free' }
+  }
+
+  async function call(
+    account: Account,
+    base: string,
+    idempotencyKey?: string,
+    coin = pick(COINS),
+  ): Promise<CallSeen> {
+    const [at, began] = [Date.now(), performance.now()]
+    const args = { coin, timeframe: pick(TIMEFRAMES), include_factors: false }
+    const params = {
+      name: 'get_trade_call',
+      arguments: idempotencyKey === undefined ? args : { ...args, timeframe: '1h' },
+    }
+    const { status, requestId, body, error } = await ask(base, '/mcp', {
+      key: account.key,
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+      headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+    })
+    const told = body as Told & { readonly error?: unknown; readonly result?: ToolResult }
+    const { result } = told
+    const content: Told & Partial<Answered> = result?.structuredContent ?? {}
+    const { _service: service } = content
+    const isOk = status === 200 && result?.isError === false
+    const seen: CallSeen = {
+      at,
+      tookMs: performance.now() - began,
+      account: account.id,
+      isFree: account.isFree,
+      idempotencyKey,
+      isOk,
+      status,
+      code: isOk ? undefined : (content.code ?? told.code ?? JSON.stringify(told.error ?? error)),
+      message: isOk ? '' : (content.message ?? told.message ?? ''),
+      requestId: service?.request_id ?? requestId,
+      used: service?.quota?.used,
+      verdictId: content.verdict_id,
+    }
+    records.calls.push(seen)
+    return seen
+  }
+
+  async function subscribe(owner: Account, index: number): Promise<void> {
+    const path = `/hook/${randomUUID()}`
+    const filters: SubscriptionMade['filter'][] = [
+      { events: ['trade_call', 'regime_shift'] },
+      { events: ['regime_shift'] },
+      { events: ['trade_call'], timeframes: ['5m', '1h'] },
+    ]
+    const filter = filters[index % filters.length] as SubscriptionMade['filter']
+    const made = await insist('/api/webhooks', {
+      key: owner.key,
+      headers: { 'idempotency-key': randomUUID() },
+      body: { url: receiver.url + path, ...filter },
+    })
+    receiver.knows(path, String(made['secret']))
+    const { position } = made['cursor'] as { readonly position: string }
+    records.subscriptions.push({ path, start: position, filter })
+  }
+
+  async function plainCalls(accounts: readonly Account[]): Promise<void> {
+    while (isRunning()) {
+      inBackground(call(pick(accounts), pick(members).url))
+      await pause((1_000 / rate) * (0.5 + random()))
+    }
+  }
+  /** The same call under one key at two processes, together or one behind the other, until it is answered. */
+  async function keyedCalls(accounts: readonly Account[]): Promise<void> {
+    const twice = async (): Promise<void> => {
+      const [account, key, coin] = [pick(accounts), randomUUID(), pick(COINS)]
+      const first = call(account, pick(members).url, key, coin)
+      if (random() < 0.5) await first
+      for (let tries = 0; tries < 12; tries++) {
+        const { isOk, code } = await call(account, pick(members).url, key, coin)
+        if (isOk || code === 'quota_exhausted') break
+        await pause(1_500)
+      }
+      await first
+    }
+    while (isRunning()) {
+      inBackground(twice())
+      await pause(1_000)
+    }
+  }
+  /** A free account has a hundred calls a day, however many processes it asks at once. */
+  async function freeBurst(): Promise<void> {
+    const account = await newAccount('free')
+    for (let n = 0; n < FREE_BURST && isRunning(); n++) {
+      inBackground(call(account, members[n % members.length]?.url ?? ''))
+      await pause(80)
+    }
+  }
+  async function freshKeys(account: Account): Promise<void> {
+    while (isRunning()) {
+      await pause(2_500)
+      const [one, other] = [pick(members), pick(members)]
+      const made = await ask(one.url, '/api/keys', { key: account.key, body: { label: 'fresh' } })
+      if (made.status !== 201) continue
+      const { status, body } = await ask(other.url, '/api/account', {
+        method: 'GET',
+        key: String(made.body['key']),
+      })
+      records.freshKeys.push({ at: Date.now(), status, code: body['code'] as string | undefined })
+      await ask(one.url, `/api/keys/${String(made.body['key_id'])}`, { method: 'DELETE', key: account.key })
+    }
+  }
+
+  const accounts = await Promise.all(['pro', 'pro', 'pro'].map(newAccount))
+  const [owner] = accounts as [Account, ...Account[]]
+  for (let index = 0; index < SUBSCRIPTIONS; index++) await subscribe(owner, index)
+  const loops = [plainCalls(accounts), keyedCalls(accounts), freeBurst(), freshKeys(owner)]
+  return {
+    async stop() {
+      ending.abort()
+      await Promise.all(loops)
+      while (underWay.size > 0) await Promise.all(underWay)
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import type { DeliveryCursor } from '../../contracts/delivery-events.ts'
+
+/** A call as its caller saw it. */
+export interface CallSeen {
+  /** Wall clock, Unix milliseconds. */
+  readonly at: number
+  readonly tookMs: number
+  readonly account: string
+  readonly isFree: boolean
+  readonly idempotencyKey: string | undefined
+  readonly isOk: boolean
+  /** HTTP status; 0 where the connection broke. */
+  readonly status: number
+  readonly code: string | undefined
+  readonly message: string
+  readonly requestId: string | undefined
+  readonly used: number | undefined
+  readonly verdictId: string | undefined
+}
+
+/** A delivery as its endpoint saw it. */
+export interface DeliverySeen {
+  readonly path: string
+  readonly sequence: number
+  readonly deliveryId: string
+  readonly event: string
+  readonly verdictId: string
+}
+
+export interface SubscriptionMade {
+  readonly path: string
+  readonly start: DeliveryCursor['after']
+  readonly filter: { readonly events: readonly string[]; readonly timeframes?: readonly string[] }
+}
+
+/** A key that one process issued and another was asked with at once. */
+export interface KeySeen {
+  readonly at: number
+  readonly status: number
+  readonly code: string | undefined
+}
+
+/** All that was seen from outside, to be compared with the log. */
+export interface Records {
+  readonly calls: CallSeen[]
+  readonly deliveries: DeliverySeen[]
+  readonly subscriptions: SubscriptionMade[]
+  readonly freshKeys: KeySeen[]
+  /** What must not happen at all. */
+  readonly faults: string[]
+}
+
+export const noRecords = (): Records => ({
+  calls: [],
+  deliveries: [],
+  subscriptions: [],
+  freshKeys: [],
+  faults: [],
+})

@@ -1,0 +1,12 @@
+import { LAYERS, readGraph, roomGraph } from '../services/rooms.fixture.ts'
+
+// npm run graph: the rooms from the top down, each with the rooms it imports and how often.
+const rooms = roomGraph(readGraph())
+for (const layer of LAYERS.toReversed()) {
+  for (const room of layer) {
+    const imports = [...(rooms.get(room) ?? [])].toSorted(([, a], [, b]) => b - a)
+    const text = imports.map(([name, count]) => `${name.replace('services/', '')} ${count}`).join(', ')
+    process.stdout.write(`${room.padEnd(22)} → ${text || 'nothing'}\n`)
+  }
+  process.stdout.write('\n')
+}
