@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MINUTE_MS } from './timeframes.ts'
 
 /**
  * One funding settlement. `rate` is the fraction longs pay shorts for one interval, never normalised:
@@ -15,6 +16,16 @@ export const fundingRateSchema = z.object({
   rate: z.number().gte(-1).lte(1),
   intervalHours: z.number().positive().lte(48),
 })
+
+/**
+ * A settlement counts for bars that close this much later than it, or more: venues publish it within a minute or so,
+ * and a bar is to have the same inputs when it closes as in hindsight, live, replayed and in training.
+ */
+export const FUNDING_COUNTS_AFTER_MS = 2 * MINUTE_MS
+
+/** @param barClose Unix milliseconds */
+export const countsForBar = ({ time }: FundingRate, barClose: number): boolean =>
+  time + FUNDING_COUNTS_AFTER_MS <= barClose
 
 const HOURS_PER_YEAR = 8_760
 

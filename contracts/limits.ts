@@ -62,6 +62,8 @@ export const LIMITS = {
   /** How long it is left alone at first; it doubles while it goes on failing, up to the longest. */
   venuePauseMs: 5_000,
   venuePauseMaxMs: 300_000,
+  /** How long it is left alone at first where it does not let us in. */
+  venueBarredMs: 60_000,
   /** How far ahead requests are planned within a venue's rate; past it a step of the clock is assumed. */
   venueBudgetAheadMs: 3_600_000,
   /** After a bar has closed, how long a venue is given to finish it. */

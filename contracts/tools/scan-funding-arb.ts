@@ -29,6 +29,8 @@ export const scanFundingArbRequest = z.strictObject({
 
 export const fundingLeg = z.object({
   exchange: exchangeSchema,
+  contract: coinSchema.describe('What the exchange calls the coin: 1000PEPE, KPEPE or PEPE'),
+  coins_per_unit: z.int().positive().describe('Coins that one unit of its price is for: 1,000 of 1000PEPE'),
   side: z.enum(['long', 'short']),
   rate: z.number().describe('Newest settled rate: the fraction longs pay shorts for one interval'),
   interval_hours: z.number().describe('Differs by exchange and contract, and changes over time'),

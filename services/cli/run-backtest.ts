@@ -75,7 +75,7 @@ export async function* runBacktest(options: BacktestOptions): AsyncGenerator<Ver
       isLive = true
       for (const followed of bySeries.values()) yield* verdictAt(followed)
     }
-    // What settles as a bar closes counts for that bar.
+    // Which bars it counts for is the engine's to say.
     for (const settled of funding) engine.pushFunding(settled.market, settled.funding)
     for (const { series, candle } of bars) {
       const followed = bySeries.get(seriesName(series))

@@ -26,7 +26,7 @@ import {
   scanFundingArb,
 } from '../engine/index.ts'
 import type { MarketFeed } from '../market/index.ts'
-import { sleep } from '../platform/async/sleep.ts'
+import { sleep as sleepForReal } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { countMonitored, type MonitoredCounts } from './monitored-series.ts'
 import type { Platform } from './open-platform.ts'
@@ -75,7 +75,18 @@ export interface EngineRoleOptions {
   readonly onRefused: (market: Market, fault: string) => void
   /** Told when a monitored series was closed because of a fault of its own. */
   readonly onClosed: (series: Series, error: ServiceError) => void
+  /** Whose time it waits by; that of this machine unless said. */
+  readonly time?: EngineTime
 }
+
+export interface EngineTime {
+  /** Unix milliseconds. */
+  now(): number
+  /** Ends after some milliseconds, or when the signal is aborted; does not reject. */
+  sleep(milliseconds: number, signal: AbortSignal): Promise<void>
+}
+
+const REAL_TIME: EngineTime = { now: Date.now, sleep: sleepForReal }
 
 const GO_ON_AFTER_MS = 30_000
 
@@ -87,7 +98,8 @@ const exchangesOf = (series: readonly Series[]): Exchange[] => [
 
 /** @example const engine = createEngineRole({ … }); await engine.start() */
 export function createEngineRole(options: EngineRoleOptions): EngineRole {
-  const { settings, platform, feed, watchList, log, signal } = options
+  const { settings, platform, feed, watchList, log, signal, time = REAL_TIME } = options
+  const sleep: EngineTime['sleep'] = (milliseconds, until) => time.sleep(milliseconds, until)
   const { store, idOf, newId } = platform
   const calls: Record<Call, number> = { BUY: 0, SELL: 0, HOLD: 0 }
   let lastBarClose: number | undefined
@@ -216,7 +228,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
         { err: error, series: series.length, exchanges: exchangesOf(series), againInMs },
         'following series broke off, and begins again',
       ),
-    now: () => performance.now(),
+    now: () => (time === REAL_TIME ? performance.now() : time.now()),
     sleep,
     signal,
   })
@@ -276,7 +288,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     clock: () => feed.clock(),
     staleAfterMs: staleAfterMs(settings),
     publicUrl: options.publicUrl,
-    now: Date.now,
+    now: () => time.now(),
     sleep,
     signal,
     onFailure: (series, error) =>

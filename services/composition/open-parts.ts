@@ -50,6 +50,7 @@ export async function openParts(
     market: settings.MARKET,
     projections: () => projector?.health() ?? [],
     following: platform.following,
+    venues: () => feed.venues(),
     payments: () => running.payments?.totals(),
     settler: () => running.payments?.settler?.health(),
     dispatcher: () => running.webhooks?.dispatcher?.health(),

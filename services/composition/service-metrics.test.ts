@@ -7,6 +7,7 @@ test('no gauge is named like a counter', async () => {
     following: { cutOff: 0, broken: 0, foreign: 0 },
     projections: () => [],
     dataAgeMs: () => undefined,
+    venues: () => [],
     monitored: () => [],
     payments: () => undefined,
     settler: () => undefined,

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Outcome } from '../../contracts/outcome.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
+import { VENUE_FAULTS, type VenueHealth } from '../market/index.ts'
 import type { PaymentTotals, SettlerHealth } from '../payments/index.ts'
 import type { ProjectionHealth } from '../platform/projector/projector.ts'
 import type { DispatcherHealth, DispatchMetrics } from '../webhooks/index.ts'
@@ -28,6 +29,7 @@ export function createServiceMetrics(sources: {
   readonly following: LogFollowing
   /** Age of the newest bar in market time, milliseconds; undefined before the first. */
   readonly dataAgeMs: () => number | undefined
+  readonly venues: () => readonly Pick<VenueHealth, 'exchange' | 'faults'>[]
   /** How the monitored series are doing, by venue; empty without the engine role. */
   readonly monitored: () => readonly MonitoredCounts[]
   /** Undefined where this process has no read model of them, or not that role. */
@@ -115,6 +117,17 @@ export function createServiceMetrics(sources: {
     collect() {
       const age = sources.dataAgeMs()
       if (age !== undefined) this.set({ market: sources.market }, age / 1_000)
+    },
+  })
+  new Counter({
+    name: 'venue_faults_total',
+    help: 'What venues sent and could not be used: rows that are no bars, prices a hundred times off, newest bars told differently afterwards, clocks that went back',
+    labelNames: ['exchange', 'fault'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const { exchange, faults } of sources.venues())
+        for (const fault of VENUE_FAULTS) this.inc({ exchange, fault }, faults[fault])
     },
   })
   new Gauge({

@@ -70,7 +70,11 @@ async function compose(
 ): Promise<Omit<RunningService, 'stop'>> {
   const parts = await openParts(settings, output, log, onClose)
   const { feed, people, platform } = parts
-  const watchList = settings.ROLES.includes('engine') ? await openWatchList(feed, settings, sleep) : undefined
+  const watchList = settings.ROLES.includes('engine')
+    ? await openWatchList(feed, settings, sleep, (exchange, coins) =>
+        log.warn({ exchange, coins }, 'COINS that the venue does not list, or not among its largest'),
+      )
+    : undefined
   const ending = new AbortController()
   const address = { url: settings.PUBLIC_URL ?? '' }
   const engine = watchList && createEngine(parts, watchList, address, ending.signal)

@@ -1,14 +1,18 @@
+import { assetOf } from '../../contracts/asset.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { type Series, seriesName } from '../../contracts/series.ts'
-import { TIMEFRAMES } from '../../contracts/timeframes.ts'
+import { type Coin, type Series, seriesName } from '../../contracts/series.ts'
+import { DAY_MS, TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { type EngineRun, NOTHING_RUN, together } from '../engine/index.ts'
 import { LIVE_EXCHANGES, type MarketFeed } from '../market/index.ts'
 import type { Settings } from '../platform/config/settings.ts'
 
 /** Follows some series until the market ends. */
 export type FollowSeries = (series: readonly Series[]) => Promise<EngineRun>
+
+/** Told of coins of the settings that a venue does not rank, when that is found out and when it changes. */
+export type LackingCoins = (exchange: Exchange, coins: readonly Coin[]) => void
 
 /** What is monitored. */
 export interface WatchList {
@@ -38,9 +42,10 @@ export async function openWatchList(
   feed: MarketFeed,
   settings: Settings,
   sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>,
+  onLacking: LackingCoins = () => undefined,
 ): Promise<WatchList> {
   return settings.MARKET === 'live'
-    ? venueWatchList(feed, settings, sleep)
+    ? venueWatchList(feed, settings, sleep, onLacking)
     : listedWatchList(await chooseSeries(feed, settings))
 }
 
@@ -60,23 +65,45 @@ function listedWatchList(series: readonly Series[]): WatchList {
 /** A venue that does not say what it has is asked again after this time. */
 const ASK_AGAIN_MS = 30_000
 
-/** Every venue in a run of its own: one that is down at the start joins when it answers. */
+/** How often it is looked whether other coins are the largest, or coins of the settings were listed. */
+const CHOOSE_AGAIN_MS = DAY_MS
+
+/**
+ * Every venue in a run of its own: one that is down at the start joins when it answers. Coins that join later are
+ * followed beside the others; those that are not among the largest any more are followed to the end of the process.
+ */
 function venueWatchList(
   feed: MarketFeed,
   settings: Settings,
   sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>,
+  onLacking: LackingCoins,
 ): WatchList {
   const exchanges = settings.EXCHANGES ?? LIVE_EXCHANGES
   const { COINS, TOP_COINS, TIMEFRAMES: timeframes = TIMEFRAMES } = settings
+  const assets = COINS && new Set(COINS.map((coin) => assetOf(coin).asset))
   const names = new Set<string>()
   const series: Series[] = []
   const pending = new Set(exchanges)
+  const lacking = new Map<Exchange, string>()
 
   async function chooseOf(exchange: Exchange): Promise<Series[]> {
     const { coins } = await feed.universe(exchange)
     const all = coins.map(({ coin }) => coin)
-    const chosen = COINS === undefined ? all.slice(0, TOP_COINS) : COINS.filter((coin) => all.includes(coin))
-    return chosen.flatMap((coin) => timeframes.map((timeframe): Series => ({ exchange, coin, timeframe })))
+    const chosen = COINS === undefined ? all.slice(0, TOP_COINS) : COINS.flatMap((coin) => named(coin, all))
+    if (COINS !== undefined)
+      tellLacking(
+        exchange,
+        COINS.filter((coin) => named(coin, all).length === 0),
+      )
+    return [...new Set(chosen)].flatMap((coin) =>
+      timeframes.map((timeframe): Series => ({ exchange, coin, timeframe })),
+    )
+  }
+
+  function tellLacking(exchange: Exchange, coins: readonly Coin[]): void {
+    const text = coins.join()
+    if ((lacking.get(exchange) ?? '') !== text) onLacking(exchange, coins)
+    lacking.set(exchange, text)
   }
 
   async function followOne(
@@ -84,18 +111,36 @@ function venueWatchList(
     follow: FollowSeries,
     signal: AbortSignal,
   ): Promise<EngineRun> {
-    while (!signal.aborted) {
+    const runs: Promise<EngineRun>[] = []
+    for (;;) {
       // The ranking tells the operator what fails here, and `/readyz` shows it.
       const chosen = await chooseOf(exchange).catch(() => [])
-      if (chosen.length > 0) {
-        for (const one of chosen) names.add(seriesName(one))
-        series.push(...chosen)
+      const joining = chosen.filter((one) => !names.has(seriesName(one)))
+      if (joining.length > 0 && !signal.aborted) {
+        for (const one of joining) names.add(seriesName(one))
+        series.push(...joining)
         pending.delete(exchange)
-        return follow(chosen)
+        runs.push(follow(joining))
       }
-      await sleep(ASK_AGAIN_MS, signal)
+      const isOver = await over(runs, runs.length === 0 ? ASK_AGAIN_MS : CHOOSE_AGAIN_MS, signal)
+      if (isOver || signal.aborted) return (await Promise.all(runs)).reduce(together, NOTHING_RUN)
     }
-    return NOTHING_RUN
+  }
+
+  /** Whether all runs have ended within some time. */
+  async function over(
+    runs: readonly Promise<EngineRun>[],
+    milliseconds: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const waiting = new AbortController()
+    const later = sleep(milliseconds, AbortSignal.any([signal, waiting.signal])).then(() => false)
+    const ended = Promise.all(runs).then(() => true)
+    try {
+      return await (runs.length === 0 ? later : Promise.race([later, ended]))
+    } finally {
+      waiting.abort()
+    }
   }
 
   return {
@@ -103,7 +148,7 @@ function venueWatchList(
     series: () => series,
     has: (one) => names.has(seriesName(one)),
     mayHave: ({ exchange, coin, timeframe }) =>
-      pending.has(exchange) && (COINS?.includes(coin) ?? true) && timeframes.includes(timeframe),
+      pending.has(exchange) && (assets?.has(assetOf(coin).asset) ?? true) && timeframes.includes(timeframe),
     describe: () =>
       `${COINS === undefined ? `the ${TOP_COINS} largest coins` : COINS.join(', ')} of ${exchanges.join(', ')} at ${timeframes.length} timeframes`,
     async follow(follow, signal) {
@@ -111,6 +156,13 @@ function venueWatchList(
       return runs.reduce(together, NOTHING_RUN)
     },
   }
+}
+
+/** What a venue calls a coin: by its name, or else by a multiple of it. */
+function named(coin: Coin, all: readonly Coin[]): readonly Coin[] {
+  if (all.includes(coin)) return [coin]
+  const { asset } = assetOf(coin)
+  return all.filter((one) => assetOf(one).asset === asset)
 }
 
 /** The series of a market that knows them from the start. */

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Candle } from '../../contracts/candle.ts'
 import { type ErrorCode, isServiceError } from '../../contracts/errors.ts'
+import { FUNDING_COUNTS_AFTER_MS, type FundingRate } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Series } from '../../contracts/series.ts'
 import { HOUR_MS, TIMEFRAMES } from '../../contracts/timeframes.ts'
@@ -151,7 +152,7 @@ describe('funding', () => {
 
   test('counts as its yearly level', () => {
     const factor = factorAfter((engine) =>
-      engine.pushFunding(BTC, { time: close, rate: 0.0001, intervalHours: 8 }),
+      engine.pushFunding(BTC, { time: close - FUNDING_COUNTS_AFTER_MS, rate: 0.0001, intervalHours: 8 }),
     )
     expect(factor?.status).toBe('measured')
     expect(factor?.value).toBeCloseTo(0.1095, 12)
@@ -165,9 +166,31 @@ describe('funding', () => {
       'it is three intervals old',
       (engine: Engine) => engine.pushFunding(BTC, fundingAt(close - 25 * HOUR_MS)),
     ],
-    ['it settles after the bar', (engine: Engine) => engine.pushFunding(BTC, fundingAt(close + 1))],
+    [
+      'it settles so shortly before the close that venues may not have told of it',
+      (engine: Engine) => engine.pushFunding(BTC, fundingAt(close - FUNDING_COUNTS_AFTER_MS + 1)),
+    ],
   ])('is unavailable, never normal, when %s', (_, push) => {
     expect(factorAfter(push)).toMatchObject(unavailable)
+  })
+
+  test('counts for the same bars whenever it comes: with its bar, long before, or out of order', () => {
+    const settlements = Array.from({ length: 70 }, (_, index) => fundingAt((index + 1) * 8 * HOUR_MS))
+    const engine = createEngine({ model })
+    const hashWith = (before: (index: number) => readonly FundingRate[]): string => {
+      const slot = engine.open(BTC)
+      for (const [index, bar] of bars.entries()) {
+        for (const funding of before(index)) engine.pushFunding(BTC, funding)
+        engine.push(slot, bar)
+      }
+      const { inputsHash } = verdictOf(engine.read(slot))
+      engine.close(slot)
+      return inputsHash
+    }
+    const closeOf = (index: number): number => (index + 1) * HOUR_MS
+    const inTime = hashWith((index) => settlements.filter(({ time }) => time === closeOf(index - 1)))
+    expect(hashWith((index) => settlements.filter(({ time }) => time === closeOf(index)))).toBe(inTime)
+    expect(hashWith((index) => (index === 0 ? settlements.toReversed() : []))).toBe(inTime)
   })
 
   test('reaches every timeframe of its market', () => {
@@ -180,7 +203,7 @@ describe('funding', () => {
       })
     for (const slot of slots) for (const bar of bars.slice(0, 500)) engine.push(slot, bar)
     const before = hash()
-    engine.pushFunding(BTC, fundingAt(500 * HOUR_MS))
+    engine.pushFunding(BTC, fundingAt(499 * HOUR_MS))
     expect(hash()).toEqual(before)
     for (const slot of slots) for (const bar of bars.slice(500, 501)) engine.push(slot, bar)
     expect(new Set([...before, ...hash()]).size).toBe(2 * TIMEFRAMES.length)

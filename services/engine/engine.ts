@@ -1,6 +1,6 @@
 import { type Candle, candleFault } from '../../contracts/candle.ts'
 import { ServiceError } from '../../contracts/errors.ts'
-import type { FundingRate } from '../../contracts/funding.ts'
+import { countsForBar, type FundingRate } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { REGIMES } from '../../contracts/regime.ts'
 import { type Market, marketName, type Series, seriesName } from '../../contracts/series.ts'
@@ -67,8 +67,9 @@ export interface Engine {
   push(slot: number, bar: Candle): void
 
   /**
-   * Takes a funding settlement for every open series of its market. It counts for the bars pushed
-   * afterwards, so what settles as a bar closes is to be pushed before that bar.
+   * Takes a funding settlement for every open series of its market, in any order and however early. It counts for
+   * the bars pushed afterwards that close {@link FUNDING_COUNTS_AFTER_MS} later than it or more. Of several the
+   * newest does; of two for the same instant the one that came later.
    *
    * @param slots takes it for these only: whoever warms a series up must not tell the others what is past.
    */
@@ -109,7 +110,22 @@ const FULL_STRENGTH_ENTRIES = 3
 interface OpenSeries {
   readonly series: Series
   chain: string
+  /** The newest settlement that counts. */
   funding: FundingRate | undefined
+  /** Newer ones, by time, which wait for bars that they count for. */
+  readonly settlements: FundingRate[]
+}
+
+/** More than a month of hourly ones, which come at once where a market's past comes late. */
+const SETTLEMENTS_WAITING = 1_000
+
+/** Puts a settlement among those that wait, unless a newer one counts already. */
+function keepWaiting({ funding: counting, settlements }: OpenSeries, funding: FundingRate): void {
+  if (counting !== undefined && funding.time < counting.time) return
+  const at = settlements.findLastIndex(({ time }) => time <= funding.time) + 1
+  const isAgain = settlements[at - 1]?.time === funding.time
+  settlements.splice(isAgain ? at - 1 : at, isAgain ? 1 : 0, funding)
+  if (settlements.length > SETTLEMENTS_WAITING) settlements.shift()
 }
 
 const measured = (value: number): number | null => (Number.isNaN(value) ? null : value)
@@ -202,6 +218,16 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
     }
   }
 
+  /** Takes the settlements that count for a bar. */
+  function settle(entry: OpenSeries, slot: number, barClose: number): void {
+    const { settlements } = entry
+    const waits = settlements.findIndex((one) => !countsForBar(one, barClose))
+    const counting = settlements.splice(0, waits === -1 ? settlements.length : waits).at(-1)
+    if (counting === undefined) return
+    entry.funding = counting
+    pool.setFunding(slot, counting)
+  }
+
   return {
     modelVersion: model.version,
 
@@ -213,7 +239,7 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
       const name = seriesName(series)
       if (openNames.has(name)) throw internalFault(`Series ${name} is already open; close it first.`)
       const slot = pool.open(series.timeframe)
-      bySlot[slot] = { series, chain: chainStart(name, model.version), funding: undefined }
+      bySlot[slot] = { series, chain: chainStart(name, model.version), funding: undefined, settlements: [] }
       openNames.add(name)
       const market = marketName(series)
       const slots = slotsByMarket.get(market)
@@ -254,6 +280,7 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
             `its price changes by a factor of ${jump.toPrecision(3)}`,
           )
       }
+      settle(entry, slot, bar.openTime + timeframeMs(entry.series.timeframe))
       entry.chain = chainBar(entry.chain, bar, entry.funding)
       pool.push(slot, bar)
     },
@@ -261,8 +288,7 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
     pushFunding(market, funding, slots) {
       for (const slot of slotsByMarket.get(marketName(market)) ?? []) {
         if (slots !== undefined && !slots.includes(slot)) continue
-        openAt(slot).funding = funding
-        pool.setFunding(slot, funding)
+        keepWaiting(openAt(slot), funding)
       }
     },
 

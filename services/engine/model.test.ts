@@ -4,7 +4,7 @@ import { type ErrorCode, isServiceError } from '../../contracts/errors.ts'
 import { createModel, loadModel, verdictModelSchema } from './model.ts'
 
 const data = verdictModelSchema.parse(
-  JSON.parse(readFileSync(new URL('./models/barrier-1.json', import.meta.url), 'utf8')),
+  JSON.parse(readFileSync(new URL('./models/barrier-2.json', import.meta.url), 'utf8')),
 )
 
 const codeOf = (action: () => unknown): ErrorCode | undefined => {
@@ -19,7 +19,7 @@ const codeOf = (action: () => unknown): ErrorCode | undefined => {
 
 test('the model of this release loads and says where it comes from', () => {
   const model = loadModel()
-  expect(model.version).toBe('barrier-1')
+  expect(model.version).toBe('barrier-2')
   expect(model.provenance.series.length).toBeGreaterThan(0)
   expect(model.names.length).toBe(model.coefficients.length)
 })

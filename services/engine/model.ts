@@ -106,14 +106,14 @@ export function createModel(data: unknown): VerdictModel {
   }
 }
 
-const RELEASED_MODEL = new URL('./models/barrier-1.json', import.meta.url)
+const RELEASED_MODEL = new URL('./models/barrier-2.json', import.meta.url)
 
 /**
  * Reads a verdict model from a JSON file.
  *
  * @param file the model that came with this release, unless another is named
  * @throws ServiceError `config_invalid` when the file cannot be read or is not a model
- * @example loadModel().version === 'barrier-1'
+ * @example loadModel().version === 'barrier-2'
  */
 export function loadModel(file: string | URL = RELEASED_MODEL): VerdictModel {
   let data: unknown

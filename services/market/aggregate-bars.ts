@@ -12,11 +12,16 @@ export interface AggregationTarget {
   readonly base: Timeframe
   /** Bars that open before this instant are left out; Unix milliseconds. */
   readonly notBefore?: number
+  /**
+   * Whether every base bar there is from `notBefore` on will be pushed. A bar is whole then although its first base
+   * bars are missing, because nothing was traded in them.
+   */
+  readonly isCovered?: boolean
 }
 
 /**
  * Makes bars of longer timeframes from base bars, in UTC. A bucket that began before the first base bar is
- * left out, because it would be partial. A bucket with base bars missing inside is made of those there are, and
+ * left out, because it would be partial, unless the source is known to begin with it. A bucket with base bars missing inside is made of those there are, and
  * one without any stays missing.
  *
  * All numbers are exact: open, high, low and close are those of base bars, and volumes of up to eight decimals
@@ -74,13 +79,14 @@ export function createBarAggregator(): BarAggregator {
     return slotsOfSource.push([]) - 1
   }
 
-  function add({ series, base, notBefore = Number.NEGATIVE_INFINITY }: AggregationTarget): number {
+  function add(target: AggregationTarget): number {
+    const { series, base, notBefore = Number.NEGATIVE_INFINITY, isCovered = false } = target
     const name = seriesName(series)
     const lengthMs = timeframeMs(series.timeframe)
     if (lengthMs % timeframeMs(base) !== 0) throw new RangeError(`${name} cannot be made from ${base} bars`)
     if (names.has(name)) throw new RangeError(`${name} was added before`)
     names.add(name)
-    const slot = slab.addSlot(lengthMs, notBefore)
+    const slot = slab.addSlot(lengthMs, notBefore, isCovered)
     const lane = lanes[TIMEFRAMES.indexOf(series.timeframe)] as Lane
     seriesOfSlot.push(series)
     nameOfSlot.push(name)

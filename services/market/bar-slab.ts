@@ -10,8 +10,10 @@ export interface BarSlab {
    *
    * @param lengthMs length of its bars
    * @param notBefore bars that open before this instant are left out
+   * @param isCovered whether there is no base bar from `notBefore` on that will not be taken: otherwise the bar
+   *   that the first base bar falls into may be partial, and is left out
    */
-  addSlot(lengthMs: number, notBefore: number): number
+  addSlot(lengthMs: number, notBefore: number, isCovered: boolean): number
   /**
    * Takes a base bar into a slot's bar, from `offset` of rows of {@link ROW_NUMBERS}.
    *
@@ -41,7 +43,7 @@ const FIRST_SLOTS = 64
 /**
  * @example
  * const slab = createBarSlab()
- * const slot = slab.addSlot(300_000, 0)
+ * const slot = slab.addSlot(300_000, 0, false)
  * slab.take(slot, Float64Array.of(0, 1, 2, 0.5, 1.5, 10), 0) === 300_000
  * slab.finish(slot) // { openTime: 0, open: 1, high: 2, low: 0.5, close: 1.5, volume: 10 }
  */
@@ -49,11 +51,11 @@ export function createBarSlab(): BarSlab {
   let slab = new Float64Array(FIRST_SLOTS * SLOT_NUMBERS)
   let slots = 0
 
-  function addSlot(lengthMs: number, notBefore: number): number {
+  function addSlot(lengthMs: number, notBefore: number, isCovered: boolean): number {
     const slot = slots++
     slab = withRoomFor(slab, slot)
     const at = slot * SLOT_NUMBERS
-    slab[at + BUCKET] = NO_BASE_BAR_YET
+    slab[at + BUCKET] = isCovered ? Number.NaN : NO_BASE_BAR_YET
     slab[at + NOT_BEFORE] = notBefore
     slab[at + LENGTH_MS] = lengthMs
     return slot

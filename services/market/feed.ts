@@ -41,6 +41,15 @@ export interface BatchesRequest {
   readonly signal: AbortSignal
 }
 
+/**
+ * What a venue may send that is not used: rows that are no bars, prices a hundred times off those before, a newest bar
+ * that it tells differently afterwards (the first version stands), and a clock that goes back, by which nothing has
+ * closed until it is where it was.
+ */
+export const VENUE_FAULTS = ['row', 'leap', 'restated', 'clock'] as const
+
+export type VenueFault = (typeof VENUE_FAULTS)[number]
+
 /** How a venue that bars are fetched from is doing. */
 export interface VenueHealth {
   readonly exchange: Exchange
@@ -49,6 +58,8 @@ export interface VenueHealth {
   readonly detail: string
   /** Age of the newest bar of the venue, milliseconds; null before the first. */
   readonly dataAgeMs: number | null
+  /** What it sent since this process began and could not be used, by kind; `/metrics` has it. */
+  readonly faults: Readonly<Record<VenueFault, number>>
 }
 
 /** Where bars and funding come from. */

@@ -1,5 +1,13 @@
 export { type AggregationTarget, type BarAggregator, createBarAggregator } from './aggregate-bars.ts'
-export type { BatchesRequest, MarketFeed, MarketListing, NativeBars, VenueHealth } from './feed.ts'
+export {
+  type BatchesRequest,
+  type MarketFeed,
+  type MarketListing,
+  type NativeBars,
+  VENUE_FAULTS,
+  type VenueFault,
+  type VenueHealth,
+} from './feed.ts'
 export { createLiveFeed, type LiveFeedOptions, type VenueNotice } from './live/live-feed.ts'
 export { LIVE_EXCHANGES, type LiveExchange } from './live/venues.ts'
 export { type ClockAnchor, marketTimeAt, planAnchor } from './market-clock.ts'

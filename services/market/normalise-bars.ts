@@ -88,7 +88,7 @@ const damagedRow = (series: Series, index: number, fault: string): ServiceError 
     details: { series: seriesName(series), row: index },
   })
 
-const isSameBar = (a: Candle, b: Candle): boolean =>
+export const isSameBar = (a: Candle, b: Candle): boolean =>
   a.open === b.open && a.high === b.high && a.low === b.low && a.close === b.close && a.volume === b.volume
 
 function gapsIn(bars: readonly Candle[], lengthMs: number): BarGap[] {

@@ -47,6 +47,24 @@ describe('normaliseFunding', () => {
     expect(intervals(stepping(...steps))).toEqual([8, ...steps])
   })
 
+  it.each([
+    [4, 8],
+    [1, 4],
+    [1, 8],
+    [8, 4],
+    [4, 1],
+  ])('follows a contract from %d to %d hours from the first settlement on', (was, is) => {
+    expect(intervals(stepping(was, was, was, is)).at(-1)).toBe(is)
+    expect(intervals(stepping(was, was, was, is, is))).toEqual([was, was, was, was, is, is])
+  })
+
+  it('lets the venue say whether the newest step is a new interval or an outage', () => {
+    const told = (present: number) =>
+      normaliseFunding(stepping(4, 4, 4, 8), market, present).funding.at(-1)?.intervalHours
+    expect([told(4), told(8)]).toEqual([4, 8])
+    expect(normaliseFunding([at(8)], market, 2).funding).toMatchObject([{ intervalHours: 2 }])
+  })
+
   it('takes a single shorter interval as it is', () => {
     expect(intervals(stepping(8, 8, 4, 8, 8))).toEqual([8, 8, 8, 4, 8, 8])
   })

@@ -35,16 +35,23 @@ const NEIGHBOURS = 3
  * Brings the funding history of a market into order: times rounded to the minute, repeated ones dropped, and
  * every rate with the interval it was paid for.
  *
- * An interval that the venue does not say is the time since the settlement before, as long as that is a usual
- * step and not longer than most steps around it. Otherwise (the first row, an outage, a late settlement) it is
- * the most frequent step around it. Contracts change between 8, 4 and 1 hours, so the steps of the whole
- * history would not do.
+ * An interval that no row says is the time since the settlement before, where that is a usual step. It is not where
+ * it is longer than the steps around it and they agree: then a settlement between is missing, of an outage. At the
+ * end of a history there are none behind it, and a longer step is taken for what it says: contracts change between
+ * 8, 4 and 1 hours, and a rate that is taken for one of fewer hours would look several times as high. Where the venue
+ * says what the interval is at present, that decides. Otherwise (the first row, a late settlement) it is the most
+ * frequent step around it.
  *
+ * @param present hours between settlements at present, where the venue says them
  * @throws ServiceError `market_data_damaged` for a row that cannot be a settlement, and for a history whose
  *   intervals cannot be told.
  * @example normaliseFunding([{ time: 28_800_003, rate: 0.0001 }, { time: 57_600_000, rate: 0.0002 }], market)
  */
-export function normaliseFunding(rows: readonly RawFunding[], market: Market): NormalisedFunding {
+export function normaliseFunding(
+  rows: readonly RawFunding[],
+  market: Market,
+  present?: number,
+): NormalisedFunding {
   const byTime = new Map<number, Settlement>()
   const conflicts = new Set<number>()
   for (const [index, raw] of rows.entries()) {
@@ -58,10 +65,10 @@ export function normaliseFunding(rows: readonly RawFunding[], market: Market): N
   }
   const times = [...byTime.keys()].toSorted((a, b) => a - b)
   const steps = stepsBetween(times)
-  const usualOverall = mostFrequent(steps, undefined)
+  const usualOverall = mostFrequent(steps, undefined) ?? present
   const funding = times.map((time, index): FundingRate => {
     const row = byTime.get(time) as Settlement
-    const intervalHours = row.intervalHours ?? intervalAt(index, steps, usualOverall)
+    const intervalHours = row.intervalHours ?? intervalAt(index, steps, usualOverall, present)
     if (intervalHours === undefined) {
       throw damaged(market, `the interval of the rate at ${new Date(time).toISOString()} cannot be told`)
     }
@@ -77,13 +84,18 @@ function intervalAt(
   index: number,
   steps: readonly number[],
   usualOverall: number | undefined,
+  present: number | undefined,
 ): number | undefined {
   // Step i lies between settlements i and i + 1, so the one before settlement `index` is `index - 1`.
   const own = index === 0 ? undefined : steps[index - 1]
-  const around = steps.slice(Math.max(0, index - 1 - NEIGHBOURS), index + NEIGHBOURS)
-  const usual = mostFrequent(around, own) ?? usualOverall
+  const before = steps.slice(Math.max(0, index - 1 - NEIGHBOURS), Math.max(0, index - 1))
+  const behind = steps.slice(index, index + NEIGHBOURS)
+  const usual = mostFrequent([...before, ...(own === undefined ? [] : [own]), ...behind], own) ?? usualOverall
   if (own === undefined || !SCHEDULES_HOURS.includes(own)) return usual
-  return usual === undefined ? own : Math.min(own, usual)
+  if (usual === undefined || own <= usual) return own
+  // Longer than usual: of a new schedule, unless what comes behind it, or the venue, says otherwise.
+  const isNew = behind.length === 0 ? present === undefined || present === own : behind[0] === own
+  return isNew ? own : usual
 }
 
 /** The most frequent usual step; of equally frequent ones `preferred`, else the shortest. */

@@ -14,7 +14,7 @@ import {
 } from './training-command.ts'
 
 const USAGE =
-  'npm run fit -- --data <folder> [--out model.json] [--version barrier-1] [--exchanges A,B] [--coins A,B]'
+  'npm run fit -- --data <folder> [--out model.json] [--version barrier-2] [--exchanges A,B] [--coins A,B]'
 
 const versionSchema = verdictModelSchema.shape.version
 
@@ -33,7 +33,7 @@ export function fitCommand(args: readonly string[], ports: FitPorts): Promise<nu
     const flags = readFlags(args, {
       ...DATA_FLAGS,
       out: { type: 'string' },
-      version: { type: 'string', default: 'barrier-1' },
+      version: { type: 'string', default: 'barrier-2' },
     })
     const { version, out } = flags
     if (!versionSchema.safeParse(version).success)

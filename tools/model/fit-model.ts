@@ -153,7 +153,7 @@ function skillAt(
  *
  * @param version what the model is to be called
  * @throws ServiceError `market_data_missing` where there are no bars of the timeframe it is fitted on
- * @example fitModel('barrier-1', prepare(histories, report), RECIPE, report).features.length
+ * @example fitModel('barrier-2', prepare(histories, report), RECIPE, report).features.length
  */
 export function fitModel(
   version: string,

@@ -1,4 +1,5 @@
 import type { Candle } from '../../contracts/candle.ts'
+import { countsForBar } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { RACE_OUTCOMES } from '../../contracts/outcome.ts'
 import type { Series } from '../../contracts/series.ts'
@@ -58,7 +59,7 @@ export function seriesSamples(model: ScoringModel, { series, bars, funding }: Se
   let count = 0
   for (const [index, bar] of bars.entries()) {
     const closes = bar.openTime + barMs
-    for (let next = funding[settled]; next !== undefined && next.time <= closes; next = funding[settled]) {
+    for (let next = funding[settled]; next && countsForBar(next, closes); next = funding[settled]) {
       pool.setFunding(slot, next)
       settled += 1
     }

@@ -68,6 +68,8 @@ export function compareVenues(
     }
     for (const [index, first] of candidates.entries()) {
       for (const second of candidates.slice(index + 1)) {
+        // Of a coin and a thousand of it at one exchange there is nothing to collect apart.
+        if (first.market.market.exchange === second.market.market.exchange) continue
         const pair = comparePair(coin, first, second, holdingHours)
         if (pair === undefined) pairsTooShort += 1
         else pairs.push(pair)

@@ -27,6 +27,20 @@ describe('a funding book', () => {
     expect(book.bytes).toBeGreaterThan(0)
   })
 
+  test('has contracts by multiples as one coin, by any of its names', () => {
+    const book = createFundingBook({ keepDays: 30 })
+    for (const market of [
+      { exchange: 'HL', coin: 'KPEPE' },
+      { exchange: 'BINANCE', coin: '1000PEPE' },
+      { exchange: 'OKX', coin: 'PEPE' },
+    ] as const) {
+      book.take({ market, funding })
+    }
+    expect(book.coins).toEqual(['PEPE'])
+    for (const name of ['PEPE', 'KPEPE', '1000PEPE'])
+      expect(namesOf(book, name)).toEqual(['BINANCE', 'OKX', 'HL'])
+  })
+
   test('does not list a market for a settlement that was refused', () => {
     const book = createFundingBook({ keepDays: 30 })
     const market = { exchange: 'HL', coin: 'BTC' } as const

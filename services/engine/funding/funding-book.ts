@@ -1,8 +1,9 @@
+import { assetOf } from '../../../contracts/asset.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { EXCHANGES, type Exchange } from '../../../contracts/exchanges.ts'
 import type { FundingUpdate } from '../../../contracts/feed.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Coin } from '../../../contracts/series.ts'
+import { type Coin, marketName } from '../../../contracts/series.ts'
 import { createMarketFunding, type MarketFunding } from './market-funding.ts'
 
 /** The funding history of many markets, from which {@link scanFundingArb} answers. */
@@ -14,7 +15,7 @@ export interface FundingBook {
   readonly bytes: number
   /** Exchanges with at least one settlement, in the order of the exchange codes. */
   readonly exchanges: readonly Exchange[]
-  /** Coins with at least one settlement, by name. */
+  /** Coins with at least one settlement, by name; contracts by multiples (1000PEPE, KPEPE) are of one coin. */
   readonly coins: readonly Coin[]
 
   /**
@@ -24,7 +25,7 @@ export interface FundingBook {
    */
   take(update: FundingUpdate): void
 
-  /** The markets of a coin, in the order of the exchange codes. */
+  /** The markets of a coin, by whatever name of a contract of it, in the order of the exchange codes. */
   marketsOf(coin: Coin): readonly MarketFunding[]
 }
 
@@ -73,8 +74,9 @@ export function createFundingBook({ keepDays }: { readonly keepDays: number }): 
     },
 
     take({ market, funding }) {
-      const markets = byCoin.get(market.coin) ?? []
-      const known = markets.find((candidate) => candidate.market.exchange === market.exchange)
+      const { asset } = assetOf(market.coin)
+      const markets = byCoin.get(asset) ?? []
+      const known = markets.find((candidate) => marketName(candidate.market) === marketName(market))
       if (known !== undefined) {
         known.take(funding)
         return
@@ -86,13 +88,13 @@ export function createFundingBook({ keepDays }: { readonly keepDays: number }): 
       }
       const added = createMarketFunding(market, keepDays, funding)
       byCoin.set(
-        market.coin,
+        asset,
         [...markets, added].toSorted((a, b) => orderOf(a) - orderOf(b)),
       )
       if (markets.length === 0) coins = [...byCoin.keys()].toSorted()
       marketCount += 1
     },
 
-    marketsOf: (coin) => byCoin.get(coin) ?? [],
+    marketsOf: (coin) => byCoin.get(assetOf(coin).asset) ?? [],
   }
 }

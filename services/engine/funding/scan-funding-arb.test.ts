@@ -15,6 +15,8 @@ describe('a steady spread', () => {
       coin: 'BTC',
       long: {
         exchange: 'BINANCE',
+        contract: 'BTC',
+        coins_per_unit: 1,
         side: 'long',
         rate: expect.closeTo(0.0001 / 3, 12),
         interval_hours: 8,
@@ -24,6 +26,8 @@ describe('a steady spread', () => {
       },
       short: {
         exchange: 'HL',
+        contract: 'BTC',
+        coins_per_unit: 1,
         side: 'short',
         rate: expect.closeTo(0.0003 / 24, 12),
         interval_hours: 1,

@@ -1,3 +1,4 @@
+import { assetOf } from '../../../contracts/asset.ts'
 import { annualisedFunding } from '../../../contracts/funding.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
@@ -39,7 +40,8 @@ export function scanFundingArb(
   nowMs: number,
 ): ScanFundingArbResponse {
   const feesBps = LEGS_PAID * request.taker_fee_bps
-  const wanted = request.coins === undefined ? book.coins : [...new Set(request.coins)]
+  const wanted =
+    request.coins === undefined ? book.coins : [...new Set(request.coins.map((coin) => assetOf(coin).asset))]
   const comparison = compareVenues(book, wanted, request.holding_hours, nowMs)
   const netBps = ({ carry }: VenuePair): number => rounded(carry * BPS - feesBps, 2)
   const passed = comparison.pairs.filter((pair) => netBps(pair) >= request.min_net_bps).toSorted(byRank)
@@ -102,6 +104,8 @@ function leg({ market, newest }: MarketFunding, side: FundingLeg['side'], nowMs:
   const intervals = Math.max(1, Math.floor((nowMs - newest.time) / intervalMs) + 1)
   return {
     exchange: market.exchange,
+    contract: market.coin,
+    coins_per_unit: assetOf(market.coin).multiple,
     side,
     rate: newest.rate,
     interval_hours: newest.intervalHours,

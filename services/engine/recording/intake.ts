@@ -105,7 +105,7 @@ export function createIntake(
       if (fault !== undefined) options.onRefused?.(update.market, 'funding', fault)
       return fault === undefined
     })
-    // What settles as a bar closes counts for that bar; another run may be at another instant.
+    // Which bars a settlement counts for is the engine's to say; another run may be at another instant.
     for (const { market, funding: settled } of funding) {
       const own = soundOnes(byMarket.get(marketName(market)) ?? [])
       engine.pushFunding(

@@ -163,7 +163,7 @@ describe('following a market', () => {
     expect(recorded).toEqual(['ETH 4'])
   })
 
-  test('funding that settles as a bar closes counts for that bar', async () => {
+  test('funding reaches the engine before the bars of its batch', async () => {
     const { engine } = await run([batch(0, 'live', [BTC], 0.001)])
     expect(engine.heard.slice(0, 2)).toEqual(['funding BTC 0.001 for 0', 'SIM.BTC.1m 0'])
   })

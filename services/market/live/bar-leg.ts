@@ -1,8 +1,11 @@
+import type { Candle } from '../../../contracts/candle.ts'
 import type { ClosedBar } from '../../../contracts/feed.ts'
-import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
+import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
 import { lastBarClose, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { createBarAggregator } from '../aggregate-bars.ts'
 import { ROW_NUMBERS } from '../bar-slab.ts'
+import { isSameBar } from '../normalise-bars.ts'
+import { createLeapFilter } from './leap-filter.ts'
 import type { LegPlan } from './plan-legs.ts'
 import type { Venue } from './venue.ts'
 
@@ -13,7 +16,10 @@ export interface BarLeg {
   readonly timeframe: Timeframe
   readonly lengthMs: number
   readonly begins: number
+  /** Infinite where bars keep coming. */
   readonly ends: number
+  /** What its bars make. */
+  readonly series: readonly Series[]
   /** All bars that close up to this instant have been asked for; infinite when there are no more to come. */
   fetchedTo(): number
   /** Close of the newest bar that came. */
@@ -22,8 +28,12 @@ export interface BarLeg {
   waiting(): number
   /** Fetches the next page. A second call while one is under way is that one. */
   fetchPage(signal: AbortSignal): Promise<void>
-  /** No more bars will come: the market is gone. */
+  /** No more bars are expected, until it is resumed: the market is gone, or its past is not to be had. */
   end(): void
+  /** The market is there again. */
+  resume(): void
+  /** Of a leg that ends: whether all its bars were told and no more are expected. */
+  isDone(): boolean
   /** The earliest instant at which it has bars to tell, infinite while it has none. */
   nextAt(): number
   /** The bars that close at {@link BarLeg.nextAt}. May be none, where a bar served only to make longer ones. */
@@ -41,47 +51,73 @@ const FOREVER = Number.POSITIVE_INFINITY
 export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number): BarLeg {
   const { market, timeframe, begins, ends } = plan
   const lengthMs = timeframeMs(timeframe)
-  const series = { ...market, timeframe }
+  const native = { ...market, timeframe }
   const endsOf = new Map(plan.targets.map((target) => [seriesName(target.series), target.endsAt]))
+  const toldTo = new Map<string, number>()
   const aggregator = createBarAggregator()
   let source = 0
-  for (const target of plan.targets) {
-    source = aggregator.add({ series: target.series, base: timeframe, notBefore: target.notBefore })
+  for (const { series, notBefore, isCovered } of plan.targets) {
+    source = aggregator.add({ series, base: timeframe, notBefore, isCovered })
   }
+  const leaps = createLeapFilter()
   const pages: Float64Array[] = []
   let head = 0
   let waiting = 0
   let nextOpen = begins
   let fetchedTo = begins
   let knownTo = Number.NEGATIVE_INFINITY
+  /** The newest bar that came, which the venue may still restate. */
+  let newest: Candle | undefined
   /** Close of the longer bar in the making that closes first. */
   let pending = FOREVER
   let fetching: Promise<void> | undefined
 
   async function fetchNext(signal: AbortSignal): Promise<void> {
     const asked = now() - venue.clockBehindMs()
-    const since = nextOpen
-    // One more than there can be closed: venues send the open bar too.
-    const open = Math.ceil((Math.min(asked, ends) - since) / lengthMs) + 1
-    const count = Math.max(2, Math.min(open, venue.pageBars))
-    const { bars } = await venue.bars(series, since, count, signal)
-    const rows = bars.filter(({ openTime }) => openTime >= nextOpen && openTime < ends)
-    if (rows.length > 0) keep(rows)
+    const { since, count } = nextPage(Math.min(asked, ends))
+    const { bars } = await venue.bars(native, since, count, signal)
+    compareNewest(bars)
+    keep(bars.filter(({ openTime }) => openTime >= nextOpen && openTime < ends))
     const pageEnd = since + count * lengthMs
     // Nothing in a page that is all past: the venue has no bars there, the next ones come later.
     if (bars.length === 0 && pageEnd <= asked) nextOpen = pageEnd
-    fetchedTo = nextOpen >= ends ? FOREVER : pageEnd > asked ? Math.max(asked, nextOpen) : nextOpen
-    if (bars.some(({ openTime }) => openTime >= ends)) fetchedTo = FOREVER
+    const hasPassedEnd = nextOpen >= ends || bars.some(({ openTime }) => openTime >= ends)
+    if (hasPassedEnd) fetchedTo = FOREVER
+    else fetchedTo = pageEnd > asked ? Math.max(asked, nextOpen) : nextOpen
   }
 
-  function keep(bars: readonly ClosedBar['candle'][]): void {
+  /** What to ask for: one bar more than there can be closed, because venues send the open one too. */
+  function nextPage(until: number): { since: number; count: number } {
+    const open = Math.ceil((until - nextOpen) / lengthMs) + 1
+    // And the newest known one once more, for venues restate it at times; not where that takes another page.
+    const isAgain = newest !== undefined && newest.openTime === nextOpen - lengthMs && open < venue.pageBars
+    return isAgain
+      ? { since: nextOpen - lengthMs, count: Math.max(2, open + 1) }
+      : { since: nextOpen, count: Math.max(2, Math.min(open, venue.pageBars)) }
+  }
+
+  function compareNewest(bars: readonly Candle[]): void {
+    const again = newest && bars.find(({ openTime }) => openTime === newest?.openTime)
+    if (newest === undefined || again === undefined || isSameBar(newest, again)) return
+    // What was told and recorded of it stays: it is what could be known then.
+    venue.faults.note('restated', native, `the bar of ${new Date(again.openTime).toISOString()} was restated`)
+    newest = again
+  }
+
+  function keep(rows: readonly Candle[]): void {
+    const last = rows.at(-1)
+    if (last === undefined) return
+    nextOpen = last.openTime + lengthMs
+    const { bars, refused } = leaps.pass(rows)
+    if (refused !== undefined) venue.faults.note('leap', native, refused)
+    if (bars.length === 0) return
     const page = new Float64Array(bars.length * ROW_NUMBERS)
     for (const [index, bar] of bars.entries()) {
       page.set([bar.openTime, bar.open, bar.high, bar.low, bar.close, bar.volume], index * ROW_NUMBERS)
     }
     pages.push(page)
     waiting += bars.length
-    nextOpen = (bars.at(-1)?.openTime ?? nextOpen) + (bars.length > 0 ? lengthMs : 0)
+    newest = bars.at(-1)
     knownTo = nextOpen
   }
 
@@ -112,7 +148,13 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number): Ba
     if (headClose() === at) pushHead()
     const closed = aggregator.close(at)
     pending = aggregator.overdue(FOREVER) ?? FOREVER
-    return closed.filter((bar) => bar.candle.openTime < (endsOf.get(seriesName(bar.series)) ?? FOREVER))
+    return closed.filter(({ series, candle: { openTime } }) => {
+      const name = seriesName(series)
+      // What a leg was making when it ended was told as it was; the rest of it, should it come, is too late.
+      if (openTime >= (endsOf.get(name) ?? FOREVER) || openTime <= (toldTo.get(name) ?? -1)) return false
+      toldTo.set(name, openTime)
+      return true
+    })
   }
 
   return {
@@ -122,6 +164,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number): Ba
     lengthMs,
     begins,
     ends,
+    series: plan.targets.map(({ series }) => series),
     fetchedTo: () => fetchedTo,
     knownTo: () => knownTo,
     waiting: () => waiting,
@@ -134,6 +177,11 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number): Ba
     end() {
       fetchedTo = FOREVER
     },
+    resume() {
+      fetchedTo = nextOpen
+    },
+    // Longer bars in the making that close behind the end are not its own to tell.
+    isDone: () => fetchedTo === FOREVER && nextAt() > ends,
     nextAt,
     tell,
   }

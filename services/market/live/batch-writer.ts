@@ -1,4 +1,5 @@
 import type { BarBatch, ClosedBar, FundingUpdate } from '../../../contracts/feed.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { BarLeg } from './bar-leg.ts'
@@ -24,18 +25,35 @@ export interface BatchWriterOptions {
   readonly liveFrom: number
   /** Bars are told from here on. */
   readonly begins: number
+  /** Told of a leg whose past nobody waits for any longer. */
+  readonly onGivenUp: (leg: BarLeg) => void
 }
 
-/** @example for (const batch of writer.write()) yield batch */
-export function createBatchWriter({ legs, series, liveFrom, begins }: BatchWriterOptions): BatchWriter {
+/**
+ * Where the past of a series is fetched apart and comes late, its newer bars are held back until that is told, so
+ * that the bars of a series come in order whichever of its legs brings them. Once there are as many of them as a
+ * verdict needs, the past is done without.
+ *
+ * @example for (const batch of writer.write()) yield batch
+ */
+export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
+  const { legs, series, liveFrom, begins, onGivenUp } = options
   const ranks = rankSeries(series)
   const rankOf = (bar: ClosedBar): number => ranks.get(seriesName(bar.series)) ?? 0
+  const pastOf = pastLegs(legs)
+  const held = new Map<string, ClosedBar[]>()
   let funding: FundingUpdate[] = []
   let lastAt = begins
+
+  /** The bars of a series that wait for nothing any more. */
+  const released = (name: string): boolean => pastOf.get(name)?.isDone() ?? true
 
   function nextAt(): number {
     let earliest = Number.POSITIVE_INFINITY
     for (const leg of legs) earliest = Math.min(earliest, leg.nextAt())
+    for (const [name, [bar]] of held) {
+      if (bar !== undefined && released(name)) earliest = Math.min(earliest, closeOf(bar))
+    }
     return earliest
   }
 
@@ -49,11 +67,42 @@ export function createBatchWriter({ legs, series, liveFrom, begins }: BatchWrite
   /** The newest bar of a series before the seam is worth a verdict, however late it comes. */
   const isLive = (bar: ClosedBar, at: number): boolean => at + timeframeMs(bar.series.timeframe) > liveFrom
 
+  function takeHeld(at: number): ClosedBar[] {
+    const bars: ClosedBar[] = []
+    for (const [name, waiting] of held) {
+      if (waiting[0] === undefined || closeOf(waiting[0]) !== at || !released(name)) continue
+      bars.push(...waiting.splice(0, 1))
+      if (waiting.length === 0) held.delete(name)
+    }
+    return bars
+  }
+
+  function hold(bar: ClosedBar, name: string, past: BarLeg): void {
+    const waiting = held.get(name) ?? []
+    waiting.push(bar)
+    held.set(name, waiting)
+    if (waiting.length < LIMITS.warmUpBars) return
+    past.end()
+    onGivenUp(past)
+  }
+
+  function takeBars(at: number): ClosedBar[] {
+    const bars = takeHeld(at)
+    for (const leg of legs) {
+      if (leg.nextAt() !== at) continue
+      for (const bar of leg.tell()) {
+        const name = seriesName(bar.series)
+        const past = pastOf.get(name)
+        if (past === undefined || past === leg || past.isDone()) bars.push(bar)
+        else hold(bar, name, past)
+      }
+    }
+    return bars.toSorted((a, b) => rankOf(a) - rankOf(b))
+  }
+
   function write(): BarBatch[] {
     const at = nextAt()
-    const bars: ClosedBar[] = []
-    for (const leg of legs) if (leg.nextAt() === at) bars.push(...leg.tell())
-    bars.sort((a, b) => rankOf(a) - rankOf(b))
+    const bars = takeBars(at)
     if (at > lastAt) {
       lastAt = at
       const settled = settledBy(at)
@@ -89,6 +138,14 @@ export function createBatchWriter({ legs, series, liveFrom, begins }: BatchWrite
       funding.push(...updates)
     },
   }
+}
+
+const closeOf = ({ series, candle }: ClosedBar): number => candle.openTime + timeframeMs(series.timeframe)
+
+/** By series, the leg of its past, where that is another than the one that goes on. */
+function pastLegs(legs: readonly BarLeg[]): ReadonlyMap<string, BarLeg> {
+  const past = legs.filter(({ ends }) => ends !== Number.POSITIVE_INFINITY)
+  return new Map(past.flatMap((leg) => leg.series.map((one) => [seriesName(one), leg] as const)))
 }
 
 /** The place of every series in a batch: by timeframe, then by name. */

@@ -12,7 +12,8 @@ export interface CcxtMarket {
   readonly linear?: boolean
   readonly active?: boolean
   readonly contractSize?: number
-  readonly created?: number
+  /** What the venue sent. */
+  readonly info?: Readonly<Record<string, unknown>>
 }
 
 /** One settlement as ccxt gives it. */

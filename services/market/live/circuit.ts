@@ -3,7 +3,8 @@ export interface Circuit {
   /** Whether a request may go out now. In `half-open` it is the one that tries, and must be answered for. */
   enter(): boolean
   succeeded(): void
-  failed(): void
+  /** @param leastPauseMs how long it is left alone at least, should this open it */
+  failed(leastPauseMs?: number): void
   state(): 'closed' | 'open' | 'half-open'
   /** When it may be tried again, Unix milliseconds; while it is closed an instant that has passed. */
   opensAt(): number
@@ -46,14 +47,15 @@ export function createCircuit({ failuresInARow, pauseMs, pauseMaxMs, now }: Circ
       pause = pauseMs
       isTrying = false
     },
-    failed() {
+    failed(leastPauseMs = 0) {
       const wasTrial = isTrying
       isTrying = false
       failures += 1
       if (!isOpen()) return
       // Requests that were under way when it opened fail too; they say nothing new.
+      if (!wasTrial && now() < openUntil) return
       if (wasTrial) pause = Math.min(pause * 2, pauseMaxMs)
-      else if (now() < openUntil) return
+      pause = Math.max(pause, leastPauseMs)
       openUntil = now() + pause
     },
     state: () => (isOpen() ? (now() >= openUntil || isTrying ? 'half-open' : 'open') : 'closed'),

@@ -24,11 +24,11 @@ export async function fetchFunding(
     for (const { timestamp, fundingRate, info } of answer) {
       // Some venues show the settlement to come among the past ones.
       if (timestamp === undefined || fundingRate === undefined || timestamp > now) continue
-      const intervalHours = fundingHours?.(info)
+      const stated = fundingHours?.(info) ?? Number.NaN
       rows.set(timestamp, {
         time: timestamp,
         rate: fundingRate,
-        ...(intervalHours !== undefined && { intervalHours }),
+        ...(stated > 0 && { intervalHours: stated }),
       })
     }
     if (rows.size === before || answer.length < fundingRows) break

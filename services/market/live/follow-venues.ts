@@ -1,3 +1,4 @@
+import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { barOpenAt, MINUTE_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { BarLeg } from './bar-leg.ts'
@@ -26,6 +27,11 @@ const ASK_AGAIN_TIMES = 2
 /** After a failure, and up to as long again by chance, so that coins do not come back in step. */
 const PAUSE_MS = 5_000
 
+const BARRED_PAUSE_MAX_MS = 15 * MINUTE_MS
+
+/** Settlements are asked for within this time, so that all are there when the first bar closes that they count for. */
+const FUNDING_SPREAD_MS = 30_000
+
 /**
  * Keeps every leg and every track up to date until the signal is aborted. Each goes its own way, so that one
  * symbol which hangs holds up no other; how many requests go out together is the venue's to limit.
@@ -45,7 +51,13 @@ async function followLeg(leg: BarLeg, request: FollowRequest): Promise<void> {
   const { context, signal, wake } = request
   let again = 0
   let askedFor = Number.NEGATIVE_INFINITY
-  while (!signal.aborted && leg.fetchedTo() !== Number.POSITIVE_INFINITY) {
+  let refusedSince: number | undefined
+  let barred = 0
+  while (!signal.aborted && !isComplete(leg)) {
+    if (leg.venue.listings.isGone(leg.market.coin)) {
+      await restWhileGone(leg, request)
+      continue
+    }
     const due = dueAt(leg, again)
     const isFull = leg.waiting() >= leg.venue.pageBars
     if (isFull || due > context.now()) {
@@ -57,12 +69,51 @@ async function followLeg(leg: BarLeg, request: FollowRequest): Promise<void> {
     askedFor = newest
     try {
       await leg.fetchPage(signal)
-      wake()
+      refusedSince = undefined
+      barred = 0
     } catch (error) {
       if (signal.aborted) return
+      refusedSince = isPassing(error) ? undefined : (refusedSince ?? context.now())
+      giveUpPast(leg, refusedSince, context)
+      barred = error instanceof VenueFailure && error.kind === 'barred' ? barred + 1 : 0
       await onLegFailure(leg, error, request)
+      await context.sleep(barredPause(barred), signal)
     }
+    wake()
   }
+}
+
+/** Who is not let in waits longer from time to time, for asking on prolongs it; others of the venue may be let in. */
+const barredPause = (times: number): number =>
+  times === 0 ? 0 : Math.min(LIMITS.venueBarredMs * 2 ** (times - 1), BARRED_PAUSE_MAX_MS)
+
+/** A leg of the past has an end. */
+const isComplete = (leg: BarLeg): boolean =>
+  leg.ends !== Number.POSITIVE_INFINITY && leg.fetchedTo() === Number.POSITIVE_INFINITY
+
+const isPassing = (error: unknown): boolean =>
+  error instanceof VenueFailure
+    ? error.kind === 'passing' || error.kind === 'barred'
+    : isServiceError(error, 'venue_unavailable')
+
+/** What a venue has refused for so long it will not give: its series are better begun than held back for it. */
+function giveUpPast(leg: BarLeg, refusedSince: number | undefined, context: LiveContext): void {
+  if (leg.ends === Number.POSITIVE_INFINITY || refusedSince === undefined) return
+  if (context.now() - refusedSince < LIMITS.venueBackfillMs) return
+  leg.end()
+  context.givenUp(leg)
+}
+
+async function restWhileGone(leg: BarLeg, { context, signal, wake }: FollowRequest): Promise<void> {
+  leg.end()
+  context.ended(leg)
+  wake()
+  while (!signal.aborted && leg.venue.listings.isGone(leg.market.coin)) {
+    await context.sleep(LIMITS.venueMarketsLeastMs, signal)
+  }
+  if (signal.aborted) return
+  if (leg.ends === Number.POSITIVE_INFINITY) leg.resume()
+  context.resumed(leg)
 }
 
 /** When the next bar has closed and the venue has had time to finish it, or one that is missing may be there. */
@@ -75,27 +126,21 @@ function dueAt(leg: BarLeg, again: number): number {
 }
 
 async function onLegFailure(leg: BarLeg, error: unknown, request: FollowRequest): Promise<void> {
-  const { context, signal, wake } = request
-  context.failed(leg.venue, error)
-  if (error instanceof VenueFailure && error.kind !== 'passing') await endIfGone(leg, error, context, signal)
-  wake()
-  await context.sleep(pauseOf(leg.venue, context), signal)
+  const { context, signal } = request
+  const { venue, market } = leg
+  context.failed(venue, error)
+  // A venue that refuses a coin may have suspended it, or let it go.
+  if (error instanceof VenueFailure && !isPassing(error)) await lookAtMarkets(venue, context, signal)
+  const isTraded = venue.listings.traded().has(market.coin)
+  await context.sleep(Math.max(pauseOf(venue, context), isTraded ? 0 : LIMITS.venueMarketsLeastMs), signal)
 }
 
-/** A venue that refuses a coin may have delisted it. */
-async function endIfGone(leg: BarLeg, error: VenueFailure, context: LiveContext, signal: AbortSignal) {
+async function lookAtMarkets(venue: Venue, context: LiveContext, signal: AbortSignal): Promise<void> {
   try {
-    const markets = await leg.venue.markets(LIMITS.venueMarketsLeastMs, signal)
-    if (!markets.has(leg.market.coin)) endLeg(leg, context)
-  } catch (other) {
-    if (!signal.aborted) context.failed(leg.venue, other instanceof Error ? other : error)
+    await venue.markets(LIMITS.venueMarketsLeastMs, signal)
+  } catch (error) {
+    if (!signal.aborted) context.failed(venue, error)
   }
-}
-
-function endLeg(leg: BarLeg, context: LiveContext): void {
-  if (leg.fetchedTo() === Number.POSITIVE_INFINITY) return
-  leg.end()
-  context.ended(leg)
 }
 
 function pauseOf(venue: Venue, { now, random }: LiveContext): number {
@@ -108,8 +153,8 @@ async function followTrack(track: FundingTrack, { writer, context, signal }: Fol
   while (!signal.aborted) {
     const left = track.dueAt() - context.now()
     if (left > 0) {
-      // By chance up to a minute later: all coins of a venue settle at the same instant.
-      await context.sleep(left + context.random() * MINUTE_MS, signal)
+      // A little later by chance: all coins of a venue settle at the same instant.
+      await context.sleep(left + context.random() * FUNDING_SPREAD_MS, signal)
       continue
     }
     try {
@@ -117,25 +162,24 @@ async function followTrack(track: FundingTrack, { writer, context, signal }: Fol
       writer.addFunding(fresh.map((funding) => ({ market: track.market, funding })))
     } catch (error) {
       if (signal.aborted) return
-      if (error instanceof VenueFailure && error.kind === 'unknown_symbol') return
       context.failed(track.venue, error)
-      await context.sleep(pauseOf(track.venue, context) + MINUTE_MS, signal)
+      const isTraded = track.venue.listings.traded().has(track.market.coin)
+      const rest = isTraded ? 0 : LIMITS.venueMarketsLeastMs
+      await context.sleep(Math.max(pauseOf(track.venue, context), rest), signal)
     }
   }
 }
 
-/** Looks now and then which markets there are: a delisted one may also just fall silent. */
-async function followMarkets(venue: Venue, { legs, context, signal, wake }: FollowRequest): Promise<void> {
-  const own = legs.filter((leg) => leg.venue === venue)
+/** Looks now and then which markets there are, and often while one that is followed is not traded. */
+async function followMarkets(venue: Venue, { legs, context, signal }: FollowRequest): Promise<void> {
+  const coins = new Set(legs.filter((leg) => leg.venue === venue).map(({ market }) => market.coin))
+  const isWhole = (): boolean => {
+    const traded = venue.listings.traded()
+    return [...coins].every((coin) => traded.has(coin) || venue.listings.isGone(coin))
+  }
   while (!signal.aborted) {
-    await context.sleep(LIMITS.venueMarketsMs + context.random() * MINUTE_MS, signal)
-    if (signal.aborted) return
-    try {
-      const markets = await venue.markets(LIMITS.venueMarketsMs, signal)
-      for (const leg of own) if (!markets.has(leg.market.coin)) endLeg(leg, context)
-      wake()
-    } catch (error) {
-      if (!signal.aborted) context.failed(venue, error)
-    }
+    const every = isWhole() ? LIMITS.venueMarketsMs : LIMITS.venueMarketsLeastMs
+    await context.sleep(every + context.random() * MINUTE_MS, signal)
+    if (!signal.aborted) await lookAtMarkets(venue, context, signal)
   }
 }

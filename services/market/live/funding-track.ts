@@ -18,13 +18,18 @@ export interface FundingTrack {
 /** Venues publish a settlement some seconds to a minute after it. */
 const PUBLISHED_AFTER_MS = MINUTE_MS
 
-/** How soon to ask again for a settlement that is not there yet. */
+/** How soon to ask again for a settlement that may be there any moment, and for one that is overdue. */
+const ASK_SOON_MS = 15_000
 const ASK_AGAIN_MS = 5 * MINUTE_MS
 
 /** Settlements fetched again, since an interval is told from those around it. */
 const OVERLAP = 4
 
-/** @param from the earliest settlement wanted, Unix milliseconds */
+/**
+ * A settlement whose interval turns out to be another, by those that came behind it, is told once more.
+ *
+ * @param from the earliest settlement wanted, Unix milliseconds
+ */
 export function createFundingTrack(
   venue: Venue,
   market: Market,
@@ -32,26 +37,38 @@ export function createFundingTrack(
   now: () => number,
 ): FundingTrack {
   let newest: FundingRate | undefined
-  let dueAt = Number.NEGATIVE_INFINITY
+  let askedAt = Number.NEGATIVE_INFINITY
+
+  const presentHours = (): number | undefined => venue.listings.find(market.coin)?.fundingHours
 
   return {
     venue,
     market,
-    dueAt: () => dueAt,
+    dueAt() {
+      if (newest === undefined) return askedAt + ASK_AGAIN_MS
+      const present = presentHours()
+      const due = newest.time + (present ?? newest.intervalHours) * HOUR_MS + PUBLISHED_AFTER_MS
+      // The interval may have changed, and any full hour may settle.
+      const nextHour =
+        (Math.floor((askedAt - PUBLISHED_AFTER_MS) / HOUR_MS) + 1) * HOUR_MS + PUBLISHED_AFTER_MS
+      const late = askedAt - due
+      if (late < 0) return present === undefined ? Math.min(due, nextHour) : due
+      return Math.min(nextHour, askedAt + (late < PUBLISHED_AFTER_MS ? ASK_SOON_MS : ASK_AGAIN_MS))
+    },
     async fetch(signal) {
       const since = newest === undefined ? from : newest.time - OVERLAP * newest.intervalHours * HOUR_MS
       const rows = await venue.funding(market, Math.max(0, since), signal)
-      dueAt = now() + ASK_AGAIN_MS
+      askedAt = now()
+      const present = presentHours()
       // Of a single settlement nobody can tell the interval: it is taken when the second one is there.
-      const canTell = rows.length > 1 || rows.some(({ intervalHours }) => intervalHours !== undefined)
-      const { funding } = canTell ? normaliseFunding(rows, market) : { funding: [] }
+      const canTell =
+        rows.length > 1 || present !== undefined || rows.some(({ intervalHours }) => intervalHours)
+      const { funding } = canTell ? normaliseFunding(rows, market, present) : { funding: [] }
       const after = newest?.time ?? Math.max(from, now() - LIMITS.venueFundingMs) - 1
-      const fresh = funding.filter(({ time }) => time > after)
-      const last = fresh.at(-1)
-      if (last !== undefined) {
-        newest = last
-        dueAt = Math.max(dueAt, last.time + last.intervalHours * HOUR_MS + PUBLISHED_AFTER_MS)
-      }
+      const corrected = (one: FundingRate): boolean =>
+        one.time === newest?.time && one.intervalHours !== newest.intervalHours
+      const fresh = funding.filter((one) => one.time > after || corrected(one))
+      newest = fresh.at(-1) ?? newest
       return fresh
     },
   }

@@ -22,7 +22,8 @@ export interface LiveBatchesOptions {
 export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<BarBatch, void, undefined> {
   const { series, legs, tracks, context, liveFrom } = options
   const begins = Math.min(liveFrom, ...legs.map((leg) => leg.begins))
-  const writer = createBatchWriter({ legs, series, liveFrom, begins })
+  const onGivenUp = (leg: BarLeg): void => context.givenUp(leg)
+  const writer = createBatchWriter({ legs, series, liveFrom, begins, onGivenUp })
   const ending = new AbortController()
   const signal = AbortSignal.any([options.signal, ending.signal])
   const seam: BarBatch = { at: liveFrom, phase: 'live', bars: [], funding: [] }

@@ -12,6 +12,10 @@ export interface LiveContext {
   failed(venue: Venue, error: unknown): void
   /** The history of a leg will come late. */
   leftBehind(leg: BarLeg): void
-  /** The market of a leg is gone, and its series with it. */
+  /** The past of a leg is not to be had: its series begin at the seam. */
+  givenUp(leg: BarLeg): void
+  /** The market of a leg is gone, as far as anybody can tell. */
   ended(leg: BarLeg): void
+  /** It is traded again. */
+  resumed(leg: BarLeg): void
 }

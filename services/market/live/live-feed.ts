@@ -76,8 +76,16 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     leftBehind(leg) {
       report({ exchange: leg.market.exchange, message: `the history of ${legName(leg)} will come late` })
     },
+    givenUp(leg) {
+      const message = `${legName(leg)}: its past is not to be had; what is made of it begins with live bars`
+      report({ exchange: leg.market.exchange, message })
+    },
     ended(leg) {
-      report({ exchange: leg.market.exchange, message: `${legName(leg)} ended: the venue lists it no more` })
+      const message = `${legName(leg)} ended: the venue has not listed it for a day, and sent no bar`
+      report({ exchange: leg.market.exchange, message })
+    },
+    resumed(leg) {
+      report({ exchange: leg.market.exchange, message: `${legName(leg)} goes on: the venue lists it again` })
     },
   }
 
@@ -182,7 +190,7 @@ function openVenues(options: LiveFeedOptions): ReadonlyMap<Exchange, Venue> {
       now,
       sleep,
       random,
-      onDamage: (message) => report({ exchange, message }),
+      report: (message) => report({ exchange, message }),
       ...(baseUrl !== undefined && { baseUrl }),
     })
     venues.set(exchange, venue)

@@ -8,6 +8,8 @@ export interface LegTarget {
   readonly notBefore: number
   /** And before this one; infinite for bars that keep coming. */
   readonly endsAt: number
+  /** Whether the venue is sure to have its first bar, which others of the past come before. */
+  readonly isCovered: boolean
 }
 
 /** Bars of one native timeframe of one market that are to be fetched, and what is made of them. */
@@ -29,6 +31,8 @@ export interface LegPlanOptions {
   readonly historyFrom?: number
 }
 
+const FOREVER = Number.POSITIVE_INFINITY
+
 /** What live bars are made of: two requests a coin and hour are enough for eleven timeframes. */
 const liveBase = (timeframe: Timeframe): Timeframe =>
   timeframeMs(timeframe) < timeframeMs('1h') ? '1m' : '1h'
@@ -46,12 +50,6 @@ function pastBase(timeframe: Timeframe): Timeframe {
 }
 
 /**
- * Base bars fetched before the first one needed: a bucket counts as whole only when a bar before it was seen,
- * and venues leave out bars without a trade.
- */
-const LEAD_BARS = 5
-
-/**
  * The native bars to fetch for some series. A series that is made of other bars in the past than live changes
  * over at the bar that is open at `liveFrom`, which is live from its beginning.
  *
@@ -65,18 +63,12 @@ export function planLegs(series: readonly Series[], options: LegPlanOptions): Le
     const [past, live] = [pastBase(one.timeframe), liveBase(one.timeframe)]
     const notBefore = historyBegin(one.timeframe, options)
     if (past === live) {
-      addTarget(legs, live, { series: one, notBefore, endsAt: Number.POSITIVE_INFINITY }, notBefore)
+      addTarget(legs, live, { series: one, notBefore, endsAt: FOREVER, isCovered: false })
       continue
     }
     const changes = barOpenAt(one.timeframe, options.liveFrom)
-    addTarget(legs, past, { series: one, notBefore, endsAt: changes }, notBefore)
-    const lead = LEAD_BARS * timeframeMs(live)
-    addTarget(
-      legs,
-      live,
-      { series: one, notBefore: changes, endsAt: Number.POSITIVE_INFINITY },
-      changes - lead,
-    )
+    addTarget(legs, past, { series: one, notBefore, endsAt: changes, isCovered: false })
+    addTarget(legs, live, { series: one, notBefore: changes, endsAt: FOREVER, isCovered: true })
   }
   return [...legs.values()]
 }
@@ -87,20 +79,15 @@ function historyBegin(timeframe: Timeframe, { liveFrom, historyBars, historyFrom
   return Math.max(0, begin)
 }
 
-function addTarget(
-  legs: Map<string, LegPlan>,
-  timeframe: Timeframe,
-  target: LegTarget,
-  begins: number,
-): void {
+function addTarget(legs: Map<string, LegPlan>, timeframe: Timeframe, target: LegTarget): void {
   const { exchange, coin } = target.series
-  const isPast = target.endsAt !== Number.POSITIVE_INFINITY
+  const isPast = target.endsAt !== FOREVER
   const name = `${marketName(target.series)}.${timeframe}.${isPast ? 'past' : 'live'}`
   const known = legs.get(name)
   legs.set(name, {
     market: { exchange, coin },
     timeframe,
-    begins: Math.max(0, Math.min(begins, known?.begins ?? begins)),
+    begins: Math.min(target.notBefore, known?.begins ?? target.notBefore),
     ends: Math.max(target.endsAt, known?.ends ?? target.endsAt),
     targets: [...(known?.targets ?? []), target],
   })

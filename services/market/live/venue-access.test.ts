@@ -70,6 +70,15 @@ describe('a request', () => {
     },
   )
 
+  test('that is barred is not made again, and the venue is left alone for longer after a few', async () => {
+    const { clock, access, failing } = anAccess()
+    const { asked, attempt } = failing(100, new VenueFailure('barred', 'not from here'))
+    for (let time = 0; time < LIMITS.venueFailuresInARow + 3; time++)
+      await clock.runUntil(access.ask(attempt, never)).catch(() => undefined)
+    expect(asked).toHaveLength(LIMITS.venueFailuresInARow)
+    expect(access.circuit.opensAt() - clock.now()).toBe(LIMITS.venueBarredMs)
+  })
+
   test('waits as long as the venue says, and so does every other', async () => {
     const { clock, access, failing } = anAccess()
     const limited = failing(1, busy(7_000))

@@ -68,14 +68,17 @@ export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
         return answer
       } catch (error) {
         const failure = classify(error)
+        lastFailure = failure.message
+        if (failure.kind === 'barred') {
+          circuit.failed(LIMITS.venueBarredMs)
+          throw failure
+        }
         if (failure.kind !== 'passing') {
           // It answered, if only to refuse: the venue is well.
           circuit.succeeded()
-          lastFailure = failure.message
           throw failure
         }
         circuit.failed()
-        lastFailure = failure.message
         if (failure.retryAfterMs !== undefined) budget.pauseUntil(now() + failure.retryAfterMs)
         if (tries >= LIMITS.venueAttempts) throw failure
         const longest = Math.min(LIMITS.venueRetryMs * 2 ** (tries - 1), LIMITS.venueRetryMaxMs)

@@ -1,8 +1,9 @@
 /**
- * What a failed request to a venue means for the next one: `passing` may work when repeated, `unknown_symbol`
- * says that the venue does not have the market (any more), `refused` will fail again however often it is sent.
+ * What a failed request to a venue means for the next one: `passing` may work when repeated, `barred` says that the
+ * venue, or what stands before it, does not let us in, which asking on prolongs; `unknown_symbol` that the venue does
+ * not have the market (any more), `refused` that this request will fail again however often it is sent.
  */
-export type VenueFailureKind = 'passing' | 'unknown_symbol' | 'refused'
+export type VenueFailureKind = 'passing' | 'barred' | 'unknown_symbol' | 'refused'
 
 /** A failed request to a venue. */
 export class VenueFailure extends Error {

@@ -39,7 +39,7 @@ export function createHealthBook(venues: readonly Venue[], now: () => number): H
   const legsOf = (exchange: Exchange): BarLeg[] =>
     [...followed].flat().filter(({ venue }) => venue.exchange === exchange)
 
-  function healthOf(venue: Venue): VenueHealth {
+  function healthOf(venue: Venue): Omit<VenueHealth, 'faults'> {
     const { exchange } = venue
     const legs = legsOf(exchange)
     const newest = newestOf(legs)
@@ -82,7 +82,7 @@ export function createHealthBook(venues: readonly Venue[], now: () => number): H
       followed.add(legs)
       return () => followed.delete(legs)
     },
-    read: () => venues.map(healthOf),
+    read: () => venues.map((venue) => ({ ...healthOf(venue), faults: venue.faults.counts() })),
   }
 }
 

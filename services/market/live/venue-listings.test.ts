@@ -6,6 +6,7 @@ const market = (coin: string, isTraded = true): VenueMarket => ({
   coin,
   symbol: `${coin}/USDT:USDT`,
   contractSize: 1,
+  fundingHours: undefined,
   isTraded,
 })
 

@@ -8,6 +8,8 @@ export interface VenueMarket {
   readonly symbol: string
   /** Coins in one contract. */
   readonly contractSize: number
+  /** Hours between its settlements at present, where the list says them. */
+  readonly fundingHours: number | undefined
   /** False while the venue has suspended it, or prepares or ends its trading. */
   readonly isTraded: boolean
 }

@@ -105,8 +105,16 @@ describe('what is final', () => {
       status: 403,
       text: '<html>not from your country</html>',
     })
-    expect(failure).toMatchObject({ kind: 'refused' })
+    expect(failure).toMatchObject({ kind: 'barred' })
     expect(failure.message).toMatch(/answered 403: <html>not from/)
+  })
+
+  test.each([
+    [401, '{"code":-2015,"msg":"Invalid key"}'],
+    [451, '{"code":0,"msg":"Service unavailable from a restricted location"}'],
+    [200, '<!DOCTYPE html><title>Just a moment...</title>'],
+  ])('%d with %s: it does not let us in', async (status, text) => {
+    expect(await failureOf({ kind: 'status', status, text })).toMatchObject({ kind: 'barred' })
   })
 
   test('but not a refusal in JSON, which says more to who knows the venue', async () => {

@@ -31,6 +31,9 @@ export interface VenueTransportOptions {
 /** Statuses that pass: the venue is busy, limits us, or is not well. 418 is what some send to who ignored 429. */
 const isPassing = (status: number): boolean => status === 429 || status === 418 || status >= 500
 
+/** Statuses of who is not let in: a firewall, a limit that was passed too often, a blocked region. */
+const BARRING: ReadonlySet<number> = new Set([401, 403, 451])
+
 /** Characters of an answer that go into a message. */
 const SHOWN = 160
 
@@ -65,9 +68,10 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
       if (!Number.isNaN(venueTime)) options.onVenueTime?.(venueTime)
       if (isPassing(response.status)) throw statusFailure(response, place, text)
       const { status, statusText } = response
-      // Venues refuse in JSON; a page in HTML is from what stands before them, and ccxt cannot read it.
-      if (status >= 300 && !/^\s*[{[]/.test(text)) {
-        throw new VenueFailure('refused', `${place} answered ${status}: ${text.slice(0, SHOWN)}`)
+      // Venues refuse in JSON; a page in HTML is from what stands before them, whatever its status says.
+      const isPage = /^\s*</.test(text) || (status >= 300 && !/^\s*[{[]/.test(text))
+      if (isPage || BARRING.has(status)) {
+        throw new VenueFailure('barred', `${place} answered ${status}: ${text.slice(0, SHOWN)}`)
       }
       return { status, statusText, headers: response.headers, text: () => Promise.resolve(text) }
     } catch (error) {

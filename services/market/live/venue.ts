@@ -11,6 +11,7 @@ import { createRateBudget } from './rate-budget.ts'
 import { soundBars } from './sound-bars.ts'
 import { createVenueAccess, type VenueAccess } from './venue-access.ts'
 import { VenueFailure } from './venue-failure.ts'
+import { createVenueFaults, type VenueFaults } from './venue-faults.ts'
 import { createVenueListings, type VenueListings, type VenueMarket } from './venue-listings.ts'
 import { createVenueTransport } from './venue-transport.ts'
 import { type CcxtTicker, type LiveExchange, pageBarsOf, VENUES, type VenueDefinition } from './venues.ts'
@@ -32,6 +33,8 @@ export interface Venue {
   access(): VenueAccess | undefined
   /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
   clockBehindMs(): number
+  /** What it sent that could not be used. */
+  readonly faults: VenueFaults
   /** What it listed so far. */
   readonly listings: Pick<VenueListings, 'traded' | 'find' | 'isGone'>
   /** The markets that are traded, from a list not older than `maxAgeMs`. */
@@ -50,8 +53,8 @@ export interface VenueOptions {
   readonly now: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly random: () => number
-  /** Told of rows that cannot be bars and were left out. */
-  readonly onDamage?: (message: string) => void
+  /** Told now and then of what it sends and cannot be used. */
+  readonly report?: (message: string) => void
 }
 
 /** Units that may go out at once after a quiet time. */
@@ -59,6 +62,9 @@ const BURST_UNITS = 10
 
 /** Behind less than this a clock is right: the venue writes whole seconds, and the answer travels. */
 const CLOCK_GRACE_MS = 2_000
+
+/** Answers overtake one another, and the servers behind one address differ; beyond this a clock was set back. */
+const CLOCK_BACK_MS = 30_000
 
 interface OpenVenue {
   readonly client: CcxtClient
@@ -74,16 +80,24 @@ export function createVenue(options: VenueOptions): Venue {
   const pageBars = pageBarsOf(definition)
   let opening: Promise<OpenVenue> | undefined
   let opened: OpenVenue | undefined
+  const faults = createVenueFaults(exchange, now, options.report ?? (() => undefined))
   const listings = createVenueListings(now)
+  let newestVenueTime = Number.NEGATIVE_INFINITY
   let marketsAt = Number.NEGATIVE_INFINITY
   let fetchingMarkets: Promise<void> | undefined
   let behindMs = 0
 
+  function takeVenueTime(time: number): void {
+    const behind = now() - time
+    behindMs = behind > CLOCK_GRACE_MS ? behind : 0
+    // Its bars close by its clock, so nothing is taken until that is where it was.
+    if (newestVenueTime - time > CLOCK_BACK_MS)
+      faults.note('clock', undefined, `its clock went back to ${new Date(time).toISOString()}`)
+    newestVenueTime = time
+  }
+
   const openOnce = async (): Promise<OpenVenue> => {
-    opening ??= openVenue(options, definition, (venueTime) => {
-      const behind = now() - venueTime
-      behindMs = behind > CLOCK_GRACE_MS ? behind : 0
-    })
+    opening ??= openVenue(options, definition, takeVenueTime)
     opened = await opening
     return opened
   }
@@ -117,6 +131,7 @@ export function createVenue(options: VenueOptions): Venue {
         coin: market.base,
         symbol: market.symbol,
         contractSize: market.contractSize ?? 1,
+        fundingHours: positive(definition.listedFundingHours?.(market.info ?? {})),
         isTraded: isTraded(market),
       })),
     )
@@ -161,12 +176,9 @@ export function createVenue(options: VenueOptions): Venue {
       close: close ?? Number.NaN,
       volume: toCoins(volume ?? Number.NaN, inCoins),
     }))
-    const sound = soundBars(
-      raw.filter(({ openTime }) => !(openTime < since)),
-      series,
-    )
-    if (sound.fault !== undefined) options.onDamage?.(sound.fault)
-    const closed = normaliseBars(sound.bars, { series, now: now() - behindMs })
+    const asked = raw.filter(({ openTime }) => !(openTime < since))
+    const sound = soundBars(asked, series, (fault, times) => faults.note('row', series, fault, times))
+    const closed = normaliseBars(sound, { series, now: now() - behindMs })
     const newest = closed.bars.at(-1)
     if (newest !== undefined) listings.takeBar(series.coin, newest.openTime + timeframeMs(series.timeframe))
     return closed
@@ -204,6 +216,7 @@ export function createVenue(options: VenueOptions): Venue {
     pageBars,
     access: () => opened?.access,
     clockBehindMs: () => behindMs,
+    faults,
     listings,
     markets: freshMarkets,
     bars,
@@ -279,6 +292,8 @@ function askBars(
     asksUntil ? { until } : {},
   )
 }
+
+const positive = (value = Number.NaN): number | undefined => (value > 0 ? value : undefined)
 
 /** Contracts are counted in whole numbers, coins in decimals of at most eight places. */
 const toCoins = (volume: number, contractSize: number): number =>

@@ -41,6 +41,8 @@ export interface VenueDefinition {
   readonly olderFunding?: (page: number, oldest: number) => Readonly<Record<string, unknown>>
   /** Hours between settlements as a row says them; absent where they must be read off the times. */
   readonly fundingHours?: (row: Readonly<Record<string, unknown>>) => number
+  /** Hours between settlements of a contract at present as the list of contracts says them, where it does. */
+  readonly listedFundingHours?: (contract: Readonly<Record<string, unknown>>) => number
   /** Traded in 24 hours, in the quote currency. */
   readonly quoteVolume?: (ticker: CcxtTicker) => number
   /** Open interest in the quote currency; absent where there is none for all contracts at once. */
@@ -83,6 +85,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     pageBars: 1_000,
     volumeIn: 'coins',
     fundingRows: 200,
+    listedFundingHours: (contract) => Number(contract['fundingInterval']) / 60,
     openInterest: (ticker) => read(ticker, 'openInterestValue'),
   },
   OKX: {
@@ -103,6 +106,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     pageBars: 200,
     volumeIn: 'coins',
     fundingRows: 100,
+    listedFundingHours: (contract) => Number(contract['fundInterval']),
     olderFunding: (page) => ({ pageNo: page }),
     openInterest: times('holdingAmount'),
   },
@@ -116,6 +120,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     // 20 for the request, of which ccxt counts 4, and 1 for every 60 bars of the answer; 1,200 a minute.
     extraBarWeight: (bars) => 16 + bars / 60,
     fundingRows: 500,
+    listedFundingHours: () => 1,
     openInterest: times('openInterest'),
   },
   GATE: {
@@ -125,6 +130,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     pageBars: 1_000,
     volumeIn: 'contracts',
     fundingRows: 1_000,
+    listedFundingHours: (contract) => Number(contract['funding_interval']) / 3_600,
     openInterest: contracts('total_size'),
   },
   KUCOIN: {
@@ -133,6 +139,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     pageBars: 200,
     volumeIn: 'contracts',
     fundingRows: 100,
+    listedFundingHours: (contract) => Number(contract['fundingRateGranularity']) / 3_600_000,
     openInterest: contracts('openInterest'),
   },
   MEXC: {
@@ -143,6 +150,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     asksUntil: true,
     volumeIn: 'contracts',
     fundingRows: 1_000,
+    fundingHours: (row) => Number(row['collectCycle']),
     olderFunding: (page) => ({ page_num: page }),
     openInterest: contracts('holdVol'),
   },

@@ -28,19 +28,21 @@ export interface LiveBenchOptions {
   readonly historyBars?: number
   readonly isMissing?: FakeMarketOptions['isMissing']
   /** How far the clocks of the venues are behind. */
-  readonly venuesBehindMs?: number
+  readonly venuesBehindMs?: number | (() => number)
 }
 
 /** @example await using bench = await startLiveBench({ exchanges: ['OKX'], coins: ['BTC'], start }) */
 export async function startLiveBench(options: LiveBenchOptions): Promise<LiveBench & AsyncDisposable> {
   const clock = createVirtualClock(options.start)
+  const { venuesBehindMs = 0 } = options
+  const behindMs = typeof venuesBehindMs === 'number' ? () => venuesBehindMs : venuesBehindMs
   const notices: VenueNotice[] = []
   const venues = new Map<LiveExchange, FakeVenue>()
   for (const exchange of options.exchanges) {
     const market = createFakeMarket({
       seed: exchange,
       coins: options.coins,
-      now: () => clock.now() - (options.venuesBehindMs ?? 0),
+      now: () => clock.now() - behindMs(),
       ...(options.isMissing && { isMissing: options.isMissing }),
     })
     venues.set(exchange, await startFakeVenue(VENUE_FORMATS[exchange], market))

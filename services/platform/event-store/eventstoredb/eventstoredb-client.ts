@@ -1,6 +1,5 @@
 import { accessSync, constants } from 'node:fs'
 import { EventStoreDBClient } from '@eventstore/db-client'
-import { Metadata, status } from '@grpc/grpc-js'
 import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
 
 interface Credentials {
@@ -80,9 +79,10 @@ export function createEventStoreDbClient(connectionString: string): Connection {
   }
 }
 
+const GRPC_UNAVAILABLE = 14
+
 /** An error of the kind by which the client knows that it has to connect anew. */
-const noAnswerError = (): Error =>
-  Object.assign(new Error('no answer'), { code: status.UNAVAILABLE, metadata: new Metadata() })
+const noAnswerError = (): Error => Object.assign(new Error('no answer'), { code: GRPC_UNAVAILABLE })
 
 /** The client warns of every keep-alive below ten seconds; this one is chosen. */
 function connect(address: string): EventStoreDBClient {

@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest'
+import { ServiceError } from '../../contracts/errors.ts'
+import { DAY_MS } from '../../contracts/timeframes.ts'
+import { NOTHING_RUN } from '../engine/index.ts'
+import type { MarketFeed } from '../market/index.ts'
+import { openWatchList } from './watch-list.ts'
+
+/** A watch list over venues that rank some coins; `day` lets one pass. */
+async function listOn(ranked: Record<string, string[]>, settings: object) {
+  const feed = {
+    kind: 'live',
+    universe: (exchange: string) => {
+      const coins = ranked[exchange]?.map((coin) => ({ coin }))
+      return coins === undefined
+        ? Promise.reject(new ServiceError('venue_unavailable', { message: 'away' }))
+        : Promise.resolve({ coins })
+    },
+  } as unknown as MarketFeed
+  const sleeping: { milliseconds: number; wake: () => void }[] = []
+  const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      signal.addEventListener('abort', () => resolve())
+      sleeping.push({ milliseconds, wake: resolve })
+    })
+  const lacking: string[] = []
+  const all = {
+    MARKET: 'live',
+    EXCHANGES: Object.keys(ranked),
+    TIMEFRAMES: ['1h'],
+    TOP_COINS: 2,
+    ...settings,
+  }
+  const list = await openWatchList(feed, all as never, sleep, (exchange, coins) =>
+    lacking.push(`${exchange}: ${coins.join()}`),
+  )
+  const followed: string[] = []
+  const ending = new AbortController()
+  const running = list.follow((series) => {
+    followed.push(series.map(({ exchange, coin }) => `${exchange}.${coin}`).join(' '))
+    return new Promise((resolve) => ending.signal.addEventListener('abort', () => resolve(NOTHING_RUN)))
+  }, ending.signal)
+  const settle = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  await settle()
+  return {
+    list,
+    lacking,
+    followed,
+    day: async () => {
+      for (const { milliseconds, wake } of sleeping.splice(0)) if (milliseconds <= DAY_MS) wake()
+      await settle()
+    },
+    end: () => {
+      ending.abort()
+      return running
+    },
+  }
+}
+
+test('coins that a venue lacks are named, and those it has by the thousand are followed', async () => {
+  const { lacking, followed, list, end } = await listOn(
+    { BINANCE: ['BTC', '1000PEPE'], HL: ['KPEPE', 'BTC', 'ETH'], OKX: ['PEPE', '1000PEPE'] },
+    { COINS: ['BTC', 'PEPE', 'NONE'] },
+  )
+  expect(followed).toEqual(['BINANCE.BTC BINANCE.1000PEPE', 'HL.BTC HL.KPEPE', 'OKX.PEPE'])
+  expect(lacking).toEqual(['BINANCE: NONE', 'HL: NONE', 'OKX: BTC,NONE'])
+  expect(list.has({ exchange: 'HL', coin: 'KPEPE', timeframe: '1h' })).toBe(true)
+  await end()
+})
+
+test('coins are chosen again every day: those that join are followed beside the others', async () => {
+  const ranked: Record<string, string[]> = { BINANCE: ['BTC', 'ETH', 'SOL'] }
+  const { followed, list, day, end } = await listOn(ranked, {})
+  await day()
+  ranked['BINANCE'] = ['SOL', 'BTC', 'ETH']
+  await day()
+  delete ranked['BINANCE']
+  await day()
+  expect(followed).toEqual(['BINANCE.BTC BINANCE.ETH', 'BINANCE.SOL'])
+  expect(list.series().map(({ coin }) => coin)).toEqual(['BTC', 'ETH', 'SOL'])
+  expect(await end()).toEqual(NOTHING_RUN)
+})
+
+test('a venue that is away is asked again, and its coins may come', async () => {
+  const ranked: Record<string, string[]> = { BINANCE: ['BTC'] }
+  const bench = await listOn(ranked, { EXCHANGES: ['BINANCE', 'OKX'], COINS: ['PEPE', 'BTC'] })
+  const { list } = bench
+  const asked = { exchange: 'OKX', coin: '1000PEPE', timeframe: '1h' } as const
+  expect([list.mayHave(asked), list.has(asked)]).toEqual([true, false])
+  ranked['OKX'] = ['1000PEPE']
+  await bench.day()
+  expect([list.mayHave(asked), list.has(asked)]).toEqual([false, true])
+  await bench.end()
+})
