@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { createEgressGuard, type EgressGuard } from './egress-guard.ts'
 import type { NameAddress } from './resolve-name.ts'
@@ -87,8 +86,9 @@ describe('a name', () => {
   })
 })
 
-/** Addresses and what is to be decided of them, which stand beside the repository where there are any. */
-const CASES = fileURLToPath(new URL('../../../../shared/cases/egress-urls.json', import.meta.url))
+/** Addresses and what is to be decided of them: ours, and a longer list that may stand beside the repository. */
+const OURS = new URL('../../../fixtures/egress.json', import.meta.url)
+const OTHERS = new URL('../../../../shared/cases/egress-urls.json', import.meta.url)
 
 interface EgressCase {
   readonly url: string
@@ -102,11 +102,14 @@ interface EgressCase {
   readonly self?: string[]
 }
 
-const cases = existsSync(CASES) ? (JSON.parse(readFileSync(CASES, 'utf8')) as EgressCase[]) : []
-const reason = cases.length > 0 ? '' : ' (skipped: ../shared/cases is absent)'
+const read = (list: URL): EgressCase[] =>
+  existsSync(list) ? (JSON.parse(readFileSync(list, 'utf8')) as EgressCase[]) : []
 
-describe.skipIf(cases.length === 0)(`listed addresses${reason}`, () => {
-  test('are many, of both kinds', () => {
+describe.each([
+  ['of the project', read(OURS)],
+  [`beside the project${existsSync(OTHERS) ? '' : ' (skipped: ../shared/cases is absent)'}`, read(OTHERS)],
+])('listed addresses %s', (_where, cases) => {
+  test.skipIf(cases.length === 0)('are many, of both kinds', () => {
     expect(cases.filter(({ allow }) => allow).length).toBeGreaterThan(15)
     expect(cases.filter(({ allow }) => !allow).length).toBeGreaterThan(50)
   })
