@@ -81,7 +81,7 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   const identity = identityOf(settings, factSecret)
   const logId = await awaitStore(() => claimStore(opened, identity, newId), storePatience(settings, log))
   const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, onClose)
-  if (guard !== undefined) suspicion.raise = guard.suspect
+  if (guard !== undefined) suspicion.raise = () => guard.suspect()
   const store = guard?.store ?? opened
 
   const bus = await openBus(settings, logId, log)

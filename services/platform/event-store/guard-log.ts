@@ -90,6 +90,7 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
   }
 
   async function watch(): Promise<void> {
+    // oxlint-disable-next-line no-unmodified-loop-condition -- a look changes it
     while (!signal.aborted && mismatch === undefined) {
       await sleep(everyMs, signal)
       // What keeps it from being asked is the store's own trouble, and told as that.

@@ -77,7 +77,8 @@ test.each(['esdb://a:2113,b:2113,c:2113?tls=false', 'esdb+discover://name:2113?t
     const unreachable = connectionString.replaceAll(/[a-c]:2113|name:2113/g, '127.0.0.1:1')
     const { client } = createEventStoreDbClient(`${unreachable}&maxDiscoverAttempts=2&discoveryInterval=1`)
     const reading = async () => {
-      for await (const _event of client.readAll({ maxCount: 1 })) return
+      for await (const { event } of client.readAll({ maxCount: 1 })) return event
+      return undefined
     }
     // Rejections that nobody catches end the test run.
     for (let n = 0; n < 3; n++) await expect(reading()).rejects.toThrow('Failed to discover')

@@ -87,14 +87,14 @@ const noAnswerError = (): Error => Object.assign(new Error('no answer'), { code:
 /** The client warns of every keep-alive below ten seconds; this one is chosen. */
 function connect(address: string): EventStoreDBClient {
   const { warn } = console
-  console.warn = () => undefined
+  Object.assign(console, { warn: () => undefined })
   try {
     return EventStoreDBClient.connectionString(address)
   } catch {
     // Neither the message nor the cause goes on: the parser's error quotes what it was given.
     throw invalid('cannot be read; it looks like esdb://name:password@host:2113?tls=true')
   } finally {
-    console.warn = warn
+    Object.assign(console, { warn })
   }
 }
 

@@ -160,6 +160,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
   /** The log's head, once it can be read. */
   async function headOf(signal: AbortSignal): Promise<Position | undefined> {
     for (let failures = 0; ; failures++) {
+      // oxlint-disable-next-line no-unmodified-loop-condition -- the subscription changes it meanwhile
       while (!isLive && !signal.aborted) await arrived.wait(arrived.count, signal)
       if (signal.aborted) return undefined
       try {

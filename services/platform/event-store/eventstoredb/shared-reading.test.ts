@@ -26,8 +26,8 @@ const readOf = (n: number, signal?: AbortSignal) =>
 test('nine that go through the log together, at different speeds, read it once', async () => {
   const slowly = async (n: number): Promise<number> => {
     let seen = 0
-    for await (const _event of readOf(n)) {
-      if (++seen % (50 * (n + 1)) === 0) await new Promise((resolve) => setImmediate(resolve))
+    for await (const { type } of readOf(n)) {
+      if (type !== '' && ++seen % (50 * (n + 1)) === 0) await new Promise((resolve) => setImmediate(resolve))
     }
     return seen
   }
@@ -40,7 +40,8 @@ test('one that leaves, or comes late, holds up nobody', async () => {
   const leaving = new AbortController()
   const left = collect(readOf(0, leaving.signal))
   const early = (async () => {
-    for await (const _event of readOf(1)) break
+    for await (const { id } of readOf(1)) return id
+    return undefined
   })()
   const whole = collect(readOf(2))
   setTimeout(() => leaving.abort(), 60)

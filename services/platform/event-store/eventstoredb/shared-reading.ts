@@ -52,7 +52,7 @@ export function createSharedReading(context: FollowContext): SharedReading {
       fetching: undefined,
       isWhole: false,
     }
-    pass.fetching = context.sleep(GATHER_MS, ending.signal).then(() => {
+    pass.fetching = context.sleep(GATHER_MS, ending.signal).finally(() => {
       pass.fetching = undefined
     })
     passes.add(pass)

@@ -55,7 +55,11 @@ export async function questionServer(connectionString: string): Promise<string[]
     prepare: newest().prepare + by,
   })
   const refusal = (error: unknown): string => {
-    const { type, code, actualVersion } = error as { type?: string; code?: number; actualVersion?: unknown }
+    const { type, code, actualVersion } = error as {
+      type?: string
+      code?: number
+      actualVersion?: bigint | string
+    }
     const message = error instanceof Error ? error.message.split('\n')[0] : String(error)
     return `${type} ${code ?? ''} ${actualVersion === undefined ? message : `at ${String(actualVersion)}`}`
   }
