@@ -9,7 +9,7 @@ export default defineConfig({
       'bench/**/*.test.ts',
       'tools/**/*.test.ts',
     ],
-    testTimeout: 30_000,
+    testTimeout: 90_000,
     hookTimeout: 30_000,
     pool: 'forks',
   },

@@ -11,7 +11,9 @@ export const UNIVERSES = ['volume', 'open_interest'] as const
 
 export const scanTradeCallsRequest = z.strictObject({
   exchange: exchangeField.describe('Exchange code; the first monitored one where it is left out'),
-  timeframe: timeframeField(SPOKEN_TIMEFRAMES[0] ?? '1h'),
+  timeframe: timeframeField(
+    SPOKEN_TIMEFRAMES.find((timeframe) => timeframe === '1h') ?? SPOKEN_TIMEFRAMES[0] ?? '1h',
+  ),
   top_n: z
     .int()
     .min(1)

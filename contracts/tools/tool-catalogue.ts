@@ -22,7 +22,7 @@ const define = <const Tools extends Record<string, ToolDefinition>>(tools: Tools
 const silent = TIMEFRAMES.filter((timeframe) => !SPOKEN_TIMEFRAMES.includes(timeframe))
 
 /** What nobody should have to pay for to learn it. */
-const WHERE_CALLS_ARE_MADE = `Calls are made at ${SPOKEN_TIMEFRAMES.join(', ')}; at ${silent.join(', ')} the answer is always HOLD, because no skill was shown there.`
+export const WHERE_CALLS_ARE_MADE = `Calls are made at ${SPOKEN_TIMEFRAMES.join(', ')}; at ${silent.join(', ')} the answer is always HOLD, because no skill was shown there.`
 
 /** The tools, in the order in which they are listed. */
 export const TOOLS = define({

@@ -1,5 +1,6 @@
 import type { MarketKind } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { WHERE_CALLS_ARE_MADE } from '../../contracts/tools/tool-catalogue.ts'
 import type { Call } from '../../contracts/verdict.ts'
 import type { EngineRun } from '../engine/index.ts'
 import type { DemoChain } from '../payments/index.ts'
@@ -36,7 +37,7 @@ export function bannerLines(about: {
   const { version, settings, platform, monitoring, demo, url } = about
   const market = MARKET_WORDS[settings.MARKET]
   const lines = [`signal-service ${version}: ${[market, ...platform].join(', ')}`]
-  if (monitoring !== undefined) lines.push(`  monitoring ${monitoring}`)
+  if (monitoring !== undefined) lines.push(`  monitoring ${monitoring}`, `  ${WHERE_CALLS_ARE_MADE}`)
   if (url !== undefined) {
     lines.push(...SERVED.map(([path, what]) => `  ${url}${path.padEnd(PATH_WIDTH)}${what}`))
   }

@@ -62,8 +62,8 @@ export const CELL = {
   volatilityPercentile: 58,
   volatilityRanked: 59,
 
-  /** Calibration of the series' timeframe: what the raw score is multiplied by, and what is added. */
-  slope: 60,
+  /** Which of the model's timeframes the series is of, and what is added to its score. */
+  timeframeIndex: 60,
   bias: 61,
   /** 1 BUY, −1 SELL, 0 HOLD. */
   call: 62,
@@ -77,15 +77,23 @@ export const CELL = {
   /** Their logarithms, reaching further back, at `(bars − 1) % LOG_RING`. */
   logRing: 99,
   /** Log returns, at `(bars − 1) % RETURN_RING`. */
-  returnRing: 163,
+  returnRing: 227,
   /** Smoothed volume, and what moves the unusual volume went with. */
-  volumeAverage: 227,
-  volumeMomentum: 229,
+  volumeAverage: 291,
+  volumeMomentum: 293,
+  /** Highest high of the last bars and the bar it was in, then the ring of highs, at `(bars − 1) % RANGE_RING`. */
+  highest: 294,
+  highRing: 296,
+  /** The same of the lowest low, as its negative. */
+  lowest: 360,
+  lowRing: 362,
+  /** How much longer lower shadows have been than upper ones. */
+  wickBalance: 426,
   /** Bars in a row that closed where the one before did, and on which nothing was traded. */
-  unmovedBars: 230,
-  untradedBars: 231,
+  unmovedBars: 427,
+  untradedBars: 428,
   /** Value and contribution of every feature of the model at the newest bar, in the model's order. */
-  features: 232,
+  features: 429,
 } as const
 
 /** The value of a feature, NaN when unavailable, then its contribution to the log-odds. */
@@ -95,6 +103,7 @@ export const CELLS_PER_FEATURE = 2
 export const CLOSE_RING = CELL.logRing - CELL.closeRing
 export const LOG_RING = CELL.returnRing - CELL.logRing
 export const RETURN_RING = CELL.volumeAverage - CELL.returnRing
+export const RANGE_RING = CELL.lowest - CELL.highRing
 
 /** The number in a cell; 0 beyond the slab, where no offset reaches. */
 export const cell = (cells: Float64Array, index: number): number => cells[index] ?? 0

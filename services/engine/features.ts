@@ -1,6 +1,7 @@
 import { annualisedFunding } from '../../contracts/funding.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { CELL, cell, logReturn } from './cells.ts'
+import { rangePosition } from './indicators/range-position.ts'
 import { typicalRange, typicalReturn } from './stillness.ts'
 
 /** One input of the verdict model: a pure function of a series' state at its newest closed bar, while it moves and trades. */
@@ -11,10 +12,16 @@ export interface Feature {
   readonly measure: (cells: Float64Array, base: number) => number
 }
 
+/** A move from before the bars that the deviation is of may be any number of deviations; more than this says no more. */
+const FARTHEST = 100
+
 /** Log return over some bars, in standard deviations of such a return. */
 function momentum(bars: number): Feature['measure'] {
   const ofRandomWalk = 1 / Math.sqrt(bars)
-  return (cells, base) => (logReturn(cells, base, bars) * ofRandomWalk) / typicalReturn(cells, base)
+  return (cells, base) => {
+    const deviations = (logReturn(cells, base, bars) * ofRandomWalk) / typicalReturn(cells, base)
+    return Math.max(-FARTHEST, Math.min(FARTHEST, deviations))
+  }
 }
 
 /** Distance between two cells in ATR50. */
@@ -22,6 +29,9 @@ const gap =
   (upper: number, lower: number): Feature['measure'] =>
   (cells, base) =>
     (cell(cells, base + upper) - cell(cells, base + lower)) / typicalRange(cells, base)
+
+/** Shadows are told in ATR50, of which there is none before. */
+const ATR_BARS = 50
 
 /** A rate says nothing any more when this many of its intervals have passed without a newer one. */
 const STALE_INTERVALS = 3
@@ -37,28 +47,21 @@ function fundingLevel(cells: Float64Array, base: number): number {
   return annualisedFunding({ time, rate: cell(cells, base + CELL.fundingRate), intervalHours })
 }
 
-/** Directional movement, −1 all down to 1 all up, weighted by how much of a trend ADX sees. */
-function signedAdx(cells: Float64Array, base: number): number {
-  const plus = cell(cells, base + CELL.plusDi14)
-  const minus = cell(cells, base + CELL.minusDi14)
-  const total = plus + minus
-  return total > 0 ? ((plus - minus) / total) * (cell(cells, base + CELL.adx14) / 100) : 0
-}
-
 /**
  * Every feature a model may name. All are dimensionless and forget what is older than a few hundred bars, so
  * that a series begun 500 bars ago and one begun years ago agree.
  */
 export const FEATURES = {
-  momentum_24: { label: 'momentum over 24 bars', measure: momentum(24) },
-  momentum_48: { label: 'momentum over 48 bars', measure: momentum(48) },
-  rsi_distance: {
-    label: 'the RSI',
-    measure: (cells: Float64Array, base: number) => (cell(cells, base + CELL.rsi14) - 50) / 50,
+  range_position: { label: 'the place in the range of 48 bars', measure: rangePosition },
+  wick_balance: {
+    label: 'the shadows of the bars',
+    measure: (cells: Float64Array, base: number) =>
+      cell(cells, base + CELL.bars) > ATR_BARS ? cell(cells, base + CELL.wickBalance) : Number.NaN,
   },
-  ema_gap_9_21: { label: 'the gap of EMA9 to EMA21', measure: gap(CELL.ema9, CELL.ema21) },
+  momentum_12: { label: 'momentum over 12 bars', measure: momentum(12) },
+  momentum_24: { label: 'momentum over 24 bars', measure: momentum(24) },
+  momentum_96: { label: 'momentum over 96 bars', measure: momentum(96) },
   price_to_ema50: { label: 'the distance to EMA50', measure: gap(CELL.close, CELL.ema50) },
-  signed_adx: { label: 'directional movement', measure: signedAdx },
   volume_momentum: {
     label: 'the side that unusual volume took',
     measure: (cells: Float64Array, base: number) => cell(cells, base + CELL.volumeMomentum),

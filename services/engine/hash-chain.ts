@@ -11,7 +11,7 @@ const link = Buffer.alloc(HASH_BYTES + NUMBERS_PER_BAR * Float64Array.BYTES_PER_
 /**
  * The start of a chain, in hex: what the verdicts of a series depend on besides its bars.
  *
- * @example chainStart('BINANCE.BTC.1h', 'barrier-2').length === 64
+ * @example chainStart('BINANCE.BTC.1h', 'barrier-3').length === 64
  */
 export const chainStart = (seriesName: string, modelVersion: string): string =>
   hash('sha256', `${seriesName}\n${modelVersion}`)

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type ErrorCode, isServiceError } from '../../contracts/errors.ts'
+import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { createModel, loadModel, verdictModelSchema } from './model.ts'
 
 const data = verdictModelSchema.parse(
-  JSON.parse(readFileSync(new URL('./models/barrier-2.json', import.meta.url), 'utf8')),
+  JSON.parse(readFileSync(new URL('./models/barrier-3.json', import.meta.url), 'utf8')),
 )
 
 const codeOf = (action: () => unknown): ErrorCode | undefined => {
@@ -19,30 +20,40 @@ const codeOf = (action: () => unknown): ErrorCode | undefined => {
 
 test('the model of this release loads and says where it comes from', () => {
   const model = loadModel()
-  expect(model.version).toBe('barrier-2')
+  expect(model.version).toBe('barrier-3')
   expect(model.provenance.series.length).toBeGreaterThan(0)
-  expect(model.names.length).toBe(model.coefficients.length)
+  expect(model.weights.length).toBe(TIMEFRAMES.length * model.names.length)
 })
 
 test('knows no side: what is even says one half at every timeframe', () => {
-  const model = loadModel()
-  expect(model.intercept).toBe(0)
-  expect([...model.means].every((mean) => mean === 0)).toBe(true)
-  for (const skill of Object.values(model.timeframes)) if (skill.skill) expect(skill.offset).toBe(0)
+  const offsets = Object.values(loadModel().timeframes).flatMap((skill) =>
+    skill.skill ? [skill.offset] : [],
+  )
+  expect(new Set(offsets)).toEqual(new Set([0]))
 })
 
-const [feature] = data.features
+const spoken = data.timeframes['1h']
 
 test.each([
-  ['an unknown feature', { ...data, features: [{ ...feature, name: 'moon_phase' }] }],
-  ['a feature named twice', { ...data, features: [feature, feature] }],
-  ['a scale of 0', { ...data, features: [{ ...feature, scale: 0 }] }],
+  ['an unknown feature', { ...data, features: ['moon_phase'] }],
+  ['a feature named twice', { ...data, features: data.features.map(() => data.features[0]) }],
+  ['fewer features than coefficients', { ...data, features: data.features.slice(1) }],
+  [
+    'a scale of 0',
+    { ...data, timeframes: { ...data.timeframes, '1h': { ...spoken, scales: data.features.map(() => 0) } } },
+  ],
   ['no features', { ...data, features: [] }],
-  ['a missing timeframe', { ...data, timeframes: { '1h': data.timeframes['1h'] } }],
+  ['a missing timeframe', { ...data, timeframes: { '1h': spoken } }],
   ['an unknown field', { ...data, bonus: 1 }],
   ['no object', null],
 ])('refuses a model with %s', (_, wrong) => {
   expect(codeOf(() => createModel(wrong))).toBe('config_invalid')
+})
+
+test('says of a file of another schema that it is to be fitted again', () => {
+  const { schema: _, ...older } = data
+  expect(() => createModel(older)).toThrow('of another schema than 2')
+  expect(() => createModel({ ...data, schema: 3 })).toThrow('of another schema than 2')
 })
 
 test('refuses a file that is not there', () => {

@@ -11,6 +11,11 @@ const finite = z.number()
 const timeframeSkillSchema = z.discriminatedUnion('skill', [
   z.strictObject({
     skill: z.literal(true),
+    /** One unit of each feature, and what a unit weighs, in the model's order. */
+    scales: z.array(finite.positive()).min(1).max(62),
+    coefficients: z.array(finite).min(1).max(62),
+    /** Decided races that the coefficients were fitted on. */
+    races: z.int().nonnegative(),
     /** Platt scaling: log-odds = slope × score + offset. */
     slope: finite.positive(),
     offset: finite,
@@ -25,44 +30,39 @@ const timeframeSkillSchema = z.discriminatedUnion('skill', [
   }),
 ])
 
-/** A verdict model as stored: a logistic model over named features, and its skill at every timeframe. */
+/** Model files of other schemas are of other releases. */
+const SCHEMA = 2
+
+/** A verdict model as stored: logistic models over named features, one for every timeframe that has skill. */
 export const verdictModelSchema = z.strictObject({
+  schema: z.literal(SCHEMA),
   version: z
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]*$/)
     .max(64),
   /** The data, the recipe and the label that the numbers come from. */
   provenance: provenanceSchema,
-  intercept: finite,
-  /** Standardised values are clipped to ± this, so that one wild bar cannot decide alone. */
+  /** Scaled values are clipped to ± this, so that one wild bar cannot decide alone. */
   clip: finite.positive(),
-  features: z
-    .array(
-      z.strictObject({
-        name: z.enum(FEATURE_NAMES),
-        mean: finite,
-        scale: finite.positive(),
-        coefficient: finite,
-      }),
-    )
-    .min(1)
-    .max(62),
+  features: z.array(z.enum(FEATURE_NAMES)).min(1).max(62),
   timeframes: z.record(z.enum(TIMEFRAMES), timeframeSkillSchema),
 })
 
 export type VerdictModelData = z.infer<typeof verdictModelSchema>
 export type TimeframeSkill = VerdictModelData['timeframes'][Timeframe]
 
-/** What computes verdicts; feature arrays run in the model's order. */
+/** What computes verdicts. */
 export interface ScoringModel {
-  readonly intercept: number
   readonly clip: number
   readonly names: readonly FeatureName[]
+  /** In the order of the names. */
   readonly features: readonly Feature[]
-  readonly means: Float64Array
-  /** One over the scale of each feature: multiplying is faster. */
+  /** One over the unit of each feature, for one timeframe after the other: multiplying is faster. */
   readonly inverseScales: Float64Array
-  readonly coefficients: Float64Array
+  /** Slope × coefficient, likewise; 0 where the timeframe is silent. */
+  readonly weights: Float64Array
+  /** Whether calls are made, by timeframe. */
+  readonly speaks: readonly boolean[]
   readonly timeframes: Readonly<Record<Timeframe, TimeframeSkill>>
 }
 
@@ -79,41 +79,69 @@ export interface VerdictModel extends ScoringModel {
  */
 export function createModel(data: unknown): VerdictModel {
   const parsed = verdictModelSchema.safeParse(data)
-  if (!parsed.success) {
-    throw new ServiceError('config_invalid', {
-      message: `The verdict model cannot be used: ${z.prettifyError(parsed.error)}. Restore the model file that came with this release.`,
-    })
-  }
-  const { version, provenance, intercept, clip, features, timeframes } = parsed.data
-  const names = features.map((feature) => feature.name)
-  const repeated = names.find((name, index) => names.indexOf(name) !== index)
+  if (!parsed.success) throw unusable(data, parsed.error)
+  const { version, provenance, clip, features, timeframes } = parsed.data
+  const repeated = features.find((name, index) => features.indexOf(name) !== index)
   if (repeated !== undefined) {
     throw new ServiceError('config_invalid', {
       message: `The verdict model names the feature ${repeated} twice; name each once.`,
     })
   }
+  for (const timeframe of TIMEFRAMES) {
+    const skill = timeframes[timeframe]
+    if (!skill.skill) continue
+    if (skill.scales.length === features.length && skill.coefficients.length === features.length) continue
+    throw new ServiceError('config_invalid', {
+      message: `The verdict model names ${features.length} features and has another number of scales or coefficients at ${timeframe}; give each feature one of both.`,
+    })
+  }
+  return { version, provenance, ...scoringOf(features, clip, timeframes) }
+}
+
+/** Lays out the numbers of a model for those that compute with it. */
+export function scoringOf(
+  names: readonly FeatureName[],
+  clip: number,
+  timeframes: VerdictModelData['timeframes'],
+): ScoringModel {
+  const skills = TIMEFRAMES.map((timeframe) => timeframes[timeframe])
+  const table = (
+    of: (skill: TimeframeSkill & { readonly skill: true }, index: number) => number,
+  ): Float64Array =>
+    Float64Array.from(
+      skills.flatMap((skill) => names.map((_, index) => (skill.skill ? of(skill, index) : 0))),
+    )
   return {
-    version,
-    provenance,
-    intercept,
     clip,
     names,
     features: names.map((name) => FEATURES[name]),
-    means: Float64Array.from(features, (feature) => feature.mean),
-    inverseScales: Float64Array.from(features, (feature) => 1 / feature.scale),
-    coefficients: Float64Array.from(features, (feature) => feature.coefficient),
+    inverseScales: table(({ scales }, index) => 1 / (scales[index] ?? 1)),
+    weights: table(({ slope, coefficients }, index) => slope * (coefficients[index] ?? 0)),
+    speaks: skills.map(({ skill }) => skill),
     timeframes,
   }
 }
 
-const RELEASED_MODEL = new URL('./models/barrier-2.json', import.meta.url)
+function unusable(data: unknown, error: z.ZodError): ServiceError {
+  const isOther =
+    typeof data === 'object' &&
+    data !== null &&
+    'version' in data &&
+    !('schema' in data && data.schema === SCHEMA)
+  const reason = isOther
+    ? `it is of another schema than ${SCHEMA}, so of another release; fit it again`
+    : `${z.prettifyError(error)}. Restore the model file that came with this release`
+  return new ServiceError('config_invalid', { message: `The verdict model cannot be used: ${reason}.` })
+}
+
+const RELEASED_MODEL = new URL('./models/barrier-3.json', import.meta.url)
 
 /**
  * Reads a verdict model from a JSON file.
  *
  * @param file the model that came with this release, unless another is named
  * @throws ServiceError `config_invalid` when the file cannot be read or is not a model
- * @example loadModel().version === 'barrier-2'
+ * @example loadModel().version === 'barrier-3'
  */
 export function loadModel(file: string | URL = RELEASED_MODEL): VerdictModel {
   let data: unknown

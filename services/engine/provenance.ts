@@ -8,29 +8,33 @@ const days = z.int().positive()
 
 /** How a model is fitted: everything that is neither data nor code. */
 export const recipeSchema = z.strictObject({
-  /** Bars of this timeframe give the coefficients; every timeframe gives its own calibration. */
-  fitTimeframe: timeframeSchema,
+  /** The timeframes whose races give the coefficients of each. */
+  sources: z.record(timeframeSchema, z.array(timeframeSchema).min(1)),
   /** Scaled values are clipped to ± this, so that one wild bar cannot decide alone. */
   clip: z.number().positive(),
   /** Ridge penalty on the coefficients, per decided race. */
   ridgePerRace: z.number().nonnegative(),
+  /** Races that coefficients are fitted on at most; of more, every so many-th. */
+  mostRaces: z.int().positive(),
   /** The first forecast comes after this share of a timeframe's history, or after so many days of it. */
   firstTrainingShare: share,
   firstTrainingDays: days,
   /** The model is fitted again this often, and at least so many times in a history. */
   refitDays: days,
   fewestRefits: z.int().positive(),
-  /** The newest share of a training window calibrates, the older part gives the coefficients. */
-  calibrationShare: share,
-  /** Decided races that a calibration needs. */
+  /** Forecasts of decided races that a calibration needs; until then the slope is the first one. */
   fewestRaces: z.int().positive(),
+  firstSlope: z.number().positive(),
+  steepestSlope: z.number().positive(),
 })
 
 export type Recipe = z.infer<typeof recipeSchema>
 
-/** One series that a model was fitted or calibrated on. */
+/** One recording that a model was fitted and calibrated on, with its own bars; longer ones were made of them. */
 export const usedSeriesSchema = z.strictObject({
   ...seriesSchema.shape,
+  /** Spot prices stand in where a perpetual contract was not recorded. */
+  market: z.enum(['perpetual', 'spot']),
   /** Open of the first and close of the last bar, Unix milliseconds. */
   from: timeMs,
   to: timeMs,
@@ -57,8 +61,6 @@ export const provenanceSchema = z.strictObject({
   /** Open of the first and close of the last bar of all series. */
   from: timeMs,
   to: timeMs,
-  /** Decided races that the coefficients were fitted on. */
-  races: z.int().nonnegative(),
   series: z.array(usedSeriesSchema).min(1),
 })
 

@@ -13,14 +13,14 @@ const factor = (name: string, contribution: number): Factor => ({
 const factors = [
   factor('bias', 0.9),
   factor('momentum_24', -0.2),
-  factor('rsi_distance', 0.5),
+  factor('range_position', 0.5),
   factor('funding_level', 0.1),
 ]
 
 describe('the sentence', () => {
   test('states the confidence it is given and the two weightiest measurements', () => {
     expect(reasoningFor('BUY', 54, 0.541, 'RANGING', factors, skill)).toBe(
-      'BUY with 54 % confidence that the upper barrier comes first; the RSI (up) and momentum over 24 bars (down) weigh most in a market that is ranging.',
+      'BUY with 54 % confidence that the upper barrier comes first; the place in the range of 48 bars (up) and momentum over 24 bars (down) weigh most in a market that is ranging.',
     )
   })
 
@@ -32,7 +32,7 @@ describe('the sentence', () => {
 
   test('says that a HOLD was too close to call', () => {
     expect(reasoningFor('HOLD', 52, 0.52, 'RANGING', factors, skill)).toContain(
-      'HOLD with 52 % confidence that the upper barrier comes first, too little for a call; the RSI (up)',
+      'HOLD with 52 % confidence that the upper barrier comes first, too little for a call; the place in the range of 48 bars (up)',
     )
   })
 

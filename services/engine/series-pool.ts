@@ -2,10 +2,11 @@ import type { Candle } from '../../contracts/candle.ts'
 import type { FundingRate } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { REGIMES } from '../../contracts/regime.ts'
-import { type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
+import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../contracts/verdict.ts'
 import { nextCall } from './call-trigger.ts'
 import { CELL, CELLS_PER_FEATURE, cell, LOG_RING } from './cells.ts'
+import { updateRange } from './indicators/range-position.ts'
 import { updateIndicators } from './indicators/update-indicators.ts'
 import { updateVolumeMomentum } from './indicators/volume-momentum.ts'
 import { logLevel } from './log-level.ts'
@@ -59,7 +60,7 @@ export interface SeriesPool {
  * pool.cells[pool.baseOf(slot) + CELL.rsi14]
  */
 export function createSeriesPool(model: ScoringModel): SeriesPool {
-  const { means, inverseScales, coefficients, clip } = model
+  const { inverseScales, weights, clip } = model
   const measures = model.features.map((feature) => feature.measure)
   const featureCount = measures.length
   const stride = CELL.features + CELLS_PER_FEATURE * featureCount
@@ -126,16 +127,17 @@ export function createSeriesPool(model: ScoringModel): SeriesPool {
   }
 
   function updateVerdict(base: number, levelsAt: number, bars: number): void {
-    const slope = cell(cells, base + CELL.slope)
+    const timeframe = cell(cells, base + CELL.timeframeIndex)
+    const first = timeframe * featureCount
     let logOdds = cell(cells, base + CELL.bias)
     let at = base + CELL.features
     for (let index = 0; index < featureCount; index++) {
       const value = measures[index]?.(cells, base) ?? Number.NaN
       let contribution = 0
       if (!Number.isNaN(value)) {
-        const standardised = (value - cell(means, index)) * cell(inverseScales, index)
-        const clipped = standardised > clip ? clip : standardised < -clip ? -clip : standardised
-        contribution = slope * cell(coefficients, index) * clipped
+        const scaled = value * cell(inverseScales, first + index)
+        const clipped = scaled > clip ? clip : scaled < -clip ? -clip : scaled
+        contribution = cell(weights, first + index) * clipped
       }
       cells[at] = value
       cells[at + 1] = contribution
@@ -147,7 +149,7 @@ export function createSeriesPool(model: ScoringModel): SeriesPool {
     cells[base + CELL.probability] = probability
     if (bars < SETTLED_BARS) return
     // Without skill there is nothing to call and nothing to rank.
-    if (slope === 0) return
+    if (model.speaks[timeframe] !== true) return
     cells[base + CELL.call] = nextCall(cell(cells, base + CELL.call), probability)
     const ranked = cell(cells, base + CELL.strengthRanked) | 0
     const level = logLevel(Math.abs(logOdds))
@@ -173,8 +175,8 @@ export function createSeriesPool(model: ScoringModel): SeriesPool {
       const skill = model.timeframes[timeframe]
       cells[base + CELL.timeframeMs] = timeframeMs(timeframe)
       cells[base + CELL.windowBars] = WINDOW_BARS[timeframe]
-      cells[base + CELL.slope] = skill.skill ? skill.slope : 0
-      cells[base + CELL.bias] = skill.skill ? skill.slope * model.intercept + skill.offset : 0
+      cells[base + CELL.timeframeIndex] = TIMEFRAMES.indexOf(timeframe)
+      cells[base + CELL.bias] = skill.skill ? skill.offset : 0
       return slot
     },
 
@@ -201,6 +203,7 @@ export function createSeriesPool(model: ScoringModel): SeriesPool {
       updateStillness(cells, base, bars, bar.close, bar.volume)
       updateIndicators(cells, base, bars, bar)
       updateVolumeMomentum(cells, base, bars, bar.volume)
+      updateRange(cells, base, bars, bar)
       const isStill = stillnessOf(cells, base) !== undefined
       updateRegime(base, levelsAt, bars, bar.openTime + cell(cells, base + CELL.timeframeMs), isStill)
       if (isStill) withholdVerdict(base)

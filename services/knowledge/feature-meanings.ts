@@ -1,11 +1,17 @@
 /** What each factor of a verdict measures, by its formula; the indicators in it are explained elsewhere. */
 const MEANINGS = new Map([
+  [
+    'range_position',
+    '(2 × close − highest − lowest) / (highest − lowest) of the highs and lows of the last 48 bars; 0 where they are one',
+  ],
+  [
+    'wick_balance',
+    'average of (lower shadow − upper shadow) / ATR50, which forgets exponentially over 8 bars',
+  ],
+  ['momentum_12', 'log return over 12 bars / (realised volatility × √12)'],
   ['momentum_24', 'log return over 24 bars / (realised volatility × √24)'],
-  ['momentum_48', 'log return over 48 bars / (realised volatility × √48)'],
-  ['rsi_distance', '(RSI14 − 50) / 50'],
-  ['ema_gap_9_21', '(EMA9 − EMA21) / ATR50'],
+  ['momentum_96', 'log return over 96 bars / (realised volatility × √96)'],
   ['price_to_ema50', '(close − EMA50) / ATR50'],
-  ['signed_adx', '(+DI − −DI) / (+DI + −DI) × ADX14 / 100'],
   [
     'volume_momentum',
     'average of r × (√(volume / its average) − 1), r being the log return of a bar / realised volatility; both averages forget exponentially, over 8 and 50 bars; unavailable where there is no volume',

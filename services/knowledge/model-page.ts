@@ -9,14 +9,23 @@ interface Interval {
   readonly high: number | null
 }
 
+/** What one side of every race came to, time-outs included; returns in basis points. */
+interface ByExit {
+  readonly inFavour: Interval
+  readonly gross: Interval & { readonly t: number | null }
+  readonly net: Interval & { readonly t: number | null }
+}
+
 /** What was measured of a model at a timeframe, on bars it was not fitted on. */
 interface MeasuredSkill {
   readonly verdicts: number
   readonly from: number
   readonly to: number
+  readonly observedDays: number
   readonly races: { readonly up: number; readonly down: number; readonly both: number }
   readonly timeoutShare: number | null
   readonly auc: Interval | null
+  readonly newestAuc: Interval | null
   readonly brier: Interval | null
   readonly brierSpoken: Interval | null
   readonly calibrationError: number | null
@@ -37,7 +46,14 @@ interface MeasuredSkill {
     readonly alwaysSell: Interval
     readonly random: Interval
   } | null
-  readonly expectancy: (Interval & { readonly t: number | null; readonly trades: number }) | null
+  readonly everyCall: {
+    readonly trades: number
+    readonly timeoutShare: number
+    readonly called: ByExit
+    readonly alwaysBuy: ByExit
+    readonly alwaysSell: ByExit
+    readonly random: ByExit
+  } | null
   readonly flipsPerDay: number | null
   readonly placeboAuc: Interval | null
 }
@@ -45,46 +61,46 @@ interface MeasuredSkill {
 type DescribedSkill =
   | {
       readonly skill: true
+      readonly scales: readonly number[]
+      readonly coefficients: readonly number[]
+      readonly races: number
       readonly slope: number
       readonly offset: number
       readonly measured: MeasuredSkill
     }
   | { readonly skill: false; readonly reason: string; readonly measured?: MeasuredSkill | undefined }
 
-/** What the page needs to know of the verdict model; the lists run in the same order. */
+/** What the page needs to know of the verdict model; scales and coefficients run in the order of the names. */
 export interface DescribedModel {
   readonly version: string
   /** The data, the recipe and the label that the numbers come from. Times are Unix milliseconds. */
   readonly provenance: {
     readonly recipe: {
-      readonly fitTimeframe: Timeframe
+      readonly sources: Readonly<Record<Timeframe, readonly Timeframe[]>>
       readonly ridgePerRace: number
+      readonly mostRaces: number
       readonly firstTrainingShare: number
       readonly firstTrainingDays: number
       readonly refitDays: number
       readonly fewestRefits: number
-      readonly calibrationShare: number
+      readonly fewestRaces: number
     }
     readonly label: { readonly deviationBars: number; readonly floor: number }
     readonly from: number
     readonly to: number
-    readonly races: number
     readonly series: readonly {
       readonly exchange: string
       readonly coin: string
       readonly timeframe: Timeframe
+      readonly market: 'perpetual' | 'spot'
       readonly from: number
       readonly to: number
       readonly bars: number
       readonly sha256: string
     }[]
   }
-  readonly intercept: number
   readonly clip: number
   readonly names: readonly string[]
-  readonly means: ArrayLike<number>
-  readonly inverseScales: ArrayLike<number>
-  readonly coefficients: ArrayLike<number>
   readonly timeframes: Readonly<Record<Timeframe, DescribedSkill>>
 }
 
@@ -108,16 +124,20 @@ export const modelPage = (model: DescribedModel): string[] => [
   'Measured walk-forward: every forecast is by a fit that had not seen its bar, nor any bar of its window. Brackets hold 95 % intervals from blocks of time, because windows overlap and coins move together. A race is decided when one of the two barriers is reached within the window. An AUC of 0.5 is a coin. Always saying 50 % has a Brier score of 0.25, and lower is better; *spoken* counts only the bars it said BUY or SELL on. The calibration error is the mean distance of what was said from what happened. What these words mean is in [indicators-and-regimes.md](indicators-and-regimes.md#what-are-confidence-and-strength).',
   scoresTable(model),
   ...silences(model),
-  'A timeframe speaks where the whole interval of its AUC lies above 0.5 and above the AUC of the placebo, both Brier scores are below 0.25, and its calls won more often than the best constant call did on the same bars.',
-  '## How often do its calls win, and what do they earn?',
-  'Races that do not overlap: of each series one counts only where the one counted before it was over. *Won* is the share of the races that reached a barrier in which the called one came first; beside it what always saying BUY, always saying SELL and a coin won on the same bars. *Net* is the mean return of entering every such call at the next open and leaving at the barrier or the end of the window, after 12 basis points of costs; t is its distance from 0 in standard errors.',
-  winsTable(model),
+  'A timeframe speaks where, on 180 observed days at least, the whole interval of its AUC lies above 0.5 and above the AUC of the placebo, its Brier score where it spoke is below 0.25, the whole interval of its win rate, by blocks, lies above the best constant call on the same bars, and the AUC of the newest 180 observed days is at least 0.5. Days without a bar count for nothing.',
+  '## How good are its calls, with every call counted?',
+  'Calls that do not overlap, of each series one after the other, entered at the next open and left at a barrier or, where none is reached, at the close of the window. *In favour* is the share of them that ended on the side that was called; beside it the same share for always BUY, always SELL and a coin on the same bars. *Gross* is the mean return of a call in basis points, *net* after 12 of costs; t is the distance of the net return from 0 in standard errors. This is the figure to judge calls by.',
+  everyCallTable(model),
   'No timeframe is shown to be profitable after costs, and none is promised to be.',
+  '## How often do its calls win the races that are decided?',
+  'The share of the races that reached a barrier in which the called one came first, beside what always BUY, always SELL and a coin won on the same bars. It flatters: nearly half of all calls reach no barrier within the window, and those end in favour less often than not.',
+  winsTable(model),
   ...reliabilitySection(model),
   '## What is it made of?',
-  `Each measured value is scaled, (value − mean) / scale, clipped to ± ${model.clip} and weighted. score = ${parameter(model.intercept)} + Σ coefficient × scaled value. A timeframe turns the score into log-odds, slope × score + offset, and those into the probability of the upper barrier, 1 / (1 + e^−log-odds). Means, intercept and offsets of 0 make it even-handed: a market turned upside down gets the opposite verdict.`,
-  featuresTable(model),
-  'The contribution of a factor in a verdict is slope × coefficient × scaled value; that of `bias` is slope × intercept + offset. A value that cannot be measured contributes 0.',
+  `Each measured value is divided by its scale, clipped to ± ${model.clip} and weighted: score = Σ coefficient × scaled value, with coefficients of each timeframe's own. A slope turns the score into log-odds, and those into the probability of the upper barrier, 1 / (1 + e^−log-odds). Nothing is centred and there is no intercept, so a market turned upside down gets the opposite verdict.`,
+  meaningsTable(model),
+  ...coefficientsTable(model),
+  'The contribution of a factor in a verdict is slope × coefficient × scaled value; that of `bias` is 0. A value that cannot be measured contributes 0.',
   '## Which data was it fitted on?',
   'The checksum is SHA-256 over the content: each bar as six little-endian doubles (open time, open, high, low, close, volume), then each funding settlement as three (time, rate, interval in hours). Its first 16 digits are shown; the model file has all.',
   dataTable(model),
@@ -135,15 +155,21 @@ function interval(measure: Interval | null, digits: number, factor = 1): string 
   return low === null || high === null ? text(value) : `${text(value)} [${text(low)}, ${text(high)}]`
 }
 
-function origin({ provenance }: DescribedModel): string[] {
-  const { recipe, label, from, to, races, series } = provenance
-  const coins = new Set(series.map(({ exchange, coin }) => `${exchange} ${coin}`))
+function origin({ provenance, timeframes }: DescribedModel): string[] {
+  const { recipe, label, from, to, series } = provenance
+  const coins = new Set(series.map(({ coin }) => coin))
+  const borrowed = TIMEFRAMES.flatMap((timeframe) => {
+    const sources = recipe.sources[timeframe]
+    if (!timeframes[timeframe].skill || sources.join() === timeframe) return []
+    return [`${timeframe} by those of ${sources.join(', ')} in equal parts`]
+  })
+  const others = borrowed.length === 0 ? '' : `; ${borrowed.join(', ')}`
   return [
-    `From ${series.length} series of ${coins.size} markets, ${day(from)} to ${day(to)}; they are listed [below](#which-data-was-it-fitted-on).`,
+    `From ${series.length} recordings of ${coins.size} coins, ${day(from)} to ${day(to)}; they are listed [below](#which-data-was-it-fitted-on). Where recordings of a coin overlap its time is shared out among them, a perpetual contract before spot and a longer recording before a shorter one, so that nothing counts twice; a gap of more than 12 bars begins anew. All the coins still trade, and venues are mixed as if they were one market.`,
     `**Label.** Two barriers stand one deviation above and below the entry, the open of the next bar. The deviation is that of the last ${label.deviationBars} log returns × √window, and at least ${percent(label.floor)}. The label is which barrier comes first within the window. Windows that reach neither are time-outs, and bars that touch both are undecidable: they are counted, and not fitted on.`,
-    `**Coefficients.** Ridge logistic regression without intercept (penalty ${recipe.ridgePerRace} per race) on ${grouped(races)} decided ${recipe.fitTimeframe} races of all coins together: the older ${percent(1 - recipe.calibrationShare)} of the time. All timeframes share them.`,
-    `**Calibration.** Platt scaling, its offset left out, on the newest ${percent(recipe.calibrationShare)} of each timeframe's own time. Races that reach across a border belong to neither side.`,
-    `**Scores.** The same recipe walked forward: the first fit after ${percent(recipe.firstTrainingShare)} of a timeframe's time, or ${recipe.firstTrainingDays} days; then again every ${recipe.refitDays} days, and at least ${recipe.fewestRefits} times. The *placebo* is the same walk on outcomes moved away from their bars by half of each series: what chance alone scores.`,
+    `**Coefficients.** Ridge logistic regression without intercept (penalty ${recipe.ridgePerRace} per race) on the decided races of all coins together, of at most ${grouped(recipe.mostRaces)} evenly spread races. Each timeframe is fitted by its own races${others}.`,
+    `**Calibration.** Platt scaling, its offset left out, on all forecasts of the walk below, none of which had seen its bar.`,
+    `**Scores.** The same recipe walked forward: the first fit after ${percent(recipe.firstTrainingShare)} of a timeframe's time, or ${recipe.firstTrainingDays} days; then again every ${recipe.refitDays} days, and at least ${recipe.fewestRefits} times. The *placebo* is the same walk on outcomes moved away from their bars by half of each history: what chance alone scores.`,
     'To fit and score it again, see [indicators-and-regimes.md](indicators-and-regimes.md#how-good-are-the-verdicts).',
   ]
 }
@@ -169,9 +195,11 @@ function scoresTable({ timeframes }: DescribedModel): string {
       'Window, bars',
       'From',
       'To',
+      'Observed days',
       'Decided races',
       'Timed out',
       'AUC',
+      'AUC, newest 180 days',
       'Placebo AUC',
       'Brier',
       'Brier spoken',
@@ -184,14 +212,16 @@ function scoresTable({ timeframes }: DescribedModel): string {
 }
 
 function scoreCells(measured: MeasuredSkill | undefined): string[] {
-  if (measured === undefined) return ['', '', '', '', '', '', '', '', '']
+  if (measured === undefined) return Array.from({ length: 11 }, () => '')
   const { from, to, races, timeoutShare, calibrationError } = measured
   return [
     day(from),
     day(to),
+    grouped(measured.observedDays),
     grouped(races.up + races.down),
     timeoutShare === null ? '' : percent(timeoutShare),
     interval(measured.auc, 3),
+    interval(measured.newestAuc, 3),
     interval(measured.placeboAuc, 3),
     interval(measured.brier, SCORE_DIGITS),
     interval(measured.brierSpoken, SCORE_DIGITS),
@@ -199,25 +229,60 @@ function scoreCells(measured: MeasuredSkill | undefined): string[] {
   ]
 }
 
+function everyCallTable({ timeframes }: DescribedModel): string {
+  const rows = TIMEFRAMES.flatMap((timeframe) => {
+    const { everyCall } = timeframes[timeframe].measured ?? {}
+    if (everyCall === undefined || everyCall === null) return []
+    const { trades, timeoutShare, called, alwaysBuy, alwaysSell, random } = everyCall
+    return [
+      [
+        timeframe,
+        grouped(trades),
+        percent(timeoutShare),
+        interval(called.inFavour, 1, 100),
+        ...[alwaysBuy, alwaysSell, random].map(({ inFavour }) => (100 * inFavour.value).toFixed(1)),
+        interval(called.gross, 1),
+        ...[alwaysBuy, alwaysSell, random].map(({ gross }) => gross.value.toFixed(1)),
+        interval(called.net, 1),
+        called.net.t === null ? '' : called.net.t.toFixed(1),
+      ],
+    ]
+  })
+  return table(
+    [
+      'Timeframe',
+      'Calls',
+      'Timed out',
+      'In favour, %',
+      'Always BUY, %',
+      'Always SELL, %',
+      'Coin, %',
+      'Gross, bps',
+      'Always BUY, bps',
+      'Always SELL, bps',
+      'Coin, bps',
+      'Net, bps',
+      't',
+    ],
+    rows,
+  )
+}
+
 function winsTable({ timeframes }: DescribedModel): string {
   const rows = TIMEFRAMES.flatMap((timeframe) => {
     const { measured } = timeframes[timeframe]
-    if (measured === undefined) return []
-    const { winRates, expectancy, spoken, verdicts, sellShare, flipsPerDay } = measured
-    if (winRates === null || expectancy === null) return []
+    if (measured === undefined || measured.winRates === null) return []
+    const { winRates, spoken, verdicts, sellShare, flipsPerDay } = measured
     return [
       [
         timeframe,
         percent(spoken / verdicts),
         sellShare === null ? '' : percent(sellShare),
         grouped(winRates.races),
-        interval(winRates.called, 1, 100),
         interval(winRates.calledByBlocks, 1, 100),
         ...[winRates.alwaysBuy, winRates.alwaysSell, winRates.random].map(({ value }) =>
           (100 * value).toFixed(1),
         ),
-        interval(expectancy, 1),
-        expectancy.t === null ? '' : expectancy.t.toFixed(1),
         flipsPerDay === null ? '' : flipsPerDay.toFixed(2),
       ],
     ]
@@ -227,27 +292,26 @@ function winsTable({ timeframes }: DescribedModel): string {
       'Timeframe',
       'Spoke on',
       'SELL among them',
-      'Races',
-      'Won, %, Wilson',
-      'Won, %, by blocks',
+      'Decided races',
+      'Won, %',
       'Always BUY, %',
       'Always SELL, %',
       'Coin, %',
-      'Net, bps',
-      't',
       'Changes a day',
     ],
     rows,
   )
 }
 
-function reliabilitySection({ provenance, timeframes }: DescribedModel): string[] {
-  const { fitTimeframe } = provenance.recipe
-  const { measured } = timeframes[fitTimeframe]
+/** The timeframe whose probabilities are shown beside what happened. */
+const SHOWN_TIMEFRAME = '1h'
+
+function reliabilitySection({ timeframes }: DescribedModel): string[] {
+  const { measured } = timeframes[SHOWN_TIMEFRAME]
   if (measured === undefined) return []
   return [
     '## How far can its probabilities be trusted?',
-    `Tenths of the ${fitTimeframe} forecasts that the upper barrier comes first, by height, beside how often it did.`,
+    `Tenths of the ${SHOWN_TIMEFRAME} forecasts that the upper barrier comes first, by height, beside how often it did.`,
     table(
       ['Forecasts', 'Races', 'Said', 'Happened'],
       measured.reliability.map(({ from, to, races, said, happened }) => [
@@ -262,10 +326,11 @@ function reliabilitySection({ provenance, timeframes }: DescribedModel): string[
 
 const dataTable = ({ provenance }: DescribedModel): string =>
   table(
-    ['Exchange', 'Coin', 'Timeframe', 'From', 'To', 'Bars', 'Checksum'],
-    provenance.series.map(({ exchange, coin, timeframe, from, to, bars, sha256 }) => [
+    ['Exchange', 'Coin', 'Market', 'Timeframe', 'From', 'To', 'Bars', 'Checksum'],
+    provenance.series.map(({ exchange, coin, market, timeframe, from, to, bars, sha256 }) => [
       exchange,
       coin,
+      market,
       timeframe,
       day(from),
       day(to),
@@ -283,17 +348,36 @@ function silences({ timeframes }: DescribedModel): string[] {
   return reasons.length === 0 ? [] : [reasons.join('\n')]
 }
 
-const featuresTable = ({ names, means, inverseScales, coefficients }: DescribedModel): string =>
+const meaningsTable = ({ names }: DescribedModel): string =>
   table(
-    ['Factor', 'Value', 'Mean', 'Scale', 'Coefficient'],
-    names.map((name, index) => [
-      `\`${name}\``,
-      featureMeaning(name),
-      parameter(means[index]),
-      parameter(1 / (inverseScales[index] ?? Number.NaN)),
-      parameter(coefficients[index]),
-    ]),
+    ['Factor', 'Value'],
+    names.map((name) => [`\`${name}\``, featureMeaning(name)]),
   )
+
+/** Per factor the coefficient of every timeframe that speaks, and the scale beside it. */
+function coefficientsTable({ names, timeframes }: DescribedModel): string[] {
+  const speaking = TIMEFRAMES.flatMap((timeframe) => {
+    const skill = timeframes[timeframe]
+    return skill.skill ? [{ timeframe, ...skill }] : []
+  })
+  if (speaking.length === 0) return []
+  return [
+    'The coefficient of each factor and, in brackets, its scale; below them the slope and the races that were fitted on.',
+    table(
+      ['Factor', ...speaking.map(({ timeframe }) => timeframe)],
+      [
+        ...names.map((name, index) => [
+          `\`${name}\``,
+          ...speaking.map(
+            ({ scales, coefficients }) => `${parameter(coefficients[index])} (${parameter(scales[index])})`,
+          ),
+        ]),
+        ['slope', ...speaking.map(({ slope }) => parameter(slope))],
+        ['races', ...speaking.map(({ races }) => grouped(races))],
+      ],
+    ),
+  ]
+}
 
 const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')

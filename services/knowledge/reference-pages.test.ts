@@ -1,18 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import { ERRORS } from '../../contracts/errors.ts'
 import { EVENT_CATALOGUE } from '../../contracts/event-catalogue.ts'
-import { TIMEFRAMES } from '../../contracts/timeframes.ts'
+import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { SETTINGS } from '../platform/config/settings.ts'
 import type { DescribedModel } from './model-page.ts'
 import { referencePages } from './reference-pages.ts'
+
+const byExit = (inFavour: number, gross: number) => ({
+  inFavour: { value: inFavour, low: inFavour - 0.01, high: inFavour + 0.01 },
+  gross: { value: gross, low: gross - 4.74, high: gross + 4.74, t: 3 },
+  net: { value: gross - 12, low: gross - 16.74, high: gross - 7.26, t: -1.77 },
+})
 
 const measured = {
   verdicts: 40_000,
   from: Date.UTC(2021, 3, 1),
   to: Date.UTC(2025, 0, 1),
+  observedDays: 1_371,
   races: { up: 6_000, down: 6_345, both: 5 },
   timeoutShare: 0.4567,
   auc: { value: 0.54321, low: 0.531, high: 0.555 },
+  newestAuc: { value: 0.521, low: 0.49, high: 0.552 },
   brier: { value: 0.24871, low: null, high: null },
   brierSpoken: { value: 0.24731, low: 0.246, high: 0.249 },
   calibrationError: 0.0123,
@@ -27,34 +35,56 @@ const measured = {
     alwaysSell: { value: 0.51, low: 0.5, high: 0.52 },
     random: { value: 0.5, low: 0.49, high: 0.51 },
   },
-  expectancy: { value: -4.26, low: -9, high: 0.48, t: -1.77, trades: 5_000 },
+  everyCall: {
+    trades: 5_000,
+    timeoutShare: 0.471,
+    called: byExit(0.487, 7.74),
+    alwaysBuy: byExit(0.49, 1),
+    alwaysSell: byExit(0.5, -1),
+    random: byExit(0.495, 0),
+  },
   flipsPerDay: 1.634,
   placeboAuc: { value: 0.501, low: 0.49, high: 0.512 },
 } as const
-const speaking = { skill: true, slope: 0.9, offset: -0.05, measured } as const
+const speaking = {
+  skill: true,
+  scales: [0.25, 0.3],
+  coefficients: [0.034662, -0.1],
+  races: 98_765,
+  slope: 0.9,
+  offset: 0,
+  measured,
+} as const
 const silent = { skill: false, reason: 'no race was ever run' } as const
 
 const model: DescribedModel = {
   version: 'test-7',
   provenance: {
     recipe: {
-      fitTimeframe: '1h',
+      sources: {
+        ...(Object.fromEntries(TIMEFRAMES.map((timeframe) => [timeframe, [timeframe]])) as Record<
+          Timeframe,
+          Timeframe[]
+        >),
+        '4h': ['1h', '4h'],
+      },
       ridgePerRace: 0.06,
+      mostRaces: 250_000,
       firstTrainingShare: 0.4,
       firstTrainingDays: 570,
       refitDays: 91,
       fewestRefits: 8,
-      calibrationShare: 0.25,
+      fewestRaces: 3_000,
     },
     label: { deviationBars: 50, floor: 0.003 },
     from: Date.UTC(2019, 8, 8),
     to: Date.UTC(2026, 0, 1),
-    races: 98_765,
     series: [
       {
         exchange: 'BINANCE',
         coin: 'BTC',
         timeframe: '1h',
+        market: 'perpetual',
         from: Date.UTC(2019, 8, 8),
         to: Date.UTC(2026, 0, 1),
         bars: 55_351,
@@ -62,12 +92,8 @@ const model: DescribedModel = {
       },
     ],
   },
-  intercept: -0.25,
   clip: 3,
-  names: ['momentum_24', 'rsi_distance'],
-  means: [0.125, -0.5],
-  inverseScales: [4, 1 / 0.3],
-  coefficients: [0.034662, -0.1],
+  names: ['momentum_24', 'price_to_ema50'],
   timeframes: {
     '1m': silent,
     '3m': silent,
@@ -102,42 +128,44 @@ describe('the page of the model', () => {
 
   test('says which model it is, where it calls and where its numbers come from', () => {
     expect(page).toContain('`test-7`. It makes calls at 1h, 4h and answers HOLD at 1m,')
-    expect(page).toContain('From 1 series of 1 markets, 2019-09-08 to 2026-01-01')
-    expect(page).toContain('98,765 decided 1h races')
+    expect(page).toContain('From 1 recordings of 1 coins, 2019-09-08 to 2026-01-01')
+    expect(page).toContain('by its own races; 4h by those of 1h, 4h in equal parts')
   })
 
   test('has a row for every timeframe, with the scores that were measured', () => {
     const scores =
-      '2021-04-01 | 2025-01-01 | 12,345 | 45.7 % | 0.543 [0.531, 0.555] | 0.501 [0.490, 0.512] | 0.2487 | 0.2473 [0.2460, 0.2490] | 0.012'
+      '2021-04-01 | 2025-01-01 | 1,371 | 12,345 | 45.7 % | 0.543 [0.531, 0.555] | 0.521 [0.490, 0.552] | 0.501 [0.490, 0.512] | 0.2487 | 0.2473 [0.2460, 0.2490] | 0.012'
     expect(page).toContain(`| 1h | 8 | ${scores} | 0.9 | BUY, SELL, HOLD |`)
     expect(page).toContain(`| 2h | 8 | ${scores} |  | HOLD only |`)
-    expect(page).toContain('| 12h | 5 |  |  |  |  |  |  |  |  |  |  | HOLD only |')
+    expect(page).toContain('| 12h | 5 |  |  |  |  |  |  |  |  |  |  |  |  | HOLD only |')
     for (const timeframe of TIMEFRAMES) expect(page).toContain(`\n| ${timeframe} |`)
     expect(page).toContain('- 12h answers HOLD because no race was ever run.')
     expect(page).not.toContain('- 1h answers HOLD')
   })
 
-  test('sets the wins beside those of the constants, and the earnings with their interval', () => {
+  test('sets the wins and the exits of every call beside those of the constants and a coin', () => {
+    expect(page).toContain('| 1h | 25.0 % | 37.5 % | 2,345 | 54.1 [52.0, 56.2] | 49.0 | 51.0 | 50.0 | 1.63 |')
     expect(page).toContain(
-      '| 1h | 25.0 % | 37.5 % | 2,345 | 54.1 [53.0, 55.2] | 54.1 [52.0, 56.2] | 49.0 | 51.0 | 50.0 | -4.3 [-9.0, 0.5] | -1.8 | 1.63 |',
+      '| 1h | 5,000 | 47.1 % | 48.7 [47.7, 49.7] | 49.0 | 50.0 | 49.5 | 7.7 [3.0, 12.5] | 1.0 | -1.0 | 0.0 | -4.3 [-9.0, 0.5] | -1.8 |',
     )
   })
 
   test('shows how far forecasts can be trusted, and the data with its checksums', () => {
     expect(page).toContain('| 0.400–0.450 | 1,234 | 0.430 | 0.410 |')
-    expect(page).toContain('| BINANCE | BTC | 1h | 2019-09-08 | 2026-01-01 | 55,351 | `0123456789abcdef` |')
+    expect(page).toContain(
+      '| BINANCE | BTC | perpetual | 1h | 2019-09-08 | 2026-01-01 | 55,351 | `0123456789abcdef` |',
+    )
   })
 
   test('has a row for every factor, with the parameters as the model was written', () => {
-    expect(page).toContain(
-      '| `momentum_24` | log return over 24 bars / (realised volatility × √24) | 0.125 | 0.25 | 0.034662 |',
-    )
-    expect(page).toContain('| `rsi_distance` | (RSI14 − 50) / 50 | -0.5 | 0.3 | -0.1 |')
-    expect(page).toContain('score = -0.25 + Σ')
+    expect(page).toContain('| `momentum_24` | log return over 24 bars / (realised volatility × √24) |')
+    expect(page).toContain('| `momentum_24` | 0.034662 (0.25) | 0.034662 (0.25) |')
+    expect(page).toContain('| `price_to_ema50` | -0.1 (0.3) | -0.1 (0.3) |')
+    expect(page).toContain('| slope | 0.9 | 0.9 |')
   })
 
   test('is not made while the meaning of a factor is missing', () => {
-    expect(() => referencePages({ model: { ...model, names: ['moon_phase', 'rsi_distance'] } })).toThrow(
+    expect(() => referencePages({ model: { ...model, names: ['moon_phase', 'price_to_ema50'] } })).toThrow(
       'moon_phase has no meaning',
     )
   })

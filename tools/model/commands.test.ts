@@ -1,33 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
-import type { BarBatch } from '../../contracts/feed.ts'
-import { HOUR_MS } from '../../contracts/timeframes.ts'
+import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import type { VerdictModelData } from '../../services/engine/model.ts'
-import type { HistoryFeed } from './collect-histories.ts'
+import { describeHistory } from './describe-history.ts'
 import { type EvaluatePorts, evaluateCommand } from './evaluate-command.ts'
 import { type FitPorts, fitCommand } from './fit-command.ts'
 import { plantedMarket } from './planted-market.fixture.ts'
+import type { DataSelection } from './read-histories.ts'
 import type { SeriesHistory } from './series-history.ts'
-import type { DataSelection } from './training-command.ts'
-
-function feedOf(histories: readonly SeriesHistory[]): HistoryFeed {
-  return {
-    listings: () =>
-      Promise.resolve(
-        histories.map(({ series }) => ({ ...series, timeframes: [series.timeframe, '4h' as const] })),
-      ),
-    async *batches({ series }): AsyncGenerator<BarBatch> {
-      await Promise.resolve()
-      for (const { series: own, bars } of histories) {
-        if (!series.some(({ coin, timeframe }) => coin === own.coin && timeframe === own.timeframe)) continue
-        for (const candle of bars) {
-          const at = candle.openTime + HOUR_MS
-          yield { at, phase: 'history', bars: [{ series: own, candle }], funding: [] }
-        }
-      }
-    },
-  }
-}
 
 const market = plantedMarket(1, 8_000, 1)
 const older = { ...market, bars: market.bars.slice(0, 4_500) }
@@ -49,9 +29,12 @@ async function run(
   const written = new Map<string, string>()
   const selections: DataSelection[] = []
   const code = await command(args, {
-    openFeed: (selection) => {
+    async *histories(selection, { used }) {
+      await Promise.resolve()
       selections.push(selection)
-      return feedOf(histories)
+      const wanted = histories.filter(({ series }) => selection.timeframes.includes(series.timeframe))
+      for (const history of wanted) used(describeHistory(history) ?? expect.fail('A history has no bars.'))
+      yield* wanted
     },
     out: (text) => out.push(text),
     report: (line) => reported.push(line),
@@ -71,6 +54,7 @@ describe('arguments that cannot be used end with exit code 2 and the usage', () 
   test.each([
     [fitCommand, [], '--data <folder> is missing'],
     [fitCommand, ['--data', 'd', '--speed', '3'], '--speed'],
+    [fitCommand, ['--data', 'd', '--until', 'soon'], '--until soon is not a date'],
     [fitCommand, ['--data', 'd', '--version', 'Mine 7'], '--version Mine 7 is no version'],
     [evaluateCommand, ['--data', 'd', 'more'], 'more'],
     [evaluateCommand, ['--data', 'd', '--in-sample'], '--in-sample goes with --model'],
@@ -84,19 +68,24 @@ describe('arguments that cannot be used end with exit code 2 and the usage', () 
   })
 })
 
-test('data without a series that is wanted ends with exit code 3', async () => {
-  const { code, reported } = await run(evaluateCommand, ['--data', 'd'], [])
-  expect(code).toBe(3)
-  expect(reported).toContain('error market_data_missing: The data has no series of 1m, 3m')
-})
-
 describe('fit', () => {
   test('prints the model, or writes it where it is told, and the progress elsewhere', async () => {
-    const printed = await run(fitCommand, ['--data', 'd', '--coins', 'btc', '--exchanges', 'SIM'])
+    const printed = await run(fitCommand, [
+      '--data',
+      'd',
+      '--data',
+      'e',
+      '--coins',
+      'btc',
+      '--exchanges',
+      'SIM',
+    ])
     expect(printed.code).toBe(0)
-    expect(printed.selections).toEqual([{ folder: 'd', coins: ['BTC'], exchanges: ['SIM'] }])
-    expect(parsed(printed.out)).toMatchObject({ version: 'barrier-2', timeframes: { '1h': { skill: true } } })
-    expect(printed.reported).toContain('SIM.BTC.1h: 8000 bars')
+    expect(printed.selections).toEqual([
+      { folders: ['d', 'e'], timeframes: TIMEFRAMES, coins: ['BTC'], exchanges: ['SIM'] },
+    ])
+    expect(parsed(printed.out)).toMatchObject({ version: 'barrier-3', timeframes: { '1h': { skill: true } } })
+    expect(printed.reported).toContain('SIM.BTC.1h from 1970-01-01: 8000 bars')
     const kept = await run(fitCommand, ['--data', 'd', '--out', 'm.json', '--version', 'mine-7'])
     expect(kept.out).toBe('')
     expect(parsed(kept.written.get('m.json') ?? '').version).toBe('mine-7')
@@ -111,14 +100,6 @@ test('a model that cannot be written is told of before it is fitted', async () =
 })
 
 describe('evaluate', () => {
-  test('says where no forecast was made, instead of an AUC that looks measured', async () => {
-    const short = { ...market, bars: market.bars.slice(0, 700) }
-    const { out } = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h'], [short])
-    expect(out).toMatch(/AUC +none: all forecasts are 0\.500, too few races or no edge to calibrate on/)
-    const long = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h'])
-    expect(long.out).not.toContain('none: all forecasts')
-  })
-
   test('scores a timeframe once, however often it is named', async () => {
     const { out } = await run(evaluateCommand, ['--data', 'd', '--timeframes', '1h,1h', '--json'])
     expect((JSON.parse(out) as { timeframes: unknown[] }).timeframes).toHaveLength(1)
@@ -155,7 +136,7 @@ describe('evaluate', () => {
     expect(refused.reported).toContain('no bar of this data with a finished race is later')
     const asked = await run(evaluateCommand, [...args, '--in-sample'], [older], files)
     expect(asked.code).toBe(0)
-    expect(asked.out).toContain('IN SAMPLE: model barrier-2')
+    expect(asked.out).toContain('IN SAMPLE: model barrier-3')
     const wrong = await run(evaluateCommand, ['--data', 'd', '--model', 'n.json'], [older], files)
     expect(wrong.code).toBe(2)
     expect(wrong.reported).toContain('The model file n.json cannot be read: ')

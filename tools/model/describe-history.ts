@@ -4,27 +4,34 @@ import { timeframeMs } from '../../contracts/timeframes.ts'
 import type { UsedSeries } from '../../services/engine/provenance.ts'
 import type { SeriesHistory } from './series-history.ts'
 
+const ROWS_AT_A_TIME = 4_096
+
 /**
  * SHA-256, in hex, over the content of a series: each bar as six little-endian doubles (open time, open, high,
  * low, close, volume), then each funding settlement as three (time, rate, interval in hours).
  */
 export function historyChecksum({ bars, funding }: Pick<SeriesHistory, 'bars' | 'funding'>): string {
   const hash = createHash('sha256')
-  const take = (values: readonly number[]): void => {
+  const take = (rows: readonly (readonly number[])[]): void => {
+    const values = rows.flat()
     const bytes = Buffer.alloc(values.length * Float64Array.BYTES_PER_ELEMENT)
     for (const [index, value] of values.entries())
       bytes.writeDoubleLE(value, index * Float64Array.BYTES_PER_ELEMENT)
     hash.update(bytes)
   }
-  for (const { openTime, open, high, low, close, volume } of bars)
-    take([openTime, open, high, low, close, volume])
-  for (const { time, rate, intervalHours } of funding) take([time, rate, intervalHours])
+  for (let start = 0; start < bars.length; start += ROWS_AT_A_TIME) {
+    const some = bars.slice(start, start + ROWS_AT_A_TIME)
+    take(
+      some.map(({ openTime, open, high, low, close, volume }) => [openTime, open, high, low, close, volume]),
+    )
+  }
+  take(funding.map(({ time, rate, intervalHours }) => [time, rate, intervalHours]))
   return hash.digest('hex')
 }
 
-/** What a model file says of a series; undefined where there are no bars. */
+/** What a model file says of bars that it was fitted on; undefined where there are none. */
 export function describeHistory(history: SeriesHistory): UsedSeries | undefined {
-  const { series, bars, funding } = history
+  const { series, isSpot, bars, funding } = history
   const [first] = bars
   const last = bars.at(-1)
   if (first === undefined || last === undefined) return undefined
@@ -33,6 +40,7 @@ export function describeHistory(history: SeriesHistory): UsedSeries | undefined 
     exchange,
     coin,
     timeframe,
+    market: isSpot ? 'spot' : 'perpetual',
     from: first.openTime,
     to: last.openTime + timeframeMs(timeframe),
     bars: bars.length,

@@ -1,9 +1,9 @@
 import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { type VerdictModelData, verdictModelSchema } from '../../services/engine/model.ts'
-import { collectHistories } from './collect-histories.ts'
+import type { UsedSeries } from '../../services/engine/provenance.ts'
 import { fitModel, prepare } from './fit-model.ts'
 import { RECIPE } from './recipe.ts'
-import { formatTargets, targetsOf } from './targets.ts'
+import { formatTargets, TARGET_TIMEFRAME, targetsOf } from './targets.ts'
 import {
   DATA_FLAGS,
   dataSelection,
@@ -14,7 +14,7 @@ import {
 } from './training-command.ts'
 
 const USAGE =
-  'npm run fit -- --data <folder> [--out model.json] [--version barrier-2] [--exchanges A,B] [--coins A,B]'
+  'npm run fit -- --data <folder> [--data <folder> …] [--until 2025-07-01] [--out model.json] [--version barrier-3] [--exchanges A,B] [--coins A,B]'
 
 const versionSchema = verdictModelSchema.shape.version
 
@@ -24,7 +24,7 @@ export interface FitPorts extends TrainingPorts {
 }
 
 /**
- * Fits the model of this release's recipe on a folder of candles and writes it as JSON, to a file or to the
+ * Fits the model of this release's recipe on folders of candles and writes it as JSON, to a file or to the
  * standard output; what it scored goes to the progress. Answers the exit code.
  */
 export function fitCommand(args: readonly string[], ports: FitPorts): Promise<number> {
@@ -33,15 +33,16 @@ export function fitCommand(args: readonly string[], ports: FitPorts): Promise<nu
     const flags = readFlags(args, {
       ...DATA_FLAGS,
       out: { type: 'string' },
-      version: { type: 'string', default: 'barrier-2' },
+      version: { type: 'string', default: 'barrier-3' },
     })
     const { version, out } = flags
     if (!versionSchema.safeParse(version).success)
       throw new UsageError(`--version ${version} is no version: small letters, digits, dots and hyphens`)
-    const feed = ports.openFeed(dataSelection(flags))
+    const selection = dataSelection(flags, TIMEFRAMES)
     async function* fitted(): AsyncGenerator<string, void, void> {
-      const histories = await collectHistories(feed, new Set(TIMEFRAMES))
-      const model = fitModel(version, prepare(histories, report), RECIPE, report)
+      const used: UsedSeries[] = []
+      const histories = ports.histories(selection, { report, used: (series) => used.push(series) })
+      const model = fitModel(version, await prepare(histories, RECIPE, report), used, report)
       yield `${JSON.stringify(model, null, 2)}\n`
       reportModel(model, report)
     }
@@ -55,9 +56,9 @@ function reportModel(model: VerdictModelData, report: TrainingPorts['report']): 
     const skill = model.timeframes[timeframe]
     report(`${timeframe}: ${skill.skill ? `speaks, slope ${skill.slope}` : `HOLD because ${skill.reason}`}`)
   }
-  const { measured } = model.timeframes[RECIPE.fitTimeframe]
+  const { measured } = model.timeframes[TARGET_TIMEFRAME]
   if (measured === undefined) return
-  report(`Targets at ${RECIPE.fitTimeframe}, out of sample:`)
+  report(`Targets at ${TARGET_TIMEFRAME}, out of sample:`)
   for (const line of formatTargets(targetsOf({ all: measured, placeboAuc: measured.placeboAuc })))
     report(line)
 }

@@ -1,16 +1,24 @@
 import { describe, expect, test } from 'vitest'
-import type { ErrorCode } from '../../contracts/errors.ts'
-import { isServiceError } from '../../contracts/errors.ts'
 import { createModel } from '../../services/engine/model.ts'
+import { describeHistory } from './describe-history.ts'
 import { evaluateRecipe, fitModel, prepare } from './fit-model.ts'
 import { plantedMarket } from './planted-market.fixture.ts'
 import { RECIPE } from './recipe.ts'
 
 const quiet = (): void => undefined
 const BARS = 8_000
-const trending = prepare([plantedMarket(1, BARS, 1), plantedMarket(2, BARS, 1, 'ETH')], quiet)
-const noise = prepare([plantedMarket(3, BARS, 0), plantedMarket(4, BARS, 0, 'ETH')], quiet)
-const fitted = fitModel('planted-1', trending, RECIPE, quiet)
+const markets = (first: number, edge: number) => [
+  plantedMarket(first, BARS, edge),
+  plantedMarket(first + 1, BARS, edge, 'ETH'),
+]
+
+async function fit(version: string, first: number, edge: number) {
+  const histories = markets(first, edge)
+  const used = histories.flatMap((history) => describeHistory(history) ?? [])
+  return fitModel(version, await prepare(histories, RECIPE, quiet), used, quiet)
+}
+
+const fitted = await fit('planted-1', 5, 1)
 
 describe('a planted edge', () => {
   test('is found, out of sample', () => {
@@ -18,7 +26,7 @@ describe('a planted edge', () => {
     expect(skill.skill).toBe(true)
     expect(skill.measured?.auc?.low).toBeGreaterThan(0.52)
     const won = skill.measured?.winRates ?? expect.fail('Nothing was called.')
-    expect(won.called.low ?? 0).toBeGreaterThan(Math.max(won.alwaysBuy.value, won.alwaysSell.value))
+    expect(won.calledByBlocks.low ?? 0).toBeGreaterThan(Math.max(won.alwaysBuy.value, won.alwaysSell.value))
   })
 
   test('is gone where outcomes are moved', () => {
@@ -41,26 +49,19 @@ describe('a planted edge', () => {
   })
 })
 
-test('noise has no skill, and the reason says so', () => {
-  const model = fitModel('noise-1', noise, RECIPE, quiet)
+test('noise has no skill, and the reason says so', async () => {
+  const model = await fit('noise-1', 3, 0)
   expect(model.timeframes['1h']).toMatchObject({
     skill: false,
     reason: expect.stringContaining('no skill was measured at 1h'),
   })
 })
 
-test('the same data gives the same file to the last byte', () => {
-  const again = prepare([plantedMarket(1, BARS, 1), plantedMarket(2, BARS, 1, 'ETH')], quiet)
-  expect(JSON.stringify(fitModel('planted-1', again, RECIPE, quiet))).toBe(JSON.stringify(fitted))
+test('the same data gives the same file to the last byte', async () => {
+  expect(JSON.stringify(await fit('planted-1', 5, 1))).toBe(JSON.stringify(fitted))
 })
 
-test('without bars of the timeframe it fits on there is no model', () => {
-  let code: ErrorCode | undefined
-  try {
-    evaluateRecipe(prepare([plantedMarket(1, 400, 1)], quiet), '1h', RECIPE, quiet)
-  } catch (error) {
-    if (!isServiceError(error)) throw error
-    code = error.code
-  }
-  expect(code).toBe('market_data_missing')
+test('too few bars for a forecast have no score', async () => {
+  const training = await prepare([plantedMarket(1, 400, 1)], RECIPE, quiet)
+  expect(evaluateRecipe(training, '1h', quiet)).toBeUndefined()
 })

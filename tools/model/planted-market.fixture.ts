@@ -30,5 +30,5 @@ export function plantedMarket(seed: number, length: number, edge: number, coin =
     }
     return { openTime: index * HOUR_MS, open, high, low, close: price, volume: 1_000 * (0.5 + random()) }
   })
-  return { series: { exchange: 'SIM', coin, timeframe: '1h' }, bars, funding: [] }
+  return { series: { exchange: 'SIM', coin, timeframe: '1h' }, isSpot: false, bars, funding: [] }
 }

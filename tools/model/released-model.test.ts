@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { loadModel } from '../../services/engine/index.ts'
+import type { UsedSeries } from '../../services/engine/provenance.ts'
 import type { Evaluation } from '../../services/engine/scoring/evaluation.ts'
-import { createRecordedFeed } from '../../services/market/index.ts'
 import { isDataAbsent, RECORDED_DATA, whenPresent } from '../../services/market/testing/recorded-data.ts'
-import { collectHistories } from './collect-histories.ts'
-import { describeHistory } from './describe-history.ts'
 import { evaluateCommand } from './evaluate-command.ts'
+import { readHistories } from './read-histories.ts'
+import type { SeriesHistory } from './series-history.ts'
 import { lackOfSkill } from './skill.ts'
 import { targetsOf } from './targets.ts'
 
@@ -28,25 +28,25 @@ test('reaches what it was to reach at 1h, out of sample', () => {
   expect(targets.filter(({ isMet }) => !isMet)).toEqual([])
 })
 
-const folder = `${RECORDED_DATA}/binance-usdm`
+const folders = [RECORDED_DATA, `${RECORDED_DATA}-intraday`]
 
 describe.skipIf(isDataAbsent)(`the model of this release and the recorded candles${whenPresent}`, () => {
   test('agree on what the model was fitted on', async () => {
-    const feed = createRecordedFeed({ folder, coins: ['BTC', 'ENA'] })
-    const histories = await collectHistories(feed, new Set(['1h', '4h']))
-    const stated = loadModel().provenance.series.filter(
-      ({ coin, timeframe }) =>
-        (coin === 'BTC' || coin === 'ENA') && (timeframe === '1h' || timeframe === '4h'),
-    )
-    expect(stated).toHaveLength(4)
-    expect(histories.map(describeHistory)).toEqual(stated)
+    const used: UsedSeries[] = []
+    const selection = { folders, timeframes: TIMEFRAMES, coins: ['ENA', 'UNI'] }
+    const hearer = { report: () => undefined, used: (series: UsedSeries) => used.push(series) }
+    const histories: SeriesHistory[] = []
+    for await (const history of readHistories(selection, hearer)) histories.push(history)
+    expect(histories.length).toBeGreaterThan(0)
+    const { series } = loadModel().provenance
+    expect(used).toEqual(series.filter(({ coin }) => selection.coins.includes(coin)))
   })
 
   test('show skill on one coin alone, out of sample', async () => {
     const out: string[] = []
-    const args = ['--data', folder, '--coins', 'BTC', '--timeframes', '1h', '--json']
+    const args = ['--data', RECORDED_DATA, '--coins', 'BTC', '--timeframes', '1h', '--json']
     const code = await evaluateCommand(args, {
-      openFeed: createRecordedFeed,
+      histories: readHistories,
       out: (text) => out.push(text),
       report: () => undefined,
       readText: () => expect.fail('No file was to be read.'),

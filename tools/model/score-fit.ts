@@ -5,12 +5,6 @@ import type { Recipe } from '../../services/engine/provenance.ts'
 import { fitLogistic } from './logistic-fit.ts'
 import type { SeriesSamples } from './series-samples.ts'
 
-/** Races that start at `from` or later and whose window is over at `until`. Unix milliseconds. */
-export interface Period {
-  readonly from: number
-  readonly until: number
-}
-
 /** A score of a sample: positive where the upper barrier is the likelier one. */
 export interface ScoreFit {
   /** Root mean square of every feature: what one unit of it is. */
@@ -24,26 +18,49 @@ export interface ScoreFit {
 const UP = RACE_OUTCOMES.indexOf('up')
 const DOWN = RACE_OUTCOMES.indexOf('down')
 
+/** Decided races of some samples: row by row the set of samples and the place in it, and who won. */
+interface Races {
+  readonly sample: Uint16Array
+  readonly place: Uint32Array
+  readonly wonUp: Uint8Array
+}
+
 /**
- * Calls back with every decided race of a period. A race counts only when its whole window lies in the period:
- * what is fitted on it knows nothing of what happened at `until` or later.
+ * The decided races whose whole window is over at an instant: what is fitted on them knows nothing of what
+ * happened at `until` or later. Where there are more than `most`, every so many-th of them.
  */
-export function forEachRace(
-  all: readonly SeriesSamples[],
-  { from, until }: Period,
-  take: (samples: SeriesSamples, index: number, wonUp: 0 | 1) => void,
-): void {
-  for (const samples of all) {
-    const { timeframe } = samples.series
-    const windowMs = WINDOW_BARS[timeframe] * timeframeMs(timeframe)
-    for (let index = 0; index < samples.count; index++) {
-      const barClose = samples.barClose[index] ?? 0
-      if (barClose < from || barClose + windowMs > until) continue
-      const race = samples.race[index]
-      if (race === UP) take(samples, index, 1)
-      else if (race === DOWN) take(samples, index, 0)
+function racesUntil(all: readonly SeriesSamples[], until: number, most: number): Races {
+  let decided = 0
+  const limits = all.map(({ series, barClose, race }) => {
+    const windowMs = WINDOW_BARS[series.timeframe] * timeframeMs(series.timeframe)
+    let limit = 0
+    while (limit < race.length && (barClose[limit] ?? 0) + windowMs <= until) {
+      if (race[limit] === UP || race[limit] === DOWN) decided += 1
+      limit += 1
+    }
+    return limit
+  })
+  const stride = Math.max(1, Math.ceil(decided / most))
+  const count = Math.ceil(decided / stride)
+  const races = {
+    sample: new Uint16Array(count),
+    place: new Uint32Array(count),
+    wonUp: new Uint8Array(count),
+  }
+  let seen = 0
+  for (const [sample, { race }] of all.entries()) {
+    for (let place = 0; place < (limits[sample] ?? 0); place++) {
+      if (race[place] !== UP && race[place] !== DOWN) continue
+      if (seen % stride === 0) {
+        const row = seen / stride
+        races.sample[row] = sample
+        races.place[row] = place
+        races.wonUp[row] = race[place] === UP ? 1 : 0
+      }
+      seen += 1
     }
   }
+  return races
 }
 
 /** A feature in its unit, clipped; 0 where it could not be measured. */
@@ -53,89 +70,77 @@ function scaled(value: number, scale: number, clip: number): number {
   return units > clip ? clip : units < -clip ? -clip : units
 }
 
-/** Root mean square of each feature over the decided races of a period; 1 where there is nothing to tell. */
-function scalesOf(all: readonly SeriesSamples[], period: Period, columns: number) {
-  const squares = new Float64Array(columns)
-  const counts = new Uint32Array(columns)
-  let races = 0
-  forEachRace(all, period, ({ features }, index) => {
-    races += 1
-    for (let column = 0; column < columns; column++) {
-      const value = features[index * columns + column] ?? Number.NaN
-      if (Number.isNaN(value)) continue
-      squares[column] = (squares[column] ?? 0) + value * value
-      counts[column] = (counts[column] ?? 0) + 1
-    }
-  })
-  const scales = Array.from(squares, (sum, column) => Math.sqrt(sum / (counts[column] ?? 0)) || 1)
-  return { races, scales }
-}
-
 /**
- * Fits the coefficients on the decided races of a period. Features are not centred, and the intercept that is
- * fitted beside the coefficients is left out: a market turned upside down gets the opposite score, and the
- * drift of the years that were fitted on is not taken for a law.
+ * Fits coefficients on the decided races that were over at an instant. Features are not centred, and the
+ * intercept that is fitted beside the coefficients is left out: a market turned upside down gets the opposite
+ * score, and the drift of the years that were fitted on is not taken for a law.
  *
+ * @param groups samples by timeframe; each gives as many races at most
  * @param columns features of a sample
  */
 export function fitScore(
-  all: readonly SeriesSamples[],
-  period: Period,
+  groups: readonly (readonly SeriesSamples[])[],
+  until: number,
   columns: number,
-  recipe: Pick<Recipe, 'clip' | 'ridgePerRace'>,
+  { clip, ridgePerRace, mostRaces }: Pick<Recipe, 'clip' | 'ridgePerRace' | 'mostRaces'>,
 ): ScoreFit {
-  const { clip, ridgePerRace } = recipe
-  const { races, scales } = scalesOf(all, period, columns)
-  const inputs = new Float64Array(races * columns)
-  const outcomes = new Uint8Array(races)
+  const parts = groups.map((all) => ({
+    all,
+    races: racesUntil(all, until, Math.floor(mostRaces / groups.length)),
+  }))
+  const count = parts.reduce((sum, { races }) => sum + races.place.length, 0)
+  const inputs = new Float64Array(count * columns)
+  const outcomes = new Uint8Array(count)
   let row = 0
-  forEachRace(all, period, ({ features }, index, wonUp) => {
-    outcomes[row] = wonUp
-    for (let column = 0; column < columns; column++) {
-      const value = features[index * columns + column] ?? Number.NaN
-      inputs[row * columns + column] = scaled(value, scales[column] ?? 1, clip)
+  for (const { all, races } of parts) {
+    for (let race = 0; race < races.place.length; race++) {
+      const { features } = all[races.sample[race] ?? 0] as SeriesSamples
+      const at = (races.place[race] ?? 0) * columns
+      for (let index = 0; index < columns; index++) inputs[row * columns + index] = features[at + index] ?? 0
+      outcomes[row] = races.wonUp[race] ?? 0
+      row += 1
     }
-    row += 1
-  })
-  const { coefficients } =
-    races === 0
-      ? { coefficients: scales.map(() => 0) }
-      : fitLogistic({ columns, inputs, outcomes }, ridgePerRace * races)
+  }
+  const scales = Array.from({ length: columns }, (_, column) => rootMeanSquare(inputs, column, columns))
+  for (let at = 0; at < inputs.length; at++)
+    inputs[at] = scaled(inputs[at] ?? 0, scales[at % columns] ?? 1, clip)
+  const coefficients =
+    count === 0
+      ? scales.map(() => 0)
+      : fitLogistic({ columns, inputs, outcomes }, ridgePerRace * count).coefficients
   return {
     scales,
     coefficients,
-    races,
+    races: count,
     scoreOf({ features }, index) {
+      const at = index * columns
       let score = 0
-      for (let column = 0; column < columns; column++) {
-        const value = features[index * columns + column] ?? Number.NaN
-        score += (coefficients[column] ?? 0) * scaled(value, scales[column] ?? 1, clip)
+      for (let place = 0; place < columns; place++) {
+        const value = features[at + place] ?? Number.NaN
+        score += (coefficients[place] ?? 0) * scaled(value, scales[place] ?? 1, clip)
       }
       return score
     },
   }
 }
 
+/** Of the values of a column that could be measured; 1 where there is nothing to tell. */
+function rootMeanSquare(inputs: Float64Array, column: number, size: number): number {
+  let squares = 0
+  let count = 0
+  for (let at = column; at < inputs.length; at += size) {
+    const value = inputs[at] ?? 0
+    if (Number.isNaN(value)) continue
+    squares += value * value
+    count += 1
+  }
+  return Math.sqrt(squares / count) || 1
+}
+
 /**
- * Platt scaling: the factor on the score that makes its log-odds agree with the races of a period. Its offset
- * is fitted and left out, for the reason that the intercept is.
- *
- * @returns undefined where there are too few races, or the score pointed the wrong way
+ * Platt scaling without an offset: the factor on scores that makes their log-odds agree with what came of them.
+ * The offset is fitted and left out, for the reason that the intercept is.
  */
-export function calibrateSlope(
-  fit: ScoreFit,
-  all: readonly SeriesSamples[],
-  period: Period,
-  fewestRaces: number,
-): number | undefined {
-  const scores: number[] = []
-  const outcomes: number[] = []
-  forEachRace(all, period, (samples, index, wonUp) => {
-    scores.push(fit.scoreOf(samples, index))
-    outcomes.push(wonUp)
-  })
-  if (scores.length < fewestRaces) return undefined
-  const rows = { columns: 1, inputs: Float64Array.from(scores), outcomes: Uint8Array.from(outcomes) }
-  const [slope = 0] = fitLogistic(rows, 0).coefficients
-  return slope > 0 ? slope : undefined
+export function plattSlope(scores: Float64Array, outcomes: Uint8Array): number {
+  return fitLogistic({ columns: 1, inputs: scores, outcomes }, 0).coefficients[0] ?? 0
 }

@@ -2,40 +2,34 @@ import type { Candle } from '../../contracts/candle.ts'
 import { countsForBar } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { RACE_OUTCOMES } from '../../contracts/outcome.ts'
-import type { Series } from '../../contracts/series.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../contracts/verdict.ts'
 import { barrierFraction } from '../../services/engine/barrier.ts'
 import { CELL, CELLS_PER_FEATURE, cell } from '../../services/engine/cells.ts'
 import type { ScoringModel } from '../../services/engine/model.ts'
-import { createRace, type RaceResult } from '../../services/engine/race.ts'
+import type { SeriesCalls } from '../../services/engine/scoring/call-columns.ts'
 import { createSeriesPool } from '../../services/engine/series-pool.ts'
 import type { SeriesHistory } from './series-history.ts'
 
 /**
- * The bars of a series that have a verdict and a race that is over, in order of time: what the model saw, and
- * what came of it. One element per bar, of `features` as many as the model has.
+ * The bars of a history that have a verdict and a race that is over, in order of time: what the model saw, what
+ * it said, and what came of it.
  */
-export interface SeriesSamples {
-  readonly series: Series
-  readonly count: number
-  /** Close of the bar, Unix milliseconds. */
-  readonly barClose: Float64Array
-  /** In the model's order; NaN where one could not be measured. */
-  readonly features: Float64Array
-  readonly barrier: Float64Array
-  /** Index into `RACE_OUTCOMES`. */
-  readonly race: Uint8Array
-  /** NaN where there is none. */
-  readonly entryPrice: Float64Array
-  readonly exitPrice: Float64Array
-  /** What the model itself said: its forecast, and the call as 1, −1 or 0. */
-  readonly probability: Float64Array
-  readonly sign: Int8Array
+export interface SeriesSamples extends SeriesCalls {
+  /** As many a bar as the model has, in its order; NaN where one could not be measured. */
+  readonly features: Float32Array
 }
 
+const [UP, DOWN, BOTH, TIMEOUT, INCOMPLETE] = [
+  RACE_OUTCOMES.indexOf('up'),
+  RACE_OUTCOMES.indexOf('down'),
+  RACE_OUTCOMES.indexOf('both'),
+  RACE_OUTCOMES.indexOf('timeout'),
+  RACE_OUTCOMES.indexOf('incomplete'),
+]
+
 /**
- * Replays a series through the state that the service itself keeps of it, and runs the race of every bar.
+ * Replays a history through the state that the service itself keeps of it, and runs the race of every bar.
  *
  * @param model tells the features, and what `probability` and `sign` are
  */
@@ -45,59 +39,87 @@ export function seriesSamples(model: ScoringModel, { series, bars, funding }: Se
   const slot = pool.open(timeframe)
   const base = pool.baseOf(slot)
   const columns = model.names.length
-  const room = Math.max(0, bars.length - LIMITS.warmUpBars)
-  const barClose = new Float64Array(room)
-  const features = new Float64Array(room * columns)
-  const barrier = new Float64Array(room)
-  const race = new Uint8Array(room)
-  const entryPrice = new Float64Array(room)
-  const exitPrice = new Float64Array(room)
-  const probability = new Float64Array(room)
-  const sign = new Int8Array(room)
   const barMs = timeframeMs(timeframe)
+  const windowBars = WINDOW_BARS[timeframe]
+  const lastClose = (bars.at(-1)?.openTime ?? 0) + barMs
+  // Bars whose window is over by the last one.
+  let end = bars.length
+  while (end > 0 && (bars[end - 1]?.openTime ?? 0) + (windowBars + 1) * barMs > lastClose) end -= 1
+  const room = Math.max(0, end - LIMITS.warmUpBars + 1)
+  const samples = {
+    series,
+    barClose: new Float64Array(room),
+    features: new Float32Array(room * columns),
+    barrier: new Float32Array(room),
+    race: new Uint8Array(room),
+    rise: new Float32Array(room),
+    probability: new Float32Array(room),
+    sign: new Int8Array(room),
+  }
   let settled = 0
-  let count = 0
-  for (const [index, bar] of bars.entries()) {
+  for (let index = 0; index < end; index++) {
+    const bar = bars[index] as Candle
     const closes = bar.openTime + barMs
-    for (let next = funding[settled]; next && countsForBar(next, closes); next = funding[settled]) {
+    for (
+      let next = funding[settled];
+      next !== undefined && countsForBar(next, closes);
+      next = funding[settled]
+    ) {
       pool.setFunding(slot, next)
       settled += 1
     }
     pool.push(slot, bar)
-    if (index + 1 < LIMITS.warmUpBars) continue
-    const distance = barrierFraction(cell(pool.cells, base + CELL.returnDeviation), WINDOW_BARS[timeframe])
-    const ended = runRace(series, bars, index, distance)
-    if (ended === undefined) break
-    barClose[count] = closes
-    barrier[count] = distance
-    race[count] = RACE_OUTCOMES.indexOf(ended.race)
-    entryPrice[count] = ended.entryPrice ?? Number.NaN
-    exitPrice[count] = ended.exitPrice ?? Number.NaN
-    probability[count] = cell(pool.cells, base + CELL.probability)
-    sign[count] = cell(pool.cells, base + CELL.call)
+    const { cells } = pool
+    const at = index + 1 - LIMITS.warmUpBars
+    if (at < 0) continue
+    const barrier = barrierFraction(cell(cells, base + CELL.returnDeviation), windowBars)
+    samples.barClose[at] = closes
+    samples.barrier[at] = barrier
+    samples.probability[at] = cell(cells, base + CELL.probability)
+    samples.sign[at] = cell(cells, base + CELL.call)
     for (let feature = 0; feature < columns; feature++) {
-      const at = base + CELL.features + CELLS_PER_FEATURE * feature
-      features[count * columns + feature] = cell(pool.cells, at)
+      samples.features[at * columns + feature] = cell(
+        cells,
+        base + CELL.features + CELLS_PER_FEATURE * feature,
+      )
     }
-    count += 1
+    runRace(bars, index, barMs, windowBars, barrier, ended)
+    samples.race[at] = ended.race
+    samples.rise[at] = ended.rise
   }
-  return { series, count, barClose, features, barrier, race, entryPrice, exitPrice, probability, sign }
+  return samples
 }
 
-/** The race of one bar; undefined while its window is not over. */
-function runRace(
-  { timeframe }: Series,
+/** What `runRace` found last: one object for millions of races. */
+const ended = { race: 0, rise: 0 }
+
+/** The race of one bar, by the rule of the service's own, on bars that reach to the end of its window. */
+export function runRace(
   bars: readonly Candle[],
   index: number,
+  barMs: number,
+  windowBars: number,
   barrier: number,
-): RaceResult | undefined {
-  const barMs = timeframeMs(timeframe)
+  into: { race: number; rise: number },
+): void {
   const barClose = (bars[index]?.openTime ?? 0) + barMs
-  const race = createRace({ barClose, barMs, windowBars: WINDOW_BARS[timeframe], barrier })
-  for (let next = index + 1; next < bars.length; next++) {
-    const bar = bars[next]
-    const ended = bar === undefined ? undefined : race.take(bar)
-    if (ended !== undefined) return ended
+  const entry = bars[index + 1]?.open ?? Number.NaN
+  const [upper, lower] = [entry * (1 + barrier), entry * (1 - barrier)]
+  into.race = INCOMPLETE
+  into.rise = Number.NaN
+  for (let step = 0; step < windowBars; step++) {
+    const bar = bars[index + 1 + step]
+    if (bar?.openTime !== barClose + step * barMs) return
+    const { open, high, low, close } = bar
+    let exit = Number.NaN
+    if (open >= upper) [into.race, exit] = [UP, open]
+    else if (open <= lower) [into.race, exit] = [DOWN, open]
+    else if (high >= upper && low <= lower) into.race = BOTH
+    else if (high >= upper) [into.race, exit] = [UP, upper]
+    else if (low <= lower) [into.race, exit] = [DOWN, lower]
+    else if (step === windowBars - 1) [into.race, exit] = [TIMEOUT, close]
+    else continue
+    into.rise = exit / entry - 1
+    return
   }
-  return undefined
 }

@@ -1,5 +1,8 @@
 import type { Scores, TimeframeEvaluation } from '../../services/engine/scoring/evaluation.ts'
 
+/** The timeframe that has targets. */
+export const TARGET_TIMEFRAME = '1h'
+
 /** What a timeframe is to reach out of sample. */
 export interface Target {
   readonly name: string
@@ -35,7 +38,7 @@ export function targetsOf({
     target(
       'lower bound of the win rate',
       `above the best constant, ${best.toFixed(4)}`,
-      all.winRates?.called.low,
+      all.winRates?.calledByBlocks.low,
       (value) => value > best,
     ),
     target('SELL share', '0.25 to 0.75', all.sellShare, (value) => value >= 0.25 && value <= 0.75),

@@ -1,19 +1,13 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { ERRORS, type ErrorDefinition, isServiceError, ServiceError } from '../../contracts/errors.ts'
-import { EXCHANGES, type Exchange } from '../../contracts/exchanges.ts'
+import { EXCHANGES } from '../../contracts/exchanges.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
-import type { HistoryFeed } from './collect-histories.ts'
-
-/** Which data a command reads. */
-export interface DataSelection {
-  readonly folder: string
-  readonly exchanges?: readonly Exchange[]
-  readonly coins?: readonly string[]
-}
+import type { DataSelection, Hearer } from './read-histories.ts'
+import type { SeriesHistory } from './series-history.ts'
 
 /** What the training commands need of the outside. */
 export interface TrainingPorts {
-  readonly openFeed: (selection: DataSelection) => HistoryFeed
+  readonly histories: (selection: DataSelection, hearer: Hearer) => AsyncIterable<SeriesHistory>
   /** Results. */
   readonly out: (text: string) => void
   /** Progress and complaints, a line at a time. */
@@ -27,7 +21,8 @@ export class UsageError extends Error {}
 
 /** Flags of a command, with the ones that choose the data. */
 export const DATA_FLAGS = {
-  data: { type: 'string' },
+  data: { type: 'string', multiple: true },
+  until: { type: 'string' },
   exchanges: { type: 'string' },
   coins: { type: 'string' },
 } as const satisfies ParseArgsConfig['options']
@@ -48,17 +43,25 @@ export function listOf<Word extends string>(
   return [...new Set(words)]
 }
 
-/** @throws where the folder is missing or a name is unknown */
-export function dataSelection(values: {
-  readonly data?: string | undefined
-  readonly exchanges?: string | undefined
-  readonly coins?: string | undefined
-}): DataSelection {
-  const { data, exchanges, coins } = values
-  if (data === undefined || data === '') throw new UsageError('--data <folder> is missing')
+/** @throws UsageError where no folder is named, a name is unknown, or an instant is none */
+export function dataSelection(
+  values: {
+    readonly data?: readonly string[] | undefined
+    readonly until?: string | undefined
+    readonly exchanges?: string | undefined
+    readonly coins?: string | undefined
+  },
+  timeframes: readonly Timeframe[],
+): DataSelection {
+  const { data, until, exchanges, coins } = values
+  if (data === undefined || data.includes('')) throw new UsageError('--data <folder> is missing')
   const chosen = listOf('exchanges', exchanges, EXCHANGES)
+  const untilMs = until === undefined ? undefined : Date.parse(until)
+  if (Number.isNaN(untilMs)) throw new UsageError(`--until ${until} is not a date such as 2025-07-01`)
   return {
-    folder: data,
+    folders: data,
+    timeframes,
+    ...(untilMs === undefined ? {} : { until: untilMs }),
     ...(chosen === undefined ? {} : { exchanges: chosen }),
     ...(coins === undefined ? {} : { coins: coins.toUpperCase().split(',') }),
   }

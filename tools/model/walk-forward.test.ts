@@ -5,7 +5,7 @@ import { WINDOW_BARS } from '../../contracts/verdict.ts'
 import { seededRandom } from '../../services/engine/random-walk.ts'
 import { RECIPE } from './recipe.ts'
 import type { SeriesSamples } from './series-samples.ts'
-import { fitUntil, fitWhole, foldsOf, movedOutcomes, walkForward } from './walk-forward.ts'
+import { fitUntil, foldsOf, movedOutcomes, type Training, walkForward } from './walk-forward.ts'
 
 const UP = RACE_OUTCOMES.indexOf('up')
 const DOWN = RACE_OUTCOMES.indexOf('down')
@@ -17,20 +17,18 @@ function samples(
   change: (race: Uint8Array, barClose: Float64Array) => void = () => undefined,
 ): SeriesSamples {
   const random = seededRandom(9)
-  const features = Float64Array.from({ length: COUNT }, () => 2 * random() - 1)
+  const features = Float32Array.from({ length: COUNT }, () => 2 * random() - 1)
   const race = Uint8Array.from(features, (value) => (random() < 0.5 + 0.2 * value ? UP : DOWN))
   const barClose = Float64Array.from({ length: COUNT }, (_, index) => index * HOUR_MS)
   change(race, barClose)
   return {
     series: { exchange: 'SIM', coin: 'BTC', timeframe: '1h' },
-    count: COUNT,
     barClose,
     features,
     race,
-    barrier: new Float64Array(COUNT).fill(0.01),
-    entryPrice: new Float64Array(COUNT).fill(100),
-    exitPrice: new Float64Array(COUNT).fill(101),
-    probability: new Float64Array(COUNT).fill(0.5),
+    barrier: new Float32Array(COUNT).fill(0.01),
+    rise: new Float32Array(COUNT).fill(0.01),
+    probability: new Float32Array(COUNT).fill(0.5),
     sign: new Int8Array(COUNT),
   }
 }
@@ -47,9 +45,15 @@ const turnedWhere = (passes: (barClose: number) => boolean): SeriesSamples[] => 
   }),
 ]
 
+const training = (all: readonly SeriesSamples[]): Training => ({
+  samplesOf: new Map([['1h', all]]),
+  columns: 1,
+  recipe: { ...RECIPE, fewestRaces: 200 },
+})
+
 const fitOf = (all: readonly SeriesSamples[]) => {
-  const { score, slope } = fitUntil(all, all, UNTIL, 1, RECIPE)
-  return { coefficients: score.coefficients, scales: score.scales, slope }
+  const { coefficients, scales } = fitUntil(training(all), '1h', UNTIL)
+  return { coefficients, scales }
 }
 
 describe('what is fitted until an instant', () => {
@@ -61,32 +65,23 @@ describe('what is fitted until an instant', () => {
 
   test('knows those that are', () => {
     const past = turnedWhere((barClose) => barClose + WINDOW_MS === UNTIL)
-    expect(fitOf(past).slope).not.toBe(fitOf(original).slope)
+    expect(fitOf(past)).not.toEqual(fitOf(original))
   })
 
-  test('keeps the races across the border between coefficients and calibration out of both', () => {
-    const border = UNTIL * (1 - RECIPE.calibrationShare)
-    const across = turnedWhere((barClose) => barClose < border && barClose + WINDOW_MS > border)
-    expect(fitOf(across)).toEqual(fitOf(original))
-    const before = turnedWhere((barClose) => barClose + WINDOW_MS === border)
-    expect(fitOf(before).coefficients).not.toEqual(fitOf(original).coefficients)
-  })
-
-  test('is no calibration where the newest races say the opposite, or are too few', () => {
-    const border = UNTIL * (1 - RECIPE.calibrationShare)
-    expect(fitOf(turnedWhere((barClose) => barClose >= border)).slope).toBeUndefined()
-    expect(fitUntil(original, original, 300 * HOUR_MS, 1, RECIPE).slope).toBeUndefined()
+  test('is of no more races than the recipe takes, spread over all', () => {
+    const few = { ...training(original), recipe: { ...RECIPE, mostRaces: 500 } }
+    const { races, coefficients } = fitUntil(few, '1h', Number.POSITIVE_INFINITY)
+    expect(races).toBe(500)
+    expect(coefficients[0]).toBeGreaterThan(0)
   })
 
   test('is even-handed: the market upside down gets the opposite score', () => {
-    const { coefficients, slope } = fitOf(original)
     const mirrored = original.map((one) => ({
       ...one,
       features: one.features.map((value) => -value),
       race: one.race.map((race) => (race === UP ? DOWN : UP)),
     }))
-    expect(fitOf(mirrored).coefficients[0]).toBeCloseTo(coefficients[0] ?? 0, 9)
-    expect(fitOf(mirrored).slope).toBeCloseTo(slope ?? 0, 9)
+    expect(fitOf(mirrored).coefficients[0]).toBeCloseTo(fitOf(original).coefficients[0] ?? 0, 9)
   })
 })
 
@@ -96,17 +91,19 @@ describe('a walk', () => {
     expect(folds.length).toBeGreaterThanOrEqual(RECIPE.fewestRefits)
     expect(folds[0]?.from).toBe(Math.ceil(0.4 * ((COUNT - 1) * HOUR_MS + 1)))
     expect(folds.slice(1).map(({ from }) => from)).toEqual(folds.slice(0, -1).map(({ until }) => until))
-    const calls = walkForward(original, original, 1, RECIPE)
+    const [calls] = walkForward(training(original), '1h').calls
     const expected = Array.from(original[0]?.barClose ?? []).filter((close) => close >= (folds[0]?.from ?? 0))
-    expect(calls.map(({ barClose }) => barClose)).toEqual(expected)
+    expect([...(calls?.barClose ?? [])]).toEqual(expected)
   })
 
   test('forecasts nothing from what comes later', () => {
     const cut = 2_500 * HOUR_MS
     const known = (all: readonly SeriesSamples[]) =>
-      walkForward(all, all, 1, RECIPE)
-        .filter(({ barClose }) => barClose + WINDOW_MS <= cut)
-        .map(({ barClose, probability, call }) => [barClose, probability, call])
+      walkForward(training(all), '1h').calls.flatMap(({ barClose, probability, sign }) =>
+        Array.from(barClose, (at, place) => [at, probability[place], sign[place]]).filter(
+          ([at = 0]) => at + WINDOW_MS <= cut,
+        ),
+      )
     expect(known(turnedWhere((barClose) => barClose + WINDOW_MS > cut))).toEqual(known(original))
   })
 
@@ -117,19 +114,17 @@ describe('a walk', () => {
     expect((second?.from ?? 0) - (first?.from ?? 0)).toBe(RECIPE.refitDays * DAY_MS)
   })
 
+  test('calibrates on forecasts only: their slope falls where the newest races say the opposite', () => {
+    const slope = (all: readonly SeriesSamples[]) => walkForward(training(all), '1h').slope
+    expect(slope(original)).toBeGreaterThan(0.5)
+    expect(slope(turnedWhere((barClose) => barClose >= 1_600 * HOUR_MS))).toBe(0)
+    const few = { ...training(original), recipe: { ...RECIPE, fewestRaces: 1_000_000 } }
+    expect(walkForward(few, '1h').slope).toBe(RECIPE.firstSlope)
+  })
+
   test('has no step without samples', () => {
     expect(foldsOf([], RECIPE)).toEqual([])
   })
-})
-
-test('a fit on everything takes no slope of races that gave the coefficients', () => {
-  const whole = fitWhole(original, 1, RECIPE)
-  const older = fitUntil(original, original, (COUNT - 1) * HOUR_MS + WINDOW_MS, 1, RECIPE)
-  expect(whole.score.coefficients).toEqual(older.score.coefficients)
-  expect(whole.slopeOf(original)).toBe(older.slope)
-  // A timeframe whose history ends before the coefficients' does has nothing left to calibrate on.
-  const early = original.map((one) => ({ ...one, count: 1_000, barClose: one.barClose.slice(0, 1_000) }))
-  expect(whole.slopeOf(early)).toBeUndefined()
 })
 
 test('moved outcomes are the same ones, elsewhere', () => {

@@ -1,31 +1,34 @@
 import { RACE_OUTCOMES } from '../../contracts/outcome.ts'
-import { DAY_MS, timeframeMs } from '../../contracts/timeframes.ts'
+import { DAY_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../contracts/verdict.ts'
-import { callOf, nextCall } from '../../services/engine/call-trigger.ts'
+import { nextCall } from '../../services/engine/call-trigger.ts'
 import type { Recipe } from '../../services/engine/provenance.ts'
-import type { ScoredCall } from '../../services/engine/scoring/evaluation.ts'
-import { calibrateSlope, fitScore, type Period, type ScoreFit } from './score-fit.ts'
+import { rolled, type SeriesCalls } from '../../services/engine/scoring/call-columns.ts'
+import { fitScore, plattSlope, type ScoreFit } from './score-fit.ts'
 import type { SeriesSamples } from './series-samples.ts'
 
-/** What is fitted on the past of one instant. */
-export interface TimeframeFit {
-  readonly score: ScoreFit
-  /** Undefined where the newest part of the past gives no calibration; every forecast is then one half. */
-  readonly slope: number | undefined
-}
+const UP = RACE_OUTCOMES.indexOf('up')
+const DOWN = RACE_OUTCOMES.indexOf('down')
 
 /** One stretch of a walk: fitted on what was over at `from`, it forecasts the bars until `until`. */
-export type Fold = Period
+export interface Fold {
+  readonly from: number
+  readonly until: number
+}
+
+/** Samples of all timeframes, and how they are fitted. */
+export interface Training {
+  readonly samplesOf: ReadonlyMap<Timeframe, readonly SeriesSamples[]>
+  /** Features of a sample. */
+  readonly columns: number
+  readonly recipe: Recipe
+}
 
 const firstClose = (all: readonly SeriesSamples[]): number =>
   all.reduce((first, { barClose }) => Math.min(first, barClose[0] ?? first), Number.POSITIVE_INFINITY)
 
 const lastClose = (all: readonly SeriesSamples[]): number =>
-  all.reduce((last, { barClose, count }) => Math.max(last, barClose[count - 1] ?? last), 0)
-
-/** Where the older part of a past ends and its newest part, which calibrates, begins. */
-const borderOf = (target: readonly SeriesSamples[], until: number, { calibrationShare }: Recipe): number =>
-  until - calibrationShare * (until - firstClose(target))
+  all.reduce((last, { barClose }) => Math.max(last, barClose.at(-1) ?? last), 0)
 
 /** The stretches of a walk through a timeframe's history, in order; none where there is no history. */
 export function foldsOf(target: readonly SeriesSamples[], recipe: Recipe): Fold[] {
@@ -40,126 +43,121 @@ export function foldsOf(target: readonly SeriesSamples[], recipe: Recipe): Fold[
   return folds
 }
 
-/**
- * Fits the recipe on what was over at an instant: coefficients on the older part of the past, the slope on
- * the newest part of the target's. Races across the border of the two belong to neither.
- *
- * @param target samples of the timeframe that is calibrated
- * @param source samples of the timeframe that gives the coefficients
- */
-export function fitUntil(
-  target: readonly SeriesSamples[],
-  source: readonly SeriesSamples[],
-  until: number,
-  columns: number,
-  recipe: Recipe,
-): TimeframeFit {
-  const border = borderOf(target, until, recipe)
-  const score = fitScore(source, { from: 0, until: border }, columns, recipe)
-  const slope = calibrateSlope(score, target, { from: border, until }, recipe.fewestRaces)
-  return { score, slope }
+/** The coefficients of a timeframe, of all races that were over at an instant. */
+export function fitUntil(training: Training, timeframe: Timeframe, until: number): ScoreFit {
+  const { samplesOf, columns, recipe } = training
+  const groups = recipe.sources[timeframe].flatMap((source) => {
+    const samples = samplesOf.get(source)
+    return samples === undefined ? [] : [samples]
+  })
+  return fitScore(groups, until, columns, recipe)
 }
 
-/** The instant at which the last window of some samples is over. */
-const endOf = (all: readonly SeriesSamples[]): number =>
-  all.reduce((end, { series, barClose, count }) => {
-    const windowMs = WINDOW_BARS[series.timeframe] * timeframeMs(series.timeframe)
-    return Math.max(end, (barClose[count - 1] ?? 0) + windowMs)
-  }, 0)
-
-/** The recipe on all there is: the coefficients of a model, and the slope of each timeframe. */
-export interface WholeFit {
-  readonly score: ScoreFit
-  slopeOf(target: readonly SeriesSamples[]): number | undefined
+/** What a walk through the history of a timeframe leaves. */
+export interface Walk {
+  /** Calls by forecasts that had not seen their bars. */
+  readonly calls: readonly SeriesCalls[]
+  /** What the scores of the next fit are to be multiplied by. */
+  readonly slope: number
 }
 
 /**
- * Fits the recipe on a whole history. No slope is taken of races that the coefficients were fitted on.
- *
- * @param source samples of the timeframe that gives the coefficients
- */
-export function fitWhole(source: readonly SeriesSamples[], columns: number, recipe: Recipe): WholeFit {
-  const border = borderOf(source, endOf(source), recipe)
-  const score = fitScore(source, { from: 0, until: border }, columns, recipe)
-  return {
-    score,
-    slopeOf(target) {
-      const until = endOf(target)
-      const from = Math.max(border, borderOf(target, until, recipe))
-      return calibrateSlope(score, target, { from, until }, recipe.fewestRaces)
-    },
-  }
-}
-
-/**
- * Walks through the history of a timeframe: at every step the recipe is fitted on what was over by then and
- * forecasts the bars that follow. The forecasts, with the calls they make, are all out of sample.
+ * Walks through the history of a timeframe: at every step the coefficients are fitted on what was over by then,
+ * calibrated on the forecasts of all steps before whose races were over too, and forecast the bars that follow.
+ * So the newest past gives coefficients as well, and no forecast is calibrated on bars that its fit has seen.
  *
  * @param report hears about every step
  */
 export function walkForward(
-  target: readonly SeriesSamples[],
-  source: readonly SeriesSamples[],
-  columns: number,
-  recipe: Recipe,
+  training: Training,
+  timeframe: Timeframe,
   report: (fold: Fold, done: number, total: number) => void = () => undefined,
-): ScoredCall[] {
-  const signs = target.map(() => 0)
-  const calls: ScoredCall[] = []
+): Walk {
+  const { recipe } = training
+  const target = training.samplesOf.get(timeframe) ?? []
   const folds = foldsOf(target, recipe)
+  const start = folds[0]?.from ?? Number.POSITIVE_INFINITY
+  const tracks = target.map((samples) => createTrack(samples, start))
   for (const [done, fold] of folds.entries()) {
-    const { score, slope = 0 } = fitUntil(target, source, fold.from, columns, recipe)
-    for (const [place, samples] of target.entries()) {
-      for (let index = 0; index < samples.count; index++) {
-        const barClose = samples.barClose[index] ?? 0
-        if (barClose < fold.from || barClose >= fold.until) continue
-        const probability = 1 / (1 + Math.exp(-slope * score.scoreOf(samples, index)))
-        const sign = nextCall(signs[place] ?? 0, probability)
-        signs[place] = sign
-        calls.push(scoredCall(samples, index, probability, sign))
-      }
-    }
+    const score = fitUntil(training, timeframe, fold.from)
+    const slope = slopeOf(tracks, fold.from, recipe)
+    for (const track of tracks) track.forecast(score, slope, fold.until)
     report(fold, done + 1, folds.length)
   }
-  return calls
+  return { calls: tracks.map(({ calls }) => calls), slope: slopeOf(tracks, Number.POSITIVE_INFINITY, recipe) }
 }
 
-const orNull = (price = Number.NaN): number | null => (Number.isNaN(price) ? null : price)
+/** A series on its way through a walk. */
+interface Track {
+  readonly calls: SeriesCalls
+  /** Score of every bar that was forecast; as many as `done` says. */
+  readonly scores: Float64Array
+  done: number
+  forecast(score: ScoreFit, slope: number, until: number): void
+}
 
-/** A sample with a forecast on it, ready to be scored. */
-export function scoredCall(
-  samples: SeriesSamples,
-  index: number,
-  probability: number,
-  sign: number,
-): ScoredCall {
-  return {
-    ...samples.series,
-    barClose: samples.barClose[index] ?? 0,
-    call: callOf(sign),
-    probability,
-    barrier: samples.barrier[index] ?? 0,
-    race: RACE_OUTCOMES[samples.race[index] ?? 0] ?? 'incomplete',
-    entryPrice: orNull(samples.entryPrice[index]),
-    exitPrice: orNull(samples.exitPrice[index]),
+function createTrack(samples: SeriesSamples, start: number): Track {
+  let first = 0
+  while (first < samples.barClose.length && (samples.barClose[first] ?? 0) < start) first += 1
+  const calls = {
+    series: samples.series,
+    barClose: samples.barClose.subarray(first),
+    race: samples.race.subarray(first),
+    barrier: samples.barrier.subarray(first),
+    rise: samples.rise.subarray(first),
+    probability: new Float32Array(samples.race.length - first),
+    sign: new Int8Array(samples.race.length - first),
   }
+  const scores = new Float64Array(calls.race.length)
+  const track: Track = {
+    calls,
+    scores,
+    done: 0,
+    forecast(score, slope, until) {
+      let sign = calls.sign[track.done - 1] ?? 0
+      for (; track.done < calls.race.length && (calls.barClose[track.done] ?? 0) < until; track.done++) {
+        const place = track.done
+        scores[place] = score.scoreOf(samples, first + place)
+        const probability = 1 / (1 + Math.exp(-slope * (scores[place] ?? 0)))
+        sign = nextCall(sign, probability)
+        calls.probability[place] = probability
+        calls.sign[place] = sign
+      }
+    },
+  }
+  return track
+}
+
+/** The slope that the forecasts made so far call for, of those whose races were over at an instant. */
+function slopeOf(tracks: readonly Track[], until: number, recipe: Recipe): number {
+  const room = tracks.reduce((sum, { done }) => sum + done, 0)
+  const scores = new Float64Array(room)
+  const outcomes = new Uint8Array(room)
+  let count = 0
+  for (const { calls, scores: own, done } of tracks) {
+    const { timeframe } = calls.series
+    const windowMs = WINDOW_BARS[timeframe] * timeframeMs(timeframe)
+    for (let place = 0; place < done; place++) {
+      const race = calls.race[place]
+      if ((race !== UP && race !== DOWN) || (calls.barClose[place] ?? 0) + windowMs > until) continue
+      scores[count] = own[place] ?? 0
+      outcomes[count] = race === UP ? 1 : 0
+      count += 1
+    }
+  }
+  if (count < recipe.fewestRaces) return recipe.firstSlope
+  const slope = plattSlope(scores.subarray(0, count), outcomes.subarray(0, count))
+  return Math.min(recipe.steepestSlope, Math.max(0, slope))
 }
 
 /**
- * Samples whose outcomes are those of bars half the series later, from its end going on at its beginning: the
+ * Samples whose outcomes are those of bars half the history later, from its end going on at its beginning: the
  * same recipe on them finds only what chance put there.
  */
 export const movedOutcomes = (all: readonly SeriesSamples[]): SeriesSamples[] =>
-  all.map((samples) => {
-    const { count } = samples
-    const half = count >> 1
-    const from = (index: number): number => (index + half) % count
-    const moved = (values: Float64Array): Float64Array => values.map((_, index) => values[from(index)] ?? 0)
-    return {
-      ...samples,
-      race: samples.race.map((_, index) => samples.race[from(index)] ?? 0),
-      barrier: moved(samples.barrier),
-      entryPrice: moved(samples.entryPrice),
-      exitPrice: moved(samples.exitPrice),
-    }
-  })
+  all.map((samples) => ({
+    ...samples,
+    race: rolled(samples.race),
+    barrier: rolled(samples.barrier),
+    rise: rolled(samples.rise),
+  }))

@@ -3,10 +3,10 @@ import type { RaceOutcome } from '../../../contracts/outcome.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import { seededRandom } from '../random-walk.ts'
+import { columnsOf, rollOutcomes, type ScoredCall } from './call-columns.ts'
 import { evaluateVerdicts } from './evaluate-verdicts.ts'
-import type { ScoredCall } from './evaluation.ts'
+
 import { formatEvaluation } from './format-evaluation.ts'
-import { rollOutcomes } from './roll-outcomes.ts'
 
 const START = Date.UTC(2024, 0, 1)
 const BARRIER = 0.01
@@ -71,17 +71,48 @@ describe('races that are counted', () => {
   })
 })
 
-test('expectancy takes costs off every trade, won, lost, timed out or unclear', () => {
+describe('every call by its exit', () => {
   const calls = [
     scored(0, 'BUY', 'up'),
     scored(8, 'SELL', 'up'),
     scored(16, 'BUY', 'timeout', { exitPrice: 100.5 }),
     scored(24, 'SELL', 'both'),
-    scored(32, 'BUY', 'incomplete', { exitPrice: null }),
+    scored(32, 'BUY', 'timeout', { exitPrice: 99.8 }),
+    scored(40, 'BUY', 'incomplete', { exitPrice: null }),
   ]
-  const { expectancy } = scoresOf(calls)
-  expect(expectancy?.trades).toBe(4)
-  expect(expectancy?.value).toBeCloseTo((100 - 100 + 50 - 100) / 4 - 12, 9)
+  const { everyCall } = scoresOf(calls)
+
+  test('counts time-outs at the price that their window closed at, and costs with every trade', () => {
+    expect(everyCall).toMatchObject({ trades: 5, timeoutShare: 0.4 })
+    expect(everyCall?.called.inFavour.value).toBeCloseTo(2 / 5, 12)
+    expect(everyCall?.called.gross.value).toBeCloseTo((100 - 100 + 50 - 100 - 20) / 5, 9)
+    expect(everyCall?.called.net.value).toBeCloseTo((100 - 100 + 50 - 100 - 20) / 5 - 12, 9)
+  })
+
+  test('stands beside what the constants and a coin made of the same bars', () => {
+    expect(everyCall?.alwaysBuy.inFavour.value).toBeCloseTo(3 / 5, 12)
+    expect(everyCall?.alwaysSell.inFavour.value).toBeCloseTo(1 / 5, 12)
+    expect(everyCall?.random.inFavour.value).toBeCloseTo(2 / 5, 12)
+    // Only where both barriers were touched does a coin lose before costs.
+    expect(everyCall?.random.gross.value).toBeCloseTo(-100 / 5, 9)
+  })
+})
+
+test('days are those with a verdict, and the newest 180 of them are scored alone', () => {
+  const random = seededRandom(3)
+  const at = (day: number, isRight: boolean): ScoredCall => {
+    const isUp = random() < 0.5
+    return scored(24 * day, isUp === isRight ? 'BUY' : 'SELL', isUp ? 'up' : 'down')
+  }
+  // Right for a year, then, after a hole of a year, wrong for 180 days.
+  const days = [
+    ...Array.from({ length: 365 }, (_, day) => at(day, true)),
+    ...Array.from({ length: 180 }, (_, day) => at(730 + day, false)),
+  ]
+  const { observedDays, auc, newestAuc } = scoresOf(days)
+  expect(observedDays).toBe(545)
+  expect(auc?.value).toBeGreaterThan(0.6)
+  expect(newestAuc?.value).toBe(0)
 })
 
 test('changes of the call are counted from bar to bar of a series, and not over a gap', () => {
@@ -117,9 +148,10 @@ describe('forecasts', () => {
     expect(Math.abs((placeboAuc?.value ?? 0) - 0.5)).toBeLessThan(0.01)
     const rates = placebo?.winRates ?? expect.fail('The placebo called nothing.')
     expect(rates.called.low ?? 1).toBeLessThan(0.5)
-    expect(rollOutcomes(perfect).filter(({ race }) => race === 'up')).toHaveLength(
-      perfect.filter(({ race }) => race === 'up').length,
-    )
+    const [own] = columnsOf(perfect)
+    const [moved] = rollOutcomes(columnsOf(perfect))
+    expect(moved?.race).not.toEqual(own?.race)
+    expect(moved?.race.toSorted()).toEqual(own?.race.toSorted())
   })
 
   test('all alike make one bin, and one side alone no AUC', () => {
@@ -149,4 +181,7 @@ test('reads as lines, and says what is unknown', () => {
   expect(lines.join('\n')).toContain('barrier wins         50.0 [9.5, 90.5] % of 2 non-overlapping races')
   expect(lines.join('\n')).toContain('AUC                  unknown')
   expect(evaluateVerdicts([])).toEqual({ timeframes: [] })
+  const same = Array.from({ length: 9 }, (_, hour) => scored(hour, 'HOLD', hour % 2 === 0 ? 'up' : 'down'))
+  // Their AUC of a half would be read as a measurement.
+  expect(formatEvaluation(evaluateVerdicts(same)).join('\n')).toContain('none: all forecasts are 0.500')
 })

@@ -3,21 +3,6 @@ import type { Market } from '../../../contracts/series.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 import type { BlockMean, Measure } from './intervals.ts'
 
-/** A verdict with what became of it: every recorded outcome is one. */
-export type ScoredCall = Pick<
-  Outcome,
-  | 'exchange'
-  | 'coin'
-  | 'timeframe'
-  | 'barClose'
-  | 'call'
-  | 'probability'
-  | 'barrier'
-  | 'race'
-  | 'entryPrice'
-  | 'exitPrice'
->
-
 /** Forecasts of about the same height, beside what came of them. */
 export interface ReliabilityBin {
   /** Lowest and highest forecast of the bin. */
@@ -45,9 +30,24 @@ export interface WinRates {
   readonly random: Measure
 }
 
-/** What entering every call that does not overlap the one before earned, in basis points, costs taken off. */
-export interface Expectancy extends BlockMean {
+/** What taking one side of some races came to, time-outs at the price that their window closed at. */
+export interface ByExit {
+  /** Share that ended in favour of the side taken; nobody is favoured where a bar touched both barriers. */
+  readonly inFavour: Measure
+  /** Mean return in basis points, before and after costs. */
+  readonly gross: BlockMean
+  readonly net: BlockMean
+}
+
+/** Every call that does not overlap the one before, whether a barrier was reached or not. */
+export interface EveryCall {
   readonly trades: number
+  readonly timeoutShare: number
+  readonly called: ByExit
+  /** What the constants and a fair coin would have made of the same bars. */
+  readonly alwaysBuy: ByExit
+  readonly alwaysSell: ByExit
+  readonly random: ByExit
 }
 
 /** All that is measured of a set of scored calls of one timeframe. Shares and probabilities are fractions. */
@@ -56,12 +56,16 @@ export interface Scores {
   /** Close of the first and the last bar, Unix milliseconds. */
   readonly from: number
   readonly to: number
+  /** Days with a verdict: fewer than lie between the ends where there are holes. */
+  readonly observedDays: number
   /** How the races of all verdicts ended, HOLD included. */
   readonly races: Readonly<Record<Outcome['race'], number>>
   /** Share of whole races in which neither barrier was reached; null without any. */
   readonly timeoutShare: number | null
   /** Of forecasts against decided races; null where one side never won. */
   readonly auc: Measure | null
+  /** The same over the newest 180 observed days. */
+  readonly newestAuc: Measure | null
   readonly brier: Measure | null
   /** Of BUY and SELL alone. */
   readonly brierSpoken: Measure | null
@@ -72,7 +76,7 @@ export interface Scores {
   readonly spoken: number
   readonly sellShare: number | null
   readonly winRates: WinRates | null
-  readonly expectancy: Expectancy | null
+  readonly everyCall: EveryCall | null
   /** Changes of the call, per series and day. */
   readonly flipsPerDay: number | null
 }

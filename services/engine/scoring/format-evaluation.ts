@@ -1,4 +1,4 @@
-import type { Evaluation, Scores, TimeframeEvaluation } from './evaluation.ts'
+import type { ByExit, Evaluation, EveryCall, Scores, TimeframeEvaluation } from './evaluation.ts'
 import type { Measure } from './intervals.ts'
 
 const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
@@ -29,11 +29,12 @@ function rankingOf({ auc, reliability }: Scores): string {
 const line = (name: string, text: string): string => `  ${name.padEnd(20)} ${text}`
 
 function linesOf(scores: Scores): string[] {
-  const { races, winRates, expectancy } = scores
+  const { races, winRates, everyCall } = scores
   const outcomes = `${grouped(races.up)} up, ${grouped(races.down)} down, ${grouped(races.both)} both, ${grouped(races.timeout)} timed out (${percent(scores.timeoutShare)}), ${grouped(races.incomplete)} incomplete`
   const lines = [
     line('races', outcomes),
     line('AUC', rankingOf(scores)),
+    line('AUC, newest 180 days', orUnknown(scores.newestAuc, 4)),
     line('Brier', `${orUnknown(scores.brier, 5)}; spoken ${orUnknown(scores.brierSpoken, 5)}`),
     line(
       'calibration error',
@@ -56,18 +57,28 @@ function linesOf(scores: Scores): string[] {
       ),
     )
   }
-  if (expectancy !== null) {
-    const t = expectancy.t === null ? 'unknown' : expectancy.t.toFixed(2)
-    lines.push(
-      line(
-        'expectancy',
-        `${interval(expectancy, 1)} bps a trade after costs, t ${t}, ${grouped(expectancy.trades)} trades`,
-      ),
-    )
-  }
+  if (everyCall !== null) lines.push(...everyCallLines(everyCall))
   const flips = scores.flipsPerDay === null ? 'unknown' : scores.flipsPerDay.toFixed(2)
   lines.push(line('changes of the call', `${flips} per series and day`))
   return lines
+}
+
+/** What every call came to, whether a barrier was reached or not, beside the same for constants and a coin. */
+function everyCallLines({ trades, timeoutShare, ...sides }: EveryCall): string[] {
+  const side = (name: string, { inFavour, gross, net }: ByExit): string => {
+    const t = net.t === null ? 'unknown' : net.t.toFixed(2)
+    return line(
+      name,
+      `${interval(inFavour, 1, 100)} % in favour; ${interval(gross, 1)} bps gross, ${interval(net, 1)} net, t ${t}`,
+    )
+  }
+  return [
+    line('every call by exit', `${grouped(trades)} calls apart, ${percent(timeoutShare)} of them timed out`),
+    side('  as called', sides.called),
+    side('  always BUY', sides.alwaysBuy),
+    side('  always SELL', sides.alwaysSell),
+    side('  random', sides.random),
+  ]
 }
 
 function reliabilityLines({ reliability }: Scores): string[] {

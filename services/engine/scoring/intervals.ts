@@ -45,17 +45,20 @@ export interface BlockMean extends Measure {
  * @param blocks the block of each value
  * @returns undefined without values
  */
-export function blockMean(values: readonly number[], blocks: readonly number[]): BlockMean | undefined {
-  if (values.length === 0) return undefined
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length
+export function blockMean(values: ArrayLike<number>, blocks: ArrayLike<number>): BlockMean | undefined {
+  const count = values.length
+  if (count === 0) return undefined
+  let total = 0
+  for (let place = 0; place < count; place++) total += values[place] ?? 0
+  const mean = total / count
   const sums = new Map<number, number>()
-  for (const [index, value] of values.entries()) {
-    const block = blocks[index] ?? 0
-    sums.set(block, (sums.get(block) ?? 0) + value - mean)
+  for (let place = 0; place < count; place++) {
+    const block = blocks[place] ?? 0
+    sums.set(block, (sums.get(block) ?? 0) + (values[place] ?? 0) - mean)
   }
   let squares = 0
   for (const sum of sums.values()) squares += sum * sum
-  const error = Math.sqrt(squares) / values.length
+  const error = Math.sqrt(squares) / count
   const interval = measure(mean, error * halfWidth95(sums.size))
   return { ...interval, t: interval.low === null || error === 0 ? null : mean / error }
 }

@@ -9,14 +9,19 @@ const measureSchema = z.strictObject({
   high: z.number().nullable(),
 })
 
+const blockMeanSchema = measureSchema.extend({ t: z.number().nullable() })
+const byExitSchema = z.strictObject({ inFavour: measureSchema, gross: blockMeanSchema, net: blockMeanSchema })
+
 /** The scores of a timeframe as a model file holds them. */
 export const scoresSchema = z.strictObject({
   verdicts: count,
   from: count,
   to: count,
+  observedDays: count,
   races: z.strictObject({ up: count, down: count, both: count, timeout: count, incomplete: count }),
   timeoutShare: fraction.nullable(),
   auc: measureSchema.nullable(),
+  newestAuc: measureSchema.nullable(),
   brier: measureSchema.nullable(),
   brierSpoken: measureSchema.nullable(),
   calibrationError: fraction.nullable(),
@@ -36,7 +41,16 @@ export const scoresSchema = z.strictObject({
       random: measureSchema,
     })
     .nullable(),
-  expectancy: z.strictObject({ ...measureSchema.shape, t: z.number().nullable(), trades: count }).nullable(),
+  everyCall: z
+    .strictObject({
+      trades: count,
+      timeoutShare: fraction,
+      called: byExitSchema,
+      alwaysBuy: byExitSchema,
+      alwaysSell: byExitSchema,
+      random: byExitSchema,
+    })
+    .nullable(),
   flipsPerDay: z.number().nonnegative().nullable(),
 }) satisfies z.ZodType<Scores>
 

@@ -1,13 +1,26 @@
 import type { ReliabilityBin } from './evaluation.ts'
 import { blockMean, halfWidth95, type Measure } from './intervals.ts'
 
-/** A forecast and what came of it. */
-export interface Forecast {
-  readonly probability: number
+/** Forecasts as columns, with what came of them. */
+export interface Forecasts {
+  readonly probability: Float64Array
   /** 1 where the upper barrier won, 0 where the lower one did. */
-  readonly outcome: 0 | 1
+  readonly outcome: Uint8Array
   /** Forecasts of one block may depend on one another, those of different blocks do not. */
-  readonly block: number
+  readonly block: Float64Array
+}
+
+/** Values below a limit, or up to it, in an ascending column. */
+function countBelow(ascending: Float64Array, value: number, isInclusive: boolean): number {
+  let low = 0
+  let high = ascending.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const at = ascending[middle] ?? 0
+    if (at < value || (isInclusive && at === value)) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /**
@@ -17,61 +30,41 @@ export interface Forecast {
  *
  * @returns NaN where only one side ever won
  * @example
- * areaUnderCurve([
- *   { probability: 0.6, outcome: 1, block: 0 },
- *   { probability: 0.4, outcome: 0, block: 1 },
- * ]).auc === 1
+ * areaUnderCurve({
+ *   probability: Float64Array.of(0.6, 0.4), outcome: Uint8Array.of(1, 0), block: Float64Array.of(0, 1),
+ * }).auc === 1
  */
-export function areaUnderCurve(forecasts: readonly Forecast[]): { auc: number; margin: number } {
-  const ascending = forecasts.toSorted((a, b) => a.probability - b.probability)
-  const wins = ascending.filter(({ outcome }) => outcome === 1).length
-  const losses = ascending.length - wins
-
+export function areaUnderCurve({ probability, outcome, block }: Forecasts): { auc: number; margin: number } {
+  const ofSide = (side: number): Float64Array =>
+    probability.filter((_, place) => outcome[place] === side).toSorted()
+  const wins = ofSide(1)
+  const losses = ofSide(0)
   // The share of the other side that a forecast stands on the right side of.
-  const placements: number[] = []
-  let winsBelow = 0
-  let lossesBelow = 0
-  for (let from = 0; from < ascending.length; ) {
-    let to = from
-    let tiedWins = 0
-    while (to < ascending.length && ascending[to]?.probability === ascending[from]?.probability) {
-      tiedWins += ascending[to]?.outcome ?? 0
-      to += 1
-    }
-    const tiedLosses = to - from - tiedWins
-    const ofWin = (lossesBelow + tiedLosses / 2) / losses
-    const ofLoss = (wins - winsBelow - tiedWins / 2) / wins
-    for (let index = from; index < to; index++)
-      placements.push(ascending[index]?.outcome === 1 ? ofWin : ofLoss)
-    winsBelow += tiedWins
-    lossesBelow += tiedLosses
-    from = to
-  }
-
+  const placements = new Float64Array(probability.length)
   let placed = 0
-  for (const [index, { outcome }] of ascending.entries()) if (outcome === 1) placed += placements[index] ?? 0
-  const auc = placed / wins
+  for (let place = 0; place < probability.length; place++) {
+    const value = probability[place] ?? 0
+    const other = outcome[place] === 1 ? losses : wins
+    const below = (countBelow(other, value, false) + countBelow(other, value, true)) / (2 * other.length)
+    placements[place] = outcome[place] === 1 ? below : 1 - below
+    if (outcome[place] === 1) placed += below
+  }
+  const auc = placed / wins.length
   const influence = new Map<number, number>()
-  for (const [index, { outcome, block }] of ascending.entries()) {
-    const share = ((placements[index] ?? 0) - auc) / (outcome === 1 ? wins : losses)
-    influence.set(block, (influence.get(block) ?? 0) + share)
+  for (let place = 0; place < probability.length; place++) {
+    const share = ((placements[place] ?? 0) - auc) / (outcome[place] === 1 ? wins.length : losses.length)
+    const at = block[place] ?? 0
+    influence.set(at, (influence.get(at) ?? 0) + share)
   }
   let variance = 0
   for (const share of influence.values()) variance += share * share
   return { auc, margin: halfWidth95(influence.size) * Math.sqrt(variance) }
 }
 
-/**
- * Mean squared error of forecasts; 0.25 is what always saying one half gets.
- *
- * @param forecasts at least one
- */
-export function brierScore(forecasts: readonly Forecast[]): Measure {
-  const mean = blockMean(
-    forecasts.map(({ probability, outcome }) => (probability - outcome) ** 2),
-    forecasts.map(({ block }) => block),
-  )
-  const { value, low, high } = mean ?? { value: Number.NaN, low: null, high: null }
+/** Mean squared error of forecasts, at least one; 0.25 is what always saying one half gets. */
+export function brierScore({ probability, outcome, block }: Forecasts): Measure {
+  const errors = probability.map((value, place) => (value - (outcome[place] ?? 0)) ** 2)
+  const { value, low, high } = blockMean(errors, block) ?? { value: Number.NaN, low: null, high: null }
   return { value, low, high }
 }
 
@@ -80,26 +73,36 @@ const BINS = 10
 /**
  * How far forecasts are from what happened: tenths of them by height, each a bin with its mean forecast and
  * its share of wins. Equal forecasts share a bin. `error` is the mean distance of the two, weighted by races.
- *
- * @example calibration([{ probability: 0.6, outcome: 1, block: 0 }]).error === 0.4
  */
-export function calibration(forecasts: readonly Forecast[]): { error: number; bins: ReliabilityBin[] } {
-  const ascending = forecasts.toSorted((a, b) => a.probability - b.probability)
-  const bins: ReliabilityBin[] = []
-  let error = 0
-  let start = 0
+export function calibration({ probability, outcome }: Forecasts): { error: number; bins: ReliabilityBin[] } {
+  const ascending = probability.toSorted()
+  const count = ascending.length
+  const highest: number[] = []
+  if (count === 0) return { error: 0, bins: [] }
   for (let bin = 1; bin <= BINS; bin++) {
-    let end = Math.max(start, Math.round((bin * ascending.length) / BINS))
-    while (end > start && ascending[end]?.probability === ascending[end - 1]?.probability) end += 1
-    const own = ascending.slice(start, end)
-    start = end
-    const [first] = own
-    const last = own.at(-1)
-    if (first === undefined || last === undefined) continue
-    const said = own.reduce((sum, { probability }) => sum + probability, 0) / own.length
-    const happened = own.reduce((sum, { outcome }) => sum + outcome, 0) / own.length
-    bins.push({ from: first.probability, to: last.probability, races: own.length, said, happened })
-    error += (own.length / ascending.length) * Math.abs(said - happened)
+    const top = ascending[Math.max(0, Math.round((bin * count) / BINS) - 1)] ?? 0
+    if (top !== highest.at(-1)) highest.push(top)
   }
+  const races = new Float64Array(highest.length)
+  const said = new Float64Array(highest.length)
+  const happened = new Float64Array(highest.length)
+  for (let place = 0; place < count; place++) {
+    const value = probability[place] ?? 0
+    let bin = 0
+    while (bin < highest.length - 1 && value > (highest[bin] ?? 0)) bin += 1
+    races[bin] = (races[bin] ?? 0) + 1
+    said[bin] = (said[bin] ?? 0) + value
+    happened[bin] = (happened[bin] ?? 0) + (outcome[place] ?? 0)
+  }
+  let error = 0
+  let below = 0
+  const bins = highest.map((to, bin): ReliabilityBin => {
+    const own = races[bin] ?? 0
+    const means = { said: (said[bin] ?? 0) / own, happened: (happened[bin] ?? 0) / own }
+    error += (own / count) * Math.abs(means.said - means.happened)
+    const from = ascending[below] ?? to
+    below += own
+    return { from, to, races: own, ...means }
+  })
   return { error, bins }
 }

@@ -82,6 +82,7 @@ export function createVenue(options: VenueOptions): Venue {
   let opened: OpenVenue | undefined
   const faults = createVenueFaults(exchange, now, options.report ?? (() => undefined))
   const listings = createVenueListings(now)
+  const everListed = new Map<string, CcxtMarket>()
   let newestVenueTime = Number.NEGATIVE_INFINITY
   let marketsAt = Number.NEGATIVE_INFINITY
   let fetchingMarkets: Promise<void> | undefined
@@ -125,7 +126,9 @@ export function createVenue(options: VenueOptions): Venue {
       )
     }
     const { client } = await openOnce()
-    adoptMarkets(client, all)
+    // What a list lacks may only be missing from it: its bars are asked for all the same.
+    for (const market of all) everListed.set(market.symbol, market)
+    adoptMarkets(client, [...everListed.values()])
     listings.takeList(
       usable.map((market) => ({
         coin: market.base,

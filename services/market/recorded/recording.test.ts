@@ -10,6 +10,7 @@ describe('readRecordingName', () => {
     ['binance-usdm', 'BTCUSDT-1h.csv.gz', 'BINANCE', 'BTC', '1h', false],
     ['binance-usdm', '1000PEPEUSDT-1h.csv', 'BINANCE', '1000PEPE', '1h', false],
     ['binance-usdm', 'BTCUSDT-funding-2025q2.csv.gz', 'BINANCE', 'BTC', 'funding', false],
+    ['okx-swap', 'BTCUSDT-5m.b.csv.gz', 'OKX', 'BTC', '5m', false],
     ['binance-spot', 'SOLUSDT-1h.csv.gz', 'BINANCE', 'SOL', '1h', true],
     ['hyperliquid', 'BTC-12h.csv.gz', 'HL', 'BTC', '12h', false],
     ['multi-8h', 'okx-ETHUSDT-8h.csv.gz', 'OKX', 'ETH', '8h', false],
@@ -28,6 +29,7 @@ describe('readRecordingName', () => {
 
   it.each([
     ['binance-usdm', 'BTCUSDT-1h-mark.csv.gz', 'mark prices'],
+    ['binance-spot', 'BTCUSDT-15m.taker.csv.gz', 'order flow'],
     ['funding', 'dydx-BTC.csv.gz', '"dydx" is not an exchange'],
     ['my-candles', 'BTCUSDT-1h.csv', 'folder "my-candles" is not an exchange'],
     ['binance', 'BTCUSDT-7m.csv', '"7m" is not one of'],

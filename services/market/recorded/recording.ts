@@ -25,9 +25,10 @@ const VENUE_NAMES: Readonly<Record<string, Exchange>> = { hyperliquid: 'HL' }
 
 const QUOTE = /(?:USDT|USDC|USD)$/
 
-// [exchange-]SYMBOL[-content[-label]].csv[.gz], with the exchange in lower and the symbol in upper case.
+// [exchange-]SYMBOL[-content[-label]].csv[.gz], with the exchange in lower and the symbol in upper case; a label
+// after a dot tells pieces of a series apart.
 const FILE_NAME =
-  /^(?:([a-z][a-z0-9]*)-)?([A-Z0-9]+)(?:-([0-9]+[mhdwM]|funding))?(?:-([a-z0-9]+))?\.csv(?:\.gz)?$/
+  /^(?:([a-z][a-z0-9]*)-)?([A-Z0-9]+)(?:-([0-9]+[mhdwM]|funding))?(?:[-.]([a-z0-9]+))?\.csv(?:\.gz)?$/
 
 /**
  * Reads what a file holds from its name and its folder's.
@@ -50,6 +51,7 @@ export function readRecordingName(
   if (match === null) return { name, reason: 'the name is not of the form {SYMBOL}-{timeframe}.csv.gz' }
   const [, venue, symbol = '', suffix, label] = match
   if (label === 'mark') return { name, reason: 'mark prices are not traded prices' }
+  if (label === 'taker') return { name, reason: 'it has columns of order flow, which are not read' }
 
   const content = suffix ?? (folder === 'funding' ? 'funding' : '')
   if (content !== 'funding' && !isTimeframe(content)) {

@@ -1,4 +1,4 @@
-import { areaUnderCurve, type Forecast } from '../../../services/engine/scoring/scores.ts'
+import { areaUnderCurve } from '../../../services/engine/scoring/scores.ts'
 import { rollingMedian } from './rolling-median.ts'
 
 /** An area under the ROC curve with half its 95 % interval; NaN where there are too few bars. */
@@ -38,16 +38,11 @@ export function volatilityForesight(
   const median = asked.toSorted((a, b) => a - b)[asked.length >> 1] ?? Number.NaN
   const recentMedians = rollingMedian(variances, recent)
   const foresight = (usualAt: (bar: number) => number): Foresight =>
-    areaUnderCurve(
-      asked.map((variance, index): Forecast => {
-        const bar = from + index
-        return {
-          probability: measures[bar] ?? Number.NaN,
-          outcome: variance > usualAt(bar) ? 1 : 0,
-          block: Math.floor(index / (SPANS_PER_BLOCK * after)),
-        }
-      }),
-    )
+    areaUnderCurve({
+      probability: Float64Array.from(asked, (_, index) => measures[from + index] ?? Number.NaN),
+      outcome: Uint8Array.from(asked, (variance, index) => (variance > usualAt(from + index) ? 1 : 0)),
+      block: Float64Array.from(asked, (_, index) => Math.floor(index / (SPANS_PER_BLOCK * after))),
+    })
   return {
     overall: foresight(() => median),
     // The newest span that is over at a bar began that many bars before it.
