@@ -2,6 +2,7 @@ import { defineErrors, type ErrorDefinition } from './error-definition.ts'
 import type { JsonObject } from './json.ts'
 import { KNOWLEDGE_ERRORS } from './knowledge-errors.ts'
 import { PAYMENT_ERRORS } from './payment-errors.ts'
+import { STORE_ERRORS } from './store-errors.ts'
 import { WEBHOOK_ERRORS } from './webhook-errors.ts'
 
 export type { ErrorDefinition } from './error-definition.ts'
@@ -124,27 +125,7 @@ export const ERRORS = defineErrors({
     message: 'The event store does not answer or takes nothing more at the moment.',
     nextStep: 'Try again shortly; see `/readyz` for its state.',
   },
-  store_full: {
-    status: 503,
-    isInner: true,
-    exitCode: 6,
-    message: 'The disk of the event store is full. Nothing acknowledged was lost; nothing new is accepted.',
-    nextStep: 'Free space on the disk of DATA_DIR; writing resumes by itself.',
-  },
-  store_locked: {
-    status: 503,
-    isInner: true,
-    exitCode: 7,
-    message: 'Another process has this store open.',
-    nextStep: 'Stop that process, or choose another DATA_DIR.',
-  },
-  store_mismatch: {
-    status: 503,
-    isInner: true,
-    exitCode: 8,
-    message: 'The store belongs to another market or another key.',
-    nextStep: 'Use the market and key it was begun with, or choose another DATA_DIR.',
-  },
+  ...STORE_ERRORS,
   bus_unavailable: {
     status: 503,
     isInner: true,

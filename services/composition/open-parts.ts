@@ -49,6 +49,7 @@ export async function openParts(
   const metrics = createServiceMetrics({
     market: settings.MARKET,
     projections: () => projector?.health() ?? [],
+    following: platform.following,
     venues: () => feed.venues(),
     payments: () => running.payments?.totals(),
     settler: () => running.payments?.settler?.health(),

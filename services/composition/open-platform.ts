@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Bus } from '../platform/bus/bus.ts'
 import { createInProcessBus } from '../platform/bus/in-process-bus.ts'
@@ -14,6 +15,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
+import { guardLog, type LogGuard } from '../platform/event-store/guard-log.ts'
 import { claimStore, type StoreIdentity } from '../platform/event-store/store-identity.ts'
 import { createFactIds, type FactId } from '../platform/ids/fact-id.ts'
 import { createRandomPool } from '../platform/ids/random-pool.ts'
@@ -25,6 +27,9 @@ import { awaitStore, type StorePatience } from './await-store.ts'
 /** Everything the service stands on, opened and ours. */
 export interface Platform {
   readonly store: EventStore
+  /** Rejects with `store_mismatch` when another log answers where this process' one did. */
+  readonly storeFailure: Promise<never>
+  readonly following: Readonly<LogFollowing>
   readonly bus: Bus
   readonly cache: Cache
   /** Folder of this kind of market. */
@@ -39,6 +44,16 @@ export interface Platform {
   readonly processId: string
   /** Where each part is, for people; without credentials. */
   readonly summary: readonly string[]
+}
+
+/** What happened to the subscription of a log that others keep, and was found in it, since the start. */
+export interface LogFollowing {
+  /** Times that the server found this process too slow; it goes on at once. */
+  cutOff: number
+  /** Times that it broke for another reason. */
+  broken: number
+  /** Events that something else wrote. */
+  foreign: number
 }
 
 /** Adds what is to be closed, in the order it was opened. */
@@ -58,11 +73,16 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   const newId = (): string => uuidV7(Date.now(), random(10))
   const factSecret = factSecretOf(settings, directory)
 
-  const store = await openStore(settings, directory, log)
+  const following: LogFollowing = { cutOff: 0, broken: 0, foreign: 0 }
+  const suspicion = { raise: (): void => undefined }
+  const opened = await openStore(settings, directory, log, following, suspicion)
   warnOfExposed(directory, log)
-  onClose(() => store.close())
+  onClose(() => opened.close())
   const identity = identityOf(settings, factSecret)
-  const logId = await awaitStore(() => claimStore(store, identity, newId), storePatience(settings, log))
+  const logId = await awaitStore(() => claimStore(opened, identity, newId), storePatience(settings, log))
+  const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, onClose)
+  if (guard !== undefined) suspicion.raise = () => guard.suspect()
+  const store = guard?.store ?? opened
 
   const bus = await openBus(settings, logId, log)
   onClose(() => bus.close())
@@ -71,6 +91,8 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
 
   return {
     store,
+    storeFailure: guard?.failure ?? new Promise<never>(() => undefined),
+    following,
     bus,
     cache,
     directory,
@@ -142,13 +164,38 @@ function warnOfExposed(directory: string, log: Logger): void {
 /** Files that a warning names. */
 const MOST_NAMED = 8
 
-async function openStore(settings: Settings, directory: string, log: Logger): Promise<EventStore> {
+async function openStore(
+  settings: Settings,
+  directory: string,
+  log: Logger,
+  following: LogFollowing,
+  suspicion: { raise(): void },
+): Promise<EventStore> {
   if (settings.EVENTSTORE_URL === undefined) return openEmbeddedStore({ directory, now: Date.now })
   return openEventStoreDbStore({
     connectionString: settings.EVENTSTORE_URL,
-    onSubscriptionBreak: (error, resumeInMs) =>
-      log.warn({ err: error, resumeInMs }, 'subscription interrupted'),
+    onSubscriptionBreak(error, resumeInMs) {
+      following[resumeInMs === 0 ? 'cutOff' : 'broken'] += 1
+      if (resumeInMs === 0) return
+      suspicion.raise()
+      log.warn({ err: error, resumeInMs }, 'subscription interrupted')
+    },
+    onForeignEvent(place) {
+      following.foreign += 1
+      if (following.foreign === 1) {
+        log.warn(
+          place,
+          'the log holds an event that something else wrote; such events are left out and counted',
+        )
+      }
+    },
   })
+}
+
+function guardOf(store: EventStore, logId: string, onClose: OnClose): LogGuard {
+  const ending = new AbortController()
+  onClose(async () => ending.abort())
+  return guardLog(store, { logId, everyMs: LIMITS.logCheckMs, sleep, signal: ending.signal })
 }
 
 /** How a start waits for its store. */

@@ -4,6 +4,7 @@ import { createServiceMetrics } from './service-metrics.ts'
 test('no gauge is named like a counter', async () => {
   const { registry } = createServiceMetrics({
     market: 'simulated',
+    following: { cutOff: 0, broken: 0, foreign: 0 },
     projections: () => [],
     dataAgeMs: () => undefined,
     venues: () => [],

@@ -6,6 +6,7 @@ import type { PaymentTotals, SettlerHealth } from '../payments/index.ts'
 import type { ProjectionHealth } from '../platform/projector/projector.ts'
 import type { DispatcherHealth, DispatchMetrics } from '../webhooks/index.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
+import type { LogFollowing } from './open-platform.ts'
 
 /** What the service counts about itself, beside the process and the HTTP edge. */
 export interface ServiceMetrics {
@@ -25,6 +26,7 @@ export interface ServiceMetrics {
 export function createServiceMetrics(sources: {
   readonly market: string
   readonly projections: () => readonly ProjectionHealth[]
+  readonly following: LogFollowing
   /** Age of the newest bar in market time, milliseconds; undefined before the first. */
   readonly dataAgeMs: () => number | undefined
   readonly venues: () => readonly Pick<VenueHealth, 'exchange' | 'faults'>[]
@@ -70,6 +72,24 @@ export function createServiceMetrics(sources: {
     help: 'Times that a monitored series was closed because of a fault of its own, by error code',
     labelNames: ['exchange', 'code'] as const,
     registers,
+  })
+  new Gauge({
+    name: 'log_subscription_breaks',
+    help: 'Times since the start that the subscription of EventStoreDB ended: cut off for being slow, or broken',
+    labelNames: ['cause'] as const,
+    registers,
+    collect() {
+      this.set({ cause: 'slow' }, sources.following.cutOff)
+      this.set({ cause: 'broken' }, sources.following.broken)
+    },
+  })
+  new Gauge({
+    name: 'log_foreign_events',
+    help: 'Events in EventStoreDB that something else wrote, which are left out',
+    registers,
+    collect() {
+      this.set(sources.following.foreign)
+    },
   })
   const signInMails = new Counter({
     name: 'sign_in_mails_total',

@@ -105,7 +105,10 @@ async function compose(
   owner.socket = await openOwnerSocket(app, platform.directory, log)
   const looking = engine === undefined ? remote.run(ending.signal) : undefined
   working = Promise.all([runServed(served, ending.signal), looking]).then(() => undefined)
-  const failure = working.then(() => new Promise<never>(() => undefined))
+  const failure = Promise.race([
+    working.then(() => new Promise<never>(() => undefined)),
+    platform.storeFailure,
+  ])
   // Whoever waits for it is told; nobody does while the service is still starting.
   failure.catch(reported)
   const monitoring = watchList?.describe()

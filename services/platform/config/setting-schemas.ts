@@ -31,6 +31,18 @@ export const url = (protocols: readonly string[], characters = 2_048) =>
     })
     .optional()
 
+/** `esdb://name:password@a:2113,b:2113?key=value`, as EventStoreDB's clients read it: several hosts make no URL. */
+const EVENTSTORE = /^esdb(?:\+discover)?:\/\/(?:[^:@/\s]+:[^@\s]*@)?[^@?,/\s]+(?:,[^@?,/\s]+)*\/?(?:\?\S*)?$/
+
+export const eventStoreUrl = z
+  .string()
+  .max(2_048)
+  .regex(EVENTSTORE, {
+    error:
+      'must be esdb://host:2113, esdb://host,host,host for the nodes of a cluster, or esdb+discover://name for one name of them all',
+  })
+  .optional()
+
 export const venueUrls = z
   .string()
   .transform((text, context) => {

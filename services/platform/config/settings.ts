@@ -8,6 +8,7 @@ import { PAYMENT_SETTINGS } from './payment-setting-definitions.ts'
 import { defineSettings } from './setting-definition.ts'
 import {
   decimal,
+  eventStoreUrl,
   instant,
   listOf,
   listOrAll,
@@ -199,8 +200,8 @@ export const SETTINGS = defineSettings({
   },
   EVENTSTORE_URL: {
     flag: 'eventstore-url',
-    schema: url(['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:']),
-    help: 'EventStoreDB to keep the log in. Default: the embedded store in DATA_DIR.',
+    schema: eventStoreUrl,
+    help: 'EventStoreDB to keep the log in: one node, or the nodes of a cluster separated by commas. Default: the embedded store in DATA_DIR.',
     isSecret: true,
     example: 'esdb://localhost:2113?tls=false',
   },

@@ -41,11 +41,16 @@ export interface ReadAllOptions {
   /** Matching events, at most. */
   readonly limit?: number
   readonly signal?: AbortSignal
+  /**
+   * Goes through the log together with others who ask for this and begin at the same place, where that is quicker: each
+   * may wait for the slowest, so it is for those who never stop on their way.
+   */
+  readonly together?: boolean
   /** Awaited now and then, once what was given has been taken: how far was looked, also where nothing matched. */
   readonly onLooked?: (looked: LookedAt) => Promise<void>
 }
 
-export interface ReadPlacesOptions extends Pick<ReadAllOptions, 'after' | 'filter' | 'signal'> {
+export interface ReadPlacesOptions extends Pick<ReadAllOptions, 'after' | 'filter' | 'signal' | 'together'> {
   /** Inclusive. */
   readonly upTo?: Position
 }

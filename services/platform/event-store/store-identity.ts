@@ -49,7 +49,8 @@ export async function claimStore(
   }
 }
 
-async function readIdentity(store: EventStore): Promise<RecordedEvent | undefined> {
+/** The first event of a store, which says whose it is; undefined in a new one. */
+export async function readIdentity(store: EventStore): Promise<RecordedEvent | undefined> {
   for await (const event of store.read(STORE_IDENTITY_STREAM, { limit: 1 })) return event
   return undefined
 }

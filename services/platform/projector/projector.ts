@@ -150,15 +150,7 @@ function runProjection<Event extends EventPlace>(
   async function catchUp(upTo: Position): Promise<boolean> {
     const after = own()?.position ?? START
     reached = after
-    let batch: Event[] = []
-    for await (const page of source.read({ after, upTo, filter, signal })) {
-      batch.push(...page)
-      const last = page.at(-1)
-      if (last === undefined || batch.length < source.batch) continue
-      if (!take(batch, last.position)) return false
-      batch = []
-    }
-    return signal.aborted ? false : take(batch, upTo)
+    return source.read({ after, upTo, filter, signal }, take)
   }
 
   /** Builds this version up to where the one in service stands, compares, and puts it in service. */

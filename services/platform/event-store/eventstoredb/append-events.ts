@@ -12,7 +12,14 @@ import { proposeEvent, type StoredEvent, toPosition } from './recorded-event.ts'
 export interface AppendContext extends ReadContext {
   /** A new UUID at each call. */
   readonly newId: () => string
+  /** Resolves after the time, or as soon as the signal is aborted. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  /** Ends all waiting. */
+  readonly closing: AbortSignal
 }
+
+/** Pauses between looks at a place that is taken and shows nothing; about a second together. */
+const TAKEN_PAUSES_MS = [1, 2, 4, 8, 16, 32, 64, 100, 100, 100, 100, 100, 100, 100, 100, 100]
 
 /**
  * One try to append.
@@ -53,7 +60,7 @@ function namedPlace(expected: ExpectedRevision): Revision | undefined {
 }
 
 async function sendAppend(
-  { client, answerTimeoutMs, newId }: AppendContext,
+  { client, answerTimeoutMs, newId, lookElsewhere }: AppendContext,
   { stream, events, expected }: EncodedAppend,
   attempt: string,
   keepIds: boolean,
@@ -65,7 +72,10 @@ async function sendAppend(
   })
   try {
     // The client's own deadline does not cover all the ways in which an answer can stay away.
-    return await withTimeout(sending, answerTimeoutMs, () => noAnswer(stream, answerTimeoutMs))
+    return await withTimeout(sending, answerTimeoutMs, () => {
+      lookElsewhere()
+      return noAnswer(stream, answerTimeoutMs)
+    })
   } catch (error) {
     if (error instanceof ServiceError || isClientError(error, 'wrong-expected-version')) throw error
     throw appendFailure(error, stream)
@@ -90,9 +100,10 @@ const noAnswer = (stream: string, answerTimeoutMs: number): ServiceError =>
     message: `append to ${stream}: EventStoreDB did not answer within ${answerTimeoutMs} ms`,
   })
 
-const notReplicated = (stream: string, revision: Revision): ServiceError =>
+const notReadable = (stream: string, revision: Revision, cause?: ServiceError): ServiceError =>
   new ServiceError('append_unknown', {
     message: `append to ${stream}: revision ${revision} is taken by an event that cannot be read yet`,
+    cause,
   })
 
 /** The newest revision that a wrong-expected-version error reports, -1 for a missing stream. */
@@ -113,14 +124,38 @@ async function compareStored(
   firstRevision: Revision,
   head: Revision,
 ): Promise<AppendResult> {
-  const stored =
-    head < firstRevision ? [] : await readPlace(context, append, firstRevision, append.events.length)
-  // Whose event it is nobody can say before it is replicated; it may be that of an earlier try.
-  if (head >= firstRevision && stored.length === 0) throw notReplicated(append.stream, firstRevision)
+  const count = Math.min(append.events.length, head - firstRevision + 1)
+  const stored = count <= 0 ? [] : await readTaken(context, append, firstRevision, count)
   const ids = new Set(stored.map(({ event }) => event.id))
   const repeated = append.events.find((event) => ids.has(event.id))
   if (repeated === undefined) throw refused(revisionConflict(append, head))
   return replayOf(append, stored)
+}
+
+/**
+ * What is in a place that is taken. The server refuses a revision from the moment at which an event is written to it, and
+ * shows the event once it is replicated and indexed: mostly milliseconds later, and not before the followers are back
+ * where they are away. Until then nobody can tell whose it is; it may be that of an earlier try.
+ */
+async function readTaken(
+  context: AppendContext,
+  append: EncodedAppend,
+  firstRevision: Revision,
+  count: number,
+): Promise<StoredEvent[]> {
+  for (const pauseMs of [...TAKEN_PAUSES_MS, undefined]) {
+    const stored = await readPlace(context, append, firstRevision, count).catch((error: unknown) => {
+      throw isServiceError(error, 'store_unavailable')
+        ? notReadable(append.stream, firstRevision, error)
+        : error
+    })
+    const shown = stored[0]?.event.revision ?? -1
+    // Later events that show say that those of the place were removed. Where none shows, the server begins at the end.
+    if (shown > firstRevision || (shown === firstRevision && stored.length === count)) return stored
+    if (pauseMs === undefined || context.closing.aborted) break
+    await context.sleep(pauseMs, context.closing)
+  }
+  throw notReadable(append.stream, firstRevision)
 }
 
 /** Finds out whether an answered append was written by this attempt, or was in the log already. */

@@ -32,8 +32,13 @@ test.each([
     'store_unavailable',
   ],
   ['another leader', failure('leader', { code: 5, type: 'not-leader' }), 'store_unavailable'],
-  ['no access', failure('denied', { code: 16, type: 'access-denied' }), 'store_unavailable'],
-  ['no access, as a raw gRPC error', failure('denied', { code: 7 }), 'store_unavailable'],
+  ['no access', failure('denied', { code: 16, type: 'access-denied' }), 'store_denied'],
+  ['no access, as a raw gRPC error', failure('denied', { code: 7 }), 'store_denied'],
+  [
+    'a certificate of nobody known',
+    failure('14 UNAVAILABLE: No connection established. Last error: self-signed certificate', { code: 14 }),
+    'store_denied',
+  ],
   ['another kind of server', failure('12 UNIMPLEMENTED', { code: 12, type: 'unknown' }), 'store_unavailable'],
   [
     'a connection that broke',
@@ -68,4 +73,17 @@ test('a read fails with what the server said, or with what the service itself fo
   })
   const own = new ServiceError('event_unreadable')
   expect(readFailure(own, 'reading s-1')).toBe(own)
+})
+
+test.each([
+  ['16 UNAUTHENTICATED: Unauthenticated', 'user and password'],
+  ['7 PERMISSION_DENIED: Access Denied', 'no right'],
+  ['14 UNAVAILABLE: Last error: unable to verify the first certificate', 'tlsCaFile'],
+  ['14 UNAVAILABLE: Last error: certificate has expired', 'has expired'],
+  ["14 UNAVAILABLE: Host: db. is not in the cert's altnames: DNS:other", 'not for the host'],
+  ['14 UNAVAILABLE: Last error: 00A:error:0A00010B:SSL routines:wrong version number', 'tls=false'],
+])('a read that a closed door ends with "%s" says what is wrong with it', (message, advice) => {
+  const failed = readFailure(failure(message), 'reading s-1')
+  expect(failed.code).toBe('store_denied')
+  expect(failed.message).toContain(advice)
 })

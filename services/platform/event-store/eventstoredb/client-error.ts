@@ -31,6 +31,38 @@ export function describeClientError(error: unknown): ClientError {
 export const isClientError = (error: unknown, type: ClientErrorType): boolean =>
   describeClientError(error).type === type
 
+/** What the server says of a read or a subscription from a position at which no record begins. */
+export const isNoPlace = (error: unknown): boolean =>
+  /Unexpected Read\w*Result: Error|Exception was thrown by handler/.test(describeClientError(error).message)
+
+/** The server ended a subscription because more than a few events waited for it: nothing is wrong, it is resumed. */
+export const isTooSlow = (error: unknown): boolean =>
+  /consumer too slow/i.test(describeClientError(error).message)
+
+/** What a server says that does not let this service in: the cause, in the words of who sets it right. */
+const DENIALS: readonly (readonly [RegExp, string])[] = [
+  [/UNAUTHENTICATED/i, 'it does not know the user and password of EVENTSTORE_URL'],
+  [/PERMISSION_DENIED|access denied/i, 'the user of EVENTSTORE_URL has no right to this'],
+  [/certificate has expired/i, 'its certificate has expired'],
+  [/altnames|not in the cert's list/i, 'its certificate is not for the host that EVENTSTORE_URL names'],
+  [
+    /unable to (?:verify|get)|self[- ]signed|unknown ca/i,
+    'its certificate is of an authority that is not known here; name the file with tlsCaFile in EVENTSTORE_URL',
+  ],
+  [
+    /wrong version number|SSL routines/i,
+    'it speaks no TLS there, which EVENTSTORE_URL asks for; tls=false does without',
+  ],
+]
+
+/** Why a server does not let this service in, where that is what failed. */
+function denialOf(error: unknown): string | undefined {
+  const { type, code, message } = describeClientError(error)
+  if (type === 'access-denied' || code === GRPC.permissionDenied) return DENIALS[1]?.[1]
+  if (code === GRPC.unauthenticated) return DENIALS[0]?.[1]
+  return DENIALS.find(([pattern]) => pattern.test(message))?.[1]
+}
+
 /**
  * Messages of calls that never reached a log: no connection was made, or the server turned the call away
  * at the door. "Server Is Busy" has no type and, on some paths, no code of its own: only the text tells.
@@ -55,6 +87,8 @@ export function appendFailure(error: unknown, stream: string): ServiceError {
   if (type === 'stream-deleted') {
     return fail('stream_erased', 'the stream was tombstoned in EventStoreDB and takes no events ever again')
   }
+  const denial = denialOf(error)
+  if (denial !== undefined) return fail('store_denied', `not written: ${denial}`)
   const isNotWritten =
     (type !== undefined && NOT_WRITTEN_TYPES.has(type)) ||
     (code !== undefined && NOT_WRITTEN_CODES.has(code)) ||
@@ -64,9 +98,13 @@ export function appendFailure(error: unknown, stream: string): ServiceError {
     : fail('append_unknown', `may have been written, EventStoreDB answered "${message}"`)
 }
 
-/** A read or a subscription that failed: nothing is lost, so there is one answer to all causes. */
+/** A read or a subscription that failed: nothing is lost, so there is one answer to all causes but a closed door. */
 export function readFailure(error: unknown, what: string): ServiceError {
   if (error instanceof ServiceError) return error
+  const denial = denialOf(error)
+  if (denial !== undefined) {
+    return new ServiceError('store_denied', { message: `${what}: ${denial}`, cause: error })
+  }
   const { message } = describeClientError(error)
   return new ServiceError('store_unavailable', {
     message: `${what}: EventStoreDB answered "${message}"`,

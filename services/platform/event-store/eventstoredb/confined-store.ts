@@ -24,8 +24,11 @@ export function confineStore(store: EventStore, prefix: string, base: Position):
     ...filter,
     streamPrefixes: streamPrefixes.map((streamPrefix) => prefix + streamPrefix),
   })
+  const toBase = (position: Position): Position => (comparePositions(position, base) <= 0 ? START : position)
   const stripItem = (item: SubscriptionItem): SubscriptionItem =>
-    item.kind === 'event' ? { kind: 'event', event: strip(item.event) } : item
+    item.kind === 'event'
+      ? { kind: 'event', event: strip(item.event) }
+      : { kind: item.kind, position: toBase(item.position) }
   const fromBase = (after: Position): Position => (after === START ? base : after)
 
   return {
@@ -47,8 +50,7 @@ export function confineStore(store: EventStore, prefix: string, base: Position):
     },
     erase: (stream) => store.erase(within(stream)),
     async head() {
-      const head = await store.head()
-      return comparePositions(head, base) <= 0 ? START : head
+      return toBase(await store.head())
     },
     health: () => store.health(),
     close: () => store.close(),

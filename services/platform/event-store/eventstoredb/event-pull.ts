@@ -78,6 +78,12 @@ export function pullEvents({ stream, cancel }: EventSource): EventPull {
     },
     wake,
     cancel() {
+      // What has been sent already is taken: a call whose answers nobody takes never ends, and closing waits for it.
+      const drop = (): void => {
+        while (stream.read() !== null);
+      }
+      stream.on('readable', drop)
+      drop()
       // Rejects only where the call could not be made, which is the stream's error too.
       cancel().catch(fail)
     },

@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { ServiceError } from '../../../../contracts/errors.ts'
+import { anEvent } from '../event-store.contract.ts'
 import { startWireDouble } from '../wire-double/wire-double.ts'
 import { createEventStoreDbClient } from './eventstoredb-client.ts'
+import { openEventStoreDbStore } from './eventstoredb-store.ts'
 
 const SECRET = 'hush-hush'
 
@@ -14,6 +16,9 @@ test.each([
   `esdb://admin:${SECRET}%zz@host`,
   `esdb://admin:${SECRET}@host?throwOnAppendFailure=false`,
   `esdb://admin:${SECRET}@host?nodePreference=nobody`,
+  `esdb://admin:${SECRET}@host?tlsVerifyCert=false`,
+  `esdb://admin:${SECRET}@host?tls_ca_file=/nowhere/ca.crt`,
+  `esdb+discover://admin:${SECRET}@a,b`,
 ])('%s is refused without being quoted', (connectionString) => {
   let error: unknown
   try {
@@ -57,4 +62,42 @@ test('the client prints no password, even when everything is printed', async () 
   expect(output).toContain('Using connection string')
   expect(output).not.toContain(SECRET)
   expect(output).not.toContain(Buffer.from(`admin:${SECRET}`).toString('base64'))
+})
+
+test.each([
+  ['tlsCaFile=/nowhere/ca.crt', 'the tlsCaFile /nowhere/ca.crt, which cannot be read'],
+  ['tlsVerifyCert=false', 'tlsCaFile'],
+])('%s is refused with what to do', (parameter, advice) => {
+  expect(() => createEventStoreDbClient(`esdb://host?${parameter}`)).toThrow(advice)
+})
+
+test.each(['esdb://a:2113,b:2113,c:2113?tls=false', 'esdb+discover://name:2113?tls=false'])(
+  '%s is a cluster, whose leader nobody has to find for the process to go on',
+  async (connectionString) => {
+    const unreachable = connectionString.replaceAll(/[a-c]:2113|name:2113/g, '127.0.0.1:1')
+    const { client } = createEventStoreDbClient(`${unreachable}&maxDiscoverAttempts=2&discoveryInterval=1`)
+    const reading = async () => {
+      for await (const { event } of client.readAll({ maxCount: 1 })) return event
+      return undefined
+    }
+    // Rejections that nobody catches end the test run.
+    for (let n = 0; n < 3; n++) await expect(reading()).rejects.toThrow('Failed to discover')
+  },
+)
+
+test('a server that does not answer is given up: the next call is made to the one that does', async () => {
+  const silent = await startWireDouble()
+  const answering = await startWireDouble()
+  const hosts = `127.0.0.1:${silent.port},127.0.0.1:${silent.port}`
+  const store = openEventStoreDbStore({ connectionString: `esdb://${hosts}?tls=false`, answerTimeoutMs: 300 })
+  const event = anEvent()
+  expect((await store.append('s', [event], { expected: 'no-stream' })).revision).toBe(0)
+  silent.faults.freeze()
+  silent.leadsTo(answering.port)
+  await expect(store.head()).rejects.toMatchObject({ code: 'store_unavailable' })
+  expect(await store.append('s', [anEvent()], { expected: 'no-stream' })).toMatchObject({ revision: 0 })
+  expect(answering.log.events).toHaveLength(1)
+  await store.close()
+  silent.stop()
+  answering.stop()
 })

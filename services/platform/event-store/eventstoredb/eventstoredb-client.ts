@@ -1,5 +1,6 @@
+import { accessSync, constants } from 'node:fs'
 import { EventStoreDBClient } from '@eventstore/db-client'
-import { ServiceError } from '../../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
 
 interface Credentials {
   readonly username: string
@@ -11,17 +12,32 @@ type CallArguments = (
   callOptions?: object,
 ) => unknown
 
-/** Both are `protected` in the client's types, so they are reached through this one. */
+/** All are `protected` in the client's types, so they are reached through this one. */
 interface ClientInternals {
   supports: () => Promise<boolean>
   callArguments: CallArguments
+  handleError: (grpcClient: unknown, error: unknown) => Promise<void>
+  createGRPCClient: (type: unknown) => Promise<unknown>
 }
+
+/** A client, and what it does not do by itself. */
+export interface Connection {
+  readonly client: EventStoreDBClient
+  /** Gives up the connection, so that the next call looks for the leader anew: who is asked there does not answer. */
+  readonly lookElsewhere: () => void
+}
+
+/**
+ * How long a connection may be silent, and a ping without an answer, in milliseconds: by default the client waits ten
+ * seconds for each, and calls for a leader that is silent, not dead, wait with it.
+ */
+const KEEP_ALIVE_MS = 3_000
 
 /** `esdb://name:password@host…`, found as the client finds it; the middle part is taken out. */
 const USER_INFO = /^([a-z+]+:\/\/)([^:]+):([^@]*)@/
 
 /**
- * Makes a client of EventStoreDB, with two of the client's inner functions replaced:
+ * Makes a client of EventStoreDB, with three of the client's inner functions replaced:
  *
  * - `supports`, so that each append is a call of its own. By default appends share one stream per
  *   connection, whose waiting callers stand in a table that is global to the process: an error on one stream
@@ -31,34 +47,91 @@ const USER_INFO = /^([a-z+]+:\/\/)([^:]+):([^@]*)@/
  * - `callArguments`, to add the credentials as late as here, because the client prints its connection string
  *   and its call options when `DEBUG` asks for it; and to ask for the leader, because a follower may not yet
  *   hold what was just appended.
+ * - `handleError`, which nobody waits for: where the discovery of a leader fails, its rejection would end the process.
+ *   The next call makes the next try.
  *
  * @throws ServiceError `config_invalid`, which never quotes the connection string.
  */
-export function createEventStoreDbClient(connectionString: string): EventStoreDBClient {
+export function createEventStoreDbClient(connectionString: string): Connection {
   const { address, credentials } = splitCredentials(connectionString)
-  if (/[?&]throwOnAppendFailure=false/i.test(address)) {
-    throw new ServiceError('config_invalid', {
-      message: 'the EventStoreDB connection string sets throwOnAppendFailure=false; remove it',
-    })
+  const { hosts, parameters } = splitAddress(address)
+  requireUsable(parameters)
+  for (const name of ['keepAliveInterval', 'keepAliveTimeout']) {
+    if (parameterOf(parameters, name) === undefined) parameters.push(`${name}=${KEEP_ALIVE_MS}`)
   }
-  const client = connect(address)
+  const client = connect(`${hosts}?${parameters.join('&')}`)
   const inner = client as unknown as ClientInternals
-  const { callArguments } = inner
+  const { callArguments, handleError, createGRPCClient } = inner
   const always = { requiresLeader: true, ...(credentials && { credentials }) }
+  let newest: unknown
   inner.callArguments = (options, callOptions) => callArguments({ ...always, ...options }, callOptions)
   inner.supports = () => Promise.resolve(false)
-  return client
+  inner.createGRPCClient = async (type) => {
+    newest = await createGRPCClient(type)
+    return newest
+  }
+  inner.handleError = (grpcClient, error) => handleError(grpcClient, error).catch(() => undefined)
+  return {
+    client,
+    lookElsewhere() {
+      if (newest !== undefined) void inner.handleError(newest, noAnswerError())
+    },
+  }
 }
 
+const GRPC_UNAVAILABLE = 14
+
+/** An error of the kind by which the client knows that it has to connect anew. */
+const noAnswerError = (): Error => Object.assign(new Error('no answer'), { code: GRPC_UNAVAILABLE })
+
+/** The client warns of every keep-alive below ten seconds; this one is chosen. */
 function connect(address: string): EventStoreDBClient {
+  const { warn } = console
+  Object.assign(console, { warn: () => undefined })
   try {
     return EventStoreDBClient.connectionString(address)
   } catch {
     // Neither the message nor the cause goes on: the parser's error quotes what it was given.
-    throw new ServiceError('config_invalid', {
-      message:
-        'the EventStoreDB connection string cannot be read; it looks like esdb://name:password@host:2113?tls=true',
-    })
+    throw invalid('cannot be read; it looks like esdb://name:password@host:2113?tls=true')
+  } finally {
+    Object.assign(console, { warn })
+  }
+}
+
+const invalid = (why: string): ServiceError =>
+  new ServiceError('config_invalid', { message: `EVENTSTORE_URL (the connection string) ${why}` })
+
+function splitAddress(address: string): { hosts: string; parameters: string[] } {
+  const [hosts = '', query = ''] = address.split('?', 2)
+  if (/^esdb\+discover:.*,/.test(hosts)) {
+    throw invalid('asks one host of many: esdb+discover:// takes one name; several stand in esdb://a,b,c')
+  }
+  return { hosts, parameters: query.split('&').filter((part) => part !== '') }
+}
+
+/** As the client reads names: without regard to case, - and _. */
+function parameterOf(parameters: readonly string[], name: string): string | undefined {
+  const flat = (text: string): string => text.toLowerCase().replace(/[_-]/g, '')
+  const found = parameters.find((part) => flat(part.split('=', 1)[0] ?? '') === flat(name))
+  return found?.slice(found.indexOf('=') + 1)
+}
+
+/** What the client would pass over in silence, or call a string that it cannot read. */
+function requireUsable(parameters: readonly string[]): void {
+  if (parameterOf(parameters, 'throwOnAppendFailure') === 'false') {
+    throw invalid('sets throwOnAppendFailure=false; remove it')
+  }
+  if (parameterOf(parameters, 'tlsVerifyCert') === 'false') {
+    throw invalid('sets tlsVerifyCert=false, which has no effect; name the authority with tlsCaFile')
+  }
+  for (const name of ['tlsCaFile', 'userCertFile', 'userKeyFile']) {
+    const file = parameterOf(parameters, name)
+    if (file === undefined) continue
+    try {
+      accessSync(file, constants.R_OK)
+    } catch (error) {
+      throw invalid(`names the ${name} ${file}, which cannot be read: ${reasonOf(error)}`)
+    }
   }
 }
 
@@ -80,9 +153,6 @@ function decode(part: string): string {
     return decodeURIComponent(part)
   } catch (error) {
     if (!(error instanceof URIError)) throw error
-    throw new ServiceError('config_invalid', {
-      message:
-        'the name or password in the EventStoreDB connection string is not percent-encoded as it should be',
-    })
+    throw invalid('holds a name or password that is not percent-encoded as it should be')
   }
 }

@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
+import type { RecordedEvent } from '../../../../contracts/event.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import { sleep } from '../../async/sleep.ts'
 import { encodeAppend, requireErasable } from '../encode-append.ts'
-import type { EventStore } from '../event-store.ts'
+import type { EventStore, ReadAllOptions } from '../event-store.ts'
 import { placesOf } from '../places-of.ts'
-import { appendEvents } from './append-events.ts'
+import { type AppendContext, appendEvents } from './append-events.ts'
 import { eraseStream } from './erase-stream.ts'
 import { createEventStoreDbClient } from './eventstoredb-client.ts'
-import { type FollowContext, followAll } from './follow-all.ts'
+import { createLogTail, type FollowContext } from './log-tail.ts'
 import { readHead, readStoredStream, readWholeLog } from './read-events.ts'
+import { createSharedReading } from './shared-reading.ts'
 
 export interface EventStoreDbOptions {
   /** `esdb://name:password@host:2113?tls=true`. It is never printed. */
@@ -22,9 +24,13 @@ export interface EventStoreDbOptions {
   readonly random?: () => number
   /** Resolves after the time, or as soon as the signal is aborted. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
-  /** Told of each break of a subscription, which then resumes by itself. */
+  /** Told of each break of the subscription, which then resumes by itself; at once where it was only too slow. */
   readonly onSubscriptionBreak?: (error: ServiceError, resumeInMs: number) => void
+  /** Told of each event in the log that something else wrote, once: it is left out. */
+  readonly onForeignEvent?: (place: ForeignPlace) => void
 }
+
+export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
 
 /**
  * The log in EventStoreDB (23.10 or later, which say when a subscription has caught up).
@@ -39,16 +45,25 @@ export interface EventStoreDbOptions {
  * @example const store = openEventStoreDbStore({ connectionString: 'esdb://127.0.0.1:2113?tls=false' })
  */
 export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore {
-  const client = createEventStoreDbClient(options.connectionString)
-  const context: FollowContext & { readonly newId: () => string } = {
+  const { client, lookElsewhere } = createEventStoreDbClient(options.connectionString)
+  const closing = new AbortController()
+  const context: FollowContext & AppendContext = {
     client,
+    lookElsewhere,
+    closing: closing.signal,
     answerTimeoutMs: options.answerTimeoutMs ?? LIMITS.appendTimeoutMs,
     newId: options.newId ?? randomUUID,
     random: options.random ?? Math.random,
     sleep: options.sleep ?? sleep,
     onSubscriptionBreak: options.onSubscriptionBreak ?? (() => undefined),
+    onForeign: once(options.onForeignEvent ?? (() => undefined)),
   }
-  const closing = new AbortController()
+  const tail = createLogTail(context, closing.signal)
+  const shared = createSharedReading(context)
+  const readAll = (readOptions: ReadAllOptions = {}): AsyncIterable<RecordedEvent> =>
+    readOptions.together === true
+      ? readWholeLog(context, readOptions, (_context, after, signal) => shared.read(after, signal))
+      : readWholeLog(context, readOptions)
   const appending = new Set<Promise<unknown>>()
   let disposal: Promise<void> | undefined
 
@@ -82,16 +97,15 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
     },
     async *readAll(readOptions) {
       requireOpen()
-      yield* readWholeLog(context, readOptions)
+      yield* readAll(readOptions)
     },
     async *readPlaces(readOptions) {
       requireOpen()
-      yield* placesOf(readWholeLog(context, readOptions))
+      yield* placesOf(readAll(readOptions))
     },
     subscribe(subscribeOptions) {
       requireOpen()
-      const signal = AbortSignal.any([subscribeOptions.signal, closing.signal])
-      return followAll(context, { ...subscribeOptions, signal })
+      return tail.subscribe(subscribeOptions)
     },
     async erase(stream) {
       requireErasable(stream)
@@ -125,5 +139,18 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
       disposal ??= Promise.allSettled(appending).then(() => client.dispose())
       await disposal
     },
+  }
+}
+
+/** Foreign events that are remembered as told. */
+const FOREIGN_REMEMBERED = 10_000
+
+/** Tells of each place once, however often it is read. */
+function once(tell: (place: ForeignPlace) => void): (place: ForeignPlace) => void {
+  const told = new Set<string>()
+  return ({ stream, type, position }) => {
+    if (told.has(position) || told.size === FOREIGN_REMEMBERED) return
+    told.add(position)
+    tell({ stream, type, position })
   }
 }

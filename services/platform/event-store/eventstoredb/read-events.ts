@@ -1,5 +1,5 @@
 import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
-import { ServiceError } from '../../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../../contracts/event.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../../contracts/position.ts'
@@ -7,16 +7,24 @@ import { isStreamName } from '../../../../contracts/streams.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { ReadAllOptions, ReadOptions } from '../event-store.ts'
-import { isClientError, readFailure } from './client-error.ts'
+import { isClientError, isNoPlace, readFailure } from './client-error.ts'
 import { pullEvents } from './event-pull.ts'
+import { type LogEntry, toEntry } from './log-entry.ts'
 import { parseStored, type StoredEvent, toLogPosition, toPosition } from './recorded-event.ts'
 
 /** What reads need of the connection. */
 export interface ReadContext {
   readonly client: EventStoreDBClient
+  /** Gives up the connection: who is asked there does not answer. The next call looks for the leader anew. */
+  readonly lookElsewhere: () => void
   /** How long the server may be silent in the middle of a read. */
   readonly answerTimeoutMs: number
+  /** Told of each event in the log that this service did not write, where somebody would have read it. */
+  readonly onForeign: (entry: Pick<LogEntry, 'stream' | 'type' | 'position'>) => void
 }
+
+/** Events that the search for the newest one asks for at first: the server's own and erasable ones are rarely more. */
+const HEAD_EVENTS = 32
 
 /** Events of one stream; a missing stream, and one that was tombstoned, read as empty. */
 export async function* readStoredStream(
@@ -38,7 +46,9 @@ export async function* readStoredStream(
       fromRevision: first === undefined ? (isForwards ? 'start' : 'end') : BigInt(first),
     })
   try {
-    for await (const stored of streamStored(context, open, signal)) {
+    for await (const resolved of streamEvents(context, open, signal)) {
+      const stored = parseStored(resolved)
+      if (stored === undefined) continue
       const { revision } = stored.event
       // A first revision past the end makes the server begin at the end, so that a count is no bound.
       if (isForwards ? revision > last : revision < last) return
@@ -50,42 +60,65 @@ export async function* readStoredStream(
   }
 }
 
+/**
+ * The log behind a position as far as it goes now, without the server's own events and without what can be erased: those
+ * are read by name only, and no position is ever one of theirs, since a place that was scavenged is none to go on from.
+ *
+ * @param look told of the place of every event, also of those that are left out
+ * @throws ServiceError `invalid_request` where the position is no place of this log
+ */
+export async function* readEntries(
+  context: ReadContext,
+  after: Position,
+  signal: AbortSignal | undefined,
+  look: (position: Position) => void = () => undefined,
+): AsyncGenerator<LogEntry, void, void> {
+  const fromPosition = toLogPosition(after)
+  const open = () => context.client.readAll({ fromPosition })
+  try {
+    for await (const resolved of streamEvents(context, open, signal)) {
+      if (resolved.event?.position !== undefined) look(toPosition(resolved.event.position))
+      const entry = toEntry(resolved, context.onForeign)
+      // The server's reads include the position they begin at.
+      if (entry !== undefined && comparePositions(entry.position, after) > 0) yield entry
+    }
+  } catch (error) {
+    throw (await isNoPlaceHere(context, error)) ? noPlace(after) : readFailure(error, 'reading the log')
+  }
+}
+
 /** Events of the whole log. The client can filter subscriptions only, so that reads are filtered here. */
 export async function* readWholeLog(
   context: ReadContext,
   { after = START, upTo, filter, limit = Infinity, signal, onLooked }: ReadAllOptions = {},
+  read: typeof readEntries = readEntries,
 ): AsyncGenerator<RecordedEvent, void, void> {
   if (limit <= 0) return
-  const fromPosition = toLogPosition(after)
   if (typeof upTo === 'string') toLogPosition(upTo)
-  const isPast = (event: RecordedEvent): boolean =>
-    upTo instanceof Date
-      ? event.at > upTo.toISOString()
-      : upTo !== undefined && comparePositions(event.position, upTo) > 0
   let left = limit
-  let lookedUpTo: Position = START
-  const look = ({ event }: ResolvedEvent): void => {
-    if (event?.position !== undefined) lookedUpTo = toPosition(event.position)
-  }
   let looked = 0
   let before = after
-  try {
-    const open = () => context.client.readAll({ fromPosition })
-    for await (const { event } of streamStored(context, open, signal, look)) {
-      if (isPast(event)) return
-      if (++looked === LIMITS.readPageEvents) {
-        looked = 0
-        await onLooked?.({ upTo: before, events: LIMITS.readPageEvents })
-      }
-      before = event.position
-      // The server's reads include the position they begin at.
-      if (comparePositions(event.position, after) <= 0 || !matchesFilter(event, filter)) continue
-      yield event
-      left -= 1
-      if (left === 0) return
+  let lookedUpTo: Position = START
+  const entries = read(context, after, signal, (position) => {
+    lookedUpTo = position
+  })
+  for await (const entry of entries) {
+    const isPast =
+      upTo instanceof Date
+        ? entry.at > upTo.toISOString()
+        : upTo !== undefined && comparePositions(entry.position, upTo) > 0
+    if (isPast) return
+    if (++looked === LIMITS.readPageEvents) {
+      looked = 0
+      await onLooked?.({ upTo: before, events: LIMITS.readPageEvents })
     }
-  } catch (error) {
-    throw readFailure(error, 'reading the log')
+    before = entry.position
+    lookedUpTo = entry.position
+    const event = matchesFilter(entry, filter) ? entry.event() : undefined
+    if (event === undefined) continue
+    yield event
+    left -= 1
+    if (left === 0) return
   }
   // Whoever asks for events up to a position takes them for all there are: a server that has not come so far says less.
   const isShort = typeof upTo === 'string' && comparePositions(lookedUpTo, upTo) < 0
@@ -99,20 +132,44 @@ export async function* readWholeLog(
 /** Position of the service's newest event: EventStoreDB's own, which may come after it, do not count. */
 export async function readHead(context: ReadContext, signal?: AbortSignal): Promise<Position> {
   try {
-    const open = () => context.client.readAll({ direction: 'backwards', fromPosition: 'end' })
-    for await (const { event } of streamStored(context, open, signal)) return event.position
+    for (const maxCount of [HEAD_EVENTS, Number.MAX_SAFE_INTEGER]) {
+      const open = () => context.client.readAll({ direction: 'backwards', fromPosition: 'end', maxCount })
+      let given = 0
+      for await (const resolved of streamEvents(context, open, signal)) {
+        given += 1
+        const entry = toEntry(resolved, context.onForeign)
+        if (entry !== undefined) return entry.position
+      }
+      if (given < maxCount) return START
+    }
     return START
   } catch (error) {
     throw readFailure(error, 'reading the head of the log')
   }
 }
 
-async function* streamStored(
-  { answerTimeoutMs }: ReadContext,
+/** The server says no more of such a position than that the read failed: that the log can be read elsewhere tells the rest. */
+async function isNoPlaceHere(context: ReadContext, error: unknown): Promise<boolean> {
+  if (!isNoPlace(error)) return false
+  return readHead(context).then(
+    () => true,
+    () => false,
+  )
+}
+
+export const noPlace = (position: Position): ServiceError =>
+  new ServiceError('invalid_request', {
+    message: `Position ${position} is not one of this log: it is of another log, or of one that was restored from an older copy.`,
+    nextStep: 'Begin anew: without a position, or with the one of an event that was read lately.',
+  })
+
+export const isNoPlaceError = (error: unknown): boolean => isServiceError(error, 'invalid_request')
+
+async function* streamEvents(
+  context: ReadContext,
   open: () => StreamingRead<ResolvedEvent>,
   signal: AbortSignal | undefined,
-  look: (event: ResolvedEvent) => void = () => undefined,
-): AsyncGenerator<StoredEvent, void, void> {
+): AsyncGenerator<ResolvedEvent, void, void> {
   const isAborted = (): boolean => signal?.aborted === true
   if (isAborted()) return
   const stream = open()
@@ -121,15 +178,9 @@ async function* streamStored(
   try {
     while (!isAborted()) {
       const next = pull.take()
-      if (next !== undefined) {
-        look(next)
-        const stored = parseStored(next)
-        if (stored !== undefined) yield stored
-      } else if (pull.ended) {
-        return
-      } else {
-        await withTimeout(pull.change(), answerTimeoutMs, () => noAnswer(answerTimeoutMs))
-      }
+      if (next !== undefined) yield next
+      else if (pull.ended) return
+      else await withTimeout(pull.change(), context.answerTimeoutMs, () => noAnswer(context))
     }
   } finally {
     signal?.removeEventListener('abort', pull.wake)
@@ -137,7 +188,9 @@ async function* streamStored(
   }
 }
 
-const noAnswer = (answerTimeoutMs: number): ServiceError =>
-  new ServiceError('store_unavailable', {
+function noAnswer({ answerTimeoutMs, lookElsewhere }: ReadContext): ServiceError {
+  lookElsewhere()
+  return new ServiceError('store_unavailable', {
     message: `EventStoreDB was silent for ${answerTimeoutMs} ms in a read`,
   })
+}

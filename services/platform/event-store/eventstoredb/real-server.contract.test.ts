@@ -4,7 +4,7 @@ import { describeEventStoreContract } from '../event-store.contract.ts'
 import { confineStore } from './confined-store.ts'
 import { openEventStoreDbStore } from './eventstoredb-store.ts'
 
-const IMAGE = 'eventstore/eventstore:24.10'
+const IMAGE = 'eventstore/eventstore:23.10.0-bookworm-slim'
 const PORT = 2_113
 
 /** A server to run against. */

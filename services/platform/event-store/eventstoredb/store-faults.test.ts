@@ -247,12 +247,27 @@ describe('what else may be in the database', () => {
     expect(await collect(store.read('$$s-other'))).toEqual([])
   })
 
-  test('an event of another service cannot be read, and says where it is', async () => {
+  test('an event of another service is left out of the log, and cannot be read in a stream of ours', async () => {
     const plain = EventStoreDBClient.connectionString(double.connectionString)
     await plain.appendToStream('s-foreign', [jsonEvent({ type: 'ForeignHappened', data: {} })])
-    const error = await refusal(collect(store.readAll()))
+    await store.append('s-1', [anEvent()], { expected: 'no-stream' })
+    expect(await collect(store.readAll())).toHaveLength(1)
+    const error = await refusal(collect(store.read('s-foreign')))
     expect(error.code).toBe('event_unreadable')
     expect(error.message).toContain('ForeignHappened at revision 0 of s-foreign')
+  })
+
+  test('a position at which no event begins is refused, to a reader and to one who follows', async () => {
+    const { position } = await store.append('s-1', [anEvent()], { expected: 'no-stream' })
+    await store.append('s-1', [anEvent()], { expected: 0 })
+    const inside = `${Number(position.split('/')[0]) + 1}`
+    const after = `${inside}/${inside}`
+    const following = collect(store.subscribe({ after, signal: AbortSignal.timeout(20_000) }))
+    for (const work of [collect(store.readAll({ after })), following]) {
+      const error = await refusal(work)
+      expect(error.code).toBe('invalid_request')
+      expect(error.message).toContain('not one of this log')
+    }
   })
 
   test('a deleted stream is missing and counts on; a tombstoned one is empty and closed', async () => {

@@ -18,6 +18,7 @@ import {
   streamNameOf,
   toIdentifier,
   tombstonedError,
+  tooLargeError,
 } from './wire-messages.ts'
 
 /** One append per call. */
@@ -38,6 +39,7 @@ export function handleAppend(
       commit: () => log.append(stream, proposed, expected),
       answer: (outcome) => {
         if (outcome.kind === 'tombstoned') callback(tombstonedError(stream))
+        else if (outcome.kind === 'too-large') callback(tooLargeError())
         else callback(null, toAppendResp(outcome))
       },
       fail: callback,
@@ -46,13 +48,15 @@ export function handleAppend(
   })
 }
 
-function toAppendResp(outcome: Exclude<AppendOutcome, { kind: 'tombstoned' }>): AppendResp {
+function toAppendResp(outcome: Exclude<AppendOutcome, { kind: 'tombstoned' | 'too-large' }>): AppendResp {
   const response = new streams.AppendResp()
   if (outcome.kind === 'written') {
-    const success = new streams.AppendResp.Success()
-      .setCurrentRevision(String(outcome.last.revision))
-      .setPosition(setPosition(new streams.AppendResp.Position(), outcome.last.position))
-    return response.setSuccess(success)
+    const { last, isHidden } = outcome
+    const success = new streams.AppendResp.Success().setCurrentRevision(String(last.revision))
+    if (isHidden === true) return response.setSuccess(success.setNoPosition(new shared.Empty()))
+    return response.setSuccess(
+      success.setPosition(setPosition(new streams.AppendResp.Position(), last.position)),
+    )
   }
   const wrong = new streams.AppendResp.WrongExpectedVersion()
   if (outcome.actual === -1) wrong.setCurrentNoStream(new shared.Empty())

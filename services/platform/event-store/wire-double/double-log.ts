@@ -2,6 +2,7 @@
 export interface LoggedEvent {
   readonly id: string
   readonly stream: string
+  /** `Infinity` for the mark of a tombstone. */
   readonly revision: number
   /** Commit and prepare position, which are the same. Rising, not dense. */
   readonly position: bigint
@@ -17,10 +18,12 @@ export type ProposedEvent = Pick<LoggedEvent, 'id' | 'headers' | 'data' | 'metad
 export type Expectation = 'any' | 'no-stream' | 'stream-exists' | number
 
 export type AppendOutcome =
-  | { readonly kind: 'written'; readonly last: LoggedEvent }
+  /** `isHidden` where it was written earlier and is deleted by now. */
+  | { readonly kind: 'written'; readonly last: LoggedEvent; readonly isHidden?: boolean }
   /** `actual` is -1 for a missing stream. */
   | { readonly kind: 'wrong-revision'; readonly actual: number }
   | { readonly kind: 'tombstoned' }
+  | { readonly kind: 'too-large' }
 
 export interface DoubleLog {
   readonly events: readonly LoggedEvent[]
@@ -31,8 +34,12 @@ export interface DoubleLog {
   isTombstoned(stream: string): boolean
   /** Hides what is there; revisions go on counting. */
   softDelete(stream: string): void
-  /** Final: no read, no append. */
-  tombstone(stream: string): void
+  /** Final: no read, no append. False where it is already. */
+  tombstone(stream: string): boolean
+  /** Whether a record begins at a position: others are none to read from. */
+  isPlace(position: bigint): boolean
+  /** Takes an event away, as a scavenge does. */
+  scavenge(position: bigint): void
   /**
    * From now on followers confirm nothing: what is written has its place, which expected revisions count, and no read
    * or subscription shows it.
@@ -47,6 +54,10 @@ export interface DoubleLog {
 }
 
 const FIRST_POSITION = 100n
+/** Largest append. */
+const MOST_BYTES = 1_048_576
+/** What an event takes beside what it says. */
+const HEADER_BYTES = 64
 
 interface StreamRules {
   readonly $tb?: number
@@ -61,6 +72,8 @@ export function createDoubleLog(now: () => number): DoubleLog {
   const tombstoned = new Set<string>()
   const recentIds = new Map<string, LoggedEvent>()
   const listeners = new Set<() => void>()
+  /** Where a record begins or began. */
+  const places = new Set<bigint>()
   let nextPosition = FIRST_POSITION
   /** Position from which on nothing is replicated. */
   let heldFrom: bigint | undefined
@@ -83,6 +96,28 @@ export function createDoubleLog(now: () => number): DoubleLog {
     write(`$$${stream}`, [{ id: crypto.randomUUID(), headers, data, metadata: new Uint8Array() }])
   }
 
+  function markTombstone(stream: string): void {
+    const headers = new Map([
+      ['type', '$streamDeleted'],
+      ['content-type', 'application/json'],
+    ])
+    const data = Buffer.from('{}')
+    const metadata = new Uint8Array()
+    events.push({
+      id: crypto.randomUUID(),
+      stream,
+      revision: Infinity,
+      position: nextPosition,
+      createdMs: now(),
+      headers,
+      data,
+      metadata,
+    })
+    places.add(nextPosition)
+    nextPosition += BigInt(HEADER_BYTES + data.length)
+    for (const listener of listeners) listener()
+  }
+
   function visible(stream: string): readonly LoggedEvent[] {
     const { $tb = 0, $maxCount = Infinity, $maxAge = Infinity } = rulesOf(stream)
     const all = eventsOf(stream)
@@ -97,7 +132,8 @@ export function createDoubleLog(now: () => number): DoubleLog {
     streams.set(stream, own)
     for (const event of proposed) {
       const logged = { ...event, stream, revision: own.length, position: nextPosition, createdMs: now() }
-      nextPosition += BigInt(64 + event.data.length + event.metadata.length)
+      places.add(nextPosition)
+      nextPosition += BigInt(HEADER_BYTES + event.data.length + event.metadata.length)
       own.push(logged)
       events.push(logged)
       recentIds.set(event.id, logged)
@@ -133,20 +169,34 @@ export function createDoubleLog(now: () => number): DoubleLog {
       return heldFrom === undefined ? events : events.filter(isReplicated)
     },
     append(stream, proposed, expected) {
+      const bytes = proposed.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0)
+      if (bytes > MOST_BYTES) return { kind: 'too-large' }
       if (tombstoned.has(stream)) return { kind: 'tombstoned' }
-      const last = repeated(stream, proposed, expected)
-      if (last !== undefined) return { kind: 'written', last }
-      const isKnown =
-        typeof expected === 'string' && proposed.some(({ id }) => recentIds.get(id)?.stream === stream)
+      const repeat = repeated(stream, proposed, expected)
+      if (repeat !== undefined) {
+        return { kind: 'written', last: repeat, isHidden: repeat.revision < (rulesOf(stream).$tb ?? 0) }
+      }
+      // An append is known by the first of its ids alone.
+      const isKnown = typeof expected === 'string' && recentIds.get(proposed[0]?.id ?? '')?.stream === stream
       if (isKnown || !isMet(stream, expected)) return { kind: 'wrong-revision', actual: headOf(stream) }
-      if (rulesOf(stream).$tb === Number.MAX_SAFE_INTEGER) setRules(stream, { $tb: headOf(stream) + 1 })
-      return { kind: 'written', last: write(stream, proposed) }
+      const begins = headOf(stream) + 1
+      const last = write(stream, proposed)
+      if (rulesOf(stream).$tb === Number.MAX_SAFE_INTEGER) setRules(stream, { $tb: begins })
+      return { kind: 'written', last }
     },
     visible,
     isTombstoned: (stream) => tombstoned.has(stream),
     softDelete: (stream) => setRules(stream, { $tb: Number.MAX_SAFE_INTEGER }),
     tombstone(stream) {
+      const isNew = !tombstoned.has(stream)
       tombstoned.add(stream)
+      if (isNew) markTombstone(stream)
+      return isNew
+    },
+    isPlace: (position) => position < FIRST_POSITION || position >= nextPosition || places.has(position),
+    scavenge(position) {
+      const index = events.findIndex((event) => event.position === position)
+      if (index !== -1) events.splice(index, 1)
     },
     holdReplication() {
       heldFrom ??= nextPosition

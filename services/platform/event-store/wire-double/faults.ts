@@ -1,5 +1,5 @@
 import { type ServiceError, status } from '@grpc/grpc-js'
-import type { AppendOutcome } from './double-log.ts'
+import type { AppendOutcome, DoubleLog } from './double-log.ts'
 import { rpcError } from './wire-messages.ts'
 
 /** What the next append meets, once. After `…-after-commit` it is in the log. */
@@ -13,6 +13,10 @@ export type AppendFault =
   | 'busy'
   | 'not-leader'
 
+/** Of the appends of a server with moods: how many are hidden for a moment, and for how long at most. */
+const HIDDEN_SHARE = 0.1
+const HIDDEN_MS = 8
+
 type Outcome = AppendOutcome | { readonly kind: 'too-late' }
 
 /** The steps of an append, for a fault to come between them. */
@@ -25,6 +29,11 @@ export interface AppendSteps<Result extends Outcome> {
 
 export interface Faults {
   readonly now: () => number
+  /**
+   * From now on a server has its moods, by chance: some appends take their place a few milliseconds before anybody can
+   * read them, or hear of them. The same moods for the same seed.
+   */
+  unsettle(seed: number): void
   failNextAppend(fault: AppendFault): void
   /** Holds every answer from now on, appends included, which are not written before `thaw`. */
   freeze(): void
@@ -35,8 +44,19 @@ export interface Faults {
   onAppend<Result extends Outcome>(steps: AppendSteps<Result>): void
 }
 
-/** @param leader where the not-leader fault points to. */
-export function createFaults(now: () => number, leader: () => { host: string; port: number }): Faults {
+/**
+ * @param log whose replication is held
+ * @param leader where the not-leader fault points to
+ */
+export function createFaults(
+  now: () => number,
+  log: Pick<DoubleLog, 'holdReplication' | 'replicate'>,
+  leader: () => { host: string; port: number },
+): Faults {
+  let mood: (() => number) | undefined
+  /** Answers to appends that nobody can read yet. */
+  const unconfirmed: (() => void)[] = []
+  let isHolding = false
   let next: AppendFault | undefined
   let isFrozen = false
   const frozen: (() => void)[] = []
@@ -65,8 +85,27 @@ export function createFaults(now: () => number, leader: () => { host: string; po
     held.push(() => steps.answer(outcome))
   }
 
+  /** Commits, and answers once what was committed can be read. */
+  function commitInMood<Result extends Outcome>(steps: AppendSteps<Result>, random: () => number): void {
+    if (!isHolding && random() < HIDDEN_SHARE) {
+      isHolding = true
+      log.holdReplication()
+      setTimeout(() => {
+        isHolding = false
+        log.replicate()
+        for (const answer of unconfirmed.splice(0)) answer()
+      }, random() * HIDDEN_MS)
+    }
+    const outcome = steps.commit()
+    if (isHolding && outcome.kind === 'written') unconfirmed.push(() => steps.answer(outcome))
+    else steps.answer(outcome)
+  }
+
   return {
     now,
+    unsettle(seed) {
+      mood = seededRandom(seed)
+    },
     unlessFrozen,
     failNextAppend(fault) {
       next = fault
@@ -85,9 +124,19 @@ export function createFaults(now: () => number, leader: () => { host: string; po
       unlessFrozen(() => {
         const fault = next
         next = undefined
-        if (fault === undefined) steps.answer(steps.commit())
-        else applyFault(fault, steps)
+        if (fault !== undefined) applyFault(fault, steps)
+        else if (mood !== undefined) commitInMood(steps, mood)
+        else steps.answer(steps.commit())
       })
     },
+  }
+}
+
+/** From 0 up to, but not including, 1; the same row of numbers for the same seed. */
+function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
   }
 }

@@ -21,7 +21,7 @@ import { handleAppend, handleBatchAppend } from './append-calls.ts'
 import { createDoubleLog, type DoubleLog } from './double-log.ts'
 import { createFaults, type Faults } from './faults.ts'
 import { handleRead, handleSubscribe } from './read-call.ts'
-import { rpcError, streamNameOf } from './wire-messages.ts'
+import { deleteMissingError, rpcError, streamNameOf, tombstonedError } from './wire-messages.ts'
 
 export interface WireDouble {
   readonly connectionString: string
@@ -29,16 +29,20 @@ export interface WireDouble {
   readonly log: DoubleLog
   readonly faults: Faults
   /** Calls that came in so far, by name, and events that went out to subscriptions. */
-  readonly calls: Readonly<Record<'append' | 'batchAppend' | 'read' | 'subscribe' | 'eventsSent', number>>
+  readonly calls: Record<'append' | 'batchAppend' | 'read' | 'subscribe' | 'eventsSent', number>
   /** Ends all running subscriptions: with an error, or as if nothing more were to come. */
   endSubscriptions(how: 'error' | 'silent'): void
   /** Cuts every connection and stops listening. */
   stop(): void
+  /** From now on gossip names the server at this port as the leader. */
+  leadsTo(port: number): void
   /** Stops, forgets what a server holds in memory only, and listens on the same port again. */
   restart(): Promise<void>
 }
 
 const HOST = '127.0.0.1'
+/** What the server reads before it says that an append is too large. */
+const MOST_MESSAGE_BYTES = 17_000_000
 
 /** @param options.leaderPort where the not-leader fault sends its clients; by default back here. */
 export async function startWireDouble(
@@ -46,10 +50,11 @@ export async function startWireDouble(
 ): Promise<WireDouble> {
   const now = options.now ?? Date.now
   const log = createDoubleLog(now)
-  const faults = createFaults(now, () => ({ host: HOST, port: options.leaderPort ?? port }))
+  const faults = createFaults(now, log, () => ({ host: HOST, port: options.leaderPort ?? port }))
   const calls = { append: 0, batchAppend: 0, read: 0, subscribe: 0, eventsSent: 0 }
   const subscriptions = new Set<ServerWritableStream<ReadReq, ReadResp>>()
   let port = 0
+  let leader: number | undefined
   let server: Server
 
   function read(call: ServerWritableStream<ReadReq, ReadResp>): void {
@@ -80,23 +85,27 @@ export async function startWireDouble(
       handleBatchAppend(call, log, faults)
     },
     delete(call, callback) {
-      log.softDelete(streamNameOf(call.request.getOptions()?.getStreamIdentifier()))
+      const stream = streamNameOf(call.request.getOptions()?.getStreamIdentifier())
+      if (log.visible(stream).length === 0) return callback(deleteMissingError(stream))
+      log.softDelete(stream)
       callback(null, new streams.DeleteResp())
     },
     tombstone(call, callback) {
-      log.tombstone(streamNameOf(call.request.getOptions()?.getStreamIdentifier()))
-      callback(null, new streams.TombstoneResp())
+      const stream = streamNameOf(call.request.getOptions()?.getStreamIdentifier())
+      if (log.tombstone(stream)) callback(null, new streams.TombstoneResp())
+      else callback(tombstonedError(stream))
     },
   }
   const featuresServer: IServerFeaturesServer = {
     getSupportedMethods: (_call, callback) => faults.unlessFrozen(() => callback(null, supportedMethods())),
   }
   const gossipServer: IGossipServer = {
-    read: (_call, callback) => faults.unlessFrozen(() => callback(null, clusterOfOne(port))),
+    // Gossip comes from any node of a cluster, also where the leader is silent.
+    read: (_call, callback) => callback(null, clusterLedBy(leader ?? port)),
   }
 
   const listen = async (): Promise<void> => {
-    server = new Server()
+    server = new Server({ 'grpc.max_receive_message_length': MOST_MESSAGE_BYTES })
     server.addService(streamsService.StreamsService, streamsServer)
     server.addService(featuresService.ServerFeaturesService, featuresServer)
     server.addService(gossipService.GossipService, gossipServer)
@@ -121,6 +130,9 @@ export async function startWireDouble(
         else call.emit('error', rpcError(status.ABORTED, 'Operation timed out: subscription dropped'))
       }
     },
+    leadsTo(other) {
+      leader = other
+    },
     stop: () => server.forceShutdown(),
     async restart() {
       server.forceShutdown()
@@ -138,7 +150,7 @@ function supportedMethods(): SupportedMethods {
   return new features.SupportedMethods().setEventStoreServerVersion('23.10.0').setMethodsList([method])
 }
 
-function clusterOfOne(port: number) {
+function clusterLedBy(port: number) {
   const member = new gossip.MemberInfo()
     .setState(gossip.MemberInfo.VNodeState.LEADER)
     .setIsAlive(true)

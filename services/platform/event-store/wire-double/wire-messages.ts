@@ -39,11 +39,14 @@ export function fromExpectation(
   return Number('getRevision' in options ? options.getRevision() : options.getStreamPosition())
 }
 
+/** The largest of its numbers. */
+const TOMBSTONE_REVISION = '9223372036854775807'
+
 export function eventMessage(event: LoggedEvent): ReadResp {
   const recorded = setPosition(new ReadEvent.RecordedEvent(), event.position)
     .setId(new shared.UUID().setString(event.id))
     .setStreamIdentifier(toIdentifier(event.stream))
-    .setStreamRevision(String(event.revision))
+    .setStreamRevision(event.revision === Infinity ? TOMBSTONE_REVISION : String(event.revision))
     .setCustomMetadata(event.metadata)
     .setData(event.data)
   for (const [name, value] of event.headers) recorded.getMetadataMap().set(name, value)
@@ -62,8 +65,10 @@ export const setPosition = <
   position: bigint,
 ): Message => message.setCommitPosition(String(position)).setPreparePosition(String(position))
 
-export const checkpointMessage = (position: bigint): ReadResp =>
-  new streams.ReadResp().setCheckpoint(setPosition(new streams.ReadResp.Checkpoint(), position))
+export const checkpointMessage = (commit: bigint, prepare = commit): ReadResp =>
+  new streams.ReadResp().setCheckpoint(
+    setPosition(new streams.ReadResp.Checkpoint(), commit).setPreparePosition(String(prepare)),
+  )
 
 export const confirmationMessage = (): ReadResp =>
   new streams.ReadResp().setConfirmation(
@@ -105,3 +110,36 @@ export const tombstonedError = (stream: string): ServiceError =>
     exception: 'stream-deleted',
     'stream-name': stream,
   })
+
+export const tooLargeError = (): ServiceError =>
+  rpcError(status.INVALID_ARGUMENT, 'Maximum Append Size of 1048576 Exceeded.', {
+    exception: 'maximum-append-size-exceeded',
+    'maximum-append-size': '1048576',
+  })
+
+/** A read from a position at which no record begins, or of nothing. */
+export const readFailedError = (what: 'ReadAllResult' | 'ReadStreamResult'): ServiceError =>
+  rpcError(status.UNKNOWN, `Unexpected ${what}: Error`)
+
+/** A subscription from such a position. */
+export const handlerFailedError = (): ServiceError =>
+  rpcError(status.UNKNOWN, 'Exception was thrown by handler.')
+
+/** More than a few events wait for a subscription that had caught up. */
+export const tooSlowError = (): ServiceError =>
+  rpcError(
+    status.ABORTED,
+    'Operation timed out: Consumer too slow to handle event while live. Client resubscription required.',
+  )
+
+export const deleteMissingError = (stream: string): ServiceError =>
+  rpcError(
+    status.FAILED_PRECONDITION,
+    `Delete failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: -2, Actual version: -1`,
+    {
+      exception: 'wrong-expected-version',
+      'stream-name': stream,
+      'expected-version': '-2',
+      'actual-version': '-1',
+    },
+  )

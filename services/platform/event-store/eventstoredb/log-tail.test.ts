@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { START } from '../../../../contracts/position.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
 import type { EventStore, SubscriptionItem } from '../event-store.ts'
@@ -11,12 +11,14 @@ let ending: AbortController
 /** Waits before each try to resume; they take no time here. */
 let waits: number[]
 let breaks: string[]
+let foreign: string[]
 
 beforeEach(async () => {
   double = await startWireDouble()
   ending = new AbortController()
   waits = []
   breaks = []
+  foreign = []
   store = openEventStoreDbStore({
     connectionString: double.connectionString,
     random: () => 0,
@@ -25,6 +27,7 @@ beforeEach(async () => {
       return new Promise((resolve) => setTimeout(resolve, 1))
     },
     onSubscriptionBreak: (error) => breaks.push(error.code),
+    onForeignEvent: ({ stream }) => foreign.push(stream),
   })
 })
 afterEach(async () => {
@@ -103,26 +106,91 @@ describe('a subscription that breaks', () => {
   })
 })
 
+describe('many that follow', () => {
+  test('share one subscription of the server, wherever each of them begins', async () => {
+    const ids = await appendTo('s-1', 30)
+    const all = await collect(store.readAll())
+    const followed = [START, ...all.slice(0, 9).map(({ position }) => position)].map((after) =>
+      take(store.subscribe({ after, signal: ending.signal })),
+    )
+    await vi.waitFor(() => expect(double.calls.subscribe).toBe(1))
+    const [last] = await appendTo('s-2', 1, 'LastHappened')
+    for (const [index, seen] of (await Promise.all(followed)).entries()) {
+      expect(seen).toEqual([...ids.slice(index), last])
+    }
+    expect(double.calls.subscribe).toBe(1)
+  })
+
+  test('are not cut off by a burst: it is resumed at once, and nothing is lost', async () => {
+    const slow = take(subscribe(), 5)
+    const quick = take(subscribe())
+    await vi.waitFor(() => expect(double.calls.subscribe).toBe(1))
+    const ids: string[] = []
+    for (let n = 0; n < 12; n++) ids.push(...(await appendTo('s-1', 200)))
+    ids.push(...(await appendTo('s-1', 1, 'LastHappened')))
+    expect(await quick).toEqual(ids)
+    expect(await slow).toEqual(ids)
+    expect(breaks.length).toBeGreaterThan(0)
+    expect(waits).toEqual([])
+  })
+
+  test('lose nothing behind an event that was scavenged away while the server was', async () => {
+    await appendTo('s-1', 3)
+    const seen = take(subscribe())
+    await vi.waitFor(() => expect(double.calls.read).toBeGreaterThan(2))
+    const place = double.log.events.at(-1)?.position ?? 0n
+    double.endSubscriptions('error')
+    double.log.scavenge(place)
+    const behind = await appendTo('s-1', 2)
+    const [last] = await appendTo('s-1', 1, 'LastHappened')
+    expect((await seen).slice(-3)).toEqual([...behind, last])
+  })
+})
+
+/** Ids of events up to the last one, with a pause after so many. */
+async function take(items: AsyncIterable<SubscriptionItem>, pauseAfter = Infinity): Promise<string[]> {
+  const seen: string[] = []
+  for await (const item of items) {
+    if (item.kind !== 'event') continue
+    seen.push(item.event.id)
+    if (item.event.type === 'LastHappened') break
+    if (seen.length % pauseAfter === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  return seen
+}
+
+async function newestPlaceOf(filter: NonNullable<Parameters<EventStore['subscribe']>[0]['filter']>) {
+  for await (const item of subscribe(filter)) if (item.kind === 'caught-up') return item.position
+  return undefined
+}
+
+const aForeignEvent = () => ({
+  id: crypto.randomUUID(),
+  headers: new Map([['type', 'Foreign']]),
+  data: new Uint8Array(),
+  metadata: new Uint8Array(),
+})
+
 describe('what a subscription gives', () => {
-  test('checkpoints over what does not match, in order, and the head once it has caught up', async () => {
+  test('the places of what does not match, up to the very last one, and never one of the server’s own', async () => {
     for (let n = 0; n < 5; n++) await appendTo('s-1', 250, n === 0 ? 'WantedHappened' : 'OtherHappened')
+    double.log.softDelete('s-other')
     const seen: SubscriptionItem[] = []
     for await (const item of subscribe({ types: ['WantedHappened'] })) {
       seen.push(item)
-      if (item.kind === 'caught-up') for (let n = 0; n < 2; n++) await appendTo('s-1', 250, 'OtherHappened')
+      if (item.kind === 'caught-up') {
+        await appendTo('s-1', 2, 'OtherHappened')
+        double.log.softDelete('s-other')
+      }
       if (seen.at(-2)?.kind === 'caught-up') break
     }
-    const all = await collect(store.readAll())
+    const places = (await collect(store.readAll())).map(({ position }) => position)
     expect(seen.slice(0, 250).map((item) => item.kind)).toEqual(Array(250).fill('event'))
-    expect(seen.slice(-3)).toEqual([
-      { kind: 'checkpoint', position: all[999]?.position },
-      { kind: 'caught-up', position: all[1_249]?.position },
-      { kind: 'checkpoint', position: all[1_499]?.position },
-    ])
-    // A checkpoint that the next one overtook before it was taken is not given.
-    const overtaken = seen.slice(250, -3)
-    const first = { kind: 'checkpoint', position: all[499]?.position }
-    expect(overtaken).toEqual(overtaken.length === 0 ? [] : [first])
+    const passed = seen.slice(250).flatMap((item) => (item.kind === 'event' ? [] : [item.position]))
+    expect(passed.every((position) => places.includes(position))).toBe(true)
+    expect(seen.slice(-3).map((item) => item.kind)).toEqual(['checkpoint', 'caught-up', 'checkpoint'])
+    expect(passed.slice(-3, -1)).toEqual([places[1_249], places[1_249]])
+    expect(await newestPlaceOf({ types: ['WantedHappened'] })).toBe(places.at(-1))
   })
 
   test('only what matches both parts of a filter, and nothing for an empty list', async () => {
@@ -172,20 +240,18 @@ describe('what a subscription gives', () => {
     await items.return?.()
   })
 
-  test('an event that cannot be read ends it with the error', async () => {
-    double.log.append(
-      's-foreign',
-      [
-        {
-          id: crypto.randomUUID(),
-          headers: new Map([['type', 'Foreign']]),
-          data: new Uint8Array(),
-          metadata: new Uint8Array(),
-        },
-      ],
-      'any',
-    )
-    await expect(collect(subscribe())).rejects.toMatchObject({ code: 'event_unreadable' })
+  test('what another service wrote is left out, and told of once', async () => {
+    const [before] = await appendTo('s-1', 1)
+    double.log.append('s-foreign', [aForeignEvent()], 'any')
+    const [behind] = await appendTo('s-1', 1)
+    const seen: string[] = []
+    for await (const item of subscribe()) {
+      if (item.kind === 'event') seen.push(item.event.id)
+      if (item.kind === 'caught-up') break
+    }
+    expect(seen).toEqual([before, behind])
+    expect(await collect(store.readAll())).toHaveLength(2)
+    expect(foreign).toEqual(['s-foreign'])
   })
 
   test('closing the store ends it', async () => {

@@ -1,0 +1,34 @@
+import { defineErrors } from './error-definition.ts'
+
+/** What keeps a process from its event store. */
+export const STORE_ERRORS = defineErrors({
+  store_denied: {
+    status: 503,
+    exitCode: 15,
+    message: 'The event store does not let this service in.',
+    nextStep:
+      'Correct EVENTSTORE_URL: user and password (percent-encoded), tlsCaFile, the name of the host; the user needs the rights that docs/running.md lists.',
+  },
+  store_full: {
+    status: 503,
+    isInner: true,
+    exitCode: 6,
+    message: 'The disk of the event store is full. Nothing acknowledged was lost; nothing new is accepted.',
+    nextStep: 'Free space on the disk of DATA_DIR; writing resumes by itself.',
+  },
+  store_locked: {
+    status: 503,
+    isInner: true,
+    exitCode: 7,
+    message: 'Another process has this store open.',
+    nextStep: 'Stop that process, or choose another DATA_DIR.',
+  },
+  store_mismatch: {
+    status: 503,
+    isInner: true,
+    exitCode: 8,
+    message: 'The store belongs to another market or another key, or is not the one that was read before.',
+    nextStep:
+      'Use the market and key it was begun with, or choose another DATA_DIR. Where the log was restored, start again: the process then reads it anew.',
+  },
+})
