@@ -118,20 +118,31 @@ function verdicts(log: readonly ServiceEvent[]): string[] {
   )
 }
 
+/** A signal that a subscription is due. */
+interface Due {
+  readonly event: 'trade_call' | 'regime_shift'
+  readonly verdictId: string
+}
+
+/** What a verdict says to subscribers, in its order: that it is a call, and that the regime is another one. */
+function signalsOf({ verdictId, call, regime, previous }: EventOf<'VerdictRecorded'>['data']): Due[] {
+  const hasShifted = previous !== null && previous.regime !== regime
+  return [
+    ...(call === 'HOLD' ? [] : [{ event: 'trade_call', verdictId } as const]),
+    ...(hasShifted ? [{ event: 'regime_shift', verdictId } as const] : []),
+  ]
+}
+
 /** What each subscription is due, under the number that it has. */
-export function dueOf(
+export const dueOf = (
   log: readonly ServiceEvent[],
   { start, filter }: Records['subscriptions'][number],
-): (EventOf<'VerdictRecorded'> | EventOf<'RegimeShifted'>)[] {
-  return log.filter((event): event is EventOf<'VerdictRecorded'> | EventOf<'RegimeShifted'> => {
-    if (event.type !== 'VerdictRecorded' && event.type !== 'RegimeShifted') return false
-    const isCall = event.type === 'VerdictRecorded'
-    if (isCall && event.data.call === 'HOLD') return false
-    if (!filter.events.includes(isCall ? 'trade_call' : 'regime_shift')) return false
-    if (filter.timeframes !== undefined && !filter.timeframes.includes(event.data.timeframe)) return false
-    return comparePositions(event.position, start) > 0
-  })
-}
+): Due[] =>
+  ofType(log, 'VerdictRecorded')
+    .filter(({ position }) => comparePositions(position, start) > 0)
+    .filter(({ data }) => filter.timeframes === undefined || filter.timeframes.includes(data.timeframe))
+    .flatMap(({ data }) => signalsOf(data))
+    .filter(({ event }) => filter.events.includes(event))
 
 /** How many deliveries of what is in a log have not come. */
 export function missingDeliveries(log: readonly ServiceEvent[], records: Records): number {
@@ -149,10 +160,9 @@ function deliveries(log: readonly ServiceEvent[], records: Records): string[] {
   return records.subscriptions.flatMap((subscription) => {
     const { path } = subscription
     const bySequence = Map.groupBy(come.get(path) ?? [], ({ sequence }) => sequence)
-    return dueOf(log, subscription).flatMap(({ type, data }, index) => {
+    return dueOf(log, subscription).flatMap((due, index) => {
       const came = bySequence.get(index + 1) ?? []
-      const event = type === 'VerdictRecorded' ? 'trade_call' : 'regime_shift'
-      const isOther = came.some((one) => one.verdictId !== data.verdictId || one.event !== event)
+      const isOther = came.some(({ verdictId, event }) => verdictId !== due.verdictId || event !== due.event)
       return [
         ...(came.length === 0 ? [`${path} has not got number ${index + 1}`] : []),
         ...(isOther ? [`${path} got something else as number ${index + 1}`] : []),
