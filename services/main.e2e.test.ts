@@ -134,7 +134,7 @@ describe('npm start', () => {
     expect(service.out()).toMatch(/simulated market .*embedded store in .*in-process bus, memory cache/)
     await service.until(/SIM XRP 1m +(BUY|SELL|HOLD) +\d\d %/)
     const all = await rows(url)
-    expect(all).toHaveLength(66)
+    // A minute may close meanwhile, and the first series have a second verdict then.
     expect(new Set(all.map((row) => `${String(row.coin)} ${String(row.timeframe)}`)).size).toBe(66)
     expect(await rows(url, '', false)).toEqual([])
     const ready = (await (
