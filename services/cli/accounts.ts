@@ -19,17 +19,8 @@ const listCommand = defineCommand({
   examples: ['signal accounts list'],
   async run(input) {
     const requests = await openOperatorRequests(input)
-    let after: string | null | undefined
-    while (after !== null) {
-      const query: Record<string, string> = after === undefined ? {} : { after }
-      const page: z.output<typeof accountsAnswerSchema> = await requests.get(
-        '/operator/accounts',
-        query,
-        accountsAnswerSchema,
-      )
+    for await (const page of requests.pages('/operator/accounts', {}, accountsAnswerSchema))
       for (const account of page.accounts) input.stdout.write(`${JSON.stringify(account)}\n`)
-      after = page.next
-    }
     return undefined
   },
 })

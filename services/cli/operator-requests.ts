@@ -31,6 +31,12 @@ export interface OperatorRequests {
     query: Readonly<Record<string, string>>,
     schema: Schema,
   ): Promise<z.output<Schema>>
+  /** The pages of a list, from its beginning to its end. Throws what `get` does. */
+  pages<Page extends { readonly next: string | null }>(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    schema: z.ZodType<Page>,
+  ): AsyncGenerator<Page, void, void>
   post<Schema extends z.ZodType>(path: string, body: JsonObject, schema: Schema): Promise<z.output<Schema>>
   delete(path: string): Promise<void>
 }
@@ -39,9 +45,17 @@ export interface OperatorRequests {
 export async function openOperatorRequests({ flags, signal }: OperatorInput): Promise<OperatorRequests> {
   const address = await findService(flags)
   const isAnswer = (status: number): boolean => status >= 200 && status < 300
+  const get: OperatorRequests['get'] = async (path, query, schema) =>
+    readJson(await ask(address, path, query, signal), address, schema)
   return {
-    async get(path, query, schema) {
-      return readJson(await ask(address, path, query, signal), address, schema)
+    get,
+    async *pages(path, query, schema) {
+      let after: string | null | undefined
+      while (after !== null) {
+        const page = await get(path, after === undefined ? query : { ...query, after }, schema)
+        yield page
+        after = page.next
+      }
     },
     async post(path, body, schema) {
       const answer = await ask(address, path, {}, signal, isAnswer, { method: 'POST', body })

@@ -36,17 +36,8 @@ const listCommand = defineCommand({
     const { state, payer } = input.flags
     const requests = await openOperatorRequests(input)
     const filter = { ...(state !== undefined && { state }), ...(payer !== undefined && { payer }) }
-    let after: string | null | undefined
-    while (after !== null) {
-      const query: Record<string, string> = after === undefined ? filter : { ...filter, after }
-      const page: z.output<typeof paymentsAnswerSchema> = await requests.get(
-        '/operator/payments',
-        query,
-        paymentsAnswerSchema,
-      )
+    for await (const page of requests.pages('/operator/payments', filter, paymentsAnswerSchema))
       for (const payment of page.payments) input.stdout.write(`${JSON.stringify(payment)}\n`)
-      after = page.next
-    }
     return undefined
   },
 })

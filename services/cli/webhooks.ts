@@ -19,17 +19,8 @@ const listCommand = defineCommand({
   examples: ['signal webhooks list'],
   async run(input) {
     const requests = await openOperatorRequests(input)
-    let after: string | null | undefined
-    while (after !== null) {
-      const query: Record<string, string> = after === undefined ? {} : { after }
-      const page: z.output<typeof operatorSubscriptionsSchema> = await requests.get(
-        '/operator/webhooks',
-        query,
-        operatorSubscriptionsSchema,
-      )
+    for await (const page of requests.pages('/operator/webhooks', {}, operatorSubscriptionsSchema))
       for (const webhook of page.webhooks) input.stdout.write(`${JSON.stringify(webhook)}\n`)
-      after = page.next
-    }
     return undefined
   },
 })

@@ -3,17 +3,17 @@ import { describe, expect, test } from 'vitest'
 import { scanFundingArbRequest } from '../../../contracts/tools/scan-funding-arb.ts'
 import { createFundingBook, FUNDING_HISTORY_DAYS } from '../../../services/engine/funding/funding-book.ts'
 import { scanFundingArb } from '../../../services/engine/funding/scan-funding-arb.ts'
+import { isDataAbsent, RECORDED_DATA, whenPresent } from '../../../services/market/testing/recorded-data.ts'
 import { fundingRecords, type PairRecord } from './funding-record.ts'
 import { fundingTable } from './funding-table.ts'
 import { readFundingFolder } from './read-funding-folder.ts'
-import { isFundingAbsent, RECORDED_FUNDING, whenPresent } from './recorded-funding.ts'
 import { walkFunding } from './walk-funding.ts'
 
 const FEES_BPS = 20
 const page = readFileSync(new URL('../../../docs/funding.md', import.meta.url), 'utf8')
 
-describe.skipIf(isFundingAbsent)(`the funding scan on recorded settlements${whenPresent}`, () => {
-  const settlements = isFundingAbsent ? [] : readFundingFolder(RECORDED_FUNDING)
+describe.skipIf(isDataAbsent)(`the funding scan on recorded settlements${whenPresent}`, () => {
+  const settlements = isDataAbsent ? [] : readFundingFolder(RECORDED_DATA)
   const recordsOf = (period: { readonly fromMs?: number; readonly toMs?: number }): PairRecord[] =>
     fundingRecords(
       walkFunding({ settlements, keepDays: FUNDING_HISTORY_DAYS, holdingHours: 168, ...period }),
