@@ -95,12 +95,15 @@ const verdicts = 'verdict-{exchange}.{coin}.{timeframe}'
 
 export const VerdictRecorded = defineEvent({
   type: 'VerdictRecorded',
-  schema: 2,
+  schema: 3,
   stream: verdicts,
   summary:
     'The verdict of a series at a closed bar, HOLDs included, and which one it follows on. Recorded once per bar, whoever asks. Where its regime differs from that of `previous`, the regime has shifted.',
   data: verdictSchema,
-  upcasters: { 1: (data) => ({ ...data, previous: null, recordedLate: false }) },
+  upcasters: {
+    1: (data) => ({ ...data, previous: null, recordedLate: false }),
+    2: (data) => ({ ...data, forecast: null }),
+  },
 })
 
 export const VerdictsMissing = defineEvent({
@@ -127,12 +130,20 @@ export const RegimeShifted = defineEvent({
 
 export const OutcomeLabelled = defineEvent({
   type: 'OutcomeLabelled',
-  schema: 2,
+  schema: 3,
   stream: 'outcome-{exchange}.{coin}.{timeframe}',
   summary:
     'What became of a recorded verdict, by the rule that defines its confidence; appended once its window has closed, for every verdict, HOLDs included.',
   data: outcomeSchema,
-  upcasters: { 1: (data) => ({ ...data, recordedLate: false }) },
+  upcasters: {
+    1: (data) => ({ ...data, recordedLate: false }),
+    // A race that timed out was left at the close of its window.
+    2: (data) => ({
+      ...data,
+      forecast: null,
+      closePrice: (data.race === 'timeout' && data.exitPrice) || null,
+    }),
+  },
 })
 
 export const UniverseRanked = defineEvent({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { seriesSchema } from './series.ts'
-import { type Call, callSchema } from './verdict.ts'
+import { type Call, callSchema, forecastSchema } from './verdict.ts'
 
 /**
  * How the race of a verdict ended: the upper or the lower barrier came first; one bar touched both, in an
@@ -39,6 +39,10 @@ export const outcomeSchema = seriesSchema.extend({
   /** Highest and lowest price of the bars until the race ended, as fractions away from the entry; null without one. */
   highest: z.number().nullable(),
   lowest: z.number().nullable(),
+  /** Of its verdict: how far the price was to go. */
+  forecast: forecastSchema.nullable(),
+  /** Close of the window's last bar, whenever the race ended; null where bars are missing. */
+  closePrice: price.nullable(),
   /** As of its verdict: it counts for nothing but itself. */
   recordedLate: z.boolean(),
 })

@@ -17,8 +17,17 @@ const racesSchema = z
 
 const callsSchema = z.object({ BUY: count, SELL: count, HOLD: count })
 
+const inFavour = z
+  .number()
+  .nullable()
+  .describe('Share of `trades` that ended in favour, time-outs at the last close of their window')
+
+const grossBps = z.number().nullable().describe('Basis points per call, before costs')
+
 const baselineSchema = z.object({
   win_rate: z.number().nullable(),
+  in_favour: inFavour,
+  gross_mean_bps: grossBps,
   net_mean_bps: bps,
 })
 
@@ -63,7 +72,18 @@ export const trackRecordRowSchema = z.object({
       wins: count,
       win_rate: shareSchema.nullable(),
       trades: count.describe('Calls whose return is known: all but incomplete ones'),
+      timed_out: count.describe('Of `trades`: races that reached no barrier, which `win_rate` leaves out'),
+      in_favour: shareSchema
+        .nullable()
+        .describe(
+          'Share of `trades` that ended in favour, time-outs by their exit: the figure to judge calls by',
+        ),
+      gross_mean_bps: grossBps,
       net_mean_bps: bps,
+      mean_margin_bps: z
+        .number()
+        .nullable()
+        .describe('Half the 95 % interval of either mean, by blocks of time; null for fewer than 5 blocks'),
       t: z.number().nullable().describe('Standard errors that the mean is away from 0, by blocks of time'),
       blocks: count.describe('Blocks of 50 windows with a trade'),
     })
@@ -71,6 +91,21 @@ export const trackRecordRowSchema = z.object({
   baselines: z
     .object({ always_buy: baselineSchema, always_sell: baselineSchema, random: baselineSchema })
     .describe('On the bars of `non_overlapping`; `random` is what a fair coin can expect'),
+  ranges: z
+    .object({
+      forecasts: count.describe(
+        'Verdicts with a range, HOLD included, whose window closed with all its bars',
+      ),
+      non_overlapping: count.describe('Of each series those whose windows do not overlap'),
+      coverage_80: shareSchema
+        .nullable()
+        .describe('Share of returns within p10 and p90, which is to be 0.8; as sure as those apart make it'),
+      coverage_50: z.number().nullable().describe('The same of p25 and p75, which is to be 0.5'),
+      below: z.number().nullable().describe('Share of returns below p10, which is to be 0.1'),
+      above: z.number().nullable().describe('Share of returns above p90'),
+      pinball_bps: z.number().nullable().describe('Mean pinball loss of p10 and p90, in basis points'),
+    })
+    .describe('How far the price was to go, and how far it went'),
   recorded_late: callsSchema.describe(
     'Verdicts recorded behind the end of their window, which foresaw nothing; part of no other figure',
   ),

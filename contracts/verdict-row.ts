@@ -4,7 +4,15 @@ import { isoTime } from './iso-time.ts'
 import { regimeSchema } from './regime.ts'
 import { coinSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
-import { barsMissed, callSchema, factorSchema, shiftedFrom, type Verdict } from './verdict.ts'
+import {
+  barsMissed,
+  callSchema,
+  factorSchema,
+  forecastFields,
+  forecastShown,
+  shiftedFrom,
+  type Verdict,
+} from './verdict.ts'
 
 const instant = z.iso.datetime().describe('ISO 8601, UTC')
 
@@ -43,6 +51,7 @@ export const verdictRowSchema = z.object({
     .nonnegative()
     .describe('Bars between this and the verdict before that have no verdict'),
   recorded_late: z.boolean().describe('Recorded behind the end of its window: it foresaw nothing'),
+  ...forecastFields,
 })
 
 export type VerdictRow = z.infer<typeof verdictRowSchema>
@@ -75,4 +84,5 @@ export const verdictRow = (verdict: Verdict, cursor: string, recordedAt: string)
   shifted_from: shiftedFrom(verdict) ?? '',
   bars_missed: barsMissed(verdict),
   recorded_late: verdict.recordedLate,
+  ...forecastShown(verdict.forecast),
 })

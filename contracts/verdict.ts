@@ -37,6 +37,45 @@ export type Factor = z.infer<typeof factorSchema>
 
 const timeMs = z.int().nonnegative()
 
+/**
+ * How far the price may go within a verdict's window: quantiles of the return from the open of its first bar to the
+ * close of its last one, as fractions. It says nothing of which way.
+ */
+export const forecastSchema = z.object({
+  /** What computed it. */
+  model: z.string().min(1).max(64),
+  /** Standard deviation of that return. */
+  volatility: z.number().positive(),
+  p10: z.number(),
+  p25: z.number(),
+  p50: z.number(),
+  p75: z.number(),
+  p90: z.number(),
+})
+
+export type Forecast = z.infer<typeof forecastSchema>
+
+/** What callers are shown of a forecast; null where there is none. */
+export const forecastFields = {
+  expected_range: forecastSchema
+    .omit({ model: true, volatility: true })
+    .nullable()
+    .describe(
+      'Quantiles of the return from the open of the first bar of the window to the close of its last one, as fractions: in four of five cases it is between p10 and p90. How far, not which way; null where the market stands still',
+    ),
+  expected_volatility: z
+    .number()
+    .nullable()
+    .describe('Standard deviation of that return, as a fraction; null where the market stands still'),
+}
+
+/** @example forecastShown(null) // { expected_range: null, expected_volatility: null } */
+export function forecastShown(forecast: Forecast | null) {
+  if (forecast === null) return { expected_range: null, expected_volatility: null }
+  const { model: _, volatility, ...range } = forecast
+  return { expected_range: range, expected_volatility: volatility }
+}
+
 /** A verdict as recorded: the engine's answer for a series at a closed bar. */
 export const verdictSchema = seriesSchema.extend({
   verdictId: z.uuid(),
@@ -59,6 +98,8 @@ export const verdictSchema = seriesSchema.extend({
   price: z.number().positive(),
   /** Distance of either barrier of the race from its start, as a fraction of the price there. */
   barrier: z.number().positive(),
+  /** Null where the market stands still, and in verdicts of before there were any. */
+  forecast: forecastSchema.nullable(),
   factors: z.array(factorSchema).max(64),
   reasoning: z.string().max(500),
   modelVersion: z.string().min(1).max(64),

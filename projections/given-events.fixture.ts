@@ -71,7 +71,7 @@ export function outcomeLabelled(change: Partial<Outcome> = {}): Fact {
   const { verdictId, exchange, coin, timeframe, barClose, validUntil, ...verdict } = aVerdict({
     barClose: change.barClose ?? Date.UTC(2025, 0, 1),
   })
-  const { modelVersion, call, probability, barrier } = verdict
+  const { modelVersion, call, probability, barrier, forecast } = verdict
   const about = {
     verdictId,
     exchange,
@@ -84,7 +84,7 @@ export function outcomeLabelled(change: Partial<Outcome> = {}): Fact {
     probability,
   }
   const ended = { race: 'timeout', entryPrice: 100, exitPrice: 100, decidedAt: null } as const
-  const rest = { highest: 0, lowest: 0, recordedLate: false }
+  const rest = { highest: 0, lowest: 0, forecast, closePrice: 100, recordedLate: false }
   const data: Outcome = { ...about, barrier, ...ended, ...rest, ...change }
   return {
     stream: outcomeStream(data),

@@ -15,7 +15,7 @@ import { commandsPage } from './cli/commands-page.ts'
 import { findCommand } from './cli/find-command.ts'
 import { readFlags } from './cli/read-flags.ts'
 import { type RunningService, startService } from './composition/start-service.ts'
-import { loadModel } from './engine/index.ts'
+import { loadModel, readRanges } from './engine/index.ts'
 import { referencePages } from './knowledge/index.ts'
 import { readMarkdown, spansOf } from './knowledge/testing/read-markdown.ts'
 import { readSettings } from './platform/config/read-settings.ts'
@@ -38,7 +38,10 @@ const pages = files.map((file) => {
 })
 
 describe('generated pages', () => {
-  const generated = { ...referencePages({ model: loadModel() }), 'commands.md': commandsPage() }
+  const generated = {
+    ...referencePages({ model: loadModel(), ranges: readRanges() }),
+    'commands.md': commandsPage(),
+  }
   test.each(Object.entries(generated))('docs/%s is what `npm run docs` writes', (name, text) => {
     expect(readFileSync(join(DOCS, name), 'utf8')).toBe(text)
   })

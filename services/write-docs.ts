@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandsPage } from './cli/commands-page.ts'
-import { loadModel, spokenTimeframesModule } from './engine/index.ts'
+import { loadModel, readRanges, spokenTimeframesModule } from './engine/index.ts'
 import { referencePages } from './knowledge/index.ts'
 
 // npm run docs
@@ -9,7 +9,10 @@ writeFileSync(
   join(import.meta.dirname, '../contracts/spoken-timeframes.ts'),
   spokenTimeframesModule(loadModel()),
 )
-const pages = { ...referencePages({ model: loadModel() }), 'commands.md': commandsPage() }
+const pages = {
+  ...referencePages({ model: loadModel(), ranges: readRanges() }),
+  'commands.md': commandsPage(),
+}
 for (const [name, text] of Object.entries(pages)) {
   writeFileSync(join(import.meta.dirname, '../docs', name), text)
 }

@@ -33,6 +33,10 @@ export function sampleVerdict(
       volatilityPercentile: 0.4312,
       price: 64_321.5 + (index % 1_000) / 10,
       barrier: 0.0123,
+      forecast: {
+        ...{ model: 'range-1', volatility: 0.0123 },
+        ...{ p10: -0.0147, p25: -0.0071, p50: 0, p75: 0.0071, p90: 0.0149 },
+      },
       factors: NAMES.map((name, n) => ({
         name,
         value: 0.123456 * n + index / 1e6,

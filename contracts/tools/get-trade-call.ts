@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { factorSchema } from '../verdict.ts'
+import { factorSchema, forecastFields } from '../verdict.ts'
 import {
   callFields,
   coinField,
@@ -22,6 +22,7 @@ export const getTradeCallResponse = z.object({
   ...seriesFields,
   probability: z.number().describe('Probability that +1σ is reached before −1σ, given that one of them is'),
   barrier: z.number().describe('Distance of either barrier, as a fraction of the price'),
+  ...forecastFields,
   price: z.number().describe('Close of the bar'),
   bar_close: instantField,
   valid_until: instantField.describe('End of the window in which the outcome is decided'),

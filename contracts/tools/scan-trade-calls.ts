@@ -4,9 +4,17 @@ import { LIMITS } from '../limits.ts'
 import { coinSchema } from '../series.ts'
 import { SPOKEN_TIMEFRAMES } from '../spoken-timeframes.ts'
 import { timeframeSchema } from '../timeframes.ts'
+import { forecastFields } from '../verdict.ts'
 import { callFields, exchangeField, instantField, timeframeField } from './tool-fields.ts'
 
-export const RANKINGS = ['strength', 'volume', 'confidence', 'change'] as const
+export const RANKINGS = [
+  'strength',
+  'expected_range',
+  'expected_return',
+  'volume',
+  'confidence',
+  'change',
+] as const
 export const UNIVERSES = ['volume', 'open_interest'] as const
 
 export const scanTradeCallsRequest = z.strictObject({
@@ -27,12 +35,19 @@ export const scanTradeCallsRequest = z.strictObject({
     .max(100)
     .default(0)
     .describe('Above 60 nothing passes: confidence is capped there'),
-  include_holds: z.boolean().default(false),
+  include_holds: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether HOLDs have rows, too; at a timeframe at which no call is ever made, all rows are HOLDs',
+    ),
   limit: z.int().min(1).max(LIMITS.scanCoins).default(10).describe('Rows in the answer'),
   rank_by: z
     .enum(RANKINGS)
     .default('strength')
-    .describe('volume: 24-hour quote volume; change: absolute price change over 24 hours'),
+    .describe(
+      'expected_range: how far the price may go, from p10 to p90, the farthest first; expected_return: refused, as no model of this release tells it; volume: 24-hour quote volume; change: absolute price change over 24 hours',
+    ),
 })
 
 export const scanRow = z.object({
@@ -44,6 +59,7 @@ export const scanRow = z.object({
   quote_volume_24h: z.number().describe('Traded in 24 hours, in the quote currency'),
   bar_close: instantField,
   valid_until: instantField,
+  ...forecastFields,
   verdict_id: z.uuid(),
   verify_url: z.url(),
 })

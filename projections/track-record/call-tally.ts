@@ -10,8 +10,12 @@ export interface CallTally extends JsonObject {
   /** Of `reached`: races that the upper, and that the lower barrier won. */
   readonly ups: number
   readonly downs: number
-  /** Calls with a known return: all but the incomplete ones. */
+  /** Calls with a known return: all but the incomplete ones. Those that reached no barrier are left at the close. */
   readonly trades: number
+  /** Of `trades`: those that ended in favour of what was called, and of BUY and SELL had every one been that. */
+  readonly inFavour: number
+  readonly buyInFavour: number
+  readonly sellInFavour: number
   /** Sum of their returns as fractions, `ROUND_TRIP_COST` taken off each; and of its squares. */
   readonly net: number
   readonly netSquares: number
@@ -27,6 +31,9 @@ export const NO_CALLS: CallTally = {
   ups: 0,
   downs: 0,
   trades: 0,
+  inFavour: 0,
+  buyInFavour: 0,
+  sellInFavour: 0,
   net: 0,
   netSquares: 0,
   buyNet: 0,
@@ -38,6 +45,9 @@ export function netReturn(outcome: Outcome, side: Outcome['call'] = outcome.call
   const gross = callReturn(outcome, side)
   return gross === null ? null : gross - ROUND_TRIP_COST
 }
+
+const favours = (outcome: Outcome, side: Outcome['call']): number =>
+  (callReturn(outcome, side) ?? 0) > 0 ? 1 : 0
 
 /** Counts a BUY or SELL call. */
 export function countCall(tally: CallTally, outcome: Outcome): CallTally {
@@ -52,6 +62,9 @@ export function countCall(tally: CallTally, outcome: Outcome): CallTally {
     ups: tally.ups + (race === 'up' ? 1 : 0),
     downs: tally.downs + (race === 'down' ? 1 : 0),
     trades: tally.trades + (net === null ? 0 : 1),
+    inFavour: tally.inFavour + favours(outcome, call),
+    buyInFavour: tally.buyInFavour + favours(outcome, 'BUY'),
+    sellInFavour: tally.sellInFavour + favours(outcome, 'SELL'),
     net: tally.net + (net ?? 0),
     netSquares: tally.netSquares + (net ?? 0) ** 2,
     buyNet: tally.buyNet + (netReturn(outcome, 'BUY') ?? 0),

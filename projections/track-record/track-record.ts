@@ -15,6 +15,7 @@ import {
   replaceBlock,
 } from './block-sums.ts'
 import { type CallTally, countCall, NO_CALLS, netReturn } from './call-tally.ts'
+import { countRange, isScored, NO_RANGES, type RangeTally } from './range-tally.ts'
 
 /** Sum of squared errors of forecasts, over the races that one barrier won. */
 export interface BrierSum extends JsonObject {
@@ -55,8 +56,12 @@ export interface TrackRecord extends JsonObject {
   readonly apart: CallTally
   /** Net returns of `apart` by blocks of time. */
   readonly blocks: BlockSums
-  /** Series only: from when the next call is apart, and the block that is being filled. */
+  /** How far the price was to go: every forecast, HOLDs too; and how many of them have windows that do not overlap. */
+  readonly ranges: RangeTally
+  readonly rangesApart: number
+  /** Series only: from when the next call, and the next range, is apart, and the block that is being filled. */
   readonly freeFrom: number
+  readonly rangesFreeFrom: number
   readonly block: Block & { readonly index: number }
   /** Verdicts that were recorded behind the end of their window; part of no other figure. */
   readonly recordedLate: Readonly<Record<Call, number>>
@@ -87,7 +92,7 @@ type Row = TrackRecord | Block
  */
 export const trackRecord: Projection<Row> = {
   name: 'track_record',
-  version: 2,
+  version: 3,
   changes: 'rows',
   events: ['OutcomeLabelled', 'VerdictsMissing'],
   fold(rows, event) {
@@ -101,15 +106,17 @@ export const trackRecord: Projection<Row> = {
     const seriesKey = seriesRecordKey(modelVersion, name)
     const own = (rows.get(seriesKey) as TrackRecord | undefined) ?? emptyRecord(outcome, name)
     const isApart = outcome.call !== 'HOLD' && barClose >= own.freeFrom
+    const isRangeApart = isScored(outcome) && barClose >= own.rangesFreeFrom
     const net = isApart ? netReturn(outcome) : null
     const index = blockOf(timeframe, barClose)
 
-    const counted = count(own, outcome, isApart)
+    const counted = count(own, outcome, isApart, isRangeApart)
     const current: Block = own.block.index === index ? own.block : NO_BLOCK
     const next = net === null ? current : addToBlock(current, net)
     rows.put(seriesKey, {
       ...counted,
       freeFrom: isApart ? outcome.validUntil : own.freeFrom,
+      rangesFreeFrom: isRangeApart ? outcome.validUntil : own.rangesFreeFrom,
       blocks: net === null ? own.blocks : replaceBlock(own.blocks, current, next),
       block: { n: next.n, sum: next.sum, index },
     })
@@ -117,7 +124,7 @@ export const trackRecord: Projection<Row> = {
     const pooledKey = timeframeRecordKey(modelVersion, timeframe)
     const pooled = (rows.get(pooledKey) as TrackRecord | undefined) ?? emptyRecord(outcome, null)
     if (net === null) {
-      rows.put(pooledKey, count(pooled, outcome, isApart))
+      rows.put(pooledKey, count(pooled, outcome, isApart, isRangeApart))
       return
     }
     const blockKey = `block/${modelVersion}/${timeframe}/${index}`
@@ -125,7 +132,7 @@ export const trackRecord: Projection<Row> = {
     const after = addToBlock(before, net)
     rows.put(blockKey, after)
     rows.put(pooledKey, {
-      ...count(pooled, outcome, isApart),
+      ...count(pooled, outcome, isApart, isRangeApart),
       blocks: replaceBlock(pooled.blocks, before, after),
     })
   },
@@ -182,7 +189,10 @@ function emptyRecord(
     spoken: NO_CALLS,
     apart: NO_CALLS,
     blocks: NO_BLOCKS,
+    ranges: NO_RANGES,
+    rangesApart: 0,
     freeFrom: 0,
+    rangesFreeFrom: 0,
     block: { ...NO_BLOCK, index: -1 },
     recordedLate: NO_VERDICTS,
     barsMissed: NO_BARS,
@@ -190,7 +200,7 @@ function emptyRecord(
 }
 
 /** Counts one outcome in everything that does not depend on blocks. */
-function count(record: TrackRecord, outcome: Outcome, isApart: boolean): TrackRecord {
+function count(record: TrackRecord, outcome: Outcome, isApart: boolean, isRangeApart: boolean): TrackRecord {
   const { call, race, barClose } = outcome
   const isSpoken = call !== 'HOLD'
   return {
@@ -208,6 +218,8 @@ function count(record: TrackRecord, outcome: Outcome, isApart: boolean): TrackRe
     reliability: addReliability(record.reliability, outcome),
     spoken: isSpoken ? countCall(record.spoken, outcome) : record.spoken,
     apart: isApart ? countCall(record.apart, outcome) : record.apart,
+    ranges: countRange(record.ranges, outcome),
+    rangesApart: record.rangesApart + (isRangeApart ? 1 : 0),
   }
 }
 

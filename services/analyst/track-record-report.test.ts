@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Outcome, RACE_OUTCOMES } from '../../contracts/outcome.ts'
+import { halfWidth95 } from '../../contracts/student-interval.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { trackRecordRowSchema } from '../../contracts/track-record-row.ts'
 import { CALLS } from '../../contracts/verdict.ts'
@@ -77,25 +78,69 @@ describe('a row', () => {
     expect(row.calibration_error).toBeCloseTo(0.15, 12)
   })
 
+  test('gives every call by its exit, time-outs too, beside the constants: fewer are right than win', () => {
+    const ends = [
+      ...(['up', 'up', 'up', 'down'] as const).map((race) => ({ race })),
+      ...[100.5, 99.5, 99.25, 100].map((exitPrice) => ({ race: 'timeout', exitPrice }) as const),
+      ...([{ race: 'both' }, { race: 'incomplete' }] as const),
+    ]
+    const { non_overlapping, baselines } = only(
+      ends.map((end, n) => outcome(n * WINDOW_MS, { call: 'BUY', ...end })),
+    )
+    expect(non_overlapping).toMatchObject({ calls: 10, trades: 9, reached: 5, timed_out: 4, wins: 3 })
+    expect(non_overlapping.win_rate?.value).toBeCloseTo(3 / 5, 12)
+    expect(non_overlapping.in_favour?.value).toBeCloseTo(4 / 9, 12)
+    expect(non_overlapping.gross_mean_bps).toBeCloseTo((100 + 50 - 50 - 75) / 9, 9)
+    expect(non_overlapping.net_mean_bps).toBeCloseTo(25 / 9 - 12, 9)
+    expect(baselines.always_buy).toMatchObject({ in_favour: 4 / 9 })
+    expect(baselines.always_sell).toMatchObject({ in_favour: 3 / 9 })
+    expect(baselines.always_sell.gross_mean_bps).toBeCloseTo((-200 - 50 + 50 + 75 - 100) / 9, 9)
+    expect(baselines.random.in_favour).toBeCloseTo(3.5 / 9, 12)
+  })
+
+  test('scores how far the price was to go, HOLDs too, where all bars of the window came', () => {
+    const forecast = {
+      ...{ model: 'range-1', volatility: 0.01 },
+      ...{ p10: -0.01, p25: -0.005, p50: 0, p75: 0.005, p90: 0.01 },
+    }
+    const closes = [100, 100.5, 100.75, 99.01, 98, 103, null]
+    const { ranges } = only(closes.map((closePrice, n) => outcome(n * HOUR_MS, { forecast, closePrice })))
+    expect(ranges).toMatchObject({ forecasts: 6, non_overlapping: 1, coverage_50: 2 / 6 })
+    expect(ranges.coverage_80?.value).toBeCloseTo(4 / 6, 12)
+    expect([ranges.below, ranges.above]).toEqual([1 / 6, expect.closeTo(1 / 6, 12)])
+    // Within, both ends together lose a tenth of their distance, halved; beyond, nine tenths of what is beyond one.
+    expect(ranges.pinball_bps).toBeCloseTo((4 * 10 + (90 + 30) / 2 + (180 + 40) / 2) / 6, 9)
+    expect(only([outcome(0, { forecast: null })]).ranges).toEqual({
+      ...{ forecasts: 0, non_overlapping: 0, coverage_80: null, coverage_50: null },
+      ...{ below: null, above: null, pinball_bps: null },
+    })
+  })
+
   test('counts standard errors from blocks of 50 windows', () => {
     const races = ['up', 'up', 'down', 'up', 'up', 'down'] as const
     const outcomes = races.flatMap((race, block) =>
       [0, 1].map((n) => outcome(block * BLOCK_MS + n * WINDOW_MS, { call: 'BUY', race })),
     )
-    const { t, blocks, net_mean_bps: mean } = only(outcomes).non_overlapping
+    const { t, blocks, net_mean_bps: mean, mean_margin_bps: margin } = only(outcomes).non_overlapping
     expect(blocks).toBe(6)
     const expected = (100 * 4 - 100 * 2) / 6 - 12
     expect(mean).toBeCloseTo(expected, 9)
     // Deviations of the block sums: four of 2 × (88 − mean), two of 2 × (−112 − mean).
     const squares = 4 * (2 * (88 - expected)) ** 2 + 2 * (2 * (-112 - expected)) ** 2
     expect(t).toBeCloseTo((12 * expected) / Math.sqrt(squares), 9)
+    expect(margin).toBeCloseTo((halfWidth95(6) * Math.sqrt(squares)) / 12, 9)
   })
 
   test('says nothing of what there is none of', () => {
     const row = only([outcome(0, { call: 'HOLD', race: 'timeout' })])
     expect(row.non_overlapping).toMatchObject({ win_rate: null, net_mean_bps: null, t: null })
     expect(row).toMatchObject({ brier: null, calibration_error: null, reliability: [] })
-    expect(row.baselines.random).toEqual({ win_rate: null, net_mean_bps: null })
+    expect(row.baselines.random).toEqual({
+      win_rate: null,
+      in_favour: null,
+      gross_mean_bps: null,
+      net_mean_bps: null,
+    })
     expect(
       only([outcome(0, { call: 'BUY', race: 'incomplete', entryPrice: null })]).spoken_races.incomplete,
     ).toBe(1)

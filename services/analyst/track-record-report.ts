@@ -2,8 +2,10 @@ import { ServiceError } from '../../contracts/errors.ts'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { ROUND_TRIP_COST } from '../../contracts/outcome.ts'
 import type { Position } from '../../contracts/position.ts'
 import { type Coin, parseSeriesName } from '../../contracts/series.ts'
+import { FEWEST_BLOCKS, halfWidth95 } from '../../contracts/student-interval.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
 import type { TrackRecordAnswer, TrackRecordRow } from '../../contracts/track-record-row.ts'
 import { wilsonInterval } from '../../contracts/wilson-interval.ts'
@@ -119,26 +121,59 @@ export function trackRecordRow(record: TrackRecord): TrackRecordRow {
       wins: apart.wins,
       win_rate: wilsonInterval(apart.wins, apart.reached) ?? null,
       trades: apart.trades,
+      timed_out: apart.trades - apart.reached,
+      in_favour: wilsonInterval(apart.inFavour, apart.trades) ?? null,
+      gross_mean_bps: grossBps(apart.net, apart.trades),
       net_mean_bps: meanBps(apart.net, apart.trades),
+      mean_margin_bps: marginBps(record),
       t: blockT(record),
       blocks: record.blocks.blocks,
     },
     recorded_late: record.recordedLate,
     bars_missed: record.barsMissed,
+    ranges: rangesOf(record),
     baselines: {
-      always_buy: {
-        win_rate: ratio(apart.ups, apart.reached),
-        net_mean_bps: meanBps(apart.buyNet, apart.trades),
-      },
-      always_sell: {
-        win_rate: ratio(apart.downs, apart.reached),
-        net_mean_bps: meanBps(apart.sellNet, apart.trades),
-      },
-      random: {
-        win_rate: ratio((apart.ups + apart.downs) / 2, apart.reached),
-        net_mean_bps: meanBps((apart.buyNet + apart.sellNet) / 2, apart.trades),
-      },
+      always_buy: baselineOf(apart, apart.ups, apart.buyInFavour, apart.buyNet),
+      always_sell: baselineOf(apart, apart.downs, apart.sellInFavour, apart.sellNet),
+      random: baselineOf(
+        apart,
+        (apart.ups + apart.downs) / 2,
+        (apart.buyInFavour + apart.sellInFavour) / 2,
+        (apart.buyNet + apart.sellNet) / 2,
+      ),
     },
+  }
+}
+
+/** Before costs: a trade has them taken off once. */
+const grossBps = (net: number, trades: number): number | null =>
+  meanBps(net + trades * ROUND_TRIP_COST, trades)
+
+/** What a side would have made of the calls of a tally. */
+const baselineOf = (
+  { reached, trades }: TrackRecord['apart'],
+  wins: number,
+  inFavour: number,
+  net: number,
+): TrackRecordRow['baselines']['random'] => ({
+  win_rate: ratio(wins, reached),
+  in_favour: ratio(inFavour, trades),
+  gross_mean_bps: grossBps(net, trades),
+  net_mean_bps: meanBps(net, trades),
+})
+
+/** Coverage is of all forecasts, and as sure as those make it whose windows do not overlap. */
+function rangesOf({ ranges, rangesApart }: TrackRecord): TrackRecordRow['ranges'] {
+  const { forecasts, below, within80, within50, pinball } = ranges
+  const covered = forecasts === 0 ? 0 : within80 / forecasts
+  return {
+    forecasts,
+    non_overlapping: rangesApart,
+    coverage_80: wilsonInterval(covered * rangesApart, rangesApart) ?? null,
+    coverage_50: ratio(within50, forecasts),
+    below: ratio(below, forecasts),
+    above: ratio(forecasts - below - within80, forecasts),
+    pinball_bps: meanBps(pinball, forecasts),
   }
 }
 
@@ -156,18 +191,23 @@ function calibrationError(bins: TrackRecordRow['reliability']): number | null {
   return ratio(distance, races)
 }
 
-/** With fewer independent blocks their spread says nothing. */
-const FEWEST_BLOCKS = 5
-
-/**
- * How many standard errors the mean net return is away from 0. The error comes from the sums of the blocks,
- * because returns within one depend on one another.
- */
-function blockT({ apart, blocks }: TrackRecord): number | null {
+/** Standard error of the sum of net returns, from the sums of the blocks: returns within one depend on one another. */
+function errorOfSum({ apart, blocks }: TrackRecord): number | null {
   if (blocks.blocks < FEWEST_BLOCKS) return null
   const mean = apart.net / apart.trades
   const squares = blocks.ss - 2 * mean * blocks.ns + mean * mean * blocks.nn
   // What is left of equal sums after subtracting them is rounding.
-  if (squares <= 1e-12 * blocks.ss) return null
-  return (mean * apart.trades) / Math.sqrt(squares)
+  return squares <= 1e-12 * blocks.ss ? null : Math.sqrt(squares)
+}
+
+/** How many standard errors the mean net return is away from 0. */
+function blockT(record: TrackRecord): number | null {
+  const error = errorOfSum(record)
+  return error === null ? null : record.apart.net / error
+}
+
+/** Half the 95 % interval of the mean return; costs are the same for all, so it is that of the gross mean too. */
+function marginBps(record: TrackRecord): number | null {
+  const error = errorOfSum(record)
+  return error === null ? null : meanBps(halfWidth95(record.blocks.blocks) * error, record.apart.trades)
 }

@@ -66,7 +66,7 @@ describe('verifying', () => {
     expect(event).toEqual({
       id: verdict.verdictId,
       type: 'VerdictRecorded',
-      schema: 2,
+      schema: 3,
       stream: 'verdict-SIM.BTC.1h',
       revision: 1,
       position: indexed,

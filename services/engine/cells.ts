@@ -92,8 +92,11 @@ export const CELL = {
   /** Bars in a row that closed where the one before did, and on which nothing was traded. */
   unmovedBars: 427,
   untradedBars: 428,
+  /** Averages of the variance of bars over more and more of them, and of the move over a window. */
+  variances: 429,
+  moves: 433,
   /** Value and contribution of every feature of the model at the newest bar, in the model's order. */
-  features: 429,
+  features: 435,
 } as const
 
 /** The value of a feature, NaN when unavailable, then its contribution to the log-odds. */

@@ -10,6 +10,8 @@ import { barrierFraction } from './barrier.ts'
 import { callOf } from './call-trigger.ts'
 import { CELL, cell } from './cells.ts'
 import { factorsOf } from './factors.ts'
+import { type RangeModel, releasedRanges, type SeriesRange } from './forecast/range-model.ts'
+import { forecastOf } from './forecast/volatility.ts'
 import { chainBar, chainStart } from './hash-chain.ts'
 import type { VerdictModel } from './model.ts'
 import { reasoningFor } from './reasoning.ts'
@@ -141,8 +143,15 @@ const internalFault = (message: string): ServiceError => new ServiceError('inter
  * for (const bar of bars) engine.push(slot, bar)
  * const reading = engine.read(slot)
  */
-export function createEngine({ model }: { readonly model: VerdictModel }): Engine {
-  const pool = createSeriesPool(model)
+export function createEngine({
+  model,
+  ranges = releasedRanges(),
+}: {
+  readonly model: VerdictModel
+  /** Tells how far prices may go. */
+  readonly ranges?: RangeModel
+}): Engine {
+  const pool = createSeriesPool(model, ranges)
   const bySlot: (OpenSeries | undefined)[] = []
   const slotsByMarket = new Map<string, Set<number>>()
   const openNames = new Set<string>()
@@ -185,6 +194,9 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
     const factors = factorsOf(model, cells, base)
     // A market that stands still has no trend measure, and no trend.
     const trend = measured(read(CELL.trendMeasure)) ?? 0
+    const stillness = stillnessOf(cells, base)
+    const range = ranges[read(CELL.timeframeIndex)] as SeriesRange
+    const forecast = stillness === undefined ? forecastOf(cells, base, range) : null
     const regimeShare = Math.abs(trend) / (FULL_STRENGTH_ENTRIES * TREND_ENTRY)
     return {
       exchange,
@@ -202,15 +214,12 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
       volatilityPercentile: read(CELL.volatilityPercentile),
       price: read(CELL.close),
       barrier: barrierFraction(read(CELL.returnDeviation), read(CELL.windowBars)),
+      forecast,
       factors,
       reasoning: reasoningFor(
-        call,
-        confidence,
-        probability,
-        regime,
-        factors,
+        { call, confidence, probability, regime, factors, forecast },
         model.timeframes[timeframe],
-        stillnessOf(cells, base),
+        stillness,
       ),
       modelVersion: model.version,
       anchorBar: read(CELL.anchorBar),

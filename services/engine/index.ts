@@ -10,6 +10,7 @@ export {
   type Engine,
   type VerdictDraft,
 } from './engine.ts'
+export { readRanges } from './forecast/range-model.ts'
 export { createFundingBook, FUNDING_HISTORY_DAYS } from './funding/funding-book.ts'
 export { scanFundingArb } from './funding/scan-funding-arb.ts'
 export { loadModel, type VerdictModel } from './model.ts'

@@ -44,6 +44,13 @@ describe('a race', () => {
     })
   })
 
+  test('knows the last close of its window, whenever it ended; not where a bar of the window is missing', () => {
+    const decided = bar(0, 100, 101, 99.5)
+    expect(run([decided, quiet(1)])).toMatchObject({ race: 'up', exitPrice: 101, closePrice: 100.25 })
+    expect(run([quiet(0), quiet(1)])).toMatchObject({ race: 'timeout', closePrice: 100.25 })
+    expect(run([decided, quiet(2)])).toMatchObject({ race: 'up', closePrice: null })
+  })
+
   test('says nothing before its window is over, also once it is decided', () => {
     expect(run([bar(0, 100, 101, 99.5)])).toBeUndefined()
     expect(run([])).toBeUndefined()
@@ -63,6 +70,7 @@ describe('a race', () => {
       decidedAt: null,
       highest: null,
       lowest: null,
+      closePrice: null,
     })
   })
 

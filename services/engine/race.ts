@@ -4,7 +4,7 @@ import type { Outcome } from '../../contracts/outcome.ts'
 /** How the race of a verdict ended, without whose it was. */
 export type RaceResult = Pick<
   Outcome,
-  'race' | 'entryPrice' | 'exitPrice' | 'decidedAt' | 'highest' | 'lowest'
+  'race' | 'entryPrice' | 'exitPrice' | 'decidedAt' | 'highest' | 'lowest' | 'closePrice'
 >
 
 export interface RaceStart {
@@ -29,7 +29,9 @@ export interface Race {
   end(): RaceResult
 }
 
-const MISSING: Omit<RaceResult, 'entryPrice' | 'highest' | 'lowest'> = {
+type Decision = Omit<RaceResult, 'entryPrice' | 'highest' | 'lowest' | 'closePrice'>
+
+const MISSING: Decision = {
   race: 'incomplete',
   exitPrice: null,
   decidedAt: null,
@@ -51,11 +53,12 @@ export function createRace({ barClose, barMs, windowBars, barrier }: RaceStart):
   let lowest = 0
   let ended: RaceResult | undefined
 
-  const result = (end: Omit<RaceResult, 'entryPrice' | 'highest' | 'lowest'>): RaceResult => ({
+  const result = (end: Decision): RaceResult => ({
     ...end,
     entryPrice: entry ?? null,
     highest: entry === undefined ? null : highest,
     lowest: entry === undefined ? null : lowest,
+    closePrice: null,
   })
 
   /** What one bar of the window decides; `both` has no exit, because its order is unknown. */
@@ -78,16 +81,17 @@ export function createRace({ barClose, barMs, windowBars, barrier }: RaceStart):
   return {
     take(bar) {
       if (bar.openTime < nextOpen) return undefined
-      if (ended === undefined) {
-        if (bar.openTime > nextOpen) {
-          ended = result(MISSING)
-        } else {
-          entry ??= bar.open
-          nextOpen += barMs
-          ended = decide(bar, entry)
-        }
+      const isNext = bar.openTime === nextOpen
+      const closes = bar.openTime + barMs
+      if (isNext) {
+        entry ??= bar.open
+        nextOpen = closes
+        ended ??= decide(bar, entry)
+      } else {
+        ended ??= result(MISSING)
       }
-      return bar.openTime + barMs >= validUntil ? ended : undefined
+      if (closes < validUntil || ended === undefined) return undefined
+      return isNext && closes === validUntil ? { ...ended, closePrice: bar.close } : ended
     },
     end: () => ended ?? result(MISSING),
   }

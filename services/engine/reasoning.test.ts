@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Factor } from '../../contracts/verdict.ts'
+import type { Factor, Forecast } from '../../contracts/verdict.ts'
 import { loadModel, type TimeframeSkill } from './model.ts'
 import { reasoningFor } from './reasoning.ts'
 
@@ -17,35 +17,55 @@ const factors = [
   factor('funding_level', 0.1),
 ]
 
+const forecast: Forecast = {
+  ...{ model: 'range-1', volatility: 0.009 },
+  ...{ p10: -0.0106, p25: -0.005, p50: 0, p75: 0.0049, p90: 0.0104 },
+}
+const said = (change: Partial<Parameters<typeof reasoningFor>[0]>, of: TimeframeSkill = skill): string =>
+  reasoningFor(
+    {
+      ...{ call: 'HOLD', confidence: 52, probability: 0.52, regime: 'RANGING', factors, forecast: null },
+      ...change,
+    },
+    of,
+  )
+
 describe('the sentence', () => {
+  test('says how far the price may go, a silent timeframe or not; small moves with two digits', () => {
+    const reach = 'By the end of the window the price is within −1.1 % and +1.0 % in four of five cases.'
+    expect(said({ forecast })).toMatch(new RegExp(`ranging\\. ${reach.replace('+', '\\+')}$`))
+    expect(said({ forecast }, { skill: false, reason: 'of this' })).toContain(`because of this. ${reach}`)
+    expect(said({ forecast: { ...forecast, p10: -0.000812, p90: 0.0945 } })).toContain('−0.081 % and +9.4 %')
+  })
+
   test('states the confidence it is given and the two weightiest measurements', () => {
-    expect(reasoningFor('BUY', 54, 0.541, 'RANGING', factors, skill)).toBe(
+    expect(said({ call: 'BUY', confidence: 54, probability: 0.541, regime: 'RANGING' })).toBe(
       'BUY with 54 % confidence that the upper barrier comes first; the place in the range of 48 bars (up) and momentum over 24 bars (down) weigh most in a market that is ranging.',
     )
   })
 
   test('has one number where the probability lies beyond the cap of the confidence', () => {
-    const sentence = reasoningFor('SELL', 60, 0.38, 'TRENDING_DOWN', factors, skill)
+    const sentence = said({ call: 'SELL', confidence: 60, probability: 0.38, regime: 'TRENDING_DOWN' })
     expect(sentence).toContain('SELL with 60 % confidence that the lower barrier comes first')
     expect(sentence).not.toContain('62')
   })
 
   test('says that a HOLD was too close to call', () => {
-    expect(reasoningFor('HOLD', 52, 0.52, 'RANGING', factors, skill)).toContain(
+    expect(said({ call: 'HOLD', confidence: 52, probability: 0.52, regime: 'RANGING' })).toContain(
       'HOLD with 52 % confidence that the upper barrier comes first, too little for a call; the place in the range of 48 bars (up)',
     )
   })
 
   test('says so where nothing could be measured', () => {
     const bias = [factor('bias', -0.1)]
-    expect(reasoningFor('HOLD', 52, 0.475, 'VOLATILE', bias, skill)).toContain(
-      'nothing that could be measured weighs in a market that is without trend',
-    )
+    expect(
+      said({ call: 'HOLD', confidence: 52, probability: 0.475, regime: 'VOLATILE', factors: bias }),
+    ).toContain('nothing that could be measured weighs in a market that is without trend')
   })
 
   test('gives the reason instead where the timeframe has no skill', () => {
     const none: TimeframeSkill = { skill: false, reason: 'no skill was measured at 1d' }
-    expect(reasoningFor('HOLD', 50, 0.5, 'RANGING', factors, none)).toBe(
+    expect(said({ confidence: 50, probability: 0.5 }, none)).toBe(
       'HOLD in a market that is ranging, because no skill was measured at 1d.',
     )
   })

@@ -1,5 +1,5 @@
 import type { Regime } from '../../contracts/regime.ts'
-import type { Call, Factor } from '../../contracts/verdict.ts'
+import type { Factor, Forecast, Verdict } from '../../contracts/verdict.ts'
 import { FEATURES, isFeatureName } from './features.ts'
 import type { TimeframeSkill } from './model.ts'
 import { STILL_BARS, type Stillness } from './stillness.ts'
@@ -29,31 +29,45 @@ const weightiest = (factors: readonly Factor[]): string =>
     .map(({ name, contribution }) => `${FEATURES[name].label} (${contribution > 0 ? 'up' : 'down'})`)
     .join(' and ')
 
+/** The reach in which the price ends in four of five cases, in words. */
+function reach({ p10, p90 }: Forecast): string {
+  const percent = (fraction: number): string => {
+    const size = 100 * Math.abs(fraction)
+    return size >= 0.95 ? size.toFixed(1) : size.toPrecision(2)
+  }
+  return `By the end of the window the price is within −${percent(p10)} % and +${percent(p90)} % in four of five cases.`
+}
+
 /**
- * One plain sentence on why a verdict is what it is.
+ * Plain sentences on why a verdict is what it is, and how far the price may go.
  *
- * @param confidence as the verdict states it, in percent: capped, so it cannot be had from the probability
- * @param probability tells the side
+ * @param verdict `confidence` is as the verdict states it, in percent: capped, so it cannot be had from the probability,
+ *   which tells the side
  * @example
  * // 'BUY with 54 % confidence that the upper barrier comes first; the RSI (up) and momentum over 24 bars
- * // (down) weigh most in a market that is ranging.'
+ * // (down) weigh most in a market that is ranging. By the end of the window the price is within −1.1 % and
+ * // +1.0 % in four of five cases.'
  */
 export function reasoningFor(
-  call: Call,
-  confidence: number,
-  probability: number,
-  regime: Regime,
-  factors: readonly Factor[],
+  verdict: Pick<Verdict, 'call' | 'confidence' | 'probability' | 'regime' | 'factors' | 'forecast'>,
   skill: TimeframeSkill,
   stillness?: Stillness,
 ): string {
   if (stillness !== undefined)
     return `HOLD, because ${STILLNESS_WORDS[stillness]}; there is nothing to tell from.`
+  const why = `${reasonFor(verdict, skill)}.`
+  return verdict.forecast === null ? why : `${why} ${reach(verdict.forecast)}`
+}
+
+function reasonFor(
+  { call, confidence, probability, regime, factors }: Parameters<typeof reasoningFor>[0],
+  skill: TimeframeSkill,
+): string {
   const market = `in a market that is ${REGIME_WORDS[regime]}`
-  if (!skill.skill) return `HOLD ${market}, because ${skill.reason}.`
+  if (!skill.skill) return `HOLD ${market}, because ${skill.reason}`
   const side = probability >= 0.5 ? 'upper' : 'lower'
   const named = weightiest(factors)
   const weights = named === '' ? 'nothing that could be measured weighs' : `${named} weigh most`
   const measure = call === 'HOLD' ? ', too little for a call' : ''
-  return `${call} with ${confidence} % confidence that the ${side} barrier comes first${measure}; ${weights} ${market}.`
+  return `${call} with ${confidence} % confidence that the ${side} barrier comes first${measure}; ${weights} ${market}`
 }

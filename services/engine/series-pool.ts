@@ -6,6 +6,8 @@ import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timefra
 import { WINDOW_BARS } from '../../contracts/verdict.ts'
 import { nextCall } from './call-trigger.ts'
 import { CELL, CELLS_PER_FEATURE, cell, LOG_RING } from './cells.ts'
+import { type RangeModel, releasedRanges, type SeriesRange } from './forecast/range-model.ts'
+import { updateVolatility } from './forecast/volatility.ts'
 import { updateRange } from './indicators/range-position.ts'
 import { updateIndicators } from './indicators/update-indicators.ts'
 import { updateVolumeMomentum } from './indicators/volume-momentum.ts'
@@ -59,7 +61,7 @@ export interface SeriesPool {
  * pool.push(slot, candle)
  * pool.cells[pool.baseOf(slot) + CELL.rsi14]
  */
-export function createSeriesPool(model: ScoringModel): SeriesPool {
+export function createSeriesPool(model: ScoringModel, ranges: RangeModel = releasedRanges()): SeriesPool {
   const { inverseScales, weights, clip } = model
   const measures = model.features.map((feature) => feature.measure)
   const featureCount = measures.length
@@ -204,6 +206,7 @@ export function createSeriesPool(model: ScoringModel): SeriesPool {
       updateIndicators(cells, base, bars, bar)
       updateVolumeMomentum(cells, base, bars, bar.volume)
       updateRange(cells, base, bars, bar)
+      updateVolatility(cells, base, bars, bar, ranges[cell(cells, base + CELL.timeframeIndex)] as SeriesRange)
       const isStill = stillnessOf(cells, base) !== undefined
       updateRegime(base, levelsAt, bars, bar.openTime + cell(cells, base + CELL.timeframeMs), isStill)
       if (isStill) withholdVerdict(base)

@@ -114,9 +114,10 @@ const parameter = (value: number | undefined): string =>
 /**
  * The sections of the page about the verdict model, in Markdown.
  *
+ * @param ranges the sections about how far prices go
  * @throws Error for a feature whose meaning is not written down
  */
-export const modelPage = (model: DescribedModel): string[] => [
+export const modelPage = (model: DescribedModel, ranges: readonly string[]): string[] => [
   introduction(model),
   '## Where do the numbers come from?',
   ...origin(model),
@@ -133,6 +134,7 @@ export const modelPage = (model: DescribedModel): string[] => [
   'The share of the races that reached a barrier in which the called one came first, beside what always BUY, always SELL and a coin won on the same bars. It flatters: nearly half of all calls reach no barrier within the window, and those end in favour less often than not.',
   winsTable(model),
   ...reliabilitySection(model),
+  ...ranges,
   '## What is it made of?',
   `Each measured value is divided by its scale, clipped to ± ${model.clip} and weighted: score = Σ coefficient × scaled value, with coefficients of each timeframe's own. A slope turns the score into log-odds, and those into the probability of the upper barrier, 1 / (1 + e^−log-odds). Nothing is centred and there is no intercept, so a market turned upside down gets the opposite verdict.`,
   meaningsTable(model),

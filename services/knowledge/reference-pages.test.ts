@@ -4,6 +4,7 @@ import { EVENT_CATALOGUE } from '../../contracts/event-catalogue.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { SETTINGS } from '../platform/config/settings.ts'
 import type { DescribedModel } from './model-page.ts'
+import type { DescribedRanges } from './ranges-section.ts'
 import { referencePages } from './reference-pages.ts'
 
 const byExit = (inFavour: number, gross: number) => ({
@@ -109,7 +110,20 @@ const model: DescribedModel = {
   },
 }
 
-const pages = referencePages({ model })
+const scores = {
+  ...{ from: Date.UTC(2021, 3, 1), to: Date.UTC(2025, 0, 1), forecasts: 737_587 },
+  ...{ coverage80: 0.8004, coverage50: 0.4913, belowConstant: 0.112, belowCoinConstant: 0.096 },
+  ...{ belowEwma: 0.0251, cells: 105, cellsOutside: ['NEAR 2020: 72 %'] },
+}
+const ranges: DescribedRanges = {
+  version: 'reach-3',
+  provenance: { series: [{}, {}] },
+  timeframes: Object.fromEntries(
+    TIMEFRAMES.map((timeframe) => [timeframe, { measured: scores }]),
+  ) as unknown as DescribedRanges['timeframes'],
+}
+
+const pages = referencePages({ model, ranges })
 const pageOf = (name: string): string => pages[name] ?? ''
 
 test('name every event with its stream, every error and every setting', () => {
@@ -150,6 +164,14 @@ describe('the page of the model', () => {
     )
   })
 
+  test('says how far prices may go, with what was measured of it', () => {
+    expect(page).toContain('Both are computed by the model `reach-3`, of 2 recordings.')
+    expect(page).toContain(
+      '| 1h | 2021-04-01 | 2025-01-01 | 737,587 | 80.0 | 49.1 | 11.2 | 9.6 | 2.5 | 1 of 105: NEAR 2020: 72 % |',
+    )
+    expect(page).not.toContain('scored once')
+  })
+
   test('shows how far forecasts can be trusted, and the data with its checksums', () => {
     expect(page).toContain('| 0.400–0.450 | 1,234 | 0.430 | 0.410 |')
     expect(page).toContain(
@@ -165,8 +187,8 @@ describe('the page of the model', () => {
   })
 
   test('is not made while the meaning of a factor is missing', () => {
-    expect(() => referencePages({ model: { ...model, names: ['moon_phase', 'price_to_ema50'] } })).toThrow(
-      'moon_phase has no meaning',
-    )
+    expect(() =>
+      referencePages({ model: { ...model, names: ['moon_phase', 'price_to_ema50'] }, ranges }),
+    ).toThrow('moon_phase has no meaning')
   })
 })

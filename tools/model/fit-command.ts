@@ -2,6 +2,7 @@ import { TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { type VerdictModelData, verdictModelSchema } from '../../services/engine/model.ts'
 import type { UsedSeries } from '../../services/engine/provenance.ts'
 import { fitModel, prepare } from './fit-model.ts'
+import { jsonText } from './json-text.ts'
 import { RECIPE } from './recipe.ts'
 import { formatTargets, TARGET_TIMEFRAME, targetsOf } from './targets.ts'
 import {
@@ -43,7 +44,7 @@ export function fitCommand(args: readonly string[], ports: FitPorts): Promise<nu
       const used: UsedSeries[] = []
       const histories = ports.histories(selection, { report, used: (series) => used.push(series) })
       const model = fitModel(version, await prepare(histories, RECIPE, report), used, report)
-      yield `${JSON.stringify(model, null, 2)}\n`
+      yield jsonText(model)
       reportModel(model, report)
     }
     if (out === undefined) for await (const text of fitted()) ports.out(text)

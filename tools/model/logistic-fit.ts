@@ -15,7 +15,7 @@ const NEWTON_STEPS = 30
 const CONVERGED = 1e-10
 
 /** Solves a symmetric positive definite system by Gaussian elimination; `matrix` and `right` are used up. */
-function solve(matrix: Float64Array, right: Float64Array): Float64Array {
+export function solve(matrix: Float64Array, right: Float64Array): Float64Array {
   const size = right.length
   const at = (row: number, column: number): number => matrix[row * size + column] ?? Number.NaN
   for (let pivot = 0; pivot < size; pivot++) {

@@ -24,14 +24,20 @@ export interface Training {
   readonly recipe: Recipe
 }
 
-const firstClose = (all: readonly SeriesSamples[]): number =>
+/** What a walk goes through. */
+type Closes = Pick<SeriesSamples, 'barClose'>
+
+const firstClose = (all: readonly Closes[]): number =>
   all.reduce((first, { barClose }) => Math.min(first, barClose[0] ?? first), Number.POSITIVE_INFINITY)
 
-const lastClose = (all: readonly SeriesSamples[]): number =>
+const lastClose = (all: readonly Closes[]): number =>
   all.reduce((last, { barClose }) => Math.max(last, barClose.at(-1) ?? last), 0)
 
 /** The stretches of a walk through a timeframe's history, in order; none where there is no history. */
-export function foldsOf(target: readonly SeriesSamples[], recipe: Recipe): Fold[] {
+export function foldsOf(
+  target: readonly Closes[],
+  recipe: Pick<Recipe, 'firstTrainingShare' | 'firstTrainingDays' | 'refitDays' | 'fewestRefits'>,
+): Fold[] {
   const first = firstClose(target)
   const end = lastClose(target) + 1
   if (!(end > first)) return []

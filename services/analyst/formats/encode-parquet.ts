@@ -18,12 +18,16 @@ const PHYSICAL: Readonly<Record<ColumnKind, Omit<SchemaElement, 'name'>>> = {
 const SCHEMA: SchemaElement[] = [
   { name: 'verdict', num_children: VERDICT_COLUMNS.length },
   ...VERDICT_COLUMNS.map(
-    ({ name, kind }): SchemaElement => ({ name, repetition_type: 'REQUIRED', ...PHYSICAL[kind] }),
+    ({ name, kind, isOptional }): SchemaElement => ({
+      name,
+      repetition_type: isOptional === true ? 'OPTIONAL' : 'REQUIRED',
+      ...PHYSICAL[kind],
+    }),
   ),
 ]
 
 /**
- * Apache Parquet with typed columns: times as UTC timestamps in milliseconds, ids as UUIDs, factors as JSON. Snappy,
+ * Apache Parquet with typed columns: times as UTC timestamps in milliseconds, ids as UUIDs, factors and ranges as JSON. Snappy,
  * groups of 2,000 rows, written as they fill up.
  *
  * @param createdBy what wrote the file, for its metadata.

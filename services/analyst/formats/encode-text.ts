@@ -10,7 +10,7 @@ export const encodeNdjson = (rows: AsyncIterable<VerdictRow>): AsyncGenerator<st
 
 /**
  * CSV after RFC 4180: a header, CRLF, quotes only where they are needed. Times are ISO 8601, numbers as JSON
- * writes them, factors JSON in one column. Values are never altered to please a spreadsheet.
+ * writes them, factors and ranges JSON in one column, what there is not an empty field. Values are never altered to please a spreadsheet.
  */
 export const encodeCsv = (rows: AsyncIterable<VerdictRow>): AsyncGenerator<string, void, void> =>
   inChunks(CSV_HEADER, rows, csvLine)
@@ -18,9 +18,11 @@ export const encodeCsv = (rows: AsyncIterable<VerdictRow>): AsyncGenerator<strin
 const CSV_HEADER = `${VERDICT_COLUMNS.map(({ name }) => name).join(',')}\r\n`
 
 function csvLine(row: VerdictRow): string {
-  const fields = VERDICT_COLUMNS.map(({ name, kind }) =>
-    kind === 'json' ? quoted(JSON.stringify(row[name])) : quoted(String(row[name])),
-  )
+  const fields = VERDICT_COLUMNS.map(({ name, kind }) => {
+    const value = row[name]
+    if (value === null) return ''
+    return quoted(kind === 'json' ? JSON.stringify(value) : String(value))
+  })
   return `${fields.join(',')}\r\n`
 }
 

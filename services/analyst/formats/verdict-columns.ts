@@ -3,17 +3,24 @@ import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 /** How the values of a column are written where a format has types. */
 export type ColumnKind = 'text' | 'uuid' | 'integer' | 'number' | 'instant' | 'boolean' | 'json'
 
-/** A value of its own, or the list of factors. */
-export type VerdictColumn =
-  | { readonly name: Exclude<keyof VerdictRow, 'factors'>; readonly kind: Exclude<ColumnKind, 'json'> }
-  | { readonly name: 'factors'; readonly kind: 'json' }
+/** What has parts of its own. */
+type Structured = 'factors' | 'expected_range'
+
+/** A value of its own, or one with parts. */
+export type VerdictColumn = (
+  | { readonly name: Exclude<keyof VerdictRow, Structured>; readonly kind: Exclude<ColumnKind, 'json'> }
+  | { readonly name: Structured; readonly kind: 'json' }
+) & {
+  /** Whether a row may have null there. */
+  readonly isOptional?: true
+}
 
 const column = (
-  name: Exclude<keyof VerdictRow, 'factors'>,
+  name: Exclude<keyof VerdictRow, Structured>,
   kind: Exclude<ColumnKind, 'json'> = 'text',
 ): VerdictColumn => ({ name, kind })
 
-/** The columns of an exported verdict, in the order of its row. Every value is always there. */
+/** The columns of an exported verdict, in the order of its row. */
 export const VERDICT_COLUMNS: readonly VerdictColumn[] = [
   column('cursor'),
   column('verdict_id', 'uuid'),
@@ -41,4 +48,6 @@ export const VERDICT_COLUMNS: readonly VerdictColumn[] = [
   column('shifted_from'),
   column('bars_missed', 'integer'),
   column('recorded_late', 'boolean'),
+  { name: 'expected_range', kind: 'json', isOptional: true },
+  { name: 'expected_volatility', kind: 'number', isOptional: true },
 ]

@@ -70,7 +70,9 @@ const readBack: Readonly<Record<VerdictFormat, (bytes: Buffer) => Promise<Record
       Object.fromEntries(
         header.map((name, index) => {
           const text = record[index] ?? ''
-          if (name === 'factors' || name === 'recorded_late') return [name, JSON.parse(text) as unknown]
+          if (text === '' && name.startsWith('expected_')) return [name, null]
+          if (['factors', 'recorded_late', 'expected_range'].includes(name))
+            return [name, JSON.parse(text) as unknown]
           return [name, numeric.has(name) ? Number(text) : text]
         }),
       ),
@@ -98,6 +100,8 @@ const row: fc.Arbitrary<VerdictRow> = fc.record({
   shifted_from: fc.constantFrom(...REGIMES, '' as const),
   bars_missed: fc.nat(),
   recorded_late: fc.boolean(),
+  expected_range: fc.option(fc.record({ p10: finite, p25: finite, p50: finite, p75: finite, p90: finite })),
+  expected_volatility: fc.option(finite),
   cursor: fc.stringMatching(/^[0-9~/]{1,40}$/),
   verdict_id: fc.uuid(),
   exchange: fc.constantFrom(...EXCHANGES),
@@ -167,11 +171,13 @@ test('columns are the fields of a row, in their order', () => {
 })
 
 test('CSV without rows has its header, Parquet its columns', async () => {
-  expect((await encoded('csv', [])).toString()).toMatch(/^cursor,verdict_id,.*,recorded_late\r\n$/)
+  expect((await encoded('csv', [])).toString()).toMatch(
+    /^cursor,verdict_id,.*,recorded_late,expected_range,expected_volatility\r\n$/,
+  )
   expect((await encoded('ndjson', [])).length).toBe(0)
   const bytes = new Uint8Array(await encoded('parquet', []))
   const metadata = await parquetMetadataAsync(bytes.buffer)
-  expect([metadata.num_rows, metadata.schema.length]).toEqual([0n, 27])
+  expect([metadata.num_rows, metadata.schema.length]).toEqual([0n, 29])
 })
 
 test('Parquet has typed columns and groups of 2,000 rows, written one by one', async () => {

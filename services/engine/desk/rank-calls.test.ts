@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { RANKINGS } from '../../../contracts/tools/scan-trade-calls.ts'
 import { rankUniverse, type UniverseEntry } from '../../../contracts/universe.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import { CALLS } from '../../../contracts/verdict.ts'
+import { CALLS, type Forecast } from '../../../contracts/verdict.ts'
 import { largestCoins, rankCalls } from './rank-calls.ts'
 
 const rows = fc.uniqueArray(
@@ -14,29 +14,35 @@ const rows = fc.uniqueArray(
     call: fc.constantFrom(...CALLS),
     confidence: fc.integer({ min: 50, max: 52 }),
     strength: fc.integer({ min: 0, max: 2 }),
+    reach: fc.option(fc.constantFrom(0.01, 0.02)),
   }),
   { selector: ({ coin }) => coin, maxLength: 12 },
 )
 
 const request = fc.record({
-  rank_by: fc.constantFrom(...RANKINGS),
+  rank_by: fc.constantFrom(...RANKINGS).filter((one) => one !== 'expected_return'),
   min_confidence: fc.integer({ min: 49, max: 53 }),
   include_holds: fc.boolean(),
   limit: fc.integer({ min: 1, max: 12 }),
+})
+
+const reaching = (p90: number): Forecast => ({
+  ...{ model: 'range-1', volatility: p90 },
+  ...{ p10: -p90, p25: -p90 / 2, p50: 0, p75: p90 / 2, p90 },
 })
 
 describe('rankCalls', () => {
   test('gives what passes, largest first, then by volume, then by name, whatever the order was', () => {
     fc.assert(
       fc.property(rows, request, fc.infiniteStream(fc.nat()), (given, wanted, shuffle) => {
-        const found = given.map(({ coin, quoteVolume24h, change24h, call, confidence, strength }) => ({
+        const found = given.map(({ coin, quoteVolume24h, change24h, reach, ...said }) => ({
           entry: { coin, quoteVolume24h, change24h, openInterest: null },
-          verdict: aVerdict({ coin, call, confidence, strength }),
+          verdict: aVerdict({ coin, ...said, forecast: reach && reaching(reach) }),
         }))
-        const ranked = rankCalls(found, wanted, 'https://x.example')
+        const ranked = rankCalls(found, wanted, wanted.rank_by, 'https://x.example')
         const order = new Map(found.map((row) => [row, shuffle.next().value]))
         const shuffled = found.toSorted((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0))
-        expect(rankCalls(shuffled, wanted, 'https://x.example')).toEqual(ranked)
+        expect(rankCalls(shuffled, wanted, wanted.rank_by, 'https://x.example')).toEqual(ranked)
 
         const passing = given.filter(
           ({ call, confidence }) =>
@@ -47,7 +53,9 @@ describe('rankCalls', () => {
         const keyOf = (row: (typeof ranked)[number]): [number, number, string] => {
           const change = row.change_24h === null ? -1 : Math.abs(row.change_24h)
           const { strength, confidence, quote_volume_24h: volume } = row
-          return [-{ strength, confidence, volume, change }[wanted.rank_by], -volume, row.coin]
+          const expected_range = row.expected_range === null ? -1 : row.expected_range.p90
+          const sizes = { strength, confidence, volume, change, expected_range }
+          return [-sizes[wanted.rank_by], -volume, row.coin]
         }
         for (const [index, row] of ranked.entries()) {
           const next = ranked[index + 1]

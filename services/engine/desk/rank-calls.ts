@@ -2,7 +2,7 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import type { ScanRow, ScanTradeCallsRequest } from '../../../contracts/tools/scan-trade-calls.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
 import { byQuoteVolume, type Universe, type UniverseEntry } from '../../../contracts/universe.ts'
-import type { Verdict } from '../../../contracts/verdict.ts'
+import { forecastShown, type Verdict } from '../../../contracts/verdict.ts'
 
 /** A coin of the universe with its verdict. */
 export interface RankedCall {
@@ -10,9 +10,13 @@ export interface RankedCall {
   readonly verdict: Verdict
 }
 
+/** What rows can be ranked by. */
+export type Ranking = Exclude<ScanTradeCallsRequest['rank_by'], 'expected_return'>
+
 /** How large a row is by each ranking; what is not known comes last. */
-const SIZE_BY: Readonly<Record<ScanTradeCallsRequest['rank_by'], (row: RankedCall) => number>> = {
+const SIZE_BY: Readonly<Record<Ranking, (row: RankedCall) => number>> = {
   strength: ({ verdict }) => verdict.strength,
+  expected_range: ({ verdict: { forecast } }) => (forecast === null ? -1 : forecast.p90 - forecast.p10),
   confidence: ({ verdict }) => verdict.confidence,
   volume: ({ entry }) => entry.quoteVolume24h,
   change: ({ entry }) => (entry.change24h === null ? -1 : Math.abs(entry.change24h)),
@@ -21,10 +25,11 @@ const SIZE_BY: Readonly<Record<ScanTradeCallsRequest['rank_by'], (row: RankedCal
 /** The rows of a scan: those that pass its filters, largest first, equal ones by volume and then by name. */
 export function rankCalls(
   found: readonly RankedCall[],
-  request: Pick<ScanTradeCallsRequest, 'rank_by' | 'min_confidence' | 'include_holds' | 'limit'>,
+  request: Pick<ScanTradeCallsRequest, 'min_confidence' | 'include_holds' | 'limit'>,
+  ranking: Ranking,
   publicUrl: string,
 ): ScanRow[] {
-  const sizeOf = SIZE_BY[request.rank_by]
+  const sizeOf = SIZE_BY[ranking]
   return found
     .filter(({ verdict }) => verdict.confidence >= request.min_confidence)
     .filter(({ verdict }) => request.include_holds || verdict.call !== 'HOLD')
@@ -45,6 +50,7 @@ const scanRow = ({ entry, verdict }: RankedCall, rank: number, publicUrl: string
   quote_volume_24h: entry.quoteVolume24h,
   bar_close: isoTime(verdict.barClose),
   valid_until: isoTime(verdict.validUntil),
+  ...forecastShown(verdict.forecast),
   verdict_id: verdict.verdictId,
   verify_url: verifyUrl(publicUrl, verdict),
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { scanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import {
   BAR_CLOSE,
   putBars,
@@ -59,6 +60,9 @@ describe('scan_trade_calls', () => {
     expect(await scan({ min_confidence: 61, include_holds: true })).toEqual([3])
     expect(await scan({ include_holds: true, limit: 2, rank_by: 'change' })).toEqual([3, 'SOL', 'ETH'])
     expect(await scan({ top_n: 1, include_holds: true })).toEqual([1, 'BTC'])
+    const { forecast } = aVerdict()
+    putVerdict(board, sim('SOL'), { forecast: forecast && { ...forecast, p90: 0.05 } })
+    expect(await scan({ include_holds: true, limit: 1, rank_by: 'expected_range' })).toEqual([3, 'SOL'])
   })
 
   test('waits once for all that are not followed, and names those without a fresh verdict', async () => {
@@ -101,6 +105,7 @@ describe('scan_trade_calls', () => {
       code: 'open_interest_unavailable',
       details: { exchange: 'SIM' },
     })
+    expect(await scan({ rank_by: 'expected_return' })).toMatchObject({ code: 'expected_return_unavailable' })
     expect(await scan({ exchange: 'NYSE' })).toMatchObject({ code: 'unknown_exchange' })
     expect(await scan({ exchange: 'OKX', timeframe: '1m' })).toMatchObject({
       code: 'unknown_timeframe',

@@ -7,7 +7,7 @@ import type {
 } from '../../../contracts/tools/scan-trade-calls.ts'
 import type { VerdictModel } from '../model.ts'
 import type { SeriesFinder } from './find-series.ts'
-import { largestCoins, type RankedCall, rankCalls } from './rank-calls.ts'
+import { largestCoins, type RankedCall, type Ranking, rankCalls } from './rank-calls.ts'
 import type { SeriesReader } from './read-series.ts'
 import { silenceNote } from './silence-note.ts'
 import type { UniverseKeeper } from './universe-keeper.ts'
@@ -28,7 +28,8 @@ export interface CallScannerOptions {
  *
  * @param deadline wall clock, Unix milliseconds
  * @param asker because of whom coins are followed that are not monitored
- * @throws ServiceError `unknown_exchange`, `unknown_timeframe`, `open_interest_unavailable`, `venue_unavailable`
+ * @throws ServiceError `unknown_exchange`, `unknown_timeframe`, `open_interest_unavailable`,
+ *   `expected_return_unavailable`, `venue_unavailable`
  */
 export async function scanCalls(
   options: CallScannerOptions,
@@ -37,6 +38,7 @@ export async function scanCalls(
   asker?: string,
 ): Promise<ScanTradeCallsResponse> {
   const { finder, reader, publicUrl } = options
+  const ranking = rankingOf(request.rank_by)
   const exchange = await finder.exchange(request.exchange)
   const timeframe = await finder.timeframe(exchange, request.timeframe)
   const universe = await options.universes.of(exchange)
@@ -62,12 +64,20 @@ export async function scanCalls(
     timeframe,
     completed_at: isoTime(Math.floor(options.clock())),
     universe_ranked_at: isoTime(universe.rankedAt),
-    calls: rankCalls(found, request, publicUrl()),
+    calls: rankCalls(found, request, ranking, publicUrl()),
     scanned: found.length,
     holds: found.filter(({ verdict }) => verdict.call === 'HOLD').length,
     errors: errors.toSorted((a, b) => (a.coin < b.coin ? -1 : 1)),
     note: silenceNote(options.model, timeframe),
   }
+}
+
+function rankingOf(asked: ScanTradeCallsRequest['rank_by']): Ranking {
+  if (asked !== 'expected_return') return asked
+  throw new ServiceError('expected_return_unavailable', {
+    message:
+      'rank_by expected_return: out of sample no model told which return is to be expected with an interval above 0; rank by strength, or by expected_range',
+  })
 }
 
 const openInterestUnavailable = (exchange: Exchange): ServiceError =>

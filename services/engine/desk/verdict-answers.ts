@@ -2,6 +2,7 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import type { GetMarketRegimeResponse } from '../../../contracts/tools/get-market-regime.ts'
 import type { GetTradeCallResponse } from '../../../contracts/tools/get-trade-call.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
+import { forecastShown } from '../../../contracts/verdict.ts'
 import type { FreshReading } from './board-reading.ts'
 
 /** The answer of `get_trade_call`. */
@@ -19,6 +20,7 @@ export const tradeCallAnswer = (
   exchange: verdict.exchange,
   probability: verdict.probability,
   barrier: verdict.barrier,
+  ...forecastShown(verdict.forecast),
   price: verdict.price,
   bar_close: isoTime(verdict.barClose),
   valid_until: isoTime(verdict.validUntil),

@@ -50,6 +50,7 @@ type Labelled = Pick<
   | 'call'
   | 'probability'
   | 'barrier'
+  | 'forecast'
   | 'recordedLate'
 >
 
@@ -172,13 +173,13 @@ export function createLabeller({ store, patience, series, pageSize }: LabellerOp
 
 function startRace(verdict: Verdict): OpenRace {
   const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
-  const { modelVersion, call, probability, barrier, recordedLate } = verdict
+  const { modelVersion, call, probability, barrier, forecast, recordedLate } = verdict
   const barMs = timeframeMs(timeframe)
   // The window is the verdict's own: what a later release gives a timeframe does not change it.
   const windowBars = (validUntil - barClose) / barMs
   const about = { exchange, coin, timeframe, verdictId, barClose, validUntil }
   return {
-    verdict: { ...about, modelVersion, call, probability, barrier, recordedLate },
+    verdict: { ...about, modelVersion, call, probability, barrier, forecast, recordedLate },
     race: createRace({ barClose, barMs, windowBars, barrier }),
     result: undefined,
   }

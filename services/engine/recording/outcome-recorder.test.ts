@@ -134,7 +134,7 @@ describe('labelling', () => {
     const [event, ...others] = await stored(store)
     expect(others).toEqual([])
     const verdict = (await collect(store.read('verdict-SIM.BTC.1h')))[0]
-    const { barClose, validUntil, verdictId, modelVersion, call, probability } = verdict?.data ?? {}
+    const { barClose, validUntil, verdictId, modelVersion, call, probability, forecast } = verdict?.data ?? {}
     expect(event?.data).toEqual({
       ...series,
       verdictId,
@@ -148,6 +148,8 @@ describe('labelling', () => {
       entryPrice: 100,
       exitPrice: 101,
       decidedAt: T0 + 4 * HOUR_MS,
+      forecast,
+      closePrice: 100,
       recordedLate: false,
       highest: expect.closeTo(0.015, 12),
       lowest: expect.closeTo(-0.001, 12),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { blockMean, halfWidth95 } from './intervals.ts'
+import { halfWidth95 } from '../../../contracts/student-interval.ts'
+import { blockMean } from './intervals.ts'
 
 test.each([
   // Quantiles of Student's t for one block fewer.

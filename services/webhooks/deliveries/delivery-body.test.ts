@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Forecast } from '../../../contracts/verdict.ts'
 import type { Signal } from '../signals/signal.ts'
 import { aDigestRow, anId, aSignalLog } from '../signals/testing/signal-log.fixture.ts'
 import { toSignals } from '../signals/to-signal.ts'
@@ -11,7 +12,9 @@ const BASE_URL = 'https://signals.example.com'
 const VERDICT_ID = anId(`verdict verdict-SIM.BTC.1h ${Date.UTC(2026, 10, 21, 13)}`)
 
 /** A signal of each type, as the log has them. */
-async function signals(): Promise<Readonly<Record<'call' | 'shift' | 'digest', Signal>>> {
+async function signals(
+  forecast: Forecast | null = null,
+): Promise<Readonly<Record<'call' | 'shift' | 'digest', Signal>>> {
   const world = aSignalLog()
   const verdict = {
     call: 'SELL',
@@ -19,6 +22,7 @@ async function signals(): Promise<Readonly<Record<'call' | 'shift' | 'digest', S
     strength: 91,
     regime: 'TRENDING_DOWN',
     price: 0.0201735,
+    forecast,
   } as const
   await world.verdict(verdict, 'VOLATILE')
   await world.digest('HL', '4h', '1d', 3)
@@ -41,10 +45,16 @@ const parts = (signal: Signal, change: Partial<BodyParts> = {}): BodyParts => ({
 const envelope = { delivery_id: anId('delivery'), created_at: '2026-11-21T12:00:00.000Z', sequence: 41 }
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
+const FORECAST: Forecast = {
+  ...{ model: 'range-1', volatility: 0.0095 },
+  ...{ p10: -0.0112, p25: -0.0053, p50: 0, p75: 0.0053, p90: 0.0113 },
+}
+
 /** What was sent once can be asked for years later: these bytes never change. */
 const GOLDEN = {
   call: 'ac7922d6ef98f227fff4384580b871ab47d1113fd33638799da6ff6db06ea6f7',
   shift: 'b3f3f1a57a65be4dc6fd0679ae948c20eca2372563a9f305c8eb798eead05b47',
+  reach: '9cb0cc7457c766ad7a4198c639536f8e296daf52295681807f45b5d951091d1f',
   digest: 'd4028d0794c473bf147d26e8c40485b5ef65f864cf6f80e39d26d12e4381ea86',
 }
 
@@ -79,6 +89,16 @@ describe('the body of template 1', () => {
         verify_url: `${BASE_URL}/verify/${VERDICT_ID}`,
       },
     })
+  })
+
+  test('of a trade call that says how far the price may go tells that, too, and the rest as ever', async () => {
+    const { model, volatility, ...range } = FORECAST
+    expect(model).toBe('range-1')
+    const body = deliveryBody(parts((await signals(FORECAST)).call))
+    expect(sha256(body)).toBe(GOLDEN.reach)
+    const { data } = JSON.parse(body.toString()) as { data: object }
+    const before = JSON.parse(deliveryBody(parts((await signals()).call)).toString()) as { data: object }
+    expect(data).toEqual({ ...before.data, expected_range: range, expected_volatility: volatility })
   })
 
   test('tells of a regime shift from what to what', async () => {

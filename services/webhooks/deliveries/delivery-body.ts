@@ -3,6 +3,7 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
+import { forecastShown } from '../../../contracts/verdict.ts'
 import type { RegimeShiftSignal, ScanDigestSignal, Signal, TradeCallSignal } from '../signals/signal.ts'
 
 /** Version of what bodies look like today. A released one never changes: bodies are made again from the log. */
@@ -99,6 +100,8 @@ const tradeCallData = ({ data }: TradeCallSignal, baseUrl: string): JsonObject =
   valid_until: isoTime(data.validUntil),
   verdict_id: data.verdictId,
   model_version: data.modelVersion,
+  // Verdicts of before there were forecasts keep the bodies that they were sent with.
+  ...(data.forecast === null ? {} : forecastShown(data.forecast)),
   verify_url: verifyUrl(baseUrl, data),
 })
 

@@ -59,6 +59,8 @@ const answerOf = (
       quote_volume_24h: 12,
       bar_close: isoTime(DAY),
       valid_until: isoTime(DAY + 8 * HOUR_MS),
+      expected_range: null,
+      expected_volatility: null,
       verdict_id: VERDICT,
       verify_url: `http://127.0.0.1:8402/verify/${VERDICT}`,
     },

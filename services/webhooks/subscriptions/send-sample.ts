@@ -54,6 +54,11 @@ export const isAccepted = ({ kind, status = 0 }: SendOutcome): boolean =>
 const HOUR = 3_600_000
 /** No verdict has it. */
 const SAMPLE_VERDICT = '00000000-0000-8000-8000-000000000000'
+/** How far the price may go. */
+const REACH = {
+  expected_range: { p10: -0.0112, p25: -0.0053, p50: 0, p75: 0.0053, p90: 0.0113 },
+  expected_volatility: 0.0095,
+}
 
 function sampleOf(event: SignalType, now: number, baseUrl: string): object {
   const barClose = Math.floor(now / HOUR) * HOUR
@@ -64,7 +69,7 @@ function sampleOf(event: SignalType, now: number, baseUrl: string): object {
   const times = { bar_close: instant(barClose), valid_until: instant(barClose + 24 * HOUR) }
   switch (event) {
     case 'trade_call':
-      return { type: event, ...series, ...call, ...times, verdict_id: SAMPLE_VERDICT, verify_url }
+      return { type: event, ...series, ...call, ...times, ...REACH, verdict_id: SAMPLE_VERDICT, verify_url }
     case 'regime_shift':
       return {
         type: event,

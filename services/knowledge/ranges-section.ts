@@ -1,0 +1,75 @@
+import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
+
+/** How ranges did on bars that their fit had not seen. Shares are fractions. */
+interface RangeScores {
+  readonly from: number
+  readonly to: number
+  readonly forecasts: number
+  readonly coverage80: number
+  readonly coverage50: number
+  readonly belowConstant: number
+  readonly belowCoinConstant: number
+  readonly belowEwma: number
+  readonly cells: number
+  readonly cellsOutside: readonly string[]
+}
+
+/** What the page needs to know of the model of ranges. */
+export interface DescribedRanges {
+  readonly version: string
+  readonly provenance: { readonly series: readonly unknown[] }
+  readonly timeframes: Readonly<
+    Record<Timeframe, { readonly measured: RangeScores; readonly blind?: RangeScores | undefined }>
+  >
+}
+
+const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
+const percent = (share: number): string => (100 * share).toFixed(1)
+
+function scoresTable(scores: readonly (readonly [Timeframe, RangeScores])[]): string {
+  const rows = scores.map(([timeframe, one]) => [
+    timeframe,
+    day(one.from),
+    day(one.to),
+    one.forecasts.toLocaleString('en'),
+    percent(one.coverage80),
+    percent(one.coverage50),
+    percent(one.belowConstant),
+    percent(one.belowCoinConstant),
+    percent(one.belowEwma),
+    `${one.cellsOutside.length} of ${one.cells}${one.cellsOutside.length === 0 ? '' : `: ${one.cellsOutside.join(', ')}`}`,
+  ])
+  const head = [
+    'Timeframe',
+    'From',
+    'To',
+    'Forecasts',
+    'Within p10–p90, %',
+    'Within p25–p75, %',
+    'Pinball below one constant, %',
+    'Below a constant of each coin, %',
+    'Below an EWMA, %',
+    'Coins in years outside',
+  ]
+  return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
+}
+
+/** The sections about how far prices go, in Markdown. */
+export function rangesSection({ version, provenance, timeframes }: DescribedRanges): string[] {
+  const measured = TIMEFRAMES.map((timeframe) => [timeframe, timeframes[timeframe].measured] as const)
+  const blind = TIMEFRAMES.flatMap((timeframe) => {
+    const { blind: scores } = timeframes[timeframe]
+    return scores === undefined ? [] : [[timeframe, scores] as const]
+  })
+  return [
+    '## How far may the price go?',
+    `Which way a price goes can hardly be told; how far, it can. Every verdict says it, HOLDs and silent timeframes too: \`expected_range\` holds quantiles of the return from the open of the first bar of the window to the close of its last one, so that it ends within p10 and p90 in four of five cases, and \`expected_volatility\` is the standard deviation of that return. Both are computed by the model \`${version}\`, of ${provenance.series.length} recordings.`,
+    'It is made of six averages of a series: the variance of its bars over 2, 8, 32 and 128 bars, had from their whole range (Garman and Klass) and the gap before them, and the absolute return over as many bars as a window has, over 50 and 200 bars. Below 8h they are taken relative to how lively that quarter hour of the day usually is, on weekdays, Saturdays and Sundays. The log variance to be expected is a weighted sum of their logarithms, fitted at each timeframe; what returns stay within is counted on forecasts that had not seen them. It is as far up as down, and p50 is 0: it takes no side.',
+    'Measured walk-forward as above, every quarter fitted on what was over by then. *Pinball* is the loss that a true quantile makes least, of p10 and p90; it is set beside one constant range for a timeframe, a constant one for each coin, and a plain EWMA of squared returns (decay 0.94), all calibrated on the same past. A coin in a year is outside where its share within p10 and p90 is neither 74 to 86 % nor within the 99 % interval of as many windows apart.',
+    scoresTable(measured),
+    ...(blind.length === 0
+      ? []
+      : ['On the newest bars, on which nothing was chosen; scored once:', scoresTable(blind)]),
+    'Over days, prices are nearly as wild at one time as at another, so that a constant range is nearly as good.',
+  ]
+}

@@ -1,0 +1,110 @@
+import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { RangeScores } from '../../../services/engine/forecast/range-model.ts'
+import { RECIPE } from '../recipe.ts'
+import { foldsOf } from '../walk-forward.ts'
+import { fitRange, moveOf, type RangeFit, rootMeanSquare, windowsUntil, withinShares } from './fit-range.ts'
+import type { RangeSamples } from './range-samples.ts'
+import { createRangeScores } from './score-ranges.ts'
+
+/** A coin with fewer windows says too little: what holds for all is taken. */
+const FEWEST_OF_COIN = 300
+
+/** What ranges that know nothing of the newest bars would be, of what was over at an instant. */
+function simpleReaches(all: readonly RangeSamples[], until: number) {
+  const moves: number[] = []
+  const ratios: number[] = []
+  const byCoin = new Map<string, number[]>()
+  for (const [{ coin, move, ewma }, place] of windowsUntil(all, until)) {
+    const size = move[place] ?? 0
+    moves.push(size)
+    ratios.push(size / (ewma[place] ?? 1))
+    const own = byCoin.get(coin)
+    if (own === undefined) byCoin.set(coin, [size])
+    else own.push(size)
+  }
+  const outer = (sizes: readonly number[]): number => withinShares(Float64Array.from(sizes)).outer
+  const constant = outer(moves)
+  const ofCoin = new Map(
+    [...byCoin].map(([coin, sizes]) => [coin, sizes.length < FEWEST_OF_COIN ? constant : outer(sizes)]),
+  )
+  return { constant, ofCoin, ewma: outer(ratios) }
+}
+
+/** Moves in expected ones, of forecasts that had not seen them, with when their windows were over. */
+interface Ratios {
+  readonly ends: number[]
+  readonly ratios: number[]
+}
+
+/** Forecasts from which on ranges are calibrated on forecasts alone; before, on what the fit itself has seen. */
+const FEWEST_FORECASTS = 20_000
+
+/**
+ * What returns stay within, in expected moves: of the forecasts that were made before an instant and had not seen their
+ * windows, so that what a fit flatters itself with is taken off.
+ */
+function calibrated(fit: RangeFit, { ends, ratios }: Ratios, until: number): RangeFit {
+  const over = Float64Array.from(ratios.filter((_, index) => (ends[index] ?? 0) <= until))
+  if (over.length < FEWEST_FORECASTS) return fit
+  return { ...fit, ...withinShares(over), deviation: rootMeanSquare(over) }
+}
+
+/** The scores of a walk, and what it ends with: fitted on all windows, calibrated on all forecasts. */
+export interface RangeWalk {
+  /** Up to the bars that nothing was chosen on, and on those. */
+  readonly measured: RangeScores
+  readonly blind: RangeScores | undefined
+  readonly fit: RangeFit
+}
+
+/**
+ * Walks through the history of a timeframe: at every step all is fitted on what was over by then, and scored on the bars
+ * that follow.
+ *
+ * @param blindFrom bars that close from then on are scored apart; Unix milliseconds
+ * @param report hears about every step
+ */
+export function walkRanges(
+  timeframe: Timeframe,
+  all: readonly RangeSamples[],
+  blindFrom: number,
+  report: (line: string) => void,
+): RangeWalk | undefined {
+  const [measured, blind] = [createRangeScores(), createRangeScores()]
+  const past: Ratios = { ends: [], ratios: [] }
+  const barMs = timeframeMs(timeframe)
+  const folds = foldsOf(all, RECIPE).flatMap((fold) =>
+    // A step ends there, so that the next one is fitted on everything before.
+    fold.from < blindFrom && blindFrom < fold.until
+      ? [
+          { from: fold.from, until: blindFrom },
+          { from: blindFrom, until: fold.until },
+        ]
+      : [fold],
+  )
+  for (const [index, { from, until }] of folds.entries()) {
+    const fit = calibrated(fitRange(all, from), past, from)
+    const { constant, ofCoin, ewma: reach } = simpleReaches(all, from)
+    const scores = from < blindFrom ? measured : blind
+    for (const samples of all) {
+      const { barClose, ewma, coin, move: moves, windowMs } = samples
+      for (let place = 0; place < barClose.length; place++) {
+        const at = barClose[place] ?? 0
+        if (at < from) continue
+        if (at >= until) break
+        const move = moveOf(fit, samples, place)
+        past.ends.push(at + windowMs)
+        past.ratios.push((moves[place] ?? 0) / move)
+        const own = { inner: fit.inner * move, outer: fit.outer * move }
+        const others = { constant, coin: ofCoin.get(coin) ?? constant, ewma: reach * (ewma[place] ?? 0) }
+        scores.add(samples, place, barMs, own, others)
+      }
+    }
+    report(`${timeframe}: step ${index + 1} of ${folds.length}`)
+  }
+  const before = measured.scores()
+  if (before === undefined) return undefined
+  const always = Number.POSITIVE_INFINITY
+  const fit = calibrated(fitRange(all, always), past, always)
+  return { measured: before, blind: blind.scores(), fit }
+}
