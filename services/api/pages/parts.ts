@@ -108,5 +108,5 @@ export function address(
   for (const [name, value] of Object.entries(parameters)) {
     if (value !== undefined && value !== null && value !== '') given.append(name, String(value))
   }
-  return given.size === 0 ? path : `${path}?${given}`
+  return given.size === 0 ? path : `${path}?${given.toString()}`
 }
