@@ -9,6 +9,7 @@ import { timeframeMs } from '../../contracts/timeframes.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
 import {
   type Board,
+  createAnnouncer,
   createBoard,
   createDesk,
   createEngine,
@@ -22,6 +23,7 @@ import {
   type LocalDesk,
   labelUnfollowed,
   loadModel,
+  modelFile,
   runEngine,
   scanFundingArb,
 } from '../engine/index.ts'
@@ -119,6 +121,8 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     },
   }
   const model = loadModel()
+  const file = modelFile()
+  const announcer = createAnnouncer({ ...recording, newId, clock: () => feed.clock() })
   const engine = createEngine({ model })
   const board = createBoard()
   // A market that is replayed at full speed has no present to load a series into, to rank coins at, or to be late for.
@@ -171,6 +175,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     historyBars?: number,
   ): Promise<EngineRun> {
     const ending = new AbortController()
+    await announcer.announceModel(file, 'serving')
     try {
       return await runEngine({
         engine,
@@ -297,7 +302,10 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
 
   return {
     start() {
-      const running = watchList.follow((series) => follower.follow(series), signal)
+      const running = watchList.follow(async (series) => {
+        await announcer.announceMonitored(exchangesOf(series), watchList.series())
+        return follower.follow(series)
+      }, signal)
       const ranking = hasPresent
         ? goOn('ranking coins', () => universes.run(watchList.exchanges, signal))
         : undefined
