@@ -188,6 +188,13 @@ export const LIMITS = {
   marketRows: 200,
   /** Rows in one answer of the track record. */
   trackRecordRows: 200,
+  /** Series in one answer of the board. */
+  boardRows: 5_000,
+  /** Visitors of the board who are told of changes, in one process, and how many of them one address may have. */
+  boardWatchers: 500,
+  boardWatchersPerAddress: 10,
+  /** Rendered parts of the board that one process keeps. */
+  boardParts: 100,
   /** Values in one list filter of the replay route. */
   filterValues: 100,
 
