@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -64,7 +64,7 @@ describe('a service that runs', () => {
     change: (text: string) => string,
     use: (url: string) => Promise<T>,
   ) {
-    const proxy = createServer(async (request, response) => {
+    const forward = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk as Buffer)
       const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers
@@ -80,7 +80,8 @@ describe('a service that runs', () => {
       const moved = offer === null ? undefined : Buffer.from(move(Buffer.from(offer, 'base64').toString()))
       response.writeHead(answer.status, moved && { 'payment-required': moved.toString('base64') })
       response.end(request.url === path ? change(text) : text)
-    }).listen(0, '127.0.0.1')
+    }
+    const proxy = createServer((request, response) => void forward(request, response)).listen(0, '127.0.0.1')
     await once(proxy, 'listening')
     try {
       return await use(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`)

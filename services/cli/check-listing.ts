@@ -72,13 +72,13 @@ async function checkOffers(origin: string): Promise<string> {
 function requireOffer({ status, headers, text }: Answer, url: string, accepts: Offer['accepts']): void {
   require(status === 402, `${url} answers ${status} to a request without payment; indexers expect 402`)
   const header = headers.get('payment-required') ?? ''
-  const offer = parsed<Offer>(Buffer.from(header, 'base64').toString(), `PAYMENT-REQUIRED of ${url}`)
+  const offer = parsed(Buffer.from(header, 'base64').toString(), `PAYMENT-REQUIRED of ${url}`) as Offer
   require(isDeepStrictEqual(
     offer.accepts,
     accepts,
   ), `${url} offers something else than /.well-known/x402.json says`)
   require(offer.resource.url === url, `${url} makes an offer for ${offer.resource.url}`)
-  const [first] = parsed<{ accepts: JsonObject[] }>(text, `the body of ${url}`).accepts
+  const [first] = (parsed(text, `the body of ${url}`) as { accepts: JsonObject[] }).accepts
   require(first?.maxAmountRequired ===
     accepts[0]?.amount, `${url} asks for different prices in x402 versions 1 and 2`)
 }
@@ -176,7 +176,8 @@ async function shakeHands(url: string, version: string): Promise<Greeting> {
     { _meta: meta },
     headers,
   )
-  const serverInfo = found._meta['io.modelcontextprotocol/serverInfo'] ?? { version: '' }
+  const { _meta: said } = found
+  const serverInfo = said['io.modelcontextprotocol/serverInfo'] ?? { version: '' }
   return { protocolVersion: found.supportedVersions.includes(version) ? version : 'none', serverInfo }
 }
 
@@ -219,12 +220,12 @@ function require(holds: boolean, message: string): void {
 async function json<Shape>(url: string): Promise<Shape> {
   const { status, text } = await ask(url)
   require(status === 200, `${url} answers ${status}`)
-  return parsed<Shape>(text, url)
+  return parsed(text, url) as Shape
 }
 
-function parsed<Shape>(text: string, what: string): Shape {
+function parsed(text: string, what: string): unknown {
   try {
-    return JSON.parse(text) as Shape
+    return JSON.parse(text) as unknown
   } catch {
     throw new ServiceError('listing_wrong', { message: `${what} is no JSON` })
   }
@@ -245,7 +246,7 @@ async function rpc<Result>(
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
-  const { result } = parsed<{ result?: Result }>(text, url)
+  const { result } = parsed(text, url) as { result?: Result }
   if (result === undefined) {
     throw new ServiceError('listing_wrong', { message: `${url} refuses ${method}: ${text.slice(0, 200)}` })
   }

@@ -11,7 +11,7 @@ import { listedTools } from '../mcp/tool-list.ts'
 
 /** An offer of version 2 of x402, as the header `PAYMENT-REQUIRED` carries it. */
 export interface SentOffer {
-  readonly resource: JsonObject
+  readonly resource: JsonObject & { readonly url: string }
   readonly accepts: readonly JsonObject[]
   readonly extensions?: {
     readonly bazaar?: { readonly info?: { readonly output?: { readonly example?: Json } } }
@@ -50,7 +50,7 @@ export function x402Manifest(
     accepts,
     input: {
       method: 'POST',
-      routeTemplate: new URL(String(resource.url)).pathname,
+      routeTemplate: new URL(resource.url).pathname,
       bodyType: 'json',
       ...(schemas.has(product) && { body: schemas.get(product) }),
     },
