@@ -70,7 +70,7 @@ export const LIMITS = {
   venueSettleMs: 2_000,
   /** How long live bars wait for slower venues; what comes later is delivered as late. */
   venueLagMs: 15_000,
-  /** Bars fetched in one request, where the venue gives as many. */
+  /** Bars of the shortest timeframe of a history that are in memory at a time, where pages are no longer than that. */
   venuePageBars: 1_000,
   /** How long a start waits for a venue's history before it goes on and takes it late. */
   venueBackfillMs: 900_000,
