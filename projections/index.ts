@@ -32,6 +32,7 @@ export { type Decided, decided } from './decided/decided.ts'
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 export {
   evolvePayment,
+  isAwaited,
   isOpen,
   isPayable,
   isServable,
