@@ -2,6 +2,7 @@ import { accounts } from './accounts/accounts.ts'
 import { chats } from './chats/chats.ts'
 import { debits } from './debits/debits.ts'
 import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
+import { logCheckpoints } from './log-checkpoints/log-checkpoints.ts'
 import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
@@ -28,6 +29,13 @@ export {
   usageDayPrefix,
 } from './debits/debits.ts'
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
+export {
+  type CheckpointRow,
+  LOG_KEYS,
+  type LogKeysRow,
+  logCheckpoints,
+  NEWEST_CHECKPOINT,
+} from './log-checkpoints/log-checkpoints.ts'
 export {
   evolvePayment,
   isOpen,
@@ -79,6 +87,7 @@ export const PROJECTIONS: readonly Projection[] = [
   chats,
   debits,
   latestVerdicts,
+  logCheckpoints,
   payments,
   regimeShifts,
   subscriptions,

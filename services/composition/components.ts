@@ -12,6 +12,7 @@ import type { EngineRole } from './engine-role.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
 import type { Platform } from './open-platform.ts'
 import { projectionComponent } from './projection-component.ts'
+import type { OpenedTransparencyLog } from './transparency-log.ts'
 
 /** The parts that `/readyz` reports, asked one by one. */
 export async function componentsOf(parts: {
@@ -28,6 +29,7 @@ export async function componentsOf(parts: {
   readonly dispatcher: DispatcherHealth | undefined
   /** What keeps digests from being recorded. */
   readonly digestProblems: readonly string[]
+  readonly transparencyLog: Pick<OpenedTransparencyLog, 'problem'> | undefined
   /** Work that this process shares with others, by the name of its group. */
   readonly leases: readonly { readonly group: string; readonly leases: Pick<Leases, 'idle'> }[]
   readonly feed: MarketFeed
@@ -64,6 +66,7 @@ export async function componentsOf(parts: {
     components.push(projectionComponent(health, parts.hasCallers))
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
   else if (parts.engines !== undefined) components.push(enginesComponent(parts.engines))
+  if (parts.transparencyLog !== undefined) components.push(transparencyLogComponent(parts.transparencyLog))
   if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
   if (parts.demo !== undefined) components.push(demoComponent(parts.demo))
   if (parts.dispatcher !== undefined) {
@@ -137,6 +140,17 @@ export function enginesComponent({ answering, silent }: ReturnType<RemoteDesk['h
     state: isWell ? 'ok' : 'degraded',
     detail: answering === 0 ? nobody : some,
     more: { answering, silent },
+  }
+}
+
+/** Verdicts are served and recorded without it; what is not signed can be proved later only. */
+function transparencyLogComponent({ problem }: Pick<OpenedTransparencyLog, 'problem'>): Component {
+  const why = problem()
+  return {
+    name: 'transparency log',
+    isRequired: false,
+    state: why === undefined ? 'ok' : 'degraded',
+    detail: why ?? 'signed as it grows',
   }
 }
 

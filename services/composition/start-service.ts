@@ -136,7 +136,7 @@ function createHttpServer(
   },
 ) {
   const { desk, remote, served, watchList, address, replay } = behind
-  const { callers, payments, webhooks, knowledge } = served
+  const { callers, payments, webhooks, knowledge, transparencyLog } = served
   const { settings, log, platform, feed, projector, metrics, running } = parts
   const answers = readModelAnswers(platform.store, projector, served.marketNow)
   return createServer({
@@ -166,6 +166,7 @@ function createHttpServer(
           hasCallers: settings.ROLES.includes('api'),
           engine: running.engine,
           engines: settings.ROLES.includes('api') ? remote.health() : undefined,
+          transparencyLog,
           settler: payments.settler?.health(),
           demo: payments.demo,
           dispatcher: webhooks.dispatcher?.health(),
@@ -179,6 +180,7 @@ function createHttpServer(
         }),
       ),
     ...answers,
+    transparencyLog: transparencyLog?.server,
     usage: callers.usage,
     accounts: accountOptions({ platform, log }, callers),
     payments: payments.server,

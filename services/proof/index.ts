@@ -1,0 +1,8 @@
+export { createLogViews, type LogViews } from './log-views.ts'
+export { parseVkey, type Verifier } from './notes/note-keys.ts'
+export { checkProof, type Proven } from './proof-file.ts'
+export { loadLogKeys } from './signing/log-keys.ts'
+export { keepNewestCheckpoint } from './signing/newest-checkpoint.ts'
+export { type CheckpointSigner, createSigner } from './signing/signer.ts'
+export { transparencyTree } from './tree/transparency-tree.ts'
+export { createTreeReader } from './tree/tree-reader.ts'
