@@ -58,6 +58,7 @@ export {
 } from './payments/payments.ts'
 export {
   type Projection,
+  type Rows,
   rowsInMemory,
 } from './projection.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'

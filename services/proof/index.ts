@@ -1,3 +1,7 @@
+export { type AuditReport, type AuditTools, audit } from './audit/audit.ts'
+export { readAuditState, writeAuditState } from './audit/audited-history.ts'
+export { FRAUDS, type Fraud } from './audit/finding.ts'
+export { copied, folderSource, type LogSource, serviceSource } from './audit/log-source.ts'
 export { createLogViews, type LogViews } from './log-views.ts'
 export { parseVkey, type Verifier } from './notes/note-keys.ts'
 export { checkProof, type Proven } from './proof-file.ts'
