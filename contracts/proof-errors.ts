@@ -6,7 +6,7 @@ export const PROOF_ERRORS = defineErrors({
     status: 400,
     message: 'This names nothing of the transparency log.',
     nextStep:
-      'Read docs/proof.md: /log/checkpoint, /log/vkeys, /log/tile/<level>/<index>[.p/<width>], /log/tile/entries/… and /log/contents/….',
+      'Read docs/proof.md: /log/checkpoint, /log/vkeys, /log/tile/<level>/<index>[.p/<width>], /log/tile/entries/<index> and /log/contents/<index> are what is there.',
   },
   log_not_there: {
     status: 404,
@@ -20,14 +20,14 @@ export const PROOF_ERRORS = defineErrors({
   },
   proof_invalid: {
     status: 400,
-    exitCode: 16,
+    exitCode: 17,
     message: 'The proof does not hold.',
     nextStep:
       'Do not rely on it. Fetch it anew, and compare the vkey with the one that the operator published.',
   },
   audit_failed: {
     status: 409,
-    exitCode: 17,
+    exitCode: 18,
     message: 'The log does not hold what it promises.',
     nextStep: 'Keep the findings and the state file: they are the evidence.',
   },

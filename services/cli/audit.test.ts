@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -20,17 +20,11 @@ import type { TrackRecordAnswer } from '../../contracts/track-record-row.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import { rowsInMemory, trackRecord } from '../../projections/index.ts'
-import {
-  audit,
-  folderSource,
-  type LogSource,
-  parseVkey,
-  readAuditState,
-  writeAuditState,
-} from '../proof/index.ts'
+import { audit, copied, type LogSource, parseVkey, readAuditState, writeAuditState } from '../proof/index.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../proof/testing/made-up-log.fixture.ts'
+import { auditCommand } from './audit.ts'
 import { auditTools } from './audit-tools.ts'
-import { runCommand } from './run-command.ts'
+import { verifyCommand } from './verify.ts'
 
 const HOURS = 40
 const START = NOON_OF(NOW) - HOURS * HOUR_MS
@@ -76,10 +70,11 @@ const { raceOf } = auditTools({ get: async () => undefined })
 function labelled(verdict: Verdict, change: Partial<Outcome> = {}): Fact {
   const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
   const { modelVersion, call, probability, barrier, recordedLate } = verdict
-  const race = raceOf(
+  const { race, entryPrice, exitPrice, decidedAt, highest, lowest } = raceOf(
     verdict,
     BARS.filter(({ openTime }) => openTime >= barClose),
   ) as unknown as Outcome
+  const result = { race, entryPrice, exitPrice, decidedAt, highest, lowest }
   const about = {
     exchange,
     coin,
@@ -91,7 +86,7 @@ function labelled(verdict: Verdict, change: Partial<Outcome> = {}): Fact {
     call,
     probability,
   }
-  const data = { ...about, barrier, recordedLate, ...race, ...change } as Outcome
+  const data = { ...about, barrier, recordedLate, ...result, ...change }
   return { stream: outcomeStream(verdict), event: newEvent(OutcomeLabelled, { id: nextId(), data, meta }) }
 }
 
@@ -205,7 +200,7 @@ async function auditOf(log: MadeUpLog, source = serviceOf(log), key = log) {
   const state = join(directory, 'state.json')
   const keys = vkeysOf(key).flatMap((vkey) => parseVkey(vkey) ?? [])
   const report = await audit({ source, keys, seen: readAuditState(state), tools: auditTools(source) })
-  return { ...report, kept: () => writeAuditState(state, report.log, NOW) }
+  return { ...report, kept: (at = NOW) => writeAuditState(state, report.log, at) }
 }
 
 const fraudsOf = ({ findings }: { readonly findings: readonly { readonly fraud: string }[] }) => [
@@ -217,7 +212,7 @@ test('nothing is found in an honest log, also where it has grown since', async (
   const log = await publish(facts.slice(0, 40))
   const first = await auditOf(log)
   expect(first.findings).toEqual([])
-  first.kept()
+  first.kept(first.summary.horizon + HOUR_MS)
   for (const { stream, event } of facts.slice(40)) await log.append(stream, [event])
   await log.sign()
   const second = await auditOf(log)
@@ -332,4 +327,39 @@ describe('a log that signs everything correctly is found out when it has', () =>
     const fewer = serviceOf(log, (row) => ({ ...row, verdicts: Number(row.verdicts) + 5 }))
     expect(fraudsOf(await auditOf(log, fewer))).toEqual(['flattering_track_record'])
   })
+})
+
+test('a copy is audited from its folder, and a proof of it checked, with nothing but the key', async () => {
+  const log = await publish(honest())
+  const folder = join(directory, 'copy')
+  const source = copied(serviceOf(log), folder)
+  await auditOf(log, source)
+  const [vkey = ''] = vkeysOf(log)
+  const run = async (
+    command: typeof auditCommand | typeof verifyCommand,
+    operand: string,
+    flags: JsonObject,
+  ) => {
+    const lines: string[] = []
+    const stdout = { write: (text: string) => void lines.push(text) } as unknown as NodeJS.WritableStream
+    const context = {
+      stdout,
+      stderr: stdout,
+      environment: {},
+      signal: new AbortController().signal,
+      now: () => NOW,
+    }
+    const input = { ...context, operands: [operand], texts: {}, flags: { json: false, ...flags } }
+    return { code: await command.run(input as never), text: lines.join('') }
+  }
+  const audited = await run(auditCommand, folder, { vkey: [vkey], state: join(directory, 'other.json') })
+  expect(audited).toMatchObject({ code: undefined, text: expect.stringContaining('the log holds together') })
+  for await (const event of log.store.readAll({ filter: { types: ['OutcomeLabelled'] }, limit: 1 })) {
+    const file = join(directory, 'one.tlog-proof')
+    writeFileSync(file, await log.views.proof(event, new AbortController().signal))
+    const { text } = await run(verifyCommand, file, { proof: true, vkey: [vkey] })
+    expect(text).toContain(`OutcomeLabelled ${event.id}`)
+  }
+  await expect(run(auditCommand, folder, { state: 'x' })).rejects.toThrow(/--vkey is missing/)
+  await expect(run(auditCommand, directory, { vkey: [vkey], state: 'x' })).rejects.toThrow(/no checkpoint/)
 })

@@ -45,7 +45,7 @@ export const auditCommand = defineCommand({
   summary:
     'Checks a whole transparency log: signatures, history, completeness, models, outcomes, and the track record.',
   notes: [
-    'Nothing is believed but the key: every figure is computed anew, outcomes from bars. What is found is written one line each; the exit code is 17 then.',
+    'Nothing is believed but the key: every figure is computed anew, outcomes from bars. What is found is written one line each; the exit code is 18 then.',
     'What the log was is kept in a file from one audit to the next: a log that changes what it said is found out by whoever has seen it before.',
   ],
   operands: ['url_or_folder'],
@@ -89,7 +89,7 @@ export const auditCommand = defineCommand({
 })
 
 /** That of `audit_failed`. */
-const EXIT_FOUND = 17
+const EXIT_FOUND = 18
 
 const signed = ({ signatures }: AuditReport): string[] =>
   signatures.map(({ verifier: { name, id } }) => `${name}+${id.toString('hex')}`)

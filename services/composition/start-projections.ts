@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ServiceError } from '../../contracts/errors.ts'
-import { PROJECTIONS, type Projection } from '../../projections/index.ts'
+import { PROJECTIONS } from '../../projections/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { Settings } from '../platform/config/settings.ts'
@@ -19,7 +19,7 @@ export function startProjections(platform: Platform, log: Logger): Projector {
   return startProjector({
     store: platform.store,
     tables: openRowTables(join(platform.directory, 'projections.db'), platform.logId),
-    projections: [...PROJECTIONS, transparencyTree as Projection],
+    projections: [...PROJECTIONS, transparencyTree],
     sleep,
     onProblem: (health) => log.error(health, 'projection has a problem'),
   })

@@ -82,7 +82,7 @@ export function checkProof(text: string, keys: readonly Verifier[]): Proven {
 /** @throws ServiceError `proof_invalid` */
 export function parseContent(text: string): Content {
   try {
-    return contentSchema.parse(JSON.parse(text)) as Content
+    return contentSchema.parse(JSON.parse(text))
   } catch {
     throw faulty('what it is about is no event')
   }

@@ -164,12 +164,12 @@ async function checkOutcomes(
       const race = raceOf({ ...verdict, timeframe }, bars.slice(from, from + LONGEST_WINDOW))
       const said = Object.fromEntries(Object.keys(race).map((key) => [key, outcome[key as keyof Outcome]]))
       recomputed += 1
-      if (canonicalJson(race) === canonicalJson(said as JsonObject)) continue
+      if (canonicalJson(race) === canonicalJson(said)) continue
       const name = `${seriesName(series)} at ${isoTime(verdict.barClose)}`
       findings.add(
         'wrong_outcome',
         index,
-        `${name} says ${canonicalJson(said as JsonObject)}; its bars say ${canonicalJson(race)}`,
+        `${name} says ${canonicalJson(said)}; its bars say ${canonicalJson(race)}`,
       )
     }
   }
@@ -210,7 +210,7 @@ async function checkTrackRecord(
     findings.add(
       'flattering_track_record',
       null,
-      `${String(model)} at ${String(timeframe)} is published as ${short(said[at] ?? null)}; the outcomes say ${short(row)}`,
+      `${canonicalJson(model ?? null)} at ${canonicalJson(timeframe ?? null)} is published as ${short(said[at] ?? null)}; the outcomes say ${short(row)}`,
     )
   }
   if (said.length !== found.length)
@@ -226,7 +226,7 @@ function totalOf(row: JsonObject): number {
     typeof value === 'number'
       ? value
       : value !== null && typeof value === 'object'
-        ? Object.values(value).reduce<number>((all, one) => all + sum(one as Json), 0)
+        ? Object.values(value).reduce<number>((all, one) => all + sum(one), 0)
         : 0
   return sum(row.verdicts) + sum(row.recorded_late) + sum(row.bars_missed)
 }

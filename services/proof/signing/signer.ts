@@ -109,7 +109,7 @@ export function createSigner(options: SignerOptions): CheckpointSigner {
       newest: newest(),
       kept: kept.read(),
       size: tree.size(),
-      root: tree.root,
+      root: (size) => tree.root(size),
       vkeysFor: (origin) => signersOf(keys, origin).map(({ vkey }) => vkey),
       firstOrigin: options.firstOrigin,
       isShared: options.isShared,
@@ -117,7 +117,7 @@ export function createSigner(options: SignerOptions): CheckpointSigner {
 
   async function look(): Promise<void> {
     const next = decide()
-    if (next.kind === 'refuse') return note(next.why)
+    if (next.kind === 'refuse') return say(next.why)
     if (next.kind === 'publish') {
       const { origin, vkeys, reason } = next
       await publish({ origin, vkeys: [...vkeys], reason, leaves: null })
@@ -125,7 +125,7 @@ export function createSigner(options: SignerOptions): CheckpointSigner {
     problem = undefined
   }
 
-  function note(why: string): void {
+  function say(why: string): void {
     if (problem !== why) options.onProblem(why)
     problem = why
   }
@@ -136,7 +136,7 @@ export function createSigner(options: SignerOptions): CheckpointSigner {
       try {
         await work()
       } catch (error) {
-        note(error instanceof Error ? error.message : String(error))
+        say(error instanceof Error ? error.message : String(error))
       }
       await sleep(LOOK_EVERY_MS, signal)
     }

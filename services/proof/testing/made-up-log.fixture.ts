@@ -29,7 +29,7 @@ export async function openMadeUpLog(
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'log-'))
   const store = openMemoryStore({ now: () => NOW })
   const [treeRows, checkpointRows] = [rowsInMemory<TreeRow>(), rowsInMemory<LogKeysRow | CheckpointRow>()]
-  const tree = createTreeReader(treeRows.get)
+  const tree = createTreeReader((key) => treeRows.get(key))
   const keys: readonly LogKey[] = loadLogKeys({
     given: undefined,
     file: join(directory, 'log.keys'),
@@ -39,7 +39,7 @@ export async function openMadeUpLog(
   const signer = createSigner({
     store,
     tree,
-    row: checkpointRows.get,
+    row: (key) => checkpointRows.get(key),
     keys,
     kept,
     firstOrigin: 'signals.example.com/log',
@@ -65,7 +65,7 @@ export async function openMadeUpLog(
     views: createLogViews({
       store,
       tree,
-      row: checkpointRows.get,
+      row: (key) => checkpointRows.get(key),
       marketNow: options.marketNow ?? (() => NOW),
     }),
     async append(stream: string, events: readonly NewEvent[]): Promise<void> {

@@ -48,7 +48,7 @@ for (let index = 0; index < SIZE; index++) {
   transparencyTree.fold(rows, event(index))
   leaves.push(leafHash(encodeEntry(entryOf(event(index)))))
 }
-const tree = createTreeReader(rows.get)
+const tree = createTreeReader((key) => rows.get(key))
 
 test('a node and a leaf of RFC 6962', () => {
   // Vectors of the reference implementation of certificate transparency.
