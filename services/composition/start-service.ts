@@ -151,6 +151,8 @@ function createHttpServer(
     operatorToken: settings.OPERATOR_TOKEN,
     publicUrl: () => address.url,
     trustProxy: settings.TRUST_PROXY,
+    since: Date.now(),
+    registryProof: settings.MCP_REGISTRY_PROOF,
     rateLimits: createRateLimits({
       perAddress: settings.RATE_PER_ADDRESS,
       perKey: settings.RATE_PER_KEY,
