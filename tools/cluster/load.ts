@@ -243,7 +243,8 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
       })
       const answer = body as unknown as PaidAnswer
       if (status === 200) {
-        answers.push({ paymentId: answer._service.payment.id, verdictId: answer.verdict_id })
+        const { _service: service, verdict_id: verdictId } = answer
+        answers.push({ paymentId: service.payment.id, verdictId })
       } else await pause(1_000)
     }
     records.payments.push({ nonce: signed.nonce, answers })
@@ -254,15 +255,15 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
       await pause(1_500)
     }
   }
-  async function readOf<Says>(
+  async function readOf(
     url: string,
     path: string,
     key: string | undefined,
-    of: (body: Says) => number | string,
+    of: (body: Record<string, unknown>) => number | string,
   ) {
     for (let tries = 0; tries < 20; tries++) {
       const { status, body } = await ask(url, path, { method: 'GET', key })
-      if (status === 200) return of(body as Says)
+      if (status === 200) return of(body)
       await pause(500)
     }
     return 'nothing'
@@ -291,12 +292,15 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
       )
       for (const { name: member, url } of members) {
         for (const { id: account, key } of accounts) {
-          const sum = ({ days }: { readonly days: readonly { readonly calls: number }[] }): number =>
-            days.reduce((total, { calls }) => total + calls, 0)
+          const sum = (body: Record<string, unknown>): number =>
+            (body['days'] as readonly { readonly calls: number }[]).reduce(
+              (total, { calls }) => total + calls,
+              0,
+            )
           records.reads.push({ member, of: { account }, says: await readOf(url, '/api/usage', key, sum) })
         }
         for (const paymentId of paid) {
-          const state = (body: { readonly state: string }): string => stateOf(body.state) ?? 'unknown'
+          const state = (body: Record<string, unknown>): string => stateOf(String(body['state'])) ?? 'unknown'
           const says = await readOf(url, `/x402/payments/${paymentId}`, undefined, state)
           records.reads.push({ member, of: { paymentId }, says })
         }
