@@ -49,6 +49,8 @@ export interface PaymentParts {
 /** Payments of this process, and what settles them where it has that role. */
 export interface OpenedPayments {
   readonly server: NonNullable<ServerOptions['payments']>
+  /** Whether offers can be made at all. */
+  readonly isOffering: boolean
   readonly settler: Settler | undefined
   /** Undefined where nobody shares the settling with this process. */
   readonly leases: Leases | undefined
@@ -151,6 +153,7 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
   })
   return {
     server: { paid, showPayment: (id) => payments.show(id), paymentDesk },
+    isOffering: payments.isOffering,
     settler,
     leases,
     demo,
