@@ -33,11 +33,14 @@ async function connect(mode: (typeof MODES)[keyof typeof MODES]): Promise<Client
 }
 
 const call = async (client: Client, payment?: unknown, args: object = ARGUMENTS): Promise<CallToolResult> =>
-  (await client.callTool({
+  client.callTool({
     name: NAME,
     arguments: { ...args },
     ...(payment !== undefined && { _meta: { 'x402/payment': payment } }),
-  })) as CallToolResult
+  })
+
+const requiredIn = ({ structuredContent }: CallToolResult): PaymentRequired =>
+  structuredContent as PaymentRequired
 
 async function overHttp(payment: PaymentPayload, body: object = ARGUMENTS) {
   const response = await fetch(`${service.url}/x402/${NAME}`, {
@@ -56,11 +59,9 @@ describe.each(Object.entries(MODES))('official clients of MCP and of x402, %s er
     const client = await connect(mode)
     const offered = await call(client)
     expect(offered.isError).toBe(true)
-    expect(offered.content).toEqual([{ type: 'text', text: JSON.stringify(offered.structuredContent) }])
-    expect(offered.structuredContent).toMatchObject({ x402Version: 2, code: 'quota_exhausted' })
-    const payment = await newPayer().createPaymentPayload(
-      offered.structuredContent as unknown as PaymentRequired,
-    )
+    expect(offered.content).toEqual([{ type: 'text', text: JSON.stringify(requiredIn(offered)) }])
+    expect(requiredIn(offered)).toMatchObject({ x402Version: 2, code: 'quota_exhausted' })
+    const payment = await newPayer().createPaymentPayload(requiredIn(offered))
     const paid = await call(client, payment)
     expect(paid.isError).toBe(false)
     const { serial, _service: block } = paid.structuredContent as Record<string, unknown>
@@ -72,7 +73,7 @@ describe.each(Object.entries(MODES))('official clients of MCP and of x402, %s er
 
   test('have over MCP what was paid for over HTTP', async () => {
     const client = await connect(mode)
-    const required = (await call(client)).structuredContent as unknown as PaymentRequired
+    const required = requiredIn(await call(client))
     const payment = await newPayer().createPaymentPayload(required)
     const { answer } = await overHttp(payment)
     expect((await call(client, payment)).structuredContent).toMatchObject({ serial: answer.serial })
@@ -80,7 +81,7 @@ describe.each(Object.entries(MODES))('official clients of MCP and of x402, %s er
 
   test('cannot use what was used for another request, or on another network, or for less', async () => {
     const client = await connect(mode)
-    const required = (await call(client)).structuredContent as unknown as PaymentRequired
+    const required = requiredIn(await call(client))
     const payment = await newPayer().createPaymentPayload(required)
     await overHttp(payment)
     const codeOf = async (given: unknown, args?: object) =>

@@ -78,15 +78,10 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
     refuseCursor(params?.cursor)
     return { tools: [...core.tools, ...(core.extension?.tools ?? [])] }
   })
-  server.setRequestHandler('tools/call', async ({ params }) =>
-    toolResult(
-      await base.callTool(
-        params.name,
-        (params.arguments ?? {}) as Json,
-        params._meta?.[PAYMENT_META_KEY] as Json,
-      ),
-    ),
-  )
+  server.setRequestHandler('tools/call', async ({ params }) => {
+    const { name, arguments: request = {}, _meta: meta } = params
+    return toolResult(await base.callTool(name, request as Json, meta?.[PAYMENT_META_KEY] as Json))
+  })
   server.setRequestHandler('resources/list', ({ params }) => {
     refuseCursor(params?.cursor)
     return base.listResources()
