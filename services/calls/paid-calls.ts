@@ -26,14 +26,14 @@ export interface PaidCalls {
  * const outcome = await paid.tools.call({ tool: 'get_trade_call', body, rawHeaders, … })
  */
 export function createPaidCalls(options: PaidCallsOptions): PaidCalls {
-  const { payments, publicUrl } = options
+  const { payments, publicUrl, clock = () => performance.now() } = options
   const parts = {
     ...options,
-    offers: createPaidOffers({ payments, publicUrl }),
+    offers: createPaidOffers({ payments, publicUrl, clock }),
     handshake: createPaidHandshake({
       payments,
       publicUrl,
-      clock: options.clock ?? (() => performance.now()),
+      clock,
     }),
   }
   return { tools: createPaidCallPath(parts), plans: createPaidPlanPath(parts) }

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Product } from '../../contracts/prices.ts'
 import type { Payments, Quote } from '../payments/index.ts'
 import { PAID_PRODUCTS, paidPath } from './paid-products.ts'
@@ -14,6 +15,8 @@ export interface PaidOffersOptions {
   readonly payments: Pick<Payments, 'quote'>
   /** The address under which callers reach the service. */
   readonly publicUrl: () => string
+  /** Milliseconds that only grow. */
+  readonly clock: () => number
 }
 
 /** Makes offers. @param error what the caller is told in the field `error`, in words of x402 or of the registry */
@@ -21,22 +24,26 @@ export type PaidOffers = (product: Product, price: bigint, error: string) => Off
 
 /** More than there are products, prices and reasons; past it, what is remembered is made anew. */
 const OFFERS_KEPT = 256
+/** Signed offers bind for a while; who is given one has at least half of it left. */
+const OFFERS_KEPT_MS = (LIMITS.offerValidityS * 1_000) / 2
 
 /**
  * Offers, each made once: nothing in them changes from request to request, and making one costs more than everything
  * else that an unpaid request causes.
  *
- * @example const { members, header } = createPaidOffers({ payments, publicUrl })('get_trade_call', 20_000n, 'payment_required')
+ * @example const { members, header } = createPaidOffers({ payments, publicUrl, clock })('get_trade_call', 20_000n, 'payment_required')
  */
-export function createPaidOffers({ payments, publicUrl }: PaidOffersOptions): PaidOffers {
+export function createPaidOffers({ payments, publicUrl, clock }: PaidOffersOptions): PaidOffers {
   let keptFor = ''
+  let keptUntil = 0
   let count = 0
   /** By product, error and price: making one name of them would cost more than looking three times. */
   const kept = new Map<Product, Map<string, Map<bigint, OfferText>>>()
   return (product, price, error) => {
     const service = publicUrl()
-    if (service !== keptFor || count >= OFFERS_KEPT) {
+    if (service !== keptFor || count >= OFFERS_KEPT || clock() >= keptUntil) {
       kept.clear()
+      keptUntil = clock() + OFFERS_KEPT_MS
       count = 0
       keptFor = service
     }

@@ -11,6 +11,7 @@ import {
   cdpAuthorize,
   createChain,
   createFacilitator,
+  createOfferSigner,
   createPaymentDesk,
   createPaymentIndex,
   createPayments,
@@ -97,7 +98,9 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
   ]
   const index = projector && createPaymentIndex(projector)
   const ending = new AbortController()
+  const signer = createOfferSigner({ seed: platform.deriveSecret('signed offers'), publicUrl })
   const payments = createPayments({
+    signer,
     store,
     index,
     chain,
@@ -152,7 +155,12 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     publicUrl,
   })
   return {
-    server: { paid, showPayment: (id) => payments.show(id), paymentDesk },
+    server: {
+      paid,
+      showPayment: (id) => payments.show(id),
+      paymentDesk,
+      receipts: { of: (payment) => payments.signedReceipt(payment), didDocument: () => signer.didDocument() },
+    },
     isOffering: payments.isOffering,
     settler,
     leases,

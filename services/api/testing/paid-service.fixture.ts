@@ -6,6 +6,7 @@ import { payments as paymentsProjection } from '../../../projections/index.ts'
 import type { Plan } from '../../accounts/index.ts'
 import { createPaidCalls } from '../../calls/index.ts'
 import {
+  createOfferSigner,
   createPaymentIndex,
   createPayments,
   openRecovery,
@@ -67,7 +68,9 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
   const address = { url: '' }
   const computed: unknown[] = []
   const plans = new Map<string, Plan>()
+  const signer = createOfferSigner({ seed: Buffer.alloc(32, 7), publicUrl: () => address.url })
   const payments = createPayments({
+    signer,
     index: createPaymentIndex(projector),
     chain: RICH_CHAIN,
     payTo: PAY_TO,
@@ -114,7 +117,15 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
     serverOptions({
       newId: () => uuidV7(Date.now(), randomBytes(10)),
       mcp: mcpOptions({ calls: NOBODY_HAS_CALLS, paid: paid.tools }),
-      payments: { ...NO_PAYMENTS, paid, showPayment: (id) => payments.show(id) },
+      payments: {
+        ...NO_PAYMENTS,
+        paid,
+        showPayment: (id) => payments.show(id),
+        receipts: {
+          of: (payment) => payments.signedReceipt(payment),
+          didDocument: () => signer.didDocument(),
+        },
+      },
     }),
   )
   await app.listen({ host: '127.0.0.1', port: 0 })
