@@ -71,9 +71,12 @@ async function compose(
   const parts = await openParts(settings, output, log, onClose)
   const { feed, people, platform } = parts
   const watchList = settings.ROLES.includes('engine')
-    ? await openWatchList(feed, settings, sleep, (exchange, coins) =>
-        log.warn({ exchange, coins }, 'COINS that the venue does not list, or not among its largest'),
-      )
+    ? await openWatchList(feed, settings, sleep, {
+        lacking: (exchange, coins) =>
+          log.warn({ exchange, coins }, 'COINS that the venue does not list, or not among its largest'),
+        left: (exchange, coins) =>
+          log.info({ exchange, coins }, 'coins that are not chosen any more, and are followed on for now'),
+      })
     : undefined
   const ending = new AbortController()
   const address = { url: settings.PUBLIC_URL ?? '' }
@@ -136,7 +139,7 @@ function createHttpServer(
   },
 ) {
   const { desk, remote, served, watchList, address, replay } = behind
-  const { callers, payments, webhooks, knowledge } = served
+  const { callers, payments, webhooks, knowledge, transparencyLog } = served
   const { settings, log, platform, feed, projector, metrics, running } = parts
   const answers = readModelAnswers(platform.store, projector, served.marketNow)
   return createServer({
@@ -168,6 +171,7 @@ function createHttpServer(
           hasCallers: settings.ROLES.includes('api'),
           engine: running.engine,
           engines: settings.ROLES.includes('api') ? remote.health() : undefined,
+          transparencyLog,
           settler: payments.settler?.health(),
           demo: payments.demo,
           dispatcher: webhooks.dispatcher?.health(),
@@ -181,6 +185,7 @@ function createHttpServer(
         }),
       ),
     ...answers,
+    transparencyLog: transparencyLog?.server,
     board: openBoard(projector, {
       market: settings.MARKET,
       marketNow: served.marketNow,
