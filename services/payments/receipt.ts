@@ -17,7 +17,7 @@ export const isSettled = ({ state }: Pick<Payment, 'state'>): boolean => SETTLED
 export function receiptOf(
   payment: Payment,
   protocol: 1 | 2,
-  signer?: OfferSigner | undefined,
+  signer?: OfferSigner,
 ): { readonly name: string; readonly value: string } | undefined {
   const { transaction, payer, value } = payment
   if (transaction === null || !isSettled(payment)) return undefined
