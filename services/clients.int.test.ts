@@ -243,7 +243,7 @@ describe('what is signed', () => {
     changedAt: 5_000,
   }
   const serving: typeof fetch = async (input) => {
-    const { origin, pathname } = new URL(input as URL)
+    const { origin, pathname } = new URL(input instanceof Request ? input.url : input)
     expect(pathname).toBe('/.well-known/did.json')
     return Response.json((origin === urls.ours ? ours : theirs).didDocument())
   }
