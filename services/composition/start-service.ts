@@ -11,6 +11,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import { createLog } from '../platform/log/log.ts'
 import { accountOptions } from './account-options.ts'
 import { bannerLines, summaryLines } from './announcements.ts'
+import { createBars } from './bars.ts'
 import { componentsOf } from './components.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { createMarketsSource } from './markets-source.ts'
@@ -185,6 +186,7 @@ function createHttpServer(
         }),
       ),
     ...answers,
+    bars: createBars(feed),
     transparencyLog: transparencyLog?.server,
     board: openBoard(projector, {
       market: settings.MARKET,
