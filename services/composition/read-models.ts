@@ -1,10 +1,11 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import { regimeShifts, trackRecord, verdictIndex } from '../../projections/index.ts'
-import { regimeShiftHistory, trackRecordReport, verifyVerdict } from '../analyst/index.ts'
+import { regimeShiftHistory, speechRow, trackRecordReport, verifyVerdict } from '../analyst/index.ts'
 import type { ServerOptions } from '../api/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import type { OpenedSpeech } from './speech.ts'
 
 /** Refuses what a process without the projector role is asked for. */
 export function keepsNoReadModels(): never {
@@ -19,7 +20,8 @@ export function readModelAnswers(
   store: EventStore,
   projector: Projector | undefined,
   marketNow: () => number,
-): Pick<ServerOptions, 'trackRecord' | 'regimeShifts' | 'verify'> {
+  speech: Pick<OpenedSpeech, 'rows'>,
+): Pick<ServerOptions, 'trackRecord' | 'speech' | 'regimeShifts' | 'verify'> {
   const there = (): Projector => projector ?? keepsNoReadModels()
   return {
     trackRecord(query) {
@@ -30,6 +32,7 @@ export function readModelAnswers(
       }
       return trackRecordReport(source, query)
     },
+    speech: () => [...speech.rows()].map(speechRow),
     regimeShifts(query) {
       const reader = there().reader(regimeShifts)
       const source = {

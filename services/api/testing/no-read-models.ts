@@ -5,9 +5,10 @@ import type { ServerOptions } from '../server.ts'
 /** A server's read models in tests that do not ask them: no markets, an empty track record, and no verdict to verify. */
 export const NO_READ_MODELS: Pick<
   ServerOptions,
-  'trackRecord' | 'regimeShifts' | 'verify' | 'markets' | 'usage'
+  'trackRecord' | 'speech' | 'regimeShifts' | 'verify' | 'markets' | 'usage'
 > = {
   trackRecord: () => ({ asOf: START, rows: [], next: undefined }),
+  speech: () => [],
   regimeShifts: () => ({ asOf: START, rows: [], next: undefined }),
   markets: {
     markets: async () => [],

@@ -22,6 +22,7 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   follow: async function* () {},
   answerTool: absent,
   trackRecord: absent,
+  speech: () => [],
   regimeShifts: absent,
   verify: absent,
   usage: absent,
