@@ -16,6 +16,8 @@ import {
   isStreamName,
   leaseStream,
   MARKET_CLOCK_STREAM,
+  modelStream,
+  monitoredStream,
   noticeStream,
   outcomeStream,
   payerStream,
@@ -151,6 +153,25 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       market: 'simulated',
       seed: 'first',
       secretFingerprint: '4f8b42c22dd3729b519ba6f68d2da7cc5b2d606d05daed5ad5128cc03e6c6358',
+    },
+  },
+  'ModelAnnounced.v1.json': {
+    sha256: '435bf4451ec7aeca9cdbae859ef3d24318a51b82ddcdb84e07239d1a8bde75c9',
+    stream: modelStream('barrier-3'),
+    current: {
+      modelVersion: 'barrier-3',
+      sha256: '7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d',
+      bytes: 120431,
+      role: 'serving',
+    },
+  },
+  'MonitoringChanged.v1.json': {
+    sha256: '297c53d48721cbf1e0b3c0f9b7e185bd7b2e2e16805aa671c5312f5d310f09d1',
+    stream: monitoredStream('HL'),
+    current: {
+      exchange: 'HL',
+      since: 1735689600000,
+      monitored: [{ coin: 'BTC', timeframes: ['15m', '1h'] }],
     },
   },
   'MarketClockAnchored.v1.json': {

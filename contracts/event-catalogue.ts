@@ -40,6 +40,7 @@ import {
   SettlementRequested,
   SettlementUnknown,
 } from './payment-events.ts'
+import { ModelAnnounced, MonitoringChanged } from './proof-events.ts'
 import { QuotaDebited, QuotaGranted } from './quota-events.ts'
 import { regimeSchema } from './regime.ts'
 import { ScanCompleted } from './scan-events.ts'
@@ -155,6 +156,8 @@ export const EVENT_CATALOGUE = {
   SpeechRestored,
   UniverseRanked,
   ScanCompleted,
+  ModelAnnounced,
+  MonitoringChanged,
   SubjectKeyCreated,
   AccountOpened,
   SignInRequested,

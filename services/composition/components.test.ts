@@ -117,7 +117,13 @@ describe('a read model', () => {
     hasFormer: false,
   }
   const stateOf = (change: Partial<ProjectionHealth>, hasCallers = true) =>
-    projectionComponent({ ...whole, ...change }, hasCallers).state
+    projectionComponent({ ...whole, ...change }, { hasCallers }).state
+
+  test('that is ahead of its store was folded from another log, and fails the process', () => {
+    const at = (head: string) => projectionComponent(whole, { hasCallers: false, head })
+    expect([at('17').state, at('18').state]).toEqual(['ok', 'ok'])
+    expect(at('16')).toMatchObject({ state: 'failed', detail: expect.stringContaining('ends at 16') })
+  })
 
   test('fails a process with callers before it has been whole once, and no longer', () => {
     const building = { state: 'building', hasBeenLive: false } as const

@@ -1,5 +1,6 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
+import type { Position } from '../../contracts/position.ts'
 import type { Component } from '../api/index.ts'
 import type { RemoteDesk } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
@@ -35,6 +36,8 @@ export async function componentsOf(parts: {
   readonly staleAfterMs: number
 }): Promise<Component[]> {
   const { platform, projector, engine } = parts
+  // Looked at before the store: what has come further than its newest event is of another log.
+  const models = projector?.health() ?? []
   const [store, bus, cache] = await Promise.all([
     inTime('store', platform.store.health()),
     inTime('bus', platform.bus.health()),
@@ -60,8 +63,8 @@ export async function componentsOf(parts: {
       detail: `${cache.adapter}: ${cache.detail}`,
     },
   ]
-  for (const health of projector?.health() ?? [])
-    components.push(projectionComponent(health, parts.hasCallers))
+  const { hasCallers } = parts
+  for (const health of models) components.push(projectionComponent(health, { hasCallers, head: store.head }))
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
   else if (parts.engines !== undefined) components.push(enginesComponent(parts.engines))
   if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
@@ -83,6 +86,7 @@ interface PartHealth {
   readonly ok: boolean
   readonly adapter: string
   readonly detail: string
+  readonly head?: Position
 }
 
 async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHealth> {

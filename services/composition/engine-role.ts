@@ -9,6 +9,7 @@ import { timeframeMs } from '../../contracts/timeframes.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
 import {
   type Board,
+  createAnnouncer,
   createBoard,
   createDesk,
   createEngine,
@@ -22,6 +23,7 @@ import {
   keepSpeech,
   type LocalDesk,
   labelUnfollowed,
+  modelFile,
   runEngine,
   scanFundingArb,
 } from '../engine/index.ts'
@@ -125,6 +127,8 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     model,
     withdrawal: (timeframe, barClose) => orders.withdrawal(model.version, timeframe, barClose),
   })
+  const file = modelFile()
+  const announcer = createAnnouncer({ ...recording, newId, clock: () => feed.clock() })
   const board = createBoard()
   // A market that is replayed at full speed has no present to load a series into, to rank coins at, or to be late for.
   const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
@@ -176,6 +180,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     historyBars?: number,
   ): Promise<EngineRun> {
     const ending = new AbortController()
+    await announcer.announceModel(file, 'serving')
     try {
       return await runEngine({
         engine,
@@ -316,7 +321,10 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
 
   return {
     start() {
-      const running = watchList.follow((series) => follower.follow(series), signal)
+      const running = watchList.follow(async (series) => {
+        await announcer.announceMonitored(exchangesOf(series), watchList.series())
+        return follower.follow(series)
+      }, signal)
       const ranking = hasPresent
         ? goOn('ranking coins', () => universes.run(watchList.exchanges, signal))
         : undefined
