@@ -135,7 +135,12 @@ async function live(told: readonly Told[]) {
 }
 
 const typesAndDays = (changes: readonly ServiceEvent[], from: number) =>
-  changes.map((event) => [event.type, 'day' in event.data ? (event.data.day - from) / DAY_MS : undefined])
+  changes.map((event) => [
+    event.type,
+    event.type === 'SpeechWithdrawn' || event.type === 'SpeechRestored'
+      ? (event.data.day - from) / DAY_MS
+      : undefined,
+  ])
 
 describe('a series whose skill is destroyed halfway', () => {
   const FROM = Date.UTC(2025, 0, 1)
