@@ -21,9 +21,13 @@ import { useJsonBodies } from './json-bodies.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
+import type { PageFrame } from './pages/layout.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from './routes/accounts.ts'
+import { assetRoutes } from './routes/assets.ts'
+import { type BoardRoutesOptions, boardRoutes } from './routes/board.ts'
+import { boardPages } from './routes/board-pages.ts'
 import { type ChatRoutesOptions, chatRoutes } from './routes/chat.ts'
 import { type DocsRoutesOptions, docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -51,6 +55,7 @@ export interface ServerOptions
     RegimeShiftRoutesOptions,
     VerifyRoutesOptions,
     MarketRoutesOptions,
+    BoardRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions {
   /** The Model Context Protocol; not served where it is left out. */
@@ -147,13 +152,27 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   if (options.rateLimits !== undefined) useRateLimits(app, { limits: options.rateLimits, addressOf })
 
   const document = await useOpenApi(app, { publicUrl: () => '', ...options })
-  app.get('/', async () => ({
+  const frame = (): PageFrame => ({
+    market: options.market,
+    version: options.version,
+    publicUrl: options.publicUrl?.() ?? '',
+  })
+  const describe = () => ({
     service: 'signal-service',
     version: options.version,
     market: options.market,
     notice: 'Information, not advice.',
     endpoints: endpointsOf(document()),
-  }))
+  })
+  await app.register(assetRoutes)
+  await app.register(boardRoutes, options)
+  await app.register(boardPages, {
+    ...options,
+    addressOf,
+    frame,
+    describe,
+    hasSignIn: options.accounts !== undefined,
+  })
   await app.register(healthRoutes, options)
   await app.register(marketRoutes, options)
   await app.register(verdictRoutes, { ...options, addressOf })

@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import type { ServiceError } from '../../contracts/errors.ts'
 import { EXCHANGES, type Exchange } from '../../contracts/exchanges.ts'
 import type { BarBatch, FundingUpdate } from '../../contracts/feed.ts'
-import { LIMITS } from '../../contracts/limits.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
 import { type Market, marketName, type Series, seriesName } from '../../contracts/series.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
@@ -149,17 +148,12 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     onProblem: (exchange, error) => log.warn({ err: error, exchange }, 'the coins cannot be ranked'),
   })
 
-  async function* batchesOf(
-    series: readonly Series[],
-    until: AbortSignal,
-    historyBars?: number,
-  ): AsyncGenerator<BarBatch> {
+  async function* batchesOf(series: readonly Series[], until: AbortSignal): AsyncGenerator<BarBatch> {
     const historyFrom = await outcomes.historyFrom(series, feed.clock())
     const request = {
       series,
       signal: until,
       ...(historyFrom !== undefined && { historyFrom }),
-      ...(historyBars !== undefined && { historyBars }),
     }
     for await (const batch of feed.batches(request)) {
       isWarm ||= batch.phase === 'live'
@@ -177,7 +171,6 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     until: AbortSignal,
     on: Board,
     onClosed: (series: Series, error: ServiceError) => void,
-    historyBars?: number,
   ): Promise<EngineRun> {
     const ending = new AbortController()
     await announcer.announceModel(file, 'serving')
@@ -188,7 +181,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
         outcomes,
         board: on,
         series,
-        batches: batchesOf(series, AbortSignal.any([until, ending.signal]), historyBars),
+        batches: batchesOf(series, AbortSignal.any([until, ending.signal])),
         clock: () => feed.clock(),
         onFunding: takeFunding,
         onClosed,
@@ -222,8 +215,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     async run(series, onClosed) {
       // What callers had followed until now is followed here: never twice at a time.
       await desk.release(series)
-      // A restart must not show; who waits for a single series is answered sooner with less.
-      return follow(series, signal, lasting, onClosed, LIMITS.historyBars)
+      return follow(series, signal, lasting, onClosed)
     },
     triesAgain: feed.kind !== 'recorded',
     onClosed(series, error, againInMs) {

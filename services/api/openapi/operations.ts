@@ -55,6 +55,21 @@ const json = (description: string, schema: z.ZodType | undefined) => ({
 })
 
 const verdictOperations: Operations = {
+  'GET /api/board': {
+    ...recorded,
+    id: 'board',
+    summary: 'What every series says now: its regime, its newest verdict, and the newest that was decided',
+    description:
+      'On a live market a verdict is shown once its window has closed; fresh ones are answered by the tools. On others it is shown at once.',
+    errors: ['invalid_request', 'store_unavailable'],
+    parameters: {
+      exchange: 'One exchange',
+      coin: 'One coin',
+      skip: 'Rows to leave out at the beginning: the `next` of the answer before',
+      limit: 'Rows at most',
+    },
+    tryPath: '/api/board?timeframe=1h',
+  },
   'GET /api/verdicts': {
     ...recorded,
     id: 'replayVerdicts',
@@ -147,7 +162,7 @@ const serviceOperations: Operations = {
   'GET /': {
     ...asked,
     id: 'describeService',
-    summary: 'What this is and what is served',
+    summary: 'What this is and what is served; the board, to browsers',
     answers: { 200: json('A description in short', serviceDescription) },
     tryPath: '/',
   },
