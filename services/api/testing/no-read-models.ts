@@ -6,15 +6,10 @@ import type { ServerOptions } from '../server.ts'
 /** A server's read models in tests that do not ask them: no markets, an empty track record, and no verdict to verify. */
 export const NO_READ_MODELS: Pick<
   ServerOptions,
-<<<<<<< HEAD
-  'trackRecord' | 'speech' | 'regimeShifts' | 'verify' | 'markets' | 'usage'
+  'trackRecord' | 'speech' | 'regimeShifts' | 'verify' | 'markets' | 'usage' | 'board'
 > = {
   trackRecord: () => ({ asOf: START, rows: [], next: undefined }),
   speech: () => [],
-=======
-  'trackRecord' | 'regimeShifts' | 'verify' | 'markets' | 'usage' | 'board'
-> = {
-  trackRecord: () => ({ asOf: START, rows: [], next: undefined }),
   board: createBoard({
     market: 'simulated',
     newest: () => [],
@@ -23,7 +18,6 @@ export const NO_READ_MODELS: Pick<
     staleAfterMs: 0,
     now: () => 0,
   }),
->>>>>>> main
   regimeShifts: () => ({ asOf: START, rows: [], next: undefined }),
   markets: {
     markets: async () => [],

@@ -1,7 +1,7 @@
 import { isoTime } from '../../../contracts/iso-time.ts'
 import type { SpeechChange } from '../../../contracts/model-events.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
 import { SPEECH_WINDOW_DAYS } from '../../../projections/index.ts'
-import type { VerdictDraft } from '../engine.ts'
 
 /** Why no call is made at a timeframe for now; continues "because" and "No call is made at 1h:". */
 export const withdrawalReason = ({ timeframe, auc, races, from }: SpeechChange): string =>
@@ -11,7 +11,10 @@ export const withdrawalReason = ({ timeframe, auc, races, from }: SpeechChange):
  * A verdict at a timeframe where calls are withdrawn. Its forecast stays as it is, so that it is scored, and calls can
  * be restored; whoever computes a verdict again does so from its bars, and then this.
  */
-export const silenced = (draft: VerdictDraft, change: SpeechChange): VerdictDraft => ({
+export const silenced = <Draft extends Pick<Verdict, 'call' | 'strength' | 'reasoning'>>(
+  draft: Draft,
+  change: SpeechChange,
+): Draft => ({
   ...draft,
   call: 'HOLD',
   strength: 0,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Candle } from '../../../contracts/candle.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
@@ -5,7 +6,6 @@ import { speechStream } from '../../../contracts/streams.ts'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import { given, outcomeLabelled } from '../../../projections/given-events.fixture.ts'
 import { rowsInMemory, type SpeechRow, speech, speechKey } from '../../../projections/index.ts'
-import { isDataAbsent, RECORDED_DATA, whenPresent } from '../../market/testing/recorded-data.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createMemoryLog, openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
@@ -17,6 +17,9 @@ import { decideSpeech, evolveSpeech, SPEAKING } from './decide-speech.ts'
 import { recordDue } from './keep-speech.ts'
 import { createStandingOrders } from './standing-orders.ts'
 
+const FOLDER = '../shared/data/binance-usdm'
+const isDataAbsent = !existsSync(FOLDER)
+const whenPresent = isDataAbsent ? ` (skipped: no recorded data at ${FOLDER})` : ''
 const MODEL = loadModel()
 const DUE = { change: 'withdraw', day: 100 * DAY_MS, auc: 0.48, races: 5_000, days: 14, rule: 1 } as const
 const ABOUT = { modelVersion: MODEL.version, timeframe: '1h' } as const
@@ -219,7 +222,7 @@ describe('a series whose skill is destroyed halfway', () => {
 
 /** The decided races of two years of a coin, with what the model said. */
 function racesOf(coin: string): Told[] {
-  const all = readCandles(`${RECORDED_DATA}/binance-usdm/${coin}USDT-1h.csv.gz`)
+  const all = readCandles(`${FOLDER}/${coin}USDT-1h.csv.gz`)
   const from = all.findIndex(({ openTime }) => openTime >= Date.UTC(2023, 6, 1))
   const bars: Candle[] = all.slice(from, from + 2 * 365 * 24)
   const engine = createEngine({ model: MODEL })
