@@ -286,6 +286,8 @@ export const LIMITS = {
   /** How long a payment that could be settled may wait before the service says that it is not well. */
   settlementLateMs: 60_000,
   /** How long it is remembered that the chain still knew nothing of a payment that was given up. */
+  /** How far back the chain is searched for the use of an authorization of which the log knows nothing. */
+  paidLongAgoMs: 86_400_000,
   givenUpLookMs: 60_000,
   /** Authorizations that share one transaction. */
   settlementBatch: 25,

@@ -54,6 +54,8 @@ export interface EngineRole {
   calls(): Readonly<Record<Call, number>>
   /** How the monitored series are doing, by venue. */
   monitored(): readonly MonitoredCounts[]
+  /** Exchanges of which nothing is followed yet, because they have not said what they have. */
+  pending(): readonly Exchange[]
   /** What keeps verdicts or outcomes from being recorded at the moment. */
   trouble(): string | undefined
   /** What keeps the ranking of an exchange from being renewed at the moment. */
@@ -135,6 +137,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   const recorder = createRecorder({
     ...recording,
     clock: hasPresent ? () => feed.clock() : undefined,
+    isMonitored: (series) => watchList.has(series),
     holds: leases && ((exchange) => leases.held().some(({ shard }) => EXCHANGES[shard] === exchange)),
   })
   const outcomes = createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled })
@@ -204,18 +207,18 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   }
 
   /** A market that has ended is still asked what it said last. */
-  const lasting: Board = {
+  const lasting = (until: AbortSignal): Board => ({
     ...board,
     remove: (series) => {
-      if (signal.aborted) board.remove(series)
+      if (until.aborted) board.remove(series)
     },
-  }
+  })
 
   const follower = createFollower({
-    async run(series, onClosed) {
+    async run(series, until, onClosed) {
       // What callers had followed until now is followed here: never twice at a time.
       await desk.release(series)
-      return follow(series, signal, lasting, onClosed)
+      return follow(series, until, lasting(until), onClosed)
     },
     triesAgain: feed.kind !== 'recorded',
     onClosed(series, error, againInMs) {
@@ -232,7 +235,6 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       ),
     now: () => (time === REAL_TIME ? performance.now() : time.now()),
     sleep,
-    signal,
   })
 
   async function followOnDemand(series: Series, until: AbortSignal): Promise<void> {
@@ -313,9 +315,9 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
 
   return {
     start() {
-      const running = watchList.follow(async (series) => {
+      const running = watchList.follow(async (series, until) => {
         await announcer.announceMonitored(exchangesOf(series), watchList.series())
-        return follower.follow(series)
+        return follower.follow(series, until)
       }, signal)
       const ranking = hasPresent
         ? goOn('ranking coins', () => universes.run(watchList.exchanges, signal))
@@ -347,5 +349,6 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       }),
     trouble: () => recorder.trouble() ?? outcomes.trouble(),
     rankingProblem: (exchange) => universes.problem(exchange),
+    pending: () => watchList.pending(),
   }
 }
