@@ -59,8 +59,9 @@ export async function openSpeech(
     model,
     orders,
     *rows() {
-      const reader = own?.reader(speech)
-      for (let after = ''; reader !== undefined; ) {
+      if (own === undefined) return
+      const reader = own.reader(speech)
+      for (let after = ''; ; ) {
         const page = reader.range({ prefix: SPEECH_PREFIX, limit: PAGE_ROWS, ...(after && { after }) })
         for (const { row } of page) yield row as SpeechRow
         if (page.length < PAGE_ROWS) return

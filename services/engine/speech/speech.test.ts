@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Candle } from '../../../contracts/candle.ts'
 import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { speechStream } from '../../../contracts/streams.ts'
@@ -13,7 +13,7 @@ import { createEngine } from '../engine.ts'
 import { loadModel } from '../model.ts'
 import { createRace } from '../race.ts'
 import { readCandles } from '../testing/read-candles.ts'
-import { decideSpeech, evolveSpeech, SPEAKING } from './decide-speech.ts'
+import { decideSpeech, SPEAKING } from './decide-speech.ts'
 import { recordDue } from './keep-speech.ts'
 import { createStandingOrders } from './standing-orders.ts'
 
@@ -35,7 +35,6 @@ const rowWith = (due: SpeechRow['due']): SpeechRow => ({
 })
 
 const ending = new AbortController()
-afterEach(() => expect(ending.signal.aborted).toBe(false))
 
 function path(store: EventStore) {
   const idOf = createFactIds(new Uint8Array(32))
