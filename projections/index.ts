@@ -41,6 +41,7 @@ export {
 } from './log-checkpoints/log-checkpoints.ts'
 export {
   evolvePayment,
+  isAwaited,
   isOpen,
   isPayable,
   isServable,
