@@ -2,6 +2,7 @@ import { defineErrors, type ErrorDefinition } from './error-definition.ts'
 import type { JsonObject } from './json.ts'
 import { KNOWLEDGE_ERRORS } from './knowledge-errors.ts'
 import { PAYMENT_ERRORS } from './payment-errors.ts'
+import { PROOF_ERRORS } from './proof-errors.ts'
 import { STORE_ERRORS } from './store-errors.ts'
 import { WEBHOOK_ERRORS } from './webhook-errors.ts'
 
@@ -125,6 +126,7 @@ export const ERRORS = defineErrors({
     message: 'The event store does not answer or takes nothing more at the moment.',
     nextStep: 'Try again shortly; see `/readyz` for its state.',
   },
+  ...PROOF_ERRORS,
   ...STORE_ERRORS,
   bus_unavailable: {
     status: 503,
@@ -236,6 +238,13 @@ export const ERRORS = defineErrors({
     exitCode: 14,
     message: 'The server that a command asked does not answer.',
     nextStep: 'Check the address given as --server and that the service runs there.',
+  },
+  listing_wrong: {
+    status: 503,
+    exitCode: 16,
+    message: 'What announces a deployment says something else than it answers.',
+    nextStep:
+      'Set PUBLIC_URL to the address that callers use, look for a cache or a proxy that keeps older answers, and run `signal doctor --listing` again.',
   },
   key_unknown: {
     status: 401,

@@ -14,8 +14,12 @@ import {
   chatStream,
   deliveryStream,
   isStreamName,
+  LOG_CHECKPOINTS_STREAM,
+  LOG_KEYS_STREAM,
   leaseStream,
   MARKET_CLOCK_STREAM,
+  modelStream,
+  monitoredStream,
   noticeStream,
   outcomeStream,
   payerStream,
@@ -23,6 +27,8 @@ import {
   quotaStream,
   STORE_IDENTITY_STREAM,
   scanStream,
+  sealedStream,
+  speechStream,
   subjectStream,
   subscriptionStream,
   universeStream,
@@ -54,6 +60,16 @@ const PAYMENT_STREAM = paymentStream({
   nonce: `0x${'2a'.padStart(64, '0')}`,
 })
 const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as const
+
+const SPEECH = {
+  modelVersion: 'barrier-3',
+  timeframe: '1h',
+  from: Date.UTC(2026, 4, 4),
+  day: Date.UTC(2026, 4, 2),
+  races: 48_211,
+  days: 14,
+  rule: 1,
+}
 
 const CREATED = {
   subscriptionId: SUBSCRIPTION,
@@ -140,6 +156,57 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       market: 'simulated',
       seed: 'first',
       secretFingerprint: '4f8b42c22dd3729b519ba6f68d2da7cc5b2d606d05daed5ad5128cc03e6c6358',
+    },
+  },
+  'ModelAnnounced.v1.json': {
+    sha256: '435bf4451ec7aeca9cdbae859ef3d24318a51b82ddcdb84e07239d1a8bde75c9',
+    stream: modelStream('barrier-3'),
+    current: {
+      modelVersion: 'barrier-3',
+      sha256: '7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d',
+      bytes: 120431,
+      role: 'serving',
+    },
+  },
+  'MonitoringChanged.v1.json': {
+    sha256: '297c53d48721cbf1e0b3c0f9b7e185bd7b2e2e16805aa671c5312f5d310f09d1',
+    stream: monitoredStream('HL'),
+    current: {
+      exchange: 'HL',
+      since: 1735689600000,
+      monitored: [{ coin: 'BTC', timeframes: ['15m', '1h'] }],
+    },
+  },
+  'LogKeysPublished.v1.json': {
+    sha256: '0e54e547acbdad971a1fd48258db24859ff5b38b34dbf1f0d7c47ab25898ce8f',
+    stream: LOG_KEYS_STREAM,
+    current: {
+      origin: 'signals.example.com/log',
+      vkeys: ['signals.example.com/log+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k'],
+      reason: 'first keys',
+      leaves: null,
+    },
+  },
+  'CheckpointSigned.v1.json': {
+    sha256: 'b8b976cdf9870ff089746d8ecad44a2c8539f22fae84d9379b95b47ad4819742',
+    stream: LOG_CHECKPOINTS_STREAM,
+    current: {
+      origin: 'signals.example.com/log',
+      size: 3,
+      root: 'sFodV/vSp5O8n9a8QpW6PRY97tfOSW5bsc2Xl/EQi08=',
+      note: 'signals.example.com/log\n3\nsFodV/vSp5O8n9a8QpW6PRY97tfOSW5bsc2Xl/EQi08=\n\n— signals.example.com/log Uw2QOg==\n',
+      signedAt: 1735689601000,
+    },
+  },
+  'DaySealed.v1.json': {
+    sha256: '831f4d81f539eabf0c2244e7d05ca33edd06ed7ae6ef32ae3e8e5f40d207fcd5',
+    stream: sealedStream('HL'),
+    current: {
+      exchange: 'HL',
+      day: '2025-01-01',
+      sha256: '7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d',
+      rows: 24,
+      bytes: 4096,
     },
   },
   'MarketClockAnchored.v1.json': {
@@ -259,6 +326,16 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       to: Date.UTC(2025, 0, 1),
       modelVersion: 'first-1',
     },
+  },
+  'SpeechWithdrawn.v1.json': {
+    sha256: '31daff387c00e31ebc93f0e82cb9d539929f3c32916f23ae63d652b001e80abe',
+    stream: speechStream('barrier-3', '1h'),
+    current: { ...SPEECH, auc: 0.4913 },
+  },
+  'SpeechRestored.v1.json': {
+    sha256: '8d0a93897bf8ca1232ecfe5037f154ba43b92e8825983820d7823d5af84e75fd',
+    stream: speechStream('barrier-3', '1h'),
+    current: { ...SPEECH, auc: 0.5062 },
   },
   'RegimeShifted.v1.json': {
     sha256: '2016fa533e2cf282ff6a34705a2ac05dd1a6a2694d480555ab19b4e182c498cb',
@@ -465,7 +542,18 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       keyId: '019abcde-7c00-7001-8000-00000000000a',
       keyHash: '2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683',
       hint: 'sk_live_Ab3x…',
-      label: 'bot “eins”',
+      label: { text: 'bot “eins”' },
+    },
+  },
+  'KeyIssued.v2.json': {
+    sha256: 'ad4ccfdd01fa65b3e8a4d583bf0e9e79ff1274f15c2268b86b89e433acfc053a',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      keyId: '019abcde-7c00-7001-8000-00000000000a',
+      keyHash: '2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683',
+      hint: 'sk_live_Ab3x…',
+      label: { sealed: 'v1.c2VhbGVk' },
     },
   },
   'KeyRevoked.v1.json': {

@@ -70,7 +70,7 @@ export const LIMITS = {
   venueSettleMs: 2_000,
   /** How long live bars wait for slower venues; what comes later is delivered as late. */
   venueLagMs: 15_000,
-  /** Bars fetched in one request, where the venue gives as many. */
+  /** Bars of the shortest timeframe of a history that are in memory at a time, where pages are no longer than that. */
   venuePageBars: 1_000,
   /** How long a start waits for a venue's history before it goes on and takes it late. */
   venueBackfillMs: 900_000,
@@ -106,6 +106,13 @@ export const LIMITS = {
   logCheckMs: 5_000,
   /** Newest events of a remote log that are held for those who follow it; who falls further behind reads the log. */
   tailEvents: 4_000,
+
+  /** Bars in one answer. */
+  barsPerPage: 5_000,
+  /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
+  logKeys: 8,
+  /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */
+  noteCharacters: 100_000,
 
   /** Events a projection folds in one transaction. */
   projectionBatchEvents: 2_000,
@@ -188,6 +195,13 @@ export const LIMITS = {
   marketRows: 200,
   /** Rows in one answer of the track record. */
   trackRecordRows: 200,
+  /** Series in one answer of the board. */
+  boardRows: 5_000,
+  /** Visitors of the board who are told of changes, in one process, and how many of them one address may have. */
+  boardWatchers: 500,
+  boardWatchersPerAddress: 10,
+  /** Rendered parts of the board that one process keeps. */
+  boardParts: 100,
   /** Values in one list filter of the replay route. */
   filterValues: 100,
 
@@ -259,6 +273,8 @@ export const LIMITS = {
   paymentHeaderBytes: 16_384,
   /** How long an offer can be paid for, and what of that must be left when it is. */
   paymentValidityS: 300,
+  /** How long a signed offer binds. */
+  offerValidityS: 600,
   paymentValidityLeastS: 60,
   /** The longest validity taken: a claim is watched until it ends. Clients may sign twice what an offer says. */
   paymentValidityMostS: 600,
@@ -279,6 +295,8 @@ export const LIMITS = {
   /** How long a payment that could be settled may wait before the service says that it is not well. */
   settlementLateMs: 60_000,
   /** How long it is remembered that the chain still knew nothing of a payment that was given up. */
+  /** How far back the chain is searched for the use of an authorization of which the log knows nothing. */
+  paidLongAgoMs: 86_400_000,
   givenUpLookMs: 60_000,
   /** Authorizations that share one transaction. */
   settlementBatch: 25,

@@ -1,3 +1,4 @@
+export { type Board, type BoardQuery, createBoard } from './board.ts'
 export { type FollowItem, type FollowOptions, followVerdicts } from './follow-verdicts.ts'
 export {
   acceptedFormat,
@@ -25,6 +26,7 @@ export { type ReplaySource, replaysInTurns } from './replay-source.ts'
 export { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
 export { openReplayWorker } from './replay-worker.ts'
 export {
+  speechRow,
   type TrackRecordPage,
   type TrackRecordQuery,
   trackRecordReport,

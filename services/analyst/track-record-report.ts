@@ -7,9 +7,9 @@ import type { Position } from '../../contracts/position.ts'
 import { type Coin, parseSeriesName } from '../../contracts/series.ts'
 import { FEWEST_BLOCKS, halfWidth95 } from '../../contracts/student-interval.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
-import type { TrackRecordAnswer, TrackRecordRow } from '../../contracts/track-record-row.ts'
+import type { SpeechAnswerRow, TrackRecordAnswer, TrackRecordRow } from '../../contracts/track-record-row.ts'
 import { wilsonInterval } from '../../contracts/wilson-interval.ts'
-import { SERIES_PREFIX, TIMEFRAME_PREFIX, type TrackRecord } from '../../projections/index.ts'
+import { SERIES_PREFIX, type SpeechRow, TIMEFRAME_PREFIX, type TrackRecord } from '../../projections/index.ts'
 
 export interface TrackRecordQuery {
   readonly groupBy: 'series' | 'timeframe'
@@ -174,6 +174,20 @@ function rangesOf({ ranges, rangesApart }: TrackRecord): TrackRecordRow['ranges'
     below: ratio(below, forecasts),
     above: ratio(forecasts - below - within80, forecasts),
     pinball_bps: meanBps(pinball, forecasts),
+  }
+}
+
+/** How a model does of late at a timeframe. */
+export function speechRow(row: SpeechRow): SpeechAnswerRow {
+  const since = (row.withdrawn ?? row.restored)?.from
+  return {
+    model_version: row.modelVersion,
+    timeframe: row.timeframe,
+    state: row.withdrawn === null ? 'speaks' : 'withdrawn',
+    since: since === undefined ? null : isoTime(since),
+    auc_180d: row.auc,
+    races_180d: row.races,
+    days_running: row.running,
   }
 }
 

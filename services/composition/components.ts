@@ -1,5 +1,6 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
+import type { Position } from '../../contracts/position.ts'
 import type { Component } from '../api/index.ts'
 import type { RemoteDesk } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
@@ -12,6 +13,7 @@ import type { EngineRole } from './engine-role.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
 import type { Platform } from './open-platform.ts'
 import { projectionComponent } from './projection-component.ts'
+import type { OpenedTransparencyLog } from './transparency-log.ts'
 
 /** The parts that `/readyz` reports, asked one by one. */
 export async function componentsOf(parts: {
@@ -28,6 +30,7 @@ export async function componentsOf(parts: {
   readonly dispatcher: DispatcherHealth | undefined
   /** What keeps digests from being recorded. */
   readonly digestProblems: readonly string[]
+  readonly transparencyLog: Pick<OpenedTransparencyLog, 'problem'> | undefined
   /** Work that this process shares with others, by the name of its group. */
   readonly leases: readonly { readonly group: string; readonly leases: Pick<Leases, 'idle'> }[]
   readonly feed: MarketFeed
@@ -35,6 +38,8 @@ export async function componentsOf(parts: {
   readonly staleAfterMs: number
 }): Promise<Component[]> {
   const { platform, projector, engine } = parts
+  // Looked at before the store: what has come further than its newest event is of another log.
+  const models = projector?.health() ?? []
   const [store, bus, cache] = await Promise.all([
     inTime('store', platform.store.health()),
     inTime('bus', platform.bus.health()),
@@ -44,8 +49,8 @@ export async function componentsOf(parts: {
     {
       name: 'store',
       isRequired: true,
-      state: store.ok ? 'ok' : 'failed',
-      detail: `${store.adapter}: ${store.detail}`,
+      state: !store.ok ? 'failed' : store.late === undefined ? 'ok' : 'degraded',
+      detail: `${store.adapter}: ${[store.detail, ...(store.late === undefined ? [] : [store.late])].join('; ')}`,
     },
     {
       name: 'bus',
@@ -60,10 +65,11 @@ export async function componentsOf(parts: {
       detail: `${cache.adapter}: ${cache.detail}`,
     },
   ]
-  for (const health of projector?.health() ?? [])
-    components.push(projectionComponent(health, parts.hasCallers))
+  const { hasCallers } = parts
+  for (const health of models) components.push(projectionComponent(health, { hasCallers, head: store.head }))
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
   else if (parts.engines !== undefined) components.push(enginesComponent(parts.engines))
+  if (parts.transparencyLog !== undefined) components.push(transparencyLogComponent(parts.transparencyLog))
   if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
   if (parts.demo !== undefined) components.push(demoComponent(parts.demo))
   if (parts.dispatcher !== undefined) {
@@ -83,6 +89,8 @@ interface PartHealth {
   readonly ok: boolean
   readonly adapter: string
   readonly detail: string
+  readonly head?: Position
+  readonly late?: string
 }
 
 async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHealth> {
@@ -97,7 +105,7 @@ async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHe
 /** Whether bars come as they close, of all that is monitored. */
 export function marketComponent(
   feed: Pick<MarketFeed, 'kind' | 'clock'>,
-  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs' | 'monitored'>,
+  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
   staleAfterMs: number,
 ): Component {
   const trouble = engine.trouble()
@@ -110,7 +118,11 @@ export function marketComponent(
       ? 'warming up, no bar yet'
       : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
   const venues = engine.monitored()
-  const missing = venues.filter(({ stale, closed }) => stale + closed > 0).map(missingOf)
+  const pending = engine.pending()
+  const missing = [
+    ...venues.filter(({ stale, closed }) => stale + closed > 0).map(missingOf),
+    ...pending.map((exchange) => `${exchange}: nothing followed, for it has not said what it has`),
+  ]
   return {
     name: 'market',
     isRequired: false,
@@ -118,6 +130,7 @@ export function marketComponent(
     detail: `${feed.kind}: ${[trouble ?? age, ...missing].join('; ')}`,
     more: {
       data_age_ms: ageMs ?? null,
+      venues_not_answering: pending,
       series: Object.fromEntries(venues.map(({ exchange, ...counts }) => [exchange, counts])),
     },
   }
@@ -137,6 +150,17 @@ export function enginesComponent({ answering, silent }: ReturnType<RemoteDesk['h
     state: isWell ? 'ok' : 'degraded',
     detail: answering === 0 ? nobody : some,
     more: { answering, silent },
+  }
+}
+
+/** Verdicts are served and recorded without it; what is not signed can be proved later only. */
+function transparencyLogComponent({ problem }: Pick<OpenedTransparencyLog, 'problem'>): Component {
+  const why = problem()
+  return {
+    name: 'transparency log',
+    isRequired: false,
+    state: why === undefined ? 'ok' : 'degraded',
+    detail: why ?? 'signed as it grows',
   }
 }
 

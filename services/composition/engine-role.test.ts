@@ -12,6 +12,7 @@ import { sleep } from '../platform/async/sleep.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { openPlatform } from './open-platform.ts'
+import { FREE_SPEECH } from './speech.fixture.ts'
 import { openWatchList, type WatchList } from './watch-list.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
@@ -56,6 +57,7 @@ async function engineOn(feed: MarketFeed, watchList: WatchList | string[]) {
         )
       : watchList,
     newestVerdicts: undefined,
+    speech: FREE_SPEECH,
     log,
     publicUrl: () => '',
     signal: ending.signal,
@@ -114,11 +116,12 @@ test('a series that is followed on demand is taken over by the run that monitors
     series: () => [],
     has: () => isChosen,
     mayHave: () => false,
+    pending: () => [],
     describe: () => '',
-    async follow(follow) {
+    async follow(follow, signal) {
       await chosen.promise
       isChosen = true
-      return follow([SERIES])
+      return follow([SERIES], signal)
     },
   })
   expect(await ask(role)).toBe('answered true')
@@ -148,8 +151,9 @@ test('the newest bar is none while history is fed in: its age says nothing of ho
     series: () => [SERIES],
     has: () => true,
     mayHave: () => false,
+    pending: () => [],
     describe: () => '',
-    follow: (follow) => follow([SERIES]),
+    follow: (follow, signal) => follow([SERIES], signal),
   })
   await isFed.promise
   expect(engine.lastBarClose()).toBeUndefined()

@@ -2,13 +2,13 @@ import type { Logger } from 'pino'
 import type { ServiceError } from '../../contracts/errors.ts'
 import { EXCHANGES, type Exchange } from '../../contracts/exchanges.ts'
 import type { BarBatch, FundingUpdate } from '../../contracts/feed.ts'
-import { LIMITS } from '../../contracts/limits.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
 import { type Market, marketName, type Series, seriesName } from '../../contracts/series.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import type { Call, Verdict } from '../../contracts/verdict.ts'
 import {
   type Board,
+  createAnnouncer,
   createBoard,
   createDesk,
   createEngine,
@@ -19,9 +19,10 @@ import {
   createUniverseKeeper,
   type EngineRun,
   FUNDING_HISTORY_DAYS,
+  keepSpeech,
   type LocalDesk,
   labelUnfollowed,
-  loadModel,
+  modelFile,
   runEngine,
   scanFundingArb,
 } from '../engine/index.ts'
@@ -31,6 +32,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import { countMonitored, type MonitoredCounts } from './monitored-series.ts'
 import type { Platform } from './open-platform.ts'
 import { sharedLeases } from './shared-leases.ts'
+import type { OpenedSpeech } from './speech.ts'
 import { staleAfterMs, type WatchList } from './watch-list.ts'
 
 /** The process that computes: it follows the market, records, labels, ranks, and answers tools. */
@@ -52,6 +54,8 @@ export interface EngineRole {
   calls(): Readonly<Record<Call, number>>
   /** How the monitored series are doing, by venue. */
   monitored(): readonly MonitoredCounts[]
+  /** Exchanges of which nothing is followed yet, because they have not said what they have. */
+  pending(): readonly Exchange[]
   /** What keeps verdicts or outcomes from being recorded at the moment. */
   trouble(): string | undefined
   /** What keeps the ranking of an exchange from being renewed at the moment. */
@@ -65,6 +69,7 @@ export interface EngineRoleOptions {
   readonly watchList: WatchList
   /** Of every series in the log; absent where this process does not keep that read model. */
   readonly newestVerdicts: (() => Iterable<Verdict>) | undefined
+  readonly speech: OpenedSpeech
   readonly log: Logger
   readonly publicUrl: () => string
   readonly signal: AbortSignal
@@ -118,8 +123,13 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       options.onTrouble(error.code)
     },
   }
-  const model = loadModel()
-  const engine = createEngine({ model })
+  const { model, orders } = options.speech
+  const engine = createEngine({
+    model,
+    withdrawal: (timeframe, barClose) => orders.withdrawal(model.version, timeframe, barClose),
+  })
+  const file = modelFile()
+  const announcer = createAnnouncer({ ...recording, newId, clock: () => feed.clock() })
   const board = createBoard()
   // A market that is replayed at full speed has no present to load a series into, to rank coins at, or to be late for.
   const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
@@ -127,6 +137,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   const recorder = createRecorder({
     ...recording,
     clock: hasPresent ? () => feed.clock() : undefined,
+    isMonitored: (series) => watchList.has(series),
     holds: leases && ((exchange) => leases.held().some(({ shard }) => EXCHANGES[shard] === exchange)),
   })
   const outcomes = createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled })
@@ -140,17 +151,12 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     onProblem: (exchange, error) => log.warn({ err: error, exchange }, 'the coins cannot be ranked'),
   })
 
-  async function* batchesOf(
-    series: readonly Series[],
-    until: AbortSignal,
-    historyBars?: number,
-  ): AsyncGenerator<BarBatch> {
+  async function* batchesOf(series: readonly Series[], until: AbortSignal): AsyncGenerator<BarBatch> {
     const historyFrom = await outcomes.historyFrom(series, feed.clock())
     const request = {
       series,
       signal: until,
       ...(historyFrom !== undefined && { historyFrom }),
-      ...(historyBars !== undefined && { historyBars }),
     }
     for await (const batch of feed.batches(request)) {
       isWarm ||= batch.phase === 'live'
@@ -168,9 +174,9 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     until: AbortSignal,
     on: Board,
     onClosed: (series: Series, error: ServiceError) => void,
-    historyBars?: number,
   ): Promise<EngineRun> {
     const ending = new AbortController()
+    await announcer.announceModel(file, 'serving')
     try {
       return await runEngine({
         engine,
@@ -178,7 +184,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
         outcomes,
         board: on,
         series,
-        batches: batchesOf(series, AbortSignal.any([until, ending.signal]), historyBars),
+        batches: batchesOf(series, AbortSignal.any([until, ending.signal])),
         clock: () => feed.clock(),
         onFunding: takeFunding,
         onClosed,
@@ -201,19 +207,18 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   }
 
   /** A market that has ended is still asked what it said last. */
-  const lasting: Board = {
+  const lasting = (until: AbortSignal): Board => ({
     ...board,
     remove: (series) => {
-      if (signal.aborted) board.remove(series)
+      if (until.aborted) board.remove(series)
     },
-  }
+  })
 
   const follower = createFollower({
-    async run(series, onClosed) {
+    async run(series, until, onClosed) {
       // What callers had followed until now is followed here: never twice at a time.
       await desk.release(series)
-      // A restart must not show; who waits for a single series is answered sooner with less.
-      return follow(series, signal, lasting, onClosed, LIMITS.historyBars)
+      return follow(series, until, lasting(until), onClosed)
     },
     triesAgain: feed.kind !== 'recorded',
     onClosed(series, error, againInMs) {
@@ -230,7 +235,6 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       ),
     now: () => (time === REAL_TIME ? performance.now() : time.now()),
     sleep,
-    signal,
   })
 
   async function followOnDemand(series: Series, until: AbortSignal): Promise<void> {
@@ -264,6 +268,19 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     })
   }
 
+  const watchSpeech = (): Promise<void> =>
+    keepSpeech({
+      store,
+      idOf,
+      rows: () => options.speech.rows(),
+      // Of those that share the log, the one that records the first exchange.
+      mayDecide: () => leases === undefined || leases.held().some(({ shard }) => shard === 0),
+      now: () => performance.now(),
+      sleep,
+      signal,
+      onFailure: (error) => log.warn({ err: error }, 'a change of speech waits for the event store'),
+    })
+
   /** What works beside the market is nothing that it should end for. */
   async function goOn(what: string, work: () => Promise<void>): Promise<void> {
     while (!signal.aborted) {
@@ -279,6 +296,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   const desk = createDesk({
     board,
     model,
+    withdrawn: (timeframe) => options.speech.withdrawn(timeframe, feed.clock()),
     monitored: watchList,
     listings: () => feed.listings(),
     ...(settings.EXCHANGES && { exchanges: settings.EXCHANGES }),
@@ -297,14 +315,19 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
 
   return {
     start() {
-      const running = watchList.follow((series) => follower.follow(series), signal)
+      const running = watchList.follow(async (series, until) => {
+        await announcer.announceMonitored(exchangesOf(series), watchList.series())
+        return follower.follow(series, until)
+      }, signal)
       const ranking = hasPresent
         ? goOn('ranking coins', () => universes.run(watchList.exchanges, signal))
         : undefined
       const labelling = goOn('labelling verdicts not followed any more', labelOthers)
+      // A market that is replayed at full speed is over before anybody could obey.
+      const watching = hasPresent ? goOn('watching how the model does', watchSpeech) : undefined
       // What is under way when a lease ends has its place in the log, or finds it taken: nothing has to be stopped.
       const holding = leases?.run({ gained: nothing, lost: nothing }, signal)
-      started = Promise.allSettled([running, ranking, labelling, holding])
+      started = Promise.allSettled([running, ranking, labelling, watching, holding])
       return running
     },
     async ended() {
@@ -326,5 +349,6 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       }),
     trouble: () => recorder.trouble() ?? outcomes.trouble(),
     rankingProblem: (exchange) => universes.problem(exchange),
+    pending: () => watchList.pending(),
   }
 }

@@ -11,6 +11,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import { createLog } from '../platform/log/log.ts'
 import { accountOptions } from './account-options.ts'
 import { bannerLines, summaryLines } from './announcements.ts'
+import { createBars } from './bars.ts'
 import { componentsOf } from './components.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { createMarketsSource } from './markets-source.ts'
@@ -21,7 +22,7 @@ import type { OnClose } from './open-platform.ts'
 import { openReplays } from './open-replays.ts'
 import { openServed, runServed, type Served } from './open-served.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
-import { readModelAnswers } from './read-models.ts'
+import { openBoard, readModelAnswers } from './read-models.ts'
 import { openRemoteDesk } from './remote-desk.ts'
 import { addressWarning, closeServer, type ListeningServer, listen, listenForHealth } from './serve.ts'
 import { openWatchList, staleAfterMs, type WatchList } from './watch-list.ts'
@@ -71,9 +72,12 @@ async function compose(
   const parts = await openParts(settings, output, log, onClose)
   const { feed, people, platform } = parts
   const watchList = settings.ROLES.includes('engine')
-    ? await openWatchList(feed, settings, sleep, (exchange, coins) =>
-        log.warn({ exchange, coins }, 'COINS that the venue does not list, or not among its largest'),
-      )
+    ? await openWatchList(feed, settings, sleep, {
+        lacking: (exchange, coins) =>
+          log.warn({ exchange, coins }, 'COINS that the venue does not list, or not among its largest'),
+        left: (exchange, coins) =>
+          log.info({ exchange, coins }, 'coins that are not chosen any more, and are followed on for now'),
+      })
     : undefined
   const ending = new AbortController()
   const address = { url: settings.PUBLIC_URL ?? '' }
@@ -136,9 +140,9 @@ function createHttpServer(
   },
 ) {
   const { desk, remote, served, watchList, address, replay } = behind
-  const { callers, payments, webhooks, knowledge } = served
-  const { settings, log, platform, feed, projector, metrics, running } = parts
-  const answers = readModelAnswers(platform.store, projector, served.marketNow)
+  const { callers, payments, webhooks, knowledge, transparencyLog } = served
+  const { settings, log, platform, feed, projector, speech, metrics, running } = parts
+  const answers = readModelAnswers(platform.store, projector, served.marketNow, speech)
   return createServer({
     log,
     version,
@@ -148,6 +152,8 @@ function createHttpServer(
     operatorToken: settings.OPERATOR_TOKEN,
     publicUrl: () => address.url,
     trustProxy: settings.TRUST_PROXY,
+    since: Date.now(),
+    registryProof: settings.MCP_REGISTRY_PROOF,
     rateLimits: createRateLimits({
       perAddress: settings.RATE_PER_ADDRESS,
       perKey: settings.RATE_PER_KEY,
@@ -166,6 +172,7 @@ function createHttpServer(
           hasCallers: settings.ROLES.includes('api'),
           engine: running.engine,
           engines: settings.ROLES.includes('api') ? remote.health() : undefined,
+          transparencyLog,
           settler: payments.settler?.health(),
           demo: payments.demo,
           dispatcher: webhooks.dispatcher?.health(),
@@ -179,21 +186,37 @@ function createHttpServer(
         }),
       ),
     ...answers,
+    bars: createBars(feed),
+    transparencyLog: transparencyLog?.server,
+    board: openBoard(projector, {
+      market: settings.MARKET,
+      marketNow: served.marketNow,
+      staleAfterMs: staleAfterMs(settings),
+    }),
     usage: callers.usage,
     accounts: accountOptions({ platform, log }, callers),
     payments: payments.server,
     webhooks: webhooks.server,
     knowledge: knowledge.server,
-    mcp: mcpOptions(settings, { ...callers, knowledge: knowledge.desk }, platform.deriveSecret, {
-      version,
-      market: settings.MARKET,
-      exchanges: () => watchList?.exchanges ?? [],
-      publicUrl: () => address.url,
-      trackRecord() {
-        const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
-        return { as_of: asOf, rows: rows as unknown as Json }
+    mcp: mcpOptions(
+      settings,
+      {
+        ...callers,
+        knowledge: knowledge.desk,
+        paid: payments.isOffering ? payments.server.paid.tools : undefined,
       },
-    }),
+      platform.deriveSecret,
+      {
+        version,
+        market: settings.MARKET,
+        exchanges: () => watchList?.exchanges ?? [],
+        publicUrl: () => address.url,
+        trackRecord() {
+          const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
+          return { as_of: asOf, rows: rows as unknown as Json, speech: answers.speech() }
+        },
+      },
+    ),
     replay,
     follow: (options) => followVerdicts(platform.store, { ...options, sleep }),
     answerTool: (tool, request) => desk.answer(toolNamed(tool), request),
@@ -210,13 +233,14 @@ function createEngine(
   address: { readonly url: string },
   signal: AbortSignal,
 ): EngineRole {
-  const { settings, platform, feed, log, people, projector, metrics, running, counts } = parts
+  const { settings, platform, feed, log, people, projector, speech, metrics, running, counts } = parts
   running.engine = createEngineRole({
     settings,
     platform,
     feed,
     watchList,
     newestVerdicts: projector && (() => newestVerdicts(projector)),
+    speech,
     log,
     signal,
     publicUrl: () => address.url,

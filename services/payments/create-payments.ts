@@ -1,5 +1,5 @@
 import { CHAIN_ID, USDC_ADDRESS } from '../../contracts/chain.ts'
-import { ServiceError } from '../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -17,11 +17,12 @@ import type { PaymentIndex } from './payment-index.ts'
 import type { Claim, ClaimedPayment, Payments, VerifiedPayment } from './payments.ts'
 import { makeQuote } from './quote/quote.ts'
 import { readPayment } from './reading/read-payment.ts'
-import { receiptOf } from './receipt.ts'
+import { isSettled, receiptOf } from './receipt.ts'
 import type { RecoverSigner } from './recovery/recover-signer.ts'
 import { contractOf } from './recovery/signing-domains.ts'
 import { paymentRefused } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
+import type { OfferSigner } from './signing/offer-signer.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
 import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
 
@@ -44,6 +45,8 @@ export interface PaymentsOptions {
   /** X402_PAYER_CAP and X402_TOTAL_CAP, millionths of a USDC. */
   readonly caps: { readonly payer: bigint; readonly total: bigint }
   readonly recovery: RecoverSigner
+  /** Signs offers and receipts; left out, they are not signed. */
+  readonly signer?: OfferSigner | undefined
   /** Ids that begin with their time: payments are listed by them. */
   readonly newId: () => string
   /** Wall clock, Unix milliseconds. */
@@ -97,7 +100,11 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
   return {
     isOffering: ours !== undefined,
     isTaking: (rail) => ours !== undefined && index !== undefined && taking.includes(rail),
-    quote: (offered, error) => makeQuote({ payTo: ours, offersGateway }, offered, error),
+    quote(offered, error) {
+      const validUntil = Math.floor(now() / 1_000) + LIMITS.offerValidityS
+      const signing = options.signer && { signer: options.signer, validUntil }
+      return makeQuote({ payTo: ours, offersGateway, signing }, offered, error)
+    },
     read: readPayment,
     async verify(presented, price) {
       if (ours === undefined) throw isNotOffering()
@@ -116,7 +123,9 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
       if (found !== undefined) return found
       return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, changes, now })
     },
-    receipt: receiptOf,
+    receipt: (payment, protocol) => receiptOf(payment, protocol, options.signer),
+    signedReceipt: (payment) =>
+      isSettled(payment) && payment.transaction !== null ? options.signer?.receipt(payment) : undefined,
     async show(paymentId) {
       const payment = index?.payment(paymentId) ?? exposure.recent(paymentId)
       if (payment !== undefined) return payment
@@ -144,7 +153,6 @@ async function requirePayable(
 ): Promise<void> {
   const { exposure, payers, funds, caps, now } = parts
   const { rail, payer, value } = payment
-  requireValidity(payment, now())
   const before = exposure.of(payer, rail)
   if (before.isBlocked) {
     throw paymentRefused('invalid_transaction_state', `The operator takes no payments of ${payer}.`)
@@ -153,9 +161,24 @@ async function requirePayable(
   const hoped = { balance: before.awaited + value, isAll: false }
   const decision = decideClaim(before, { rail, value, mustSettleFirst, funds: hoped }, caps)
   if (decision.kind === 'refuse') throw isWithoutRoom(payer, decision.why)
-  const known = await payers.fundsOf(payment, product, before.awaited)
-  if (known !== undefined) funds.set(payment, known)
+  try {
+    requireValidity(payment, now())
+    const known = await payers.fundsOf(payment, product, before.awaited)
+    if (known !== undefined) funds.set(payment, known)
+  } catch (refusal) {
+    // What has ended or was used is as good as money where it was used to pay us.
+    if (!isSpent(refusal) || !(await payers.hasPaid(payment))) throw refusal
+    funds.set(payment, hoped)
+  }
 }
+
+const SPENT: ReadonlySet<unknown> = new Set([
+  'invalid_transaction_state',
+  'invalid_exact_evm_payload_authorization_valid_before',
+])
+
+const isSpent = (error: unknown): boolean =>
+  isServiceError(error, 'payment_refused') && SPENT.has(error.details?.['reason'])
 
 async function claimPayment(
   parts: PaymentParts,
@@ -234,11 +257,14 @@ const isWithoutRoom = (payer: string, why: 'funds' | 'payer' | 'all'): ServiceEr
   why === 'funds'
     ? paymentRefused('insufficient_funds', `${payer} has promised the USDC that it has to other payments.`)
     : new ServiceError('payments_unavailable', {
-        message: `${why === 'payer' ? `${LIMITS.claimsWaitingPerPayer} payments of ${payer}` : `${LIMITS.claimsWaiting} payments`} wait for their settlement, as many as may; nothing was charged.`,
+        message: `${why === 'payer' ? `${LIMITS.claimsWaitingPerPayer} payments of ${payer}` : `${LIMITS.claimsWaiting} payments`} wait for their settlement, as many as may; this request charged nothing.`,
         details: { retry_after_s: ROOM_RETRY_AFTER_S },
+        isForCallers: true,
       })
 
 const isNotOffering = (): ServiceError =>
   new ServiceError('payments_unavailable', {
-    message: 'Payments are not configured here (X402_PAY_TO), so none can be for us; nothing was charged.',
+    message:
+      'Payments are not configured here (X402_PAY_TO), so none can be for us; this request charged nothing.',
+    isForCallers: true,
   })

@@ -2,10 +2,12 @@ import { z } from 'zod'
 import { verdictRowSchema } from '../../../contracts/verdict-row.ts'
 import { verificationAnswerSchema } from '../../../contracts/verification.ts'
 import { accountOperations } from './account-operations.ts'
+import { discoveryOperations } from './discovery-operations.ts'
 import { knowledgeOperations } from './knowledge-operations.ts'
 import { mcpOperations } from './mcp-operations.ts'
 import type { Operations } from './operation.ts'
 import { paymentOperations } from './payment-operations.ts'
+import { transparencyLogOperations } from './transparency-log-operations.ts'
 import { webhookOperations } from './webhook-operations.ts'
 
 const filters = {
@@ -55,6 +57,21 @@ const json = (description: string, schema: z.ZodType | undefined) => ({
 })
 
 const verdictOperations: Operations = {
+  'GET /api/board': {
+    ...recorded,
+    id: 'board',
+    summary: 'What every series says now: its regime, its newest verdict, and the newest that was decided',
+    description:
+      'On a live market a verdict is shown once its window has closed; fresh ones are answered by the tools. On others it is shown at once.',
+    errors: ['invalid_request', 'store_unavailable'],
+    parameters: {
+      exchange: 'One exchange',
+      coin: 'One coin',
+      skip: 'Rows to leave out at the beginning: the `next` of the answer before',
+      limit: 'Rows at most',
+    },
+    tryPath: '/api/board?timeframe=1h',
+  },
   'GET /api/verdicts': {
     ...recorded,
     id: 'replayVerdicts',
@@ -147,7 +164,7 @@ const serviceOperations: Operations = {
   'GET /': {
     ...asked,
     id: 'describeService',
-    summary: 'What this is and what is served',
+    summary: 'What this is and what is served; the board, to browsers',
     answers: { 200: json('A description in short', serviceDescription) },
     tryPath: '/',
   },
@@ -198,6 +215,23 @@ const serviceOperations: Operations = {
 }
 
 const marketOperations: Operations = {
+  'GET /api/bars': {
+    tag: 'markets',
+    key: 'none',
+    id: 'bars',
+    summary: 'The bars that verdicts stand on, with the gaps in them and the funding settled meanwhile',
+    description:
+      'As the market has them now. With the bars from `anchor_bar` on, `signal verify --recompute` computes a verdict again.',
+    errors: [
+      'invalid_request',
+      'market_data_missing',
+      'market_data_damaged',
+      'venue_unavailable',
+      'rate_limited',
+    ],
+    parameters: { exchange: 'One exchange', coin: 'One coin', timeframe: 'One timeframe' },
+    tryPath: '/api/bars?exchange=SIM&coin=BTC&timeframe=1h&from=1767225600000&to=1767312000000',
+  },
   'GET /api/markets': {
     tag: 'markets',
     key: 'none',
@@ -235,8 +269,10 @@ export const OPERATIONS: Operations = {
   ...paymentOperations,
   ...marketOperations,
   ...verdictOperations,
+  ...transparencyLogOperations,
   ...accountOperations,
   ...webhookOperations,
   ...knowledgeOperations,
+  ...discoveryOperations,
   ...serviceOperations,
 }

@@ -82,6 +82,10 @@ export interface StoreHealth {
   /** `embedded`, `memory` or `eventstoredb`. */
   readonly adapter: string
   readonly detail: string
+  /** Position of the newest event, where it could be read. */
+  readonly head?: Position
+  /** What it does later than it should, though it answers. */
+  readonly late?: string
 }
 
 /**
