@@ -16,6 +16,8 @@ import {
   isStreamName,
   leaseStream,
   MARKET_CLOCK_STREAM,
+  modelStream,
+  monitoredStream,
   noticeStream,
   outcomeStream,
   payerStream,
@@ -140,6 +142,25 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       market: 'simulated',
       seed: 'first',
       secretFingerprint: '4f8b42c22dd3729b519ba6f68d2da7cc5b2d606d05daed5ad5128cc03e6c6358',
+    },
+  },
+  'ModelAnnounced.v1.json': {
+    sha256: '435bf4451ec7aeca9cdbae859ef3d24318a51b82ddcdb84e07239d1a8bde75c9',
+    stream: modelStream('barrier-3'),
+    current: {
+      modelVersion: 'barrier-3',
+      sha256: '7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d',
+      bytes: 120431,
+      role: 'serving',
+    },
+  },
+  'MonitoringChanged.v1.json': {
+    sha256: '297c53d48721cbf1e0b3c0f9b7e185bd7b2e2e16805aa671c5312f5d310f09d1',
+    stream: monitoredStream('HL'),
+    current: {
+      exchange: 'HL',
+      since: 1735689600000,
+      monitored: [{ coin: 'BTC', timeframes: ['15m', '1h'] }],
     },
   },
   'MarketClockAnchored.v1.json': {
@@ -389,7 +410,18 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       keyId: '019abcde-7c00-7001-8000-00000000000a',
       keyHash: '2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683',
       hint: 'sk_live_Ab3x…',
-      label: 'bot “eins”',
+      label: { text: 'bot “eins”' },
+    },
+  },
+  'KeyIssued.v2.json': {
+    sha256: 'ad4ccfdd01fa65b3e8a4d583bf0e9e79ff1274f15c2268b86b89e433acfc053a',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      keyId: '019abcde-7c00-7001-8000-00000000000a',
+      keyHash: '2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683',
+      hint: 'sk_live_Ab3x…',
+      label: { sealed: 'v1.c2VhbGVk' },
     },
   },
   'KeyRevoked.v1.json': {

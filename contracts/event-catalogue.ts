@@ -39,6 +39,7 @@ import {
   SettlementRequested,
   SettlementUnknown,
 } from './payment-events.ts'
+import { ModelAnnounced, MonitoringChanged } from './proof-events.ts'
 import { QuotaDebited, QuotaGranted } from './quota-events.ts'
 import { regimeSchema } from './regime.ts'
 import { ScanCompleted } from './scan-events.ts'
@@ -152,6 +153,8 @@ export const EVENT_CATALOGUE = {
   OutcomeLabelled,
   UniverseRanked,
   ScanCompleted,
+  ModelAnnounced,
+  MonitoringChanged,
   SubjectKeyCreated,
   AccountOpened,
   SignInRequested,

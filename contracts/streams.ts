@@ -25,6 +25,12 @@ export const outcomeStream = (series: Series): string => `outcome-${seriesName(s
 /** @example universeStream('HL') === 'scan-HL.universe' */
 export const universeStream = (exchange: Exchange): string => `scan-${exchange}.universe`
 
+/** @example modelStream('barrier-3') === 'model-barrier-3' */
+export const modelStream = (version: string): string => `model-${version}`
+
+/** @example monitoredStream('HL') === 'monitored-HL' */
+export const monitoredStream = (exchange: Exchange): string => `monitored-${exchange}`
+
 /** @param accountId a UUID */
 export const accountStream = (accountId: string): string => `account-${accountId}`
 

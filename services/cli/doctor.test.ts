@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -5,7 +6,15 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ERRORS } from '../../contracts/errors.ts'
+import { factSecretOf, identityOf } from '../composition/open-platform.ts'
+import { sleep } from '../platform/async/sleep.ts'
+import { readSettings } from '../platform/config/read-settings.ts'
+import { LOOKS_AGAIN } from '../platform/event-store/append-policies.ts'
+import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
+import { claimStore } from '../platform/event-store/store-identity.ts'
+import { startWireDouble, type WireDouble } from '../platform/event-store/wire-double/wire-double.ts'
 import { runCommand } from './run-command.ts'
 
 let directory: string
@@ -58,4 +67,49 @@ test('one that is ready is ok, one that is not is a fault', async () => {
   const { code, out } = await examine()
   expect(out).toMatch(/^fault {2}server +store failed: disk is full$/m)
   expect(code).not.toBe(0)
+})
+
+describe('over EventStoreDB', () => {
+  const KEY = Buffer.alloc(32, 7).toString('base64')
+  const asKey = (key: string, url: string) => ['--eventstore-url', url, '--sealing-key', key]
+  let double: WireDouble
+  beforeEach(async () => {
+    state = { status: 'ready', components: [] }
+    double = await startWireDouble()
+  })
+  afterEach(() => double.stop())
+  const look = (key = KEY) => examine(...asKey(key, double.connectionString))
+
+  async function claim(): Promise<void> {
+    const store = openEventStoreDbStore({ connectionString: double.connectionString })
+    const settings = readSettings(asKey(KEY, double.connectionString), {})
+    const identity = identityOf(settings, factSecretOf(settings, directory))
+    const signal = new AbortController().signal
+    await claimStore({ store, policy: LOOKS_AGAIN, now: Date.now, sleep, signal }, identity, randomUUID)
+    await store.close()
+  }
+
+  test('says whose the log is, and leaves nothing behind', async () => {
+    expect((await look()).out).toMatch(/^ok {5}EventStoreDB +empty, read and appended to/m)
+    await claim()
+    const { code, out } = await look()
+    expect(out).toMatch(
+      /^ok {5}EventStoreDB +of this market and key, newest position \S+, read and appended to$/m,
+    )
+    expect(code).toBe(0)
+    expect(double.log.events).toHaveLength(1)
+  })
+
+  test('tells a log of another key, and a user who may not append', async () => {
+    await claim()
+    const other = await look(Buffer.alloc(32, 8).toString('base64'))
+    expect(other.out).toMatch(
+      /^fault {2}EventStoreDB +this event store cannot be used: .*another sealing key/m,
+    )
+    expect(other.code).toBe(ERRORS.store_mismatch.exitCode)
+    double.faults.failNextAppend('denied')
+    const denied = await look()
+    expect(denied.out).toMatch(/^fault {2}EventStoreDB .*has no right to this$/m)
+    expect(denied.code).toBe(ERRORS.store_denied.exitCode)
+  })
 })

@@ -1,16 +1,26 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
-import { ERRORS, type ErrorDefinition, reasonOf, ServiceError } from '../../contracts/errors.ts'
+import {
+  ERRORS,
+  type ErrorDefinition,
+  isServiceError,
+  reasonOf,
+  ServiceError,
+} from '../../contracts/errors.ts'
 import { START } from '../../contracts/position.ts'
+import { STORE_IDENTITY_STREAM } from '../../contracts/streams.ts'
 import { factSecretOf, identityOf, requireKeyOfLog } from '../composition/open-platform.ts'
 import { findOwnerSocket } from '../composition/owner-socket.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
 import { SETTINGS, type SettingName, type Settings } from '../platform/config/settings.ts'
 import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
-import { claimStore } from '../platform/event-store/store-identity.ts'
+import { checkStore } from '../platform/event-store/store-identity.ts'
+import { listingChecks } from './check-listing.ts'
 import { type CommandInput, defineCommand, type FlagDefinition } from './command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from './common-flags.ts'
 import { askForState, type ServerAddress } from './server-source.ts'
@@ -33,20 +43,30 @@ const SETTING_FLAGS = Object.fromEntries(
     .map((name): [string, FlagDefinition] => [SETTINGS[name].flag, settingFlag(name)]),
 )
 
-const FLAGS = { server: SOURCE_FLAGS.server, json: switchFlag('Writes the findings as JSON.') } as const
+const FLAGS = {
+  server: SOURCE_FLAGS.server,
+  listing: switchFlag(
+    'Looks at the service of --server as indexers do instead: whether it answers as what announces it says.',
+  ),
+  json: switchFlag('Writes the findings as JSON.'),
+} as const
 
 export const doctorCommand = defineCommand({
   name: 'doctor',
   summary: 'Looks at everything the service stands on, with the same settings, and says what is wrong.',
   notes: [
-    'It looks at the runtime, the settings, the data folder, the store (whose it is, and who has it open) and the servers that are configured, and changes nothing. Each is `ok`, `weak` (it works, and something is late or away) or a `fault`; the exit code is that of the first fault.',
+    'It looks at the runtime, the settings, the data folder, the store (whose it is, and who has it open) and the servers that are configured (of EventStoreDB: whose log it holds, and whether its user may read and append), and changes nothing. Each is `ok`, `weak` (it works, and something is late or away) or a `fault`; the exit code is that of the first fault.',
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
   ],
   operands: [],
   flags: { ...FLAGS, ...SETTING_FLAGS },
-  examples: ['signal doctor', 'signal doctor --market recorded --data ./binance-usdm --json'],
+  examples: [
+    'signal doctor',
+    'signal doctor --listing --server https://signals.example.com',
+    'signal doctor --market recorded --data ./binance-usdm --json',
+  ],
   async run(input) {
-    const findings = await examine(input)
+    const findings = input.flags.listing ? await examineListing(input.flags.server) : await examine(input)
     const { stdout } = input
     if (input.flags.json) stdout.write(`${JSON.stringify(findings.map(jsonOf))}\n`)
     else stdout.write(`${findings.flatMap(linesOf).join('\n')}\n`)
@@ -55,6 +75,18 @@ export const doctorCommand = defineCommand({
     return fault === undefined ? 0 : (definition.exitCode ?? 1)
   },
 })
+
+/** One check after the other: they are few, and the service limits how often an address may ask. */
+async function examineListing(server: string | undefined): Promise<Finding[]> {
+  if (server === undefined) {
+    throw new ServiceError('config_invalid', {
+      message: '--listing needs --server, the address that indexers use',
+    })
+  }
+  const findings: Finding[] = []
+  for (const { part, describe } of listingChecks(server)) findings.push(await look(part, describe))
+  return findings
+}
 
 const markOf = ({ ok, isDegraded }: Finding): string =>
   !ok ? 'fault' : isDegraded === true ? 'weak ' : 'ok   '
@@ -93,7 +125,7 @@ async function examine({ flags, texts, environment }: CommandInput<typeof FLAGS>
   const known = settings
   findings.push(await look('store', () => describeStore(known, directory)))
   if (EVENTSTORE_URL !== undefined)
-    findings.push(await look('EventStoreDB', () => describeEventStoreDb(EVENTSTORE_URL)))
+    findings.push(await look('EventStoreDB', () => describeEventStoreDb(known, directory, EVENTSTORE_URL)))
   if (NATS_URL !== undefined)
     findings.push(await look('NATS', () => describePort(NATS_URL, 4222, 'bus_unavailable')))
   if (REDIS_URL !== undefined)
@@ -159,25 +191,48 @@ async function describeStore(settings: Settings, directory: string): Promise<Des
   try {
     const head = await store.head()
     if (head === START) return 'empty'
-    // Its first event says whose it is, so nothing is appended.
-    const identity = identityOf(settings, factSecretOf(settings, directory))
-    await claimStore(store, identity, () => {
-      throw new ServiceError('store_mismatch', { message: 'the store does not say whose it is' })
-    })
+    const logId = await checkStore(store, identityOf(settings, factSecretOf(settings, directory)))
+    if (logId === undefined) throw saysNothing()
     return `of this market and key, newest position ${head}, not open elsewhere`
   } finally {
     await store.close()
   }
 }
 
-async function describeEventStoreDb(connectionString: string): Promise<string> {
+/** Whose the log is, and whether the user of the connection may do what the service does; nothing is left behind. */
+async function describeEventStoreDb(
+  settings: Settings,
+  directory: string,
+  connectionString: string,
+): Promise<string> {
   const store = openEventStoreDbStore({ connectionString })
   try {
-    const { ok, detail } = await store.health()
-    if (!ok) throw new ServiceError('store_unavailable', { message: detail })
-    return detail
+    const head = await store.head()
+    const logId = await checkStore(store, identityOf(settings, factSecretOf(settings, directory)))
+    await requireAppendRight(store)
+    if (logId !== undefined) return `of this market and key, newest position ${head}, read and appended to`
+    if (head !== START) throw saysNothing()
+    return 'empty, read and appended to; begun on the first start'
   } finally {
     await store.close()
+  }
+}
+
+const saysNothing = (): ServiceError =>
+  new ServiceError('store_mismatch', { message: 'the store does not say whose it is' })
+
+/** A revision that no stream comes to: an append behind it is refused, once the server has let it in. */
+const NEVER_REACHED = 2_000_000_000
+
+/** @throws ServiceError `store_denied`, and what else keeps the server from looking at an append */
+async function requireAppendRight(store: EventStore): Promise<void> {
+  const id = randomUUID()
+  const meta = { correlationId: id, actor: 'doctor' }
+  const event = { id, type: 'NeverAppended', schema: 1, data: {}, meta }
+  try {
+    await store.append(STORE_IDENTITY_STREAM, [event], { expected: NEVER_REACHED })
+  } catch (error) {
+    if (!isServiceError(error, 'revision_conflict')) throw error
   }
 }
 

@@ -23,7 +23,7 @@ test('a store that comes within the time is waited for, and that is said every t
   const { said, opened } = storeBackAt(25_000)
   expect(await opened).toBe(25_000)
   expect(said).toEqual([0, 10_000, 20_000])
-  expect(await storeBackAt(1_000, new ServiceError('append_unknown')).opened).toBe(1_000)
+  expect(await storeBackAt(1_000, new ServiceError('outcome_unknown')).opened).toBe(1_000)
 })
 
 test('one that does not is told with the setting to look at', async () => {

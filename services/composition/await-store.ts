@@ -42,7 +42,7 @@ export async function awaitStore<Answer>(
 }
 
 const isAway = (error: unknown): error is ServiceError =>
-  isServiceError(error, 'store_unavailable') || isServiceError(error, 'append_unknown')
+  isServiceError(error, 'store_unavailable') || isServiceError(error, 'outcome_unknown')
 
 const notThere = (waitMs: number, cause: ServiceError): ServiceError =>
   new ServiceError('store_unavailable', {

@@ -1,5 +1,6 @@
 import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
+import type { Position } from '../../contracts/position.ts'
 import type { Component } from '../api/index.ts'
 import type { RemoteDesk } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
@@ -35,6 +36,8 @@ export async function componentsOf(parts: {
   readonly staleAfterMs: number
 }): Promise<Component[]> {
   const { platform, projector, engine } = parts
+  // Looked at before the store: what has come further than its newest event is of another log.
+  const models = projector?.health() ?? []
   const [store, bus, cache] = await Promise.all([
     inTime('store', platform.store.health()),
     inTime('bus', platform.bus.health()),
@@ -60,8 +63,8 @@ export async function componentsOf(parts: {
       detail: `${cache.adapter}: ${cache.detail}`,
     },
   ]
-  for (const health of projector?.health() ?? [])
-    components.push(projectionComponent(health, parts.hasCallers))
+  const { hasCallers } = parts
+  for (const health of models) components.push(projectionComponent(health, { hasCallers, head: store.head }))
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
   else if (parts.engines !== undefined) components.push(enginesComponent(parts.engines))
   if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
@@ -83,6 +86,7 @@ interface PartHealth {
   readonly ok: boolean
   readonly adapter: string
   readonly detail: string
+  readonly head?: Position
 }
 
 async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHealth> {
@@ -97,7 +101,7 @@ async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHe
 /** Whether bars come as they close, of all that is monitored. */
 export function marketComponent(
   feed: Pick<MarketFeed, 'kind' | 'clock'>,
-  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs' | 'monitored'>,
+  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
   staleAfterMs: number,
 ): Component {
   const trouble = engine.trouble()
@@ -110,7 +114,11 @@ export function marketComponent(
       ? 'warming up, no bar yet'
       : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
   const venues = engine.monitored()
-  const missing = venues.filter(({ stale, closed }) => stale + closed > 0).map(missingOf)
+  const pending = engine.pending()
+  const missing = [
+    ...venues.filter(({ stale, closed }) => stale + closed > 0).map(missingOf),
+    ...pending.map((exchange) => `${exchange}: nothing followed, for it has not said what it has`),
+  ]
   return {
     name: 'market',
     isRequired: false,
@@ -118,6 +126,7 @@ export function marketComponent(
     detail: `${feed.kind}: ${[trouble ?? age, ...missing].join('; ')}`,
     more: {
       data_age_ms: ageMs ?? null,
+      venues_not_answering: pending,
       series: Object.fromEntries(venues.map(({ exchange, ...counts }) => [exchange, counts])),
     },
   }

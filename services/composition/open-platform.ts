@@ -12,6 +12,8 @@ import type { Cache } from '../platform/cache/cache.ts'
 import { createMemoryCache } from '../platform/cache/memory-cache.ts'
 import { openRedisCache } from '../platform/cache/redis-cache.ts'
 import type { Settings } from '../platform/config/settings.ts'
+import { LOOKS_AGAIN } from '../platform/event-store/append-policies.ts'
+import type { AppendPath } from '../platform/event-store/append-until-known.ts'
 import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
@@ -79,7 +81,8 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   warnOfExposed(directory, log)
   onClose(() => opened.close())
   const identity = identityOf(settings, factSecret)
-  const logId = await awaitStore(() => claimStore(opened, identity, newId), storePatience(settings, log))
+  const claim = () => claimStore(startingPath(opened), identity, newId)
+  const logId = await awaitStore(claim, storePatience(settings, log))
   const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, onClose)
   if (guard !== undefined) suspicion.raise = () => guard.suspect()
   const store = guard?.store ?? opened
@@ -191,6 +194,15 @@ async function openStore(
     },
   })
 }
+
+/** How the first event gets into a log. A signal to stop ends the process while nothing is opened. */
+const startingPath = (store: EventStore): AppendPath => ({
+  store,
+  policy: LOOKS_AGAIN,
+  now: Date.now,
+  sleep,
+  signal: new AbortController().signal,
+})
 
 function guardOf(store: EventStore, logId: string, onClose: OnClose): LogGuard {
   const ending = new AbortController()

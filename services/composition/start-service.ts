@@ -21,7 +21,7 @@ import type { OnClose } from './open-platform.ts'
 import { openReplays } from './open-replays.ts'
 import { openServed, runServed, type Served } from './open-served.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
-import { readModelAnswers } from './read-models.ts'
+import { openBoard, readModelAnswers } from './read-models.ts'
 import { openRemoteDesk } from './remote-desk.ts'
 import { addressWarning, closeServer, type ListeningServer, listen, listenForHealth } from './serve.ts'
 import { openWatchList, staleAfterMs, type WatchList } from './watch-list.ts'
@@ -71,9 +71,12 @@ async function compose(
   const parts = await openParts(settings, output, log, onClose)
   const { feed, people, platform } = parts
   const watchList = settings.ROLES.includes('engine')
-    ? await openWatchList(feed, settings, sleep, (exchange, coins) =>
-        log.warn({ exchange, coins }, 'COINS that the venue does not list, or not among its largest'),
-      )
+    ? await openWatchList(feed, settings, sleep, {
+        lacking: (exchange, coins) =>
+          log.warn({ exchange, coins }, 'COINS that the venue does not list, or not among its largest'),
+        left: (exchange, coins) =>
+          log.info({ exchange, coins }, 'coins that are not chosen any more, and are followed on for now'),
+      })
     : undefined
   const ending = new AbortController()
   const address = { url: settings.PUBLIC_URL ?? '' }
@@ -148,6 +151,8 @@ function createHttpServer(
     operatorToken: settings.OPERATOR_TOKEN,
     publicUrl: () => address.url,
     trustProxy: settings.TRUST_PROXY,
+    since: Date.now(),
+    registryProof: settings.MCP_REGISTRY_PROOF,
     rateLimits: createRateLimits({
       perAddress: settings.RATE_PER_ADDRESS,
       perKey: settings.RATE_PER_KEY,
@@ -179,6 +184,11 @@ function createHttpServer(
         }),
       ),
     ...answers,
+    board: openBoard(projector, {
+      market: settings.MARKET,
+      marketNow: served.marketNow,
+      staleAfterMs: staleAfterMs(settings),
+    }),
     usage: callers.usage,
     accounts: accountOptions({ platform, log }, callers),
     payments: payments.server,

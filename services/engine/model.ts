@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { ServiceError } from '../../contracts/errors.ts'
+import type { ModelFile } from '../../contracts/proof-events.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { FEATURE_NAMES, FEATURES, type Feature, type FeatureName } from './features.ts'
 import { type Provenance, provenanceSchema } from './provenance.ts'
@@ -154,4 +156,16 @@ export function loadModel(file: string | URL = RELEASED_MODEL): VerdictModel {
     })
   }
   return createModel(data)
+}
+
+/**
+ * What a model file is told apart by.
+ *
+ * @throws ServiceError as {@link loadModel}
+ */
+export function modelFile(file: string | URL = RELEASED_MODEL): ModelFile {
+  const { version } = loadModel(file)
+  const bytes = readFileSync(file)
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  return { modelVersion: version, sha256, bytes: bytes.length }
 }

@@ -82,6 +82,8 @@ export interface StoreHealth {
   /** `embedded`, `memory` or `eventstoredb`. */
   readonly adapter: string
   readonly detail: string
+  /** Position of the newest event, where it could be read. */
+  readonly head?: Position
 }
 
 /**

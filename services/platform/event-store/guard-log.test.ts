@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { START } from '../../../contracts/position.ts'
 import { sleep } from '../async/sleep.ts'
+import { LOOKS_AGAIN } from './append-policies.ts'
+import type { AppendPath } from './append-until-known.ts'
 import { anEvent } from './event-store.contract.ts'
 import type { EventStore } from './event-store.ts'
 import { guardLog, type LogGuard } from './guard-log.ts'
@@ -11,6 +13,14 @@ const identity = { market: 'simulated', seed: '1', secretFingerprint: 'a'.repeat
 const now = () => Date.UTC(2026, 10, 22)
 let ids = 0
 const newId = (): string => `019abcde-7c00-7001-8000-${String(++ids).padStart(12, '0')}`
+
+const pathTo = (store: EventStore): AppendPath => ({
+  store,
+  policy: LOOKS_AGAIN,
+  now,
+  sleep,
+  signal: new AbortController().signal,
+})
 
 /** An address behind which another log can be put while it is followed. */
 function anAddress(): EventStore & { put(store: EventStore): void } {
@@ -39,7 +49,7 @@ let logId: string
 async function begin(everyMs = 60_000): Promise<void> {
   ending = new AbortController()
   address = anAddress()
-  logId = await claimStore(address, identity, newId)
+  logId = await claimStore(pathTo(address), identity, newId)
   guard = guardLog(address, { logId, everyMs, sleep, signal: ending.signal })
 }
 /** Follows the log until the event with this id. */
@@ -70,7 +80,7 @@ describe('another log behind the same address', () => {
       'one of another deployment',
       async () => {
         const store = openMemoryStore({ now })
-        await claimStore(store, identity, newId)
+        await claimStore(pathTo(store), identity, newId)
         return store
       },
     ],

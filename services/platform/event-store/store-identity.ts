@@ -1,4 +1,4 @@
-import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import {
   decodeEvent,
@@ -8,6 +8,7 @@ import {
 } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
+import { type AppendPath, appendedOr, appendUntilKnown } from './append-until-known.ts'
 import type { EventStore } from './event-store.ts'
 
 export interface StoreIdentity {
@@ -22,35 +23,51 @@ export interface StoreIdentity {
  * no simulated verdict can stand beside a live one.
  *
  * @returns an id that tells this log apart from every other.
- * @throws ServiceError `store_mismatch`
+ * @throws ServiceError `store_mismatch`; `outcome_unknown`, and what the store refused it with
  */
 export async function claimStore(
-  store: EventStore,
+  path: AppendPath,
   identity: StoreIdentity,
   newId: () => string,
 ): Promise<string> {
-  const existing = await readIdentity(store)
-  if (existing !== undefined) return requireSame(existing, identity)
+  const known = await checkStore(path.store, identity)
+  if (known !== undefined) return known
   const id = newId()
   const event = newEvent(StoreInitialised, {
     id,
     data: { ...identity },
     meta: { correlationId: id, actor: 'start' },
   })
-  try {
-    await store.append(STORE_IDENTITY_STREAM, [event], { expected: 'no-stream' })
-    return id
-  } catch (error) {
-    if (!isServiceError(error, 'revision_conflict')) throw error
-    // Another process was first.
-    const theirs = await readIdentity(store)
-    if (theirs === undefined) throw error
-    return requireSame(theirs, identity)
-  }
+  const append = { stream: STORE_IDENTITY_STREAM, events: [event], expected: 'no-stream' } as const
+  const appended = appendedOr(await appendUntilKnown(path, append), {
+    what: 'this log is of this service',
+    again: 'Start again.',
+  })
+  if (appended !== undefined) return id
+  // Another process was first.
+  const theirs = await checkStore(path.store, identity)
+  if (theirs !== undefined) return theirs
+  throw new ServiceError('store_unavailable', {
+    message: 'The first event of the log is taken and cannot be read yet.',
+  })
+}
+
+/**
+ * Whether a store is ours, without writing to it.
+ *
+ * @returns the id of its log; undefined for a new one
+ * @throws ServiceError `store_mismatch`
+ */
+export async function checkStore(
+  store: Pick<EventStore, 'read'>,
+  identity: StoreIdentity,
+): Promise<string | undefined> {
+  const first = await readIdentity(store)
+  return first && requireSame(first, identity)
 }
 
 /** The first event of a store, which says whose it is; undefined in a new one. */
-export async function readIdentity(store: EventStore): Promise<RecordedEvent | undefined> {
+export async function readIdentity(store: Pick<EventStore, 'read'>): Promise<RecordedEvent | undefined> {
   for await (const event of store.read(STORE_IDENTITY_STREAM, { limit: 1 })) return event
   return undefined
 }

@@ -68,6 +68,9 @@ const steps = fc.array(
 )
 type Step = { coin: string; regime: (typeof REGIMES)[number]; call: (typeof CALLS)[number] }
 
+/** An event that no read model folds. */
+const unwanted = (): NewEvent => ({ id: nextId(), type: 'Unwanted', schema: 1, data: {}, meta })
+
 const openStore = (): EventStore => openMemoryStore({ now: () => Date.UTC(2025, 0, 1) })
 const openTables = (logId = 'log-1', file = ':memory:'): RowTables => openRowTables(file, logId)
 const noSleep = async (): Promise<void> => undefined
@@ -368,6 +371,56 @@ describe('the store behind it', () => {
     await after.close()
   })
 
+  test.each([
+    ['grown as long as before', 1],
+    ['grown longer', 40],
+  ])('restored from an older copy, and %s, has them built anew', async (_what, more) => {
+    const step = (coin: string) => ({ coin, regime: 'RANGING', call: 'BUY' }) as const
+    const tables = keptOpen(openTables())
+    const [lost, restored] = [openStore(), openStore()]
+    await appendHistory(lost, [step('BTC'), step('BTC'), step('ETH')])
+    // What no read model wants is looked at too, and moves their checkpoints on.
+    await lost.append('x-1', Array.from({ length: more }, unwanted), { expected: 'any' })
+    const before = start(lost, tables)
+    await before.caughtUp()
+    await untilPosition(before, await lost.head())
+    await before.close()
+    for await (const { stream, id, type, schema, data, meta: written } of lost.readAll({ limit: 2 })) {
+      await restored.append(stream, [{ id, type, schema, data, meta: written }], { expected: 'any' })
+    }
+    await appendHistory(restored, [step('SOL'), ...Array.from({ length: more }, () => step('SOL'))])
+    const after = start(restored, tables)
+    await after.caughtUp()
+    const recordedOf = (coin: string) => after.reader(latestVerdicts).get(`SIM.${coin}.1h`)?.recorded
+    expect([recordedOf('BTC'), recordedOf('ETH'), recordedOf('SOL')]).toEqual([2, undefined, more + 1])
+    await after.close()
+  })
+
+  test('that is the same is not read anew, also where the newest events were of no read model', async () => {
+    const tables = keptOpen(openTables())
+    const store = openStore()
+    await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
+    await store.append('x-1', [unwanted()], { expected: 'any' })
+    const before = start(store, tables)
+    await before.caughtUp()
+    await before.close()
+    let read = 0
+    const counted: EventStore = {
+      ...store,
+      async *readAll(options) {
+        for await (const event of store.readAll(options)) {
+          read += options?.limit === 1 ? 0 : 1
+          yield event
+        }
+      },
+    }
+    const after = start(counted, tables)
+    await after.caughtUp()
+    expect(after.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
+    expect(read).toBe(0)
+    await after.close()
+  })
+
   test('whose read models are damaged has them built anew', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'projections-'))
     const file = join(directory, 'projections.db')
@@ -467,20 +520,23 @@ test('a version that was being built when the one in service went is put in serv
 describe('a read model that is not opened yet', () => {
   test('refuses what it is asked, and says when it can be', async () => {
     const inner = openMemoryStore({ now: () => 0 })
-    await inner.append('verdict-x', [recorded({})], { expected: 'no-stream' })
+    const first = recorded({})
+    await inner.append('verdict-x', [first], { expected: 'no-stream' })
     const opening = Promise.withResolvers<void>()
     const building = Promise.withResolvers<void>()
     const store: EventStore = {
       ...inner,
-      head: () => opening.promise.then(() => inner.head()),
       async *readAll(options) {
-        await building.promise
+        await (options?.limit === 1 ? opening : building).promise
         yield* inner.readAll(options)
       },
     }
+    const tables = openRowTables(':memory:', 'log')
+    tables.create('another', 1, 'active')
+    tables.table('another', 1).commit(new Map(), START, '1', { id: first.id, position: '1' })
     const projector = startProjector({
       store,
-      tables: openRowTables(':memory:', 'log'),
+      tables,
       projections: [latestVerdicts],
       sleep: async () => undefined,
     })

@@ -1,15 +1,15 @@
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { EventPlace } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, type Position, START } from '../../../contracts/position.ts'
+import { inFrontOf, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 import { batchesOf } from '../async/batches.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
 import { foldBatch } from './fold-batch.ts'
 import { dataSource, type ProjectionSource, placeSource } from './projection-source.ts'
-import type { Entry, RangeOptions, RowTables } from './row-tables.ts'
+import type { Entry, EventMark, RangeOptions, RowTables } from './row-tables.ts'
 
 export interface ProjectionHealth {
   readonly name: string
@@ -67,10 +67,11 @@ const RETRY_MS = [100, 1_000, 5_000, 30_000] as const
 export function startProjector(options: ProjectorOptions): Projector {
   const ending = new AbortController()
   const { store, projections } = options
+  const parts = { ...options, ofThisLog: askedOnce(() => keepRowsOfThisLog(options)) }
   const runs = projections.map((projection) =>
     projection.needs === 'places'
-      ? runProjection(projection, placeSource(store, projection), options, ending.signal)
-      : runProjection(projection, dataSource(store, projection), options, ending.signal),
+      ? runProjection(projection, placeSource(store, projection), parts, ending.signal)
+      : runProjection(projection, dataSource(store, projection), parts, ending.signal),
   )
   return {
     health: () => runs.map((run) => run.health()),
@@ -97,10 +98,46 @@ export function startProjector(options: ProjectorOptions): Projector {
   }
 }
 
+/** Rows of a log that was restored from an older copy since they were folded are dropped: what they follow from is gone. */
+async function keepRowsOfThisLog({ store, tables }: ProjectorOptions): Promise<void> {
+  const newest = tables.newest()
+  // Without one, nothing was folded, or by a release that did not write it down.
+  if (newest !== undefined && (await isStillThere(store, newest))) tables.standOnNewest()
+  else tables.empty()
+}
+
+async function isStillThere(store: EventStore, { id, position }: EventMark): Promise<boolean> {
+  try {
+    for await (const event of store.readAll({ after: inFrontOf(position), limit: 1 })) return event.id === id
+    return false
+  } catch (error) {
+    // The position is none of this log.
+    if (isServiceError(error, 'invalid_request')) return false
+    throw error
+  }
+}
+
+/** The same answer for all who ask; a question that failed is asked anew. */
+function askedOnce(ask: () => Promise<void>): () => Promise<void> {
+  let asking: Promise<void> | undefined
+  return () => {
+    asking ??= ask().catch((error: unknown) => {
+      asking = undefined
+      throw error
+    })
+    return asking
+  }
+}
+
+interface ProjectionParts extends ProjectorOptions {
+  /** Resolves once what is in the tables is known to follow from this log. */
+  readonly ofThisLog: () => Promise<void>
+}
+
 function runProjection<Event extends EventPlace>(
   projection: Projection,
   source: ProjectionSource<Event>,
-  options: ProjectorOptions,
+  options: ProjectionParts,
   signal: AbortSignal,
 ) {
   const { store, tables } = options
@@ -136,9 +173,10 @@ function runProjection<Event extends EventPlace>(
   function take(events: readonly Event[], upTo: Position): boolean {
     const table = tables.table(name, version)
     const { changes, poison } = foldBatch(source.fold, (key) => table.get(key), events)
-    const soundUpTo = poison === undefined ? upTo : events[poison.folded - 1]?.position
+    const newest = events[(poison?.folded ?? events.length) - 1]
+    const soundUpTo = poison === undefined ? upTo : newest?.position
     if (soundUpTo !== undefined) {
-      table.commit(changes, reached, soundUpTo)
+      table.commit(changes, reached, soundUpTo, newest)
       reached = soundUpTo
     }
     if (poison === undefined) return true
@@ -177,15 +215,8 @@ function runProjection<Event extends EventPlace>(
     return true
   }
 
-  /** Rows beyond the end of the log are of a log that was longer: one restored from an older copy, say. */
-  function discardBeyond(head: Position): void {
-    for (const state of tables.states(name)) {
-      if (comparePositions(state.position, head) > 0) tables.drop(name, state.version)
-    }
-  }
-
   async function follow(): Promise<void> {
-    discardBeyond(await store.head())
+    await options.ofThisLog()
     if (own() === undefined) tables.create(name, version, former() === undefined ? 'active' : 'building')
     refreshInService()
     reached = own()?.position ?? START

@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { type Position, START } from '../../../contracts/position.ts'
+import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import { takeFileLock } from '../sqlite/file-lock.ts'
 import { LIMIT_PARAMETER } from '../sqlite/limit-parameter.ts'
 import { makePrivate } from '../sqlite/private-files.ts'
@@ -16,6 +16,12 @@ export interface VersionState {
   readonly position: Position
   /** `active` answers queries; `building` is made beside it. */
   readonly role: 'active' | 'building'
+}
+
+/** An event, and where it stood. */
+export interface EventMark {
+  readonly id: string
+  readonly position: Position
 }
 
 export interface RangeOptions {
@@ -41,9 +47,15 @@ export interface RowTable {
    * Rows and checkpoint change in one transaction: after a crash they fit one another.
    *
    * @param from where the checkpoint stood when the rows were read that the changes follow from
+   * @param newest the last event that they follow from, where there is one
    * @throws ServiceError `store_locked` where it does not stand there any more; nothing is changed then
    */
-  commit(changes: ReadonlyMap<string, JsonObject | undefined>, from: Position, to: Position): void
+  commit(
+    changes: ReadonlyMap<string, JsonObject | undefined>,
+    from: Position,
+    to: Position,
+    newest?: EventMark,
+  ): void
 }
 
 export interface RowTables {
@@ -52,7 +64,15 @@ export interface RowTables {
   table(name: string, version: number): RowTable
   /** Makes a version the active one and drops all others, in one transaction. */
   activate(name: string, version: number): void
-  drop(name: string, version: number): void
+  /** The newest event that any of the rows follow from: a log that has it at its place is the one they were folded from. */
+  newest(): EventMark | undefined
+  /**
+   * Takes all checkpoints back to the newest event, where they are behind it: nothing was folded since, and only up to
+   * there is the log known to be the same.
+   */
+  standOnNewest(): void
+  /** Drops everything. */
+  empty(): void
   close(): void
 }
 
@@ -88,6 +108,16 @@ export function openRowTables(file: string, logId: string): RowTables {
     db.prepare('DELETE FROM version WHERE name = ? AND version = ?').run(name, version)
   }
 
+  const getNewest = db.prepare('SELECT id, position FROM newest')
+  const setNewest = db.prepare('INSERT OR REPLACE INTO newest (one, id, position) VALUES (1, ?, ?)')
+  const newest = (): EventMark | undefined => getNewest.get() as EventMark | undefined
+
+  /** Within a commit: what it follows from is written down with it. */
+  function sawEvent({ id, position }: EventMark): void {
+    const before = newest()?.position ?? START
+    if (comparePositions(position, before) > 0) setNewest.run(id, position)
+  }
+
   const states = (name: string): VersionState[] =>
     db
       .prepare('SELECT version, position, role FROM version WHERE name = ? ORDER BY version')
@@ -111,7 +141,7 @@ export function openRowTables(file: string, logId: string): RowTables {
     },
     table(name, version) {
       const key = tableName(name, version)
-      const known = tables.get(key) ?? openTable(db, name, version)
+      const known = tables.get(key) ?? openTable(db, name, version, sawEvent)
       tables.set(key, known)
       return known
     },
@@ -121,7 +151,23 @@ export function openRowTables(file: string, logId: string): RowTables {
         db.prepare("UPDATE version SET role = 'active' WHERE name = ? AND version = ?").run(name, version)
       })
     },
-    drop: (name, version) => transaction(db, () => dropTable(name, version)),
+    newest,
+    standOnNewest() {
+      const position = newest()?.position ?? START
+      const all = db.prepare('SELECT name, version, position FROM version').all() as unknown as {
+        name: string
+        version: number
+        position: Position
+      }[]
+      const setBack = db.prepare('UPDATE version SET position = ? WHERE name = ? AND version = ?')
+      for (const state of all) {
+        if (comparePositions(state.position, position) > 0) setBack.run(position, state.name, state.version)
+      }
+    },
+    empty() {
+      transaction(db, () => dropAll(db))
+      tables.clear()
+    },
     close() {
       db.close()
       lock?.release()
@@ -139,6 +185,7 @@ function openDatabase(file: string, logId: string): DatabaseSync {
     db.exec(SETTINGS)
     db.exec(`
       CREATE TABLE IF NOT EXISTS log (id TEXT NOT NULL) STRICT;
+      CREATE TABLE IF NOT EXISTS newest (one INTEGER PRIMARY KEY, id TEXT NOT NULL, position TEXT NOT NULL) STRICT;
       CREATE TABLE IF NOT EXISTS version (
         name TEXT NOT NULL, version INTEGER NOT NULL, position TEXT NOT NULL, role TEXT NOT NULL,
         PRIMARY KEY (name, version)
@@ -170,14 +217,19 @@ function claimFor(db: DatabaseSync, logId: string): void {
   const owner = db.prepare('SELECT id FROM log').get() as { id: string } | undefined
   if (owner?.id === logId) return
   transaction(db, () => {
-    const versions = db.prepare('SELECT name, version FROM version').all() as {
-      name: string
-      version: number
-    }[]
-    for (const { name, version } of versions) db.exec(`DROP TABLE IF EXISTS ${tableName(name, version)}`)
-    db.exec('DELETE FROM version; DELETE FROM log;')
+    dropAll(db)
+    db.exec('DELETE FROM log')
     db.prepare('INSERT INTO log (id) VALUES (?)').run(logId)
   })
+}
+
+function dropAll(db: DatabaseSync): void {
+  const versions = db.prepare('SELECT name, version FROM version').all() as {
+    name: string
+    version: number
+  }[]
+  for (const { name, version } of versions) db.exec(`DROP TABLE IF EXISTS ${tableName(name, version)}`)
+  db.exec('DELETE FROM version; DELETE FROM newest;')
 }
 
 function transaction(db: DatabaseSync, work: () => void): void {
@@ -191,7 +243,12 @@ function transaction(db: DatabaseSync, work: () => void): void {
   }
 }
 
-function openTable(db: DatabaseSync, name: string, version: number): RowTable {
+function openTable(
+  db: DatabaseSync,
+  name: string,
+  version: number,
+  sawEvent: (mark: EventMark) => void,
+): RowTable {
   const table = tableName(name, version)
   const select = db.prepare(`SELECT row FROM ${table} WHERE key = ?`)
   const upsert = db.prepare(
@@ -227,9 +284,10 @@ function openTable(db: DatabaseSync, name: string, version: number): RowTable {
         key: string
         row: string
       }>,
-    commit(changes, from, to) {
+    commit(changes, from, to, newest) {
       transaction(db, () => {
         if (checkpoint.run(to, name, version, from).changes === 0) throw movedError(name, from)
+        if (newest !== undefined) sawEvent(newest)
         // In the order of their keys, neighbours share a page while it is at hand.
         for (const key of [...changes.keys()].toSorted()) {
           const row = changes.get(key)

@@ -126,7 +126,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
       const adapter = 'eventstoredb'
       if (closing.signal.aborted) return { ok: false, adapter, detail: 'closed' }
       return readHead(context).then(
-        (head) => ({ ok: true, adapter, detail: `at ${head}` }),
+        (head) => ({ ok: true, adapter, detail: `at ${head}`, head }),
         (error: unknown) => ({
           ok: false,
           adapter,

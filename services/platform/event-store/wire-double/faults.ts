@@ -12,10 +12,15 @@ export type AppendFault =
   | 'held-after-commit'
   | 'busy'
   | 'not-leader'
+  /** The user has no right to it. */
+  | 'denied'
 
 /** Of the appends of a server with moods: how many are hidden for a moment, and for how long at most. */
 const HIDDEN_SHARE = 0.1
 const HIDDEN_MS = 8
+/** How many of them find it silent: for so long at most it answers nobody, as a leader that stands still. */
+const SILENT_SHARE = 0.02
+const SILENT_MS = 50
 
 type Outcome = AppendOutcome | { readonly kind: 'too-late' }
 
@@ -31,7 +36,7 @@ export interface Faults {
   readonly now: () => number
   /**
    * From now on a server has its moods, by chance: some appends take their place a few milliseconds before anybody can
-   * read them, or hear of them. The same moods for the same seed.
+   * read them, or hear of them, and some find it standing still. The same moods for the same seed.
    */
   unsettle(seed: number): void
   failNextAppend(fault: AppendFault): void
@@ -76,6 +81,7 @@ export function createFaults(
   function applyFault<Result extends Outcome>(fault: AppendFault, steps: AppendSteps<Result>): void {
     if (fault === 'busy') return steps.fail(rpcError(status.UNKNOWN, 'Server Is Busy'))
     if (fault === 'not-leader') return steps.fail(notLeader())
+    if (fault === 'denied') return steps.fail(denied())
     const dropped = rpcError(status.UNAVAILABLE, 'Connection dropped')
     if (fault === 'lost-before-commit') return steps.fail(dropped)
     const outcome = steps.commit()
@@ -101,6 +107,17 @@ export function createFaults(
     else steps.answer(outcome)
   }
 
+  const thaw = (): void => {
+    isFrozen = false
+    for (const work of frozen.splice(0)) work()
+  }
+
+  function standStillInMood(random: () => number): void {
+    if (isFrozen || random() >= SILENT_SHARE) return
+    isFrozen = true
+    setTimeout(thaw, random() * SILENT_MS)
+  }
+
   return {
     now,
     unsettle(seed) {
@@ -113,14 +130,12 @@ export function createFaults(
     freeze() {
       isFrozen = true
     },
-    thaw() {
-      isFrozen = false
-      for (const work of frozen.splice(0)) work()
-    },
+    thaw,
     releaseHeld() {
       for (const work of held.splice(0)) work()
     },
     onAppend(steps) {
+      if (mood !== undefined) standStillInMood(mood)
       unlessFrozen(() => {
         const fault = next
         next = undefined
@@ -131,6 +146,9 @@ export function createFaults(
     },
   }
 }
+
+const denied = (): ServiceError =>
+  rpcError(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' })
 
 /** From 0 up to, but not including, 1; the same row of numbers for the same seed. */
 function seededRandom(seed: number): () => number {

@@ -1,0 +1,113 @@
+import type { NewEvent, Revision } from '../../../contracts/event.ts'
+import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import { canonicalJson } from '../../../contracts/json.ts'
+import {
+  ModelAnnounced,
+  type ModelFile,
+  type ModelRole,
+  MonitoringChanged,
+} from '../../../contracts/proof-events.ts'
+import type { Series } from '../../../contracts/series.ts'
+import { modelStream, monitoredStream } from '../../../contracts/streams.ts'
+import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { createPatience, type PatienceOptions } from './patience.ts'
+
+export interface AnnouncerOptions extends PatienceOptions {
+  readonly store: EventStore
+  readonly newId: () => string
+  /** Market time, Unix milliseconds. */
+  readonly clock: () => number
+}
+
+/** Says in the log what verdicts will be computed with, and of what, before there are any. */
+export interface Announcer {
+  /** Resolves when the log says it; waits out a store that is away. */
+  announceModel(file: ModelFile, role: ModelRole): Promise<void>
+  /**
+   * Says which series of some exchanges are followed; nothing where the log says so already.
+   *
+   * @param series all that are followed, also of other exchanges
+   */
+  announceMonitored(exchanges: readonly Exchange[], series: readonly Series[]): Promise<void>
+}
+
+/** @example await createAnnouncer({ store, newId, clock, sleep, signal }).announceModel(modelFile(), 'serving') */
+export function createAnnouncer(options: AnnouncerOptions): Announcer {
+  const { store, newId, clock } = options
+  const patience = createPatience(options)
+  /** What this process has found said: models are asked for by every series that is followed. */
+  const said = new Set<string>()
+
+  async function newestOf(
+    stream: string,
+  ): Promise<{ revision: Revision | 'no-stream'; event?: ServiceEvent }> {
+    for await (const recorded of store.read(stream, { direction: 'backwards', limit: 1 })) {
+      return { revision: recorded.revision, event: decodeEvent(recorded) }
+    }
+    return { revision: 'no-stream' }
+  }
+
+  /** Appends unless the newest event of a stream says the same. */
+  async function announce(stream: string, make: () => NewEvent, isSaid: (event: ServiceEvent) => boolean) {
+    for (let conflicts = 0; ; conflicts++) {
+      if (conflicts > 0) await patience.pause(conflicts)
+      const { revision, event } = await patience.waitOut(() => newestOf(stream))
+      if (event !== undefined && isSaid(event)) return
+      const outcome = await patience.append(store, () => ({ stream, events: [make()], expected: revision }))
+      if (outcome.kind === 'appended') return
+      if (outcome.kind !== 'conflict') throw outcome.error
+    }
+  }
+
+  async function announceOne(exchange: Exchange, series: readonly Series[]): Promise<void> {
+    const monitored = coinsOf(series.filter((one) => one.exchange === exchange))
+    const text = canonicalJson(monitored)
+    const id = newId()
+    const since = clock()
+    await announce(
+      monitoredStream(exchange),
+      () =>
+        newEvent(MonitoringChanged, {
+          id,
+          data: { exchange, since, monitored },
+          meta: { correlationId: `monitored ${exchange} ${since}`, actor: 'engine' },
+        }),
+      (event) => event.type === 'MonitoringChanged' && canonicalJson(event.data.monitored) === text,
+    )
+  }
+
+  return {
+    async announceModel(file, role) {
+      const data = { ...file, role }
+      const text = canonicalJson(data)
+      if (said.has(text)) return
+      const id = newId()
+      await announce(
+        modelStream(file.modelVersion),
+        () =>
+          newEvent(ModelAnnounced, {
+            id,
+            data,
+            meta: { correlationId: `model ${file.modelVersion}`, actor: 'engine' },
+          }),
+        (event) => event.type === 'ModelAnnounced' && canonicalJson(event.data) === text,
+      )
+      said.add(text)
+    },
+    async announceMonitored(exchanges, series) {
+      for (const exchange of exchanges) await announceOne(exchange, series)
+    },
+  }
+}
+
+/** Coins by name with their timeframes, shortest first: the same set has one text. */
+function coinsOf(series: readonly Series[]) {
+  const byCoin = Map.groupBy(series, ({ coin }) => coin)
+  return [...byCoin.keys()].toSorted().map((coin) => {
+    const has = new Set(byCoin.get(coin)?.map(({ timeframe }) => timeframe))
+    return { coin, timeframes: TIMEFRAMES.filter((timeframe) => has.has(timeframe)) }
+  })
+}
