@@ -1,9 +1,9 @@
-import type { NewEvent } from '../../contracts/event.ts'
-import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
+import type { NewEvent, RecordedEvent } from '../../contracts/event.ts'
+import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { evolvePayment, isOpen, type Payment, PROJECTIONS, rowsInMemory } from '../../projections/index.ts'
 import type { Projector } from '../../services/platform/projector/projector.ts'
-import { audit as auditFromOutside, dueOf, readLog } from '../cluster/audit.ts'
+import { audit as auditFromOutside, dueOf } from '../cluster/audit.ts'
 import type { DeliverySeen, Records } from '../cluster/records.ts'
 import type { Seen, SubscribedAddress } from './workload.ts'
 import type { World } from './world.ts'
@@ -31,28 +31,29 @@ export function auditNow({ places }: World): string[] {
 }
 
 /** What has not come to its end yet; empty once all has. */
-export async function unfinished(evidence: Evidence): Promise<string[]> {
+export function unfinished(evidence: Evidence): string[] {
   const { world, deliveries, subscribed } = evidence
-  const log = await readLog(world.server.store)
+  const log = logOf(world)
   const missing = world.places.filter((place) => place.service() === undefined)
   const come = new Set(deliveries.map(({ path, sequence }) => `${path} ${sequence}`))
   const due = subscriptionsOf(log, subscribed).flatMap((subscription) =>
     dueOf(log, subscription).map((_, index) => `${subscription.path} ${index + 1}`),
   )
-  return [
+  const left = [
     ...missing.map(({ name }) => `${name} does not answer`),
     ...due.filter((one) => !come.has(one)).map((one) => `${one} was not delivered`),
     ...[...paymentsOf(log).values()]
       .filter(isOpen)
       .map(({ paymentId, state }) => `the payment ${paymentId} is ${state}, and stays so`),
-    ...readModels(world, log),
   ]
+  // What costs most is looked at once nothing else is left.
+  return left.length > 0 ? left : readModels(world, log)
 }
 
 /** What the log, the chain and those who were outside say differently, once all has come to its end. */
-export async function auditAtEnd(evidence: Evidence): Promise<string[]> {
+export function auditAtEnd(evidence: Evidence): string[] {
   const { world, seen, deliveries, subscribed } = evidence
-  const log = await readLog(world.server.store)
+  const log = logOf(world)
   const records: Records = {
     calls: seen.calls,
     deliveries: [...deliveries],
@@ -61,6 +62,16 @@ export async function auditAtEnd(evidence: Evidence): Promise<string[]> {
     faults: [],
   }
   return [...auditFromOutside(log, records), ...appends(world, log), ...payments(world, seen, log)]
+}
+
+const decoded = new WeakMap<RecordedEvent, ServiceEvent>()
+
+function logOf({ server }: World): ServiceEvent[] {
+  return server.log().map((recorded) => {
+    const event = decoded.get(recorded) ?? decodeEvent(recorded)
+    decoded.set(recorded, event)
+    return event
+  })
 }
 
 function subscriptionsOf(

@@ -58,8 +58,8 @@ const withoutCheckpoint = (tables: RowTables, { random }: Around): RowTables => 
     const table = tables.table(name, version)
     return {
       ...table,
-      commit: (changes, from, to) =>
-        table.commit(changes, from, changes.size > 0 && random.chance(0.1) ? from : to),
+      commit: (changes, from, to, newest) =>
+        table.commit(changes, from, changes.size > 0 && random.chance(0.1) ? from : to, newest),
     }
   },
 })
@@ -162,7 +162,7 @@ export const PLANTS: readonly Plant[] = [
           try {
             return await store.append(...append)
           } catch (error) {
-            if (!isServiceError(error, 'store_unavailable')) throw error
+            if (!isServiceError(error) || error.code === 'revision_conflict') throw error
             const revision = (typeof expected === 'number' ? expected : -1) + events.length
             return { revision, position: await store.head(), replayed: false }
           }

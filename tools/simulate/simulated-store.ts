@@ -43,6 +43,8 @@ export interface StoreServer {
     signal: AbortSignal,
   ): AsyncGenerator<SubscriptionItem, void, void>
   readonly isUp: boolean
+  /** All that is synced but streams of people, as whoever stands beside it reads it. */
+  log(): readonly RecordedEvent[]
 }
 
 /** What a fault that is planted changes of a server. */
@@ -93,8 +95,9 @@ export function createStoreServer(options: {
     syncing = waiting.splice(0, 1 + random.below(MOST_AT_ONCE))
     const own = life
     if (seams?.answersEarly === true) void finish(own)
-    crashSoon()
-    time.after(random.between(SYNC_LEAST_MS, SYNC_MOST_MS), () => {
+    const takesMs = random.between(SYNC_LEAST_MS, SYNC_MOST_MS)
+    crashSoon(takesMs)
+    time.after(takesMs, () => {
       if (own !== life) return
       if (seams?.answersEarly === true) done(own)
       else void finishAndGoOn(own)
@@ -113,12 +116,13 @@ export function createStoreServer(options: {
     done(own)
   }
 
-  function crashSoon(): void {
+  function crashSoon(takesMs: number): void {
     if (crashWithin === 0) return
     crashWithin -= 1
     if (crashWithin > 0 && syncing.every(({ append: [, events] }) => events.length === 1)) return
     crashWithin = 0
-    time.after(random.between(0, SYNC_MOST_MS), server.crash)
+    // In it, or right behind it.
+    time.after(random.between(0, takesMs + SYNC_LEAST_MS), server.crash)
   }
 
   async function finish(own: number): Promise<void> {
@@ -152,7 +156,7 @@ export function createStoreServer(options: {
   ): Promise<AppendResult> {
     let result = await inner.append(stream, events.slice(0, 1), { expected })
     for (const event of events.slice(1)) {
-      await new Promise<void>((resolve) => time.after(SYNC_MOST_MS, resolve))
+      await new Promise<void>((resolve) => time.after(SYNC_LEAST_MS, resolve))
       if (own !== life) throw unknown()
       result = await inner.append(stream, [event], { expected: result.revision })
     }
@@ -179,6 +183,7 @@ export function createStoreServer(options: {
       waiting = []
       for (const { reject } of broken) reject(unknown())
     },
+    log: () => log.rows.filter((row) => matchesFilter(row, undefined)).map(eventOf),
     crashInSync() {
       crashWithin = 1 + random.below(MOST_SYNCS)
     },

@@ -1,9 +1,10 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { type Position, START } from '../../contracts/position.ts'
+import { comparePositions, type Position, START } from '../../contracts/position.ts'
 import type {
   Entry,
+  EventMark,
   RowTable,
   RowTables,
   VersionState,
@@ -29,6 +30,7 @@ const UNSYNCED = 3
 
 export function createTablesDisk(): TablesDisk {
   const projections = new Map<string, Map<number, Version>>()
+  let newest: EventMark | undefined
   let undo: (() => void)[] = []
 
   const versionsOf = (name: string): Map<number, Version> => {
@@ -73,7 +75,7 @@ export function createTablesDisk(): TablesDisk {
         for (const [key, row] of [...find().rows].toSorted(([one], [other]) => (one < other ? -1 : 1)))
           yield { key, row }
       },
-      commit(changes, from, to) {
+      commit(changes, from, to, mark) {
         requireAlive(host)
         const state = find()
         if (state.position !== from) {
@@ -81,12 +83,16 @@ export function createTablesDisk(): TablesDisk {
             message: `${name} is at ${state.position}, not at ${from}`,
           })
         }
+        const newestBefore = newest
+        if (mark !== undefined && comparePositions(mark.position, newest?.position ?? START) > 0)
+          newest = mark
         const before = [...changes.keys()].map((key) => [key, state.rows.get(key)] as const)
         for (const [key, row] of changes) put(state, key, row && JSON.stringify(row))
         state.position = to
         committed(() => {
           for (const [key, text] of before) put(state, key, text)
           state.position = from
+          newest = newestBefore
         })
       },
     }
@@ -105,7 +111,21 @@ export function createTablesDisk(): TablesDisk {
           const state = versions.get(version)
           if (state !== undefined) state.role = 'active'
         }),
-      drop: (name, version) => change(name, (versions) => versions.delete(version)),
+      newest: () => newest,
+      standOnNewest() {
+        undo = []
+        const most = newest?.position ?? START
+        for (const versions of projections.values()) {
+          for (const state of versions.values()) {
+            if (comparePositions(state.position, most) > 0) state.position = most
+          }
+        }
+      },
+      empty() {
+        projections.clear()
+        newest = undefined
+        undo = []
+      },
       close: () => undefined,
     }),
     crash(random) {

@@ -42,7 +42,7 @@ export interface SeedOutcome {
 
 const START = Date.UTC(2026, 10, 21, 12)
 /** For so long faults happen, and callers ask. */
-const [ACTIVE_LEAST_MS, ACTIVE_MOST_MS] = [20_000, 60_000]
+const [ACTIVE_LEAST_MS, ACTIVE_MOST_MS] = [10_000, 40_000]
 /** So long all may take to come to its end once nothing fails any more. */
 const FINISH_WITHIN_MS = 400_000
 const LOOK_MS = 250
@@ -150,7 +150,7 @@ async function live(given: {
   world.market.end()
   const evidence: Evidence = { world, seen, deliveries, subscribed }
   const left = await finish(evidence)
-  return [...new Set([...world.faults, ...left, ...(await auditAtEnd(evidence))])]
+  return [...new Set([...world.faults, ...left, ...auditAtEnd(evidence)])]
 }
 
 /** Looks at what must hold at any moment, while faults happen. */
@@ -166,7 +166,7 @@ async function finish(evidence: Evidence): Promise<string[]> {
   const { time } = evidence.world
   const until = time.now() + FINISH_WITHIN_MS
   for (;;) {
-    const left = await unfinished(evidence)
+    const left = unfinished(evidence)
     if (left.length === 0 || time.now() >= until) return left
     await time.sleep(FINISH_LOOK_MS)
   }
