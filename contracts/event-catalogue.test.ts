@@ -14,6 +14,8 @@ import {
   chatStream,
   deliveryStream,
   isStreamName,
+  LOG_CHECKPOINTS_STREAM,
+  LOG_KEYS_STREAM,
   leaseStream,
   MARKET_CLOCK_STREAM,
   modelStream,
@@ -25,6 +27,8 @@ import {
   quotaStream,
   STORE_IDENTITY_STREAM,
   scanStream,
+  sealedStream,
+  speechStream,
   subjectStream,
   subscriptionStream,
   universeStream,
@@ -56,6 +60,16 @@ const PAYMENT_STREAM = paymentStream({
   nonce: `0x${'2a'.padStart(64, '0')}`,
 })
 const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as const
+
+const SPEECH = {
+  modelVersion: 'barrier-3',
+  timeframe: '1h',
+  from: Date.UTC(2026, 4, 4),
+  day: Date.UTC(2026, 4, 2),
+  races: 48_211,
+  days: 14,
+  rule: 1,
+}
 
 const CREATED = {
   subscriptionId: SUBSCRIPTION,
@@ -163,6 +177,38 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       monitored: [{ coin: 'BTC', timeframes: ['15m', '1h'] }],
     },
   },
+  'LogKeysPublished.v1.json': {
+    sha256: '0e54e547acbdad971a1fd48258db24859ff5b38b34dbf1f0d7c47ab25898ce8f',
+    stream: LOG_KEYS_STREAM,
+    current: {
+      origin: 'signals.example.com/log',
+      vkeys: ['signals.example.com/log+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k'],
+      reason: 'first keys',
+      leaves: null,
+    },
+  },
+  'CheckpointSigned.v1.json': {
+    sha256: 'b8b976cdf9870ff089746d8ecad44a2c8539f22fae84d9379b95b47ad4819742',
+    stream: LOG_CHECKPOINTS_STREAM,
+    current: {
+      origin: 'signals.example.com/log',
+      size: 3,
+      root: 'sFodV/vSp5O8n9a8QpW6PRY97tfOSW5bsc2Xl/EQi08=',
+      note: 'signals.example.com/log\n3\nsFodV/vSp5O8n9a8QpW6PRY97tfOSW5bsc2Xl/EQi08=\n\n— signals.example.com/log Uw2QOg==\n',
+      signedAt: 1735689601000,
+    },
+  },
+  'DaySealed.v1.json': {
+    sha256: '831f4d81f539eabf0c2244e7d05ca33edd06ed7ae6ef32ae3e8e5f40d207fcd5',
+    stream: sealedStream('HL'),
+    current: {
+      exchange: 'HL',
+      day: '2025-01-01',
+      sha256: '7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d',
+      rows: 24,
+      bytes: 4096,
+    },
+  },
   'MarketClockAnchored.v1.json': {
     sha256: '4cd31c5d318618747cf2d09e88b361e612990403aca9c599c1e80e77192f4836',
     stream: MARKET_CLOCK_STREAM,
@@ -239,6 +285,16 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       to: Date.UTC(2025, 0, 1),
       modelVersion: 'first-1',
     },
+  },
+  'SpeechWithdrawn.v1.json': {
+    sha256: '31daff387c00e31ebc93f0e82cb9d539929f3c32916f23ae63d652b001e80abe',
+    stream: speechStream('barrier-3', '1h'),
+    current: { ...SPEECH, auc: 0.4913 },
+  },
+  'SpeechRestored.v1.json': {
+    sha256: '8d0a93897bf8ca1232ecfe5037f154ba43b92e8825983820d7823d5af84e75fd',
+    stream: speechStream('barrier-3', '1h'),
+    current: { ...SPEECH, auc: 0.5062 },
   },
   'RegimeShifted.v1.json': {
     sha256: '2016fa533e2cf282ff6a34705a2ac05dd1a6a2694d480555ab19b4e182c498cb',

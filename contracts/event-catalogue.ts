@@ -23,6 +23,7 @@ import {
   upcast,
 } from './event-definition.ts'
 import { LeaseReleased, LeaseTaken } from './lease-events.ts'
+import { SpeechRestored, SpeechWithdrawn } from './model-events.ts'
 import { OwnerNotified } from './notice-events.ts'
 import { outcomeSchema } from './outcome.ts'
 import {
@@ -39,7 +40,13 @@ import {
   SettlementRequested,
   SettlementUnknown,
 } from './payment-events.ts'
-import { ModelAnnounced, MonitoringChanged } from './proof-events.ts'
+import {
+  CheckpointSigned,
+  DaySealed,
+  LogKeysPublished,
+  ModelAnnounced,
+  MonitoringChanged,
+} from './proof-events.ts'
 import { QuotaDebited, QuotaGranted } from './quota-events.ts'
 import { regimeSchema } from './regime.ts'
 import { ScanCompleted } from './scan-events.ts'
@@ -151,10 +158,15 @@ export const EVENT_CATALOGUE = {
   VerdictsMissing,
   RegimeShifted,
   OutcomeLabelled,
+  SpeechWithdrawn,
+  SpeechRestored,
   UniverseRanked,
   ScanCompleted,
   ModelAnnounced,
   MonitoringChanged,
+  LogKeysPublished,
+  CheckpointSigned,
+  DaySealed,
   SubjectKeyCreated,
   AccountOpened,
   SignInRequested,

@@ -107,6 +107,13 @@ export const LIMITS = {
   /** Newest events of a remote log that are held for those who follow it; who falls further behind reads the log. */
   tailEvents: 4_000,
 
+  /** Bars in one answer. */
+  barsPerPage: 5_000,
+  /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
+  logKeys: 8,
+  /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */
+  noteCharacters: 100_000,
+
   /** Events a projection folds in one transaction. */
   projectionBatchEvents: 2_000,
   /** Events a projection folds in one transaction where it needs their places only. */
@@ -266,6 +273,8 @@ export const LIMITS = {
   paymentHeaderBytes: 16_384,
   /** How long an offer can be paid for, and what of that must be left when it is. */
   paymentValidityS: 300,
+  /** How long a signed offer binds. */
+  offerValidityS: 600,
   paymentValidityLeastS: 60,
   /** The longest validity taken: a claim is watched until it ends. Clients may sign twice what an offer says. */
   paymentValidityMostS: 600,

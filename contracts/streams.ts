@@ -22,6 +22,10 @@ export const seriesOfVerdictStream = (stream: string): string | undefined =>
 /** @example outcomeStream({ exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'outcome-SIM.BTC.1m' */
 export const outcomeStream = (series: Series): string => `outcome-${seriesName(series)}`
 
+/** Whether a model speaks at a timeframe. @example speechStream('barrier-3', '1h') === 'speech-barrier-3.1h' */
+export const speechStream = (modelVersion: string, timeframe: Timeframe): string =>
+  `speech-${modelVersion}.${timeframe}`
+
 /** @example universeStream('HL') === 'scan-HL.universe' */
 export const universeStream = (exchange: Exchange): string => `scan-${exchange}.universe`
 
@@ -30,6 +34,14 @@ export const modelStream = (version: string): string => `model-${version}`
 
 /** @example monitoredStream('HL') === 'monitored-HL' */
 export const monitoredStream = (exchange: Exchange): string => `monitored-${exchange}`
+
+/** The keys of the transparency log. */
+export const LOG_KEYS_STREAM = 'log-keys'
+/** Its checkpoints. */
+export const LOG_CHECKPOINTS_STREAM = 'log-checkpoints'
+
+/** @example sealedStream('HL') === 'sealed-HL' */
+export const sealedStream = (exchange: Exchange): string => `sealed-${exchange}`
 
 /** @param accountId a UUID */
 export const accountStream = (accountId: string): string => `account-${accountId}`

@@ -3,9 +3,11 @@ import { chats } from './chats/chats.ts'
 import { debits } from './debits/debits.ts'
 import { decided } from './decided/decided.ts'
 import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
+import { logCheckpoints } from './log-checkpoints/log-checkpoints.ts'
 import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
+import { speech } from './speech/speech.ts'
 import { subscriptions } from './subscriptions/subscriptions.ts'
 import { trackRecord } from './track-record/track-record.ts'
 import { verdictIndex } from './verdict-index/verdict-index.ts'
@@ -31,7 +33,15 @@ export {
 export { type Decided, decided } from './decided/decided.ts'
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 export {
+  type CheckpointRow,
+  LOG_KEYS,
+  type LogKeysRow,
+  logCheckpoints,
+  NEWEST_CHECKPOINT,
+} from './log-checkpoints/log-checkpoints.ts'
+export {
   evolvePayment,
+  isAwaited,
   isOpen,
   isPayable,
   isServable,
@@ -52,9 +62,18 @@ export {
 } from './payments/payments.ts'
 export {
   type Projection,
+  type Rows,
   rowsInMemory,
 } from './projection.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
+export {
+  type DueSpeech,
+  SPEECH_PREFIX,
+  SPEECH_WINDOW_DAYS,
+  type SpeechRow,
+  speech,
+  speechKey,
+} from './speech/speech.ts'
 export {
   evolveSubscription,
   type FilterPeriod,
@@ -82,8 +101,10 @@ export const PROJECTIONS: readonly Projection[] = [
   debits,
   decided,
   latestVerdicts,
+  logCheckpoints,
   payments,
   regimeShifts,
+  speech,
   subscriptions,
   trackRecord,
   verdictIndex,

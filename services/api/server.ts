@@ -27,6 +27,7 @@ import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from './routes/accounts.ts'
 import { assetRoutes } from './routes/assets.ts'
+import { type BarsRoutesOptions, barsRoutes } from './routes/bars.ts'
 import { type BoardRoutesOptions, boardRoutes } from './routes/board.ts'
 import { boardPages } from './routes/board-pages.ts'
 import { type ChatRoutesOptions, chatRoutes } from './routes/chat.ts'
@@ -40,6 +41,7 @@ import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from './rout
 import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from './routes/regime-shifts.ts'
 import { type SearchRoutesOptions, searchRoutes } from './routes/search.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
+import { type TransparencyLogRoutesOptions, transparencyLogRoutes } from './routes/transparency-log.ts'
 import { type UsageRoutesOptions, usageRoutes } from './routes/usage.ts'
 import { type VerdictRoutesOptions, verdictRoutes } from './routes/verdicts.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from './routes/verify.ts'
@@ -59,6 +61,10 @@ export interface ServerOptions
     BoardRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions {
+  /** Bars of the market; not served where they are left out. */
+  readonly bars?: BarsRoutesOptions['bars'] | undefined
+  /** The log that proves what was recorded; not served where it is left out. */
+  readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
   /** The Model Context Protocol; not served where it is left out. */
   readonly mcp?: Omit<McpRoutesOptions, 'addressOf'> | undefined
   /** Sign-in, accounts and keys; not served where they are left out. */
@@ -184,6 +190,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(trackRecordRoutes, options)
   await app.register(regimeShiftRoutes, options)
   await app.register(verifyRoutes, options)
+  if (options.bars !== undefined) await app.register(barsRoutes, { bars: options.bars })
+  if (options.transparencyLog !== undefined)
+    await app.register(transparencyLogRoutes, { ...options, transparencyLog: options.transparencyLog })
   await app.register(usageRoutes, options)
   await app.register(operatorToolRoutes, options)
   if (options.accounts !== undefined) {

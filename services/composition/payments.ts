@@ -11,6 +11,7 @@ import {
   cdpAuthorize,
   createChain,
   createFacilitator,
+  createOfferSigner,
   createPaymentDesk,
   createPaymentIndex,
   createPayments,
@@ -30,6 +31,7 @@ import type { Projector } from '../platform/projector/projector.ts'
 import { planDeskOf, startPaidPlan } from './bought-plans.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { sharedLeases } from './shared-leases.ts'
+import type { OpenedSpeech } from './speech.ts'
 
 /** Of Circle, for the rail beside the chain; on a live market only. */
 const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
@@ -41,6 +43,9 @@ export interface PaymentParts {
   readonly accounts: Accounts
   readonly calls: CallPath
   readonly desk: Desk
+  readonly speech: OpenedSpeech
+  /** Market time, Unix milliseconds. */
+  readonly marketNow: () => number
   readonly publicUrl: () => string
   readonly version: string
   readonly log: Logger
@@ -49,6 +54,8 @@ export interface PaymentParts {
 /** Payments of this process, and what settles them where it has that role. */
 export interface OpenedPayments {
   readonly server: NonNullable<ServerOptions['payments']>
+  /** Whether offers can be made at all. */
+  readonly isOffering: boolean
   readonly settler: Settler | undefined
   /** Undefined where nobody shares the settling with this process. */
   readonly leases: Leases | undefined
@@ -95,7 +102,9 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
   ]
   const index = projector && createPaymentIndex(projector)
   const ending = new AbortController()
+  const signer = createOfferSigner({ seed: platform.deriveSecret('signed offers'), publicUrl })
   const payments = createPayments({
+    signer,
     store,
     index,
     chain,
@@ -148,9 +157,16 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     market: settings.MARKET,
     version: parts.version,
     publicUrl,
+    withdrawn: () => parts.speech.note(parts.marketNow()),
   })
   return {
-    server: { paid, showPayment: (id) => payments.show(id), paymentDesk },
+    server: {
+      paid,
+      showPayment: (id) => payments.show(id),
+      paymentDesk,
+      receipts: { of: (payment) => payments.signedReceipt(payment), didDocument: () => signer.didDocument() },
+    },
+    isOffering: payments.isOffering,
     settler,
     leases,
     demo,

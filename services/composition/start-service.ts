@@ -11,6 +11,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import { createLog } from '../platform/log/log.ts'
 import { accountOptions } from './account-options.ts'
 import { bannerLines, summaryLines } from './announcements.ts'
+import { createBars } from './bars.ts'
 import { componentsOf } from './components.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { createMarketsSource } from './markets-source.ts'
@@ -139,9 +140,9 @@ function createHttpServer(
   },
 ) {
   const { desk, remote, served, watchList, address, replay } = behind
-  const { callers, payments, webhooks, knowledge } = served
-  const { settings, log, platform, feed, projector, metrics, running } = parts
-  const answers = readModelAnswers(platform.store, projector, served.marketNow)
+  const { callers, payments, webhooks, knowledge, transparencyLog } = served
+  const { settings, log, platform, feed, projector, speech, metrics, running } = parts
+  const answers = readModelAnswers(platform.store, projector, served.marketNow, speech)
   return createServer({
     log,
     version,
@@ -171,6 +172,7 @@ function createHttpServer(
           hasCallers: settings.ROLES.includes('api'),
           engine: running.engine,
           engines: settings.ROLES.includes('api') ? remote.health() : undefined,
+          transparencyLog,
           settler: payments.settler?.health(),
           demo: payments.demo,
           dispatcher: webhooks.dispatcher?.health(),
@@ -184,6 +186,8 @@ function createHttpServer(
         }),
       ),
     ...answers,
+    bars: createBars(feed),
+    transparencyLog: transparencyLog?.server,
     board: openBoard(projector, {
       market: settings.MARKET,
       marketNow: served.marketNow,
@@ -194,16 +198,25 @@ function createHttpServer(
     payments: payments.server,
     webhooks: webhooks.server,
     knowledge: knowledge.server,
-    mcp: mcpOptions(settings, { ...callers, knowledge: knowledge.desk }, platform.deriveSecret, {
-      version,
-      market: settings.MARKET,
-      exchanges: () => watchList?.exchanges ?? [],
-      publicUrl: () => address.url,
-      trackRecord() {
-        const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
-        return { as_of: asOf, rows: rows as unknown as Json }
+    mcp: mcpOptions(
+      settings,
+      {
+        ...callers,
+        knowledge: knowledge.desk,
+        paid: payments.isOffering ? payments.server.paid.tools : undefined,
       },
-    }),
+      platform.deriveSecret,
+      {
+        version,
+        market: settings.MARKET,
+        exchanges: () => watchList?.exchanges ?? [],
+        publicUrl: () => address.url,
+        trackRecord() {
+          const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
+          return { as_of: asOf, rows: rows as unknown as Json, speech: answers.speech() }
+        },
+      },
+    ),
     replay,
     follow: (options) => followVerdicts(platform.store, { ...options, sleep }),
     answerTool: (tool, request) => desk.answer(toolNamed(tool), request),
@@ -220,13 +233,14 @@ function createEngine(
   address: { readonly url: string },
   signal: AbortSignal,
 ): EngineRole {
-  const { settings, platform, feed, log, people, projector, metrics, running, counts } = parts
+  const { settings, platform, feed, log, people, projector, speech, metrics, running, counts } = parts
   running.engine = createEngineRole({
     settings,
     platform,
     feed,
     watchList,
     newestVerdicts: projector && (() => newestVerdicts(projector)),
+    speech,
     log,
     signal,
     publicUrl: () => address.url,
