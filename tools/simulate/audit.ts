@@ -4,7 +4,7 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { evolvePayment, isOpen, type Payment, PROJECTIONS, rowsInMemory } from '../../projections/index.ts'
 import type { Projector } from '../../services/platform/projector/projector.ts'
 import { audit as auditFromOutside, dueOf } from '../cluster/audit.ts'
-import type { DeliverySeen, Records } from '../cluster/records.ts'
+import { type DeliverySeen, noRecords, type Records } from '../cluster/records.ts'
 import type { Seen, SubscribedAddress } from './workload.ts'
 import type { World } from './world.ts'
 
@@ -55,11 +55,10 @@ export function auditAtEnd(evidence: Evidence): string[] {
   const { world, seen, deliveries, subscribed } = evidence
   const log = logOf(world)
   const records: Records = {
+    ...noRecords(),
     calls: seen.calls,
     deliveries: [...deliveries],
     subscriptions: subscriptionsOf(log, subscribed),
-    freshKeys: [],
-    faults: [],
   }
   return [...auditFromOutside(log, records), ...appends(world, log), ...payments(world, seen, log)]
 }
