@@ -127,7 +127,7 @@ test('who names a payment is not charged for a second one of that name', async (
   // A name is one payer's own.
   expect((await overHttp(await named(other, id))).status).toBe(200)
   const both = await Promise.all([1, 2].map(async () => overHttp(await named(other, 'pay_at_the_same_time'))))
-  expect(both.map((one) => one.status).toSorted()).toEqual([200, 409])
+  expect(new Set(both.map((one) => one.status))).toEqual(new Set([200, 409]))
   for (const wrong of ['short', 7, 'x'.repeat(129), 'with a space in it'])
     expect(await overHttp(await named(payer, wrong))).toMatchObject({
       status: 400,
