@@ -34,8 +34,13 @@ export function sampleVerdict(
       price: 64_321.5 + (index % 1_000) / 10,
       barrier: 0.0123,
       forecast: {
-        ...{ model: 'range-1', volatility: 0.0123 },
-        ...{ p10: -0.0147, p25: -0.0071, p50: 0, p75: 0.0071, p90: 0.0149 },
+        model: 'range-1',
+        volatility: 0.0123,
+        p10: -0.0147,
+        p25: -0.0071,
+        p50: 0,
+        p75: 0.0071,
+        p90: 0.0149,
       },
       factors: NAMES.map((name, n) => ({
         name,

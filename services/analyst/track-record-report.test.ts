@@ -100,8 +100,13 @@ describe('a row', () => {
 
   test('scores how far the price was to go, HOLDs too, where all bars of the window came', () => {
     const forecast = {
-      ...{ model: 'range-1', volatility: 0.01 },
-      ...{ p10: -0.01, p25: -0.005, p50: 0, p75: 0.005, p90: 0.01 },
+      model: 'range-1',
+      volatility: 0.01,
+      p10: -0.01,
+      p25: -0.005,
+      p50: 0,
+      p75: 0.005,
+      p90: 0.01,
     }
     const closes = [100, 100.5, 100.75, 99.01, 98, 103, null]
     const { ranges } = only(closes.map((closePrice, n) => outcome(n * HOUR_MS, { forecast, closePrice })))
@@ -111,8 +116,13 @@ describe('a row', () => {
     // Within, both ends together lose a tenth of their distance, halved; beyond, nine tenths of what is beyond one.
     expect(ranges.pinball_bps).toBeCloseTo((4 * 10 + (90 + 30) / 2 + (180 + 40) / 2) / 6, 9)
     expect(only([outcome(0, { forecast: null })]).ranges).toEqual({
-      ...{ forecasts: 0, non_overlapping: 0, coverage_80: null, coverage_50: null },
-      ...{ below: null, above: null, pinball_bps: null },
+      forecasts: 0,
+      non_overlapping: 0,
+      coverage_80: null,
+      coverage_50: null,
+      below: null,
+      above: null,
+      pinball_bps: null,
     })
   })
 

@@ -18,13 +18,23 @@ const factors = [
 ]
 
 const forecast: Forecast = {
-  ...{ model: 'range-1', volatility: 0.009 },
-  ...{ p10: -0.0106, p25: -0.005, p50: 0, p75: 0.0049, p90: 0.0104 },
+  model: 'range-1',
+  volatility: 0.009,
+  p10: -0.0106,
+  p25: -0.005,
+  p50: 0,
+  p75: 0.0049,
+  p90: 0.0104,
 }
 const said = (change: Partial<Parameters<typeof reasoningFor>[0]>, of: TimeframeSkill = skill): string =>
   reasoningFor(
     {
-      ...{ call: 'HOLD', confidence: 52, probability: 0.52, regime: 'RANGING', factors, forecast: null },
+      call: 'HOLD',
+      confidence: 52,
+      probability: 0.52,
+      regime: 'RANGING',
+      factors,
+      forecast: null,
       ...change,
     },
     of,

@@ -110,16 +110,23 @@ const model: DescribedModel = {
   },
 }
 
-const scores = {
-  ...{ from: Date.UTC(2021, 3, 1), to: Date.UTC(2025, 0, 1), forecasts: 737_587 },
-  ...{ coverage80: 0.8004, coverage50: 0.4913, belowConstant: 0.112, belowCoinConstant: 0.096 },
-  ...{ belowEwma: 0.0251, cells: 105, cellsOutside: ['NEAR 2020: 72 %'] },
+const rangeScores = {
+  from: Date.UTC(2021, 3, 1),
+  to: Date.UTC(2025, 0, 1),
+  forecasts: 737_587,
+  coverage80: 0.8004,
+  coverage50: 0.4913,
+  belowConstant: 0.112,
+  belowCoinConstant: 0.096,
+  belowEwma: 0.0251,
+  cells: 105,
+  cellsOutside: ['NEAR 2020: 72 %'],
 }
 const ranges: DescribedRanges = {
   version: 'reach-3',
   provenance: { series: [{}, {}] },
   timeframes: Object.fromEntries(
-    TIMEFRAMES.map((timeframe) => [timeframe, { measured: scores }]),
+    TIMEFRAMES.map((timeframe) => [timeframe, { measured: rangeScores }]),
   ) as unknown as DescribedRanges['timeframes'],
 }
 

@@ -18,10 +18,9 @@ export const encodeCsv = (rows: AsyncIterable<VerdictRow>): AsyncGenerator<strin
 const CSV_HEADER = `${VERDICT_COLUMNS.map(({ name }) => name).join(',')}\r\n`
 
 function csvLine(row: VerdictRow): string {
-  const fields = VERDICT_COLUMNS.map(({ name, kind }) => {
-    const value = row[name]
-    if (value === null) return ''
-    return quoted(kind === 'json' ? JSON.stringify(value) : String(value))
+  const fields = VERDICT_COLUMNS.map((column) => {
+    if (row[column.name] === null) return ''
+    return quoted(column.kind === 'json' ? JSON.stringify(row[column.name]) : String(row[column.name]))
   })
   return `${fields.join(',')}\r\n`
 }

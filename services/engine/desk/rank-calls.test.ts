@@ -27,8 +27,13 @@ const request = fc.record({
 })
 
 const reaching = (p90: number): Forecast => ({
-  ...{ model: 'range-1', volatility: p90 },
-  ...{ p10: -p90, p25: -p90 / 2, p50: 0, p75: p90 / 2, p90 },
+  model: 'range-1',
+  volatility: p90,
+  p10: -p90,
+  p25: -p90 / 2,
+  p50: 0,
+  p75: p90 / 2,
+  p90,
 })
 
 describe('rankCalls', () => {

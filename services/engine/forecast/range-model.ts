@@ -94,8 +94,14 @@ export function rangeModelOf({
     const barMs = timeframeMs(timeframe)
     const { intercept, weights, inner, outer, deviation } = timeframes[timeframe]
     return {
-      ...{ model: version, barMs, windowBars: WINDOW_BARS[timeframe] },
-      ...{ intercept, weights, inner, outer, deviation },
+      model: version,
+      barMs,
+      windowBars: WINDOW_BARS[timeframe],
+      intercept,
+      weights,
+      inner,
+      outer,
+      deviation,
       season: barMs < SEASONLESS_BAR_MS ? season : ALWAYS_ONE,
     }
   })

@@ -31,8 +31,10 @@ const powered = (bars: readonly Candle[], power: number): Candle[] =>
     const of = (price: number): number => 100 * (price / 100) ** power
     return {
       ...bar,
-      ...{ open: of(open), close: of(close) },
-      ...{ high: Math.max(of(high), of(low)), low: Math.min(of(high), of(low)) },
+      open: of(open),
+      close: of(close),
+      high: Math.max(of(high), of(low)),
+      low: Math.min(of(high), of(low)),
     }
   })
 

@@ -46,8 +46,13 @@ const envelope = { delivery_id: anId('delivery'), created_at: '2026-11-21T12:00:
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 const FORECAST: Forecast = {
-  ...{ model: 'range-1', volatility: 0.0095 },
-  ...{ p10: -0.0112, p25: -0.0053, p50: 0, p75: 0.0053, p90: 0.0113 },
+  model: 'range-1',
+  volatility: 0.0095,
+  p10: -0.0112,
+  p25: -0.0053,
+  p50: 0,
+  p75: 0.0053,
+  p90: 0.0113,
 }
 
 /** What was sent once can be asked for years later: these bytes never change. */

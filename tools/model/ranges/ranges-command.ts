@@ -104,7 +104,7 @@ async function readProfile(
 function unfitted(profile: RangeModelData['profile']): RangeModel {
   const nothing = {
     intercept: 0,
-    weights: new Array<number>(MEASURES).fill(0),
+    weights: Array.from({ length: MEASURES }, () => 0),
     inner: 1,
     outer: 1,
     deviation: 1,

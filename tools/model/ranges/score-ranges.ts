@@ -52,7 +52,9 @@ export function createRangeScores() {
     scores(): RangeScores | undefined {
       if (sums.forecasts === 0) return undefined
       return {
-        ...{ from, to, forecasts: sums.forecasts },
+        from,
+        to,
+        forecasts: sums.forecasts,
         coverage80: sums.outer / sums.forecasts,
         coverage50: sums.inner / sums.forecasts,
         belowConstant: 1 - sums.own / sums.constant,
