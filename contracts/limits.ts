@@ -190,6 +190,8 @@ export const LIMITS = {
   trackRecordRows: 200,
   /** Series in one answer of the board. */
   boardRows: 5_000,
+  /** Verdicts in one answer of the history of a series. */
+  historyRows: 300,
   /** Visitors of the board who are told of changes, in one process, and how many of them one address may have. */
   boardWatchers: 500,
   boardWatchersPerAddress: 10,

@@ -22,6 +22,7 @@ import { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
 import type { PageFrame } from './pages/layout.ts'
+import { createOwnClient } from './pages/own-client.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from './routes/accounts.ts'
@@ -36,8 +37,10 @@ import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from './rout
 import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from './routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
 import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from './routes/operator-webhooks.ts'
+import { pages } from './routes/pages.ts'
 import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from './routes/regime-shifts.ts'
 import { type SearchRoutesOptions, searchRoutes } from './routes/search.ts'
+import { type SeriesRoutesOptions, seriesRoutes } from './routes/series.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
 import { type UsageRoutesOptions, usageRoutes } from './routes/usage.ts'
 import { type VerdictRoutesOptions, verdictRoutes } from './routes/verdicts.ts'
@@ -56,6 +59,7 @@ export interface ServerOptions
     VerifyRoutesOptions,
     MarketRoutesOptions,
     BoardRoutesOptions,
+    SeriesRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions {
   /** The Model Context Protocol; not served where it is left out. */
@@ -166,6 +170,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   })
   await app.register(assetRoutes)
   await app.register(boardRoutes, options)
+  await app.register(seriesRoutes, options)
   await app.register(boardPages, {
     ...options,
     addressOf,
@@ -204,6 +209,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(webhookDeliveryRoutes, webhooks)
     await app.register(operatorWebhookRoutes, { ...options, ...options.webhooks })
   }
+  await app.register(pages, { ...options, client: createOwnClient(app, addressOf), frame, addressOf })
   if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf, logCause })
   return app
 }

@@ -70,6 +70,16 @@ const verdictOperations: Operations = {
     },
     tryPath: '/api/board?timeframe=1h',
   },
+  'GET /api/series/:exchange/:coin/:timeframe': {
+    ...recorded,
+    id: 'seriesHistory',
+    summary: 'The verdicts of one series with what became of them, newest first',
+    description:
+      'On a live market a verdict is shown once its window has closed. Of all series together, in the order of the log: `GET /api/verdicts`.',
+    errors: ['invalid_request', 'store_unavailable'],
+    parameters: { after: 'Older rows: the `next` of the answer before', limit: 'Rows at most' },
+    tryPath: '/api/series/SIM/BTC/1h',
+  },
   'GET /api/verdicts': {
     ...recorded,
     id: 'replayVerdicts',

@@ -1,0 +1,24 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type PagesOptions, seriesPages } from './series-pages.ts'
+
+/** What people look at. A page asks what programs ask, on behalf of its visitor, and shows what they are answered. */
+export const pages: FastifyPluginAsyncZod<PagesOptions> = async (app, options) => {
+  // Forms are read here and nowhere else: what takes JSON takes nothing that another site's page could send.
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: LIMITS.requestBodyBytes },
+    (_request, body, done) => done(null, formOf(String(body))),
+  )
+  await app.register(seriesPages, options)
+}
+
+/** The fields of a form: a list where one was chosen several times. */
+function formOf(body: string): Record<string, string | string[]> {
+  const fields: Record<string, string | string[]> = Object.create(null)
+  for (const [name, value] of new URLSearchParams(body)) {
+    const before = fields[name]
+    fields[name] = before === undefined ? value : [...[before].flat(), value]
+  }
+  return fields
+}
