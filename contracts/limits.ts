@@ -188,6 +188,8 @@ export const LIMITS = {
   marketRows: 200,
   /** Rows in one answer of the track record. */
   trackRecordRows: 200,
+  /** Months of the track record in one answer, models and timeframes together. */
+  trackRecordMonths: 1_000,
   /** Series in one answer of the board. */
   boardRows: 5_000,
   /** Verdicts in one answer of the history of a series. */

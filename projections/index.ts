@@ -5,6 +5,7 @@ import { decided } from './decided/decided.ts'
 import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
+import { recordMonths } from './record-months/record-months.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
 import { subscriptions } from './subscriptions/subscriptions.ts'
 import { trackRecord } from './track-record/track-record.ts'
@@ -54,6 +55,7 @@ export {
   type Projection,
   rowsInMemory,
 } from './projection.ts'
+export { MONTH_PREFIX, recordMonths } from './record-months/record-months.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
 export {
   evolveSubscription,
@@ -68,6 +70,7 @@ export {
   subscriptions,
   WANTED_DIGEST_PREFIX,
 } from './subscriptions/subscriptions.ts'
+export type { CallTally } from './track-record/call-tally.ts'
 export {
   SERIES_PREFIX,
   TIMEFRAME_PREFIX,
@@ -83,6 +86,7 @@ export const PROJECTIONS: readonly Projection[] = [
   decided,
   latestVerdicts,
   payments,
+  recordMonths,
   regimeShifts,
   subscriptions,
   trackRecord,

@@ -21,7 +21,8 @@ import { useJsonBodies } from './json-bodies.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
-import type { PageFrame } from './pages/layout.ts'
+import { errorPage } from './pages/error-page.ts'
+import { type PageFrame, page } from './pages/layout.ts'
 import { createOwnClient } from './pages/own-client.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
@@ -119,11 +120,16 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     clientErrorHandler: refuseMalformed,
     forceCloseConnections: 'idle',
   })
+  const frame = (): PageFrame => ({
+    market: options.market,
+    version: options.version,
+    publicUrl: options.publicUrl?.() ?? '',
+  })
   const closing = new AbortController()
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   const logCause = createCauseLog(options.log, () => performance.now())
-  useErrorRegistry(app, logCause)
+  useErrorRegistry(app, logCause, (refusal) => page(frame(), errorPage(refusal)))
   useJsonBodies(app)
   useMetrics(app, options.metrics)
 
@@ -156,11 +162,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   if (options.rateLimits !== undefined) useRateLimits(app, { limits: options.rateLimits, addressOf })
 
   const document = await useOpenApi(app, { publicUrl: () => '', ...options })
-  const frame = (): PageFrame => ({
-    market: options.market,
-    version: options.version,
-    publicUrl: options.publicUrl?.() ?? '',
-  })
   const describe = () => ({
     service: 'signal-service',
     version: options.version,
@@ -209,7 +210,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(webhookDeliveryRoutes, webhooks)
     await app.register(operatorWebhookRoutes, { ...options, ...options.webhooks })
   }
-  await app.register(pages, { ...options, client: createOwnClient(app, addressOf), frame, addressOf })
+  await app.register(pages, {
+    client: createOwnClient(app, addressOf),
+    frame,
+    hasAccounts: options.accounts !== undefined,
+    hasWebhooks: options.webhooks !== undefined,
+  })
   if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf, logCause })
   return app
 }

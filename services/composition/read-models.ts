@@ -1,9 +1,10 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import type { MarketKind } from '../../contracts/event-catalogue.ts'
-import { decided, regimeShifts, trackRecord, verdictIndex } from '../../projections/index.ts'
+import { decided, recordMonths, regimeShifts, trackRecord, verdictIndex } from '../../projections/index.ts'
 import {
   type Board,
   createBoard,
+  recordMonthsReport,
   regimeShiftHistory,
   trackRecordReport,
   verifyVerdict,
@@ -27,7 +28,7 @@ export function readModelAnswers(
   store: EventStore,
   projector: Projector | undefined,
   marketNow: () => number,
-): Pick<ServerOptions, 'trackRecord' | 'regimeShifts' | 'verify'> {
+): Pick<ServerOptions, 'trackRecord' | 'recordMonths' | 'regimeShifts' | 'verify'> {
   const there = (): Projector => projector ?? keepsNoReadModels()
   return {
     trackRecord(query) {
@@ -38,6 +39,7 @@ export function readModelAnswers(
       }
       return trackRecordReport(source, query)
     },
+    recordMonths: (query) => recordMonthsReport(there().reader(recordMonths), query),
     regimeShifts(query) {
       const reader = there().reader(regimeShifts)
       const source = {

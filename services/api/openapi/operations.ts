@@ -133,6 +133,14 @@ const verdictOperations: Operations = {
     },
     tryPath: '/api/track-record?group_by=series&coin=BTC',
   },
+  'GET /api/track-record/months': {
+    ...recorded,
+    id: 'trackRecordMonths',
+    summary: 'What the calls of each month came to, beside baselines',
+    errors: ['invalid_request', 'store_unavailable'],
+    parameters: { timeframe: 'One timeframe' },
+    tryPath: '/api/track-record/months?timeframe=1h',
+  },
   'GET /api/regime-shifts': {
     ...recorded,
     id: 'regimeShifts',

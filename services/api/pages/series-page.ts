@@ -65,7 +65,7 @@ ${pager(after === undefined ? undefined : seriesPath(series), next === null ? un
 }
 
 function newestPart(row: HistoryRow, { market, withheld }: SeriesHistory, after: string | undefined): Html {
-  const state = row.outcome === null ? (row.is_open ? 'open' : 'not labelled yet') : row.outcome.result
+  const state = outcomeTag(row)
   return html`<p class="lead">${row.reasoning}</p>
 ${tiles([
   [
@@ -131,6 +131,11 @@ ${facts([
 ])}`
 }
 
+function outcomeTag({ call, outcome, is_open: isOpen }: HistoryRow): Html {
+  if (outcome === null) return tag(isOpen ? 'open' : 'to be labelled')
+  return call === 'HOLD' ? html`<span class="dim">no call</span>` : resultTag(outcome.result)
+}
+
 function historyPart({ rows }: SeriesHistory): Html {
   if (rows.length === 0) return html``
   return html`<h2>History</h2>${table(
@@ -152,7 +157,7 @@ function historyPart({ rows }: SeriesHistory): Html {
       `${row.confidence} %`,
       html`${regimeText(row.regime)}${row.shifted_from !== '' && html` <small>was ${regimeText(row.shifted_from)}</small>`}`,
       price(row.price),
-      row.outcome === null ? tag(row.is_open ? 'open' : 'to be labelled') : resultTag(row.outcome.result),
+      outcomeTag(row),
       row.outcome?.race ?? '',
       time(row.valid_until),
       proofLink(row.verdict_id, `the verdict of ${row.bar_close.slice(0, 16).replace('T', ' ')}`),

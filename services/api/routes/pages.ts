@@ -1,9 +1,13 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { accountPages } from './account-pages.ts'
 import { type PagesOptions, seriesPages } from './series-pages.ts'
+import { trackRecordPages } from './track-record-pages.ts'
 
 /** What people look at. A page asks what programs ask, on behalf of its visitor, and shows what they are answered. */
-export const pages: FastifyPluginAsyncZod<PagesOptions> = async (app, options) => {
+export const pages: FastifyPluginAsyncZod<
+  PagesOptions & { readonly hasAccounts: boolean; readonly hasWebhooks: boolean }
+> = async (app, options) => {
   // Forms are read here and nowhere else: what takes JSON takes nothing that another site's page could send.
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -11,6 +15,8 @@ export const pages: FastifyPluginAsyncZod<PagesOptions> = async (app, options) =
     (_request, body, done) => done(null, formOf(String(body))),
   )
   await app.register(seriesPages, options)
+  await app.register(trackRecordPages, options)
+  if (options.hasAccounts) await app.register(accountPages, options)
 }
 
 /** The fields of a form: a list where one was chosen several times. */

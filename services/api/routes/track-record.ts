@@ -3,11 +3,17 @@ import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
+import { type RecordMonth, recordMonthsSchema } from '../../../contracts/record-month.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
 import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 
 export interface TrackRecordRoutesOptions {
   readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
+  readonly recordMonths: (query: {
+    readonly timeframe?: Timeframe | undefined
+    readonly limit: number
+  }) => RecordMonth[]
 }
 
 const NOTICE =
@@ -59,5 +65,14 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
     const next = page.next === undefined ? null : Buffer.from(page.next).toString('base64url')
     reply.header('cache-control', 'public, max-age=60')
     return { notice: NOTICE, as_of: page.asOf, rows: page.rows, next }
+  })
+
+  const months = {
+    querystring: z.strictObject({ timeframe: timeframeParameter.optional() }),
+    response: { 200: recordMonthsSchema },
+  }
+  app.get('/api/track-record/months', { schema: months }, async ({ query }, reply) => {
+    reply.header('cache-control', 'public, max-age=60')
+    return { rows: options.recordMonths({ ...query, limit: LIMITS.trackRecordMonths }) }
   })
 }

@@ -22,6 +22,7 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   follow: async function* () {},
   answerTool: absent,
   board: { read: absent },
+  recordMonths: absent,
   seriesHistory: absent,
   trackRecord: absent,
   regimeShifts: absent,
