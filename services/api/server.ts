@@ -213,6 +213,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(pages, {
     client: createOwnClient(app, addressOf),
     frame,
+    now: Date.now,
+    operatorToken: options.operatorToken,
+    readiness: options.readiness,
+    paymentDesk: options.payments?.paymentDesk,
+    subscriptions: options.webhooks?.subscriptions,
     hasAccounts: options.accounts !== undefined,
     hasWebhooks: options.webhooks !== undefined,
   })
