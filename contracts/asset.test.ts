@@ -9,6 +9,9 @@ test.each([
   ['1000000MOG', 'MOG', 1_000_000],
   ['1MBABYDOGE', 'BABYDOGE', 1_000_000],
   ['SHIB1000', 'SHIB', 1_000],
+  // Renamed one for one, also where it is counted by the thousand.
+  ['MATIC', 'POL', 1],
+  ['1000FTM', 'S', 1_000],
   // Names that only look so.
   ['1INCH', '1INCH', 1],
   ['KAVA', 'KAVA', 1],

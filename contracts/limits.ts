@@ -70,7 +70,7 @@ export const LIMITS = {
   venueSettleMs: 2_000,
   /** How long live bars wait for slower venues; what comes later is delivered as late. */
   venueLagMs: 15_000,
-  /** Bars fetched in one request, where the venue gives as many. */
+  /** Bars of the shortest timeframe of a history that are in memory at a time, where pages are no longer than that. */
   venuePageBars: 1_000,
   /** How long a start waits for a venue's history before it goes on and takes it late. */
   venueBackfillMs: 900_000,
@@ -290,6 +290,8 @@ export const LIMITS = {
   /** How long a payment that could be settled may wait before the service says that it is not well. */
   settlementLateMs: 60_000,
   /** How long it is remembered that the chain still knew nothing of a payment that was given up. */
+  /** How far back the chain is searched for the use of an authorization of which the log knows nothing. */
+  paidLongAgoMs: 86_400_000,
   givenUpLookMs: 60_000,
   /** Authorizations that share one transaction. */
   settlementBatch: 25,

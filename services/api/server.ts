@@ -16,6 +16,7 @@ import {
   serverTimeouts,
   useConnectionLimits,
 } from './connections.ts'
+import { discoveryRoutes } from './discovery/discovery-routes.ts'
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from './errors.ts'
 import { useJsonBodies } from './json-bodies.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
@@ -84,6 +85,10 @@ export interface ServerOptions
   readonly publicUrl?: () => string
   /** Whose word about callers' addresses is taken; nobody's where it is left out. */
   readonly trustProxy?: TrustProxy | undefined
+  /** When this process began to make its offers, Unix milliseconds. */
+  readonly since?: number
+  /** What the MCP registry reads to see that the domain is the publisher's. */
+  readonly registryProof?: string | undefined
   /** Nothing is limited where they are left out. */
   readonly rateLimits?: RateLimits | undefined
   /** How many connections there may be and how long they may take, where it is not as everywhere. */
@@ -220,6 +225,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     subscriptions: options.webhooks?.subscriptions,
     hasAccounts: options.accounts !== undefined,
     hasWebhooks: options.webhooks !== undefined,
+  })
+  await app.register(discoveryRoutes, {
+    version: options.version,
+    publicUrl: options.publicUrl ?? (() => ''),
+    since: options.since ?? 0,
+    paid: options.payments?.paid,
+    pages: options.knowledge?.knowledge.pages,
+    hasMcp: options.mcp !== undefined,
+    registryProof: options.registryProof,
   })
   if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf, logCause })
   return app

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Exchange } from '../../contracts/exchanges.ts'
 import { MINUTE_MS } from '../../contracts/timeframes.ts'
 import type { ProjectionHealth } from '../platform/projector/projector.ts'
 import { dispatcherComponent, leasesComponent, marketComponent } from './components.ts'
@@ -15,6 +16,7 @@ const marketAt = (
     readonly trouble?: string
     readonly lateMs?: number
     readonly monitored?: readonly MonitoredCounts[]
+    readonly pending?: readonly Exchange[]
   } = {},
 ) =>
   marketComponent(
@@ -24,6 +26,7 @@ const marketAt = (
       shortestBarMs: () => MINUTE_MS,
       trouble: () => change.trouble,
       monitored: () => change.monitored ?? [],
+      pending: () => change.pending ?? [],
     },
     change.lateMs ?? LATE_MS,
   )
@@ -47,6 +50,14 @@ describe('the market', () => {
       state: 'degraded',
       detail: 'live: newest bar closed 0 s ago in market time; OKX: 2 of 9 series stale, 1 closed',
       more: { series: { OKX: { monitored: 9, stale: 2, closed: 1 } } },
+    })
+  })
+
+  test('is degraded while a venue has not said what it has, and names it', () => {
+    expect(marketAt(0, { pending: ['OKX'] })).toMatchObject({
+      state: 'degraded',
+      detail: expect.stringContaining('OKX: nothing followed'),
+      more: { venues_not_answering: ['OKX'] },
     })
   })
 

@@ -101,7 +101,7 @@ async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHe
 /** Whether bars come as they close, of all that is monitored. */
 export function marketComponent(
   feed: Pick<MarketFeed, 'kind' | 'clock'>,
-  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs' | 'monitored'>,
+  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
   staleAfterMs: number,
 ): Component {
   const trouble = engine.trouble()
@@ -114,7 +114,11 @@ export function marketComponent(
       ? 'warming up, no bar yet'
       : `newest bar closed ${Math.round(ageMs / 1_000)} s ago in market time`
   const venues = engine.monitored()
-  const missing = venues.filter(({ stale, closed }) => stale + closed > 0).map(missingOf)
+  const pending = engine.pending()
+  const missing = [
+    ...venues.filter(({ stale, closed }) => stale + closed > 0).map(missingOf),
+    ...pending.map((exchange) => `${exchange}: nothing followed, for it has not said what it has`),
+  ]
   return {
     name: 'market',
     isRequired: false,
@@ -122,6 +126,7 @@ export function marketComponent(
     detail: `${feed.kind}: ${[trouble ?? age, ...missing].join('; ')}`,
     more: {
       data_age_ms: ageMs ?? null,
+      venues_not_answering: pending,
       series: Object.fromEntries(venues.map(({ exchange, ...counts }) => [exchange, counts])),
     },
   }

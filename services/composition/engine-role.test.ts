@@ -114,11 +114,12 @@ test('a series that is followed on demand is taken over by the run that monitors
     series: () => [],
     has: () => isChosen,
     mayHave: () => false,
+    pending: () => [],
     describe: () => '',
-    async follow(follow) {
+    async follow(follow, signal) {
       await chosen.promise
       isChosen = true
-      return follow([SERIES])
+      return follow([SERIES], signal)
     },
   })
   expect(await ask(role)).toBe('answered true')
@@ -148,8 +149,9 @@ test('the newest bar is none while history is fed in: its age says nothing of ho
     series: () => [SERIES],
     has: () => true,
     mayHave: () => false,
+    pending: () => [],
     describe: () => '',
-    follow: (follow) => follow([SERIES]),
+    follow: (follow, signal) => follow([SERIES], signal),
   })
   await isFed.promise
   expect(engine.lastBarClose()).toBeUndefined()

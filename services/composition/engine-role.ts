@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import type { ServiceError } from '../../contracts/errors.ts'
 import { EXCHANGES, type Exchange } from '../../contracts/exchanges.ts'
 import type { BarBatch, FundingUpdate } from '../../contracts/feed.ts'
-import { LIMITS } from '../../contracts/limits.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
 import { type Market, marketName, type Series, seriesName } from '../../contracts/series.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
@@ -54,6 +53,8 @@ export interface EngineRole {
   calls(): Readonly<Record<Call, number>>
   /** How the monitored series are doing, by venue. */
   monitored(): readonly MonitoredCounts[]
+  /** Exchanges of which nothing is followed yet, because they have not said what they have. */
+  pending(): readonly Exchange[]
   /** What keeps verdicts or outcomes from being recorded at the moment. */
   trouble(): string | undefined
   /** What keeps the ranking of an exchange from being renewed at the moment. */
@@ -131,6 +132,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   const recorder = createRecorder({
     ...recording,
     clock: hasPresent ? () => feed.clock() : undefined,
+    isMonitored: (series) => watchList.has(series),
     holds: leases && ((exchange) => leases.held().some(({ shard }) => EXCHANGES[shard] === exchange)),
   })
   const outcomes = createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled })
@@ -144,17 +146,12 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     onProblem: (exchange, error) => log.warn({ err: error, exchange }, 'the coins cannot be ranked'),
   })
 
-  async function* batchesOf(
-    series: readonly Series[],
-    until: AbortSignal,
-    historyBars?: number,
-  ): AsyncGenerator<BarBatch> {
+  async function* batchesOf(series: readonly Series[], until: AbortSignal): AsyncGenerator<BarBatch> {
     const historyFrom = await outcomes.historyFrom(series, feed.clock())
     const request = {
       series,
       signal: until,
       ...(historyFrom !== undefined && { historyFrom }),
-      ...(historyBars !== undefined && { historyBars }),
     }
     for await (const batch of feed.batches(request)) {
       isWarm ||= batch.phase === 'live'
@@ -172,7 +169,6 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     until: AbortSignal,
     on: Board,
     onClosed: (series: Series, error: ServiceError) => void,
-    historyBars?: number,
   ): Promise<EngineRun> {
     const ending = new AbortController()
     await announcer.announceModel(file, 'serving')
@@ -183,7 +179,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
         outcomes,
         board: on,
         series,
-        batches: batchesOf(series, AbortSignal.any([until, ending.signal]), historyBars),
+        batches: batchesOf(series, AbortSignal.any([until, ending.signal])),
         clock: () => feed.clock(),
         onFunding: takeFunding,
         onClosed,
@@ -206,19 +202,18 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   }
 
   /** A market that has ended is still asked what it said last. */
-  const lasting: Board = {
+  const lasting = (until: AbortSignal): Board => ({
     ...board,
     remove: (series) => {
-      if (signal.aborted) board.remove(series)
+      if (until.aborted) board.remove(series)
     },
-  }
+  })
 
   const follower = createFollower({
-    async run(series, onClosed) {
+    async run(series, until, onClosed) {
       // What callers had followed until now is followed here: never twice at a time.
       await desk.release(series)
-      // A restart must not show; who waits for a single series is answered sooner with less.
-      return follow(series, signal, lasting, onClosed, LIMITS.historyBars)
+      return follow(series, until, lasting(until), onClosed)
     },
     triesAgain: feed.kind !== 'recorded',
     onClosed(series, error, againInMs) {
@@ -235,7 +230,6 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       ),
     now: () => (time === REAL_TIME ? performance.now() : time.now()),
     sleep,
-    signal,
   })
 
   async function followOnDemand(series: Series, until: AbortSignal): Promise<void> {
@@ -302,9 +296,9 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
 
   return {
     start() {
-      const running = watchList.follow(async (series) => {
+      const running = watchList.follow(async (series, until) => {
         await announcer.announceMonitored(exchangesOf(series), watchList.series())
-        return follower.follow(series)
+        return follower.follow(series, until)
       }, signal)
       const ranking = hasPresent
         ? goOn('ranking coins', () => universes.run(watchList.exchanges, signal))
@@ -334,5 +328,6 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       }),
     trouble: () => recorder.trouble() ?? outcomes.trouble(),
     rankingProblem: (exchange) => universes.problem(exchange),
+    pending: () => watchList.pending(),
   }
 }

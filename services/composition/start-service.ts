@@ -71,9 +71,12 @@ async function compose(
   const parts = await openParts(settings, output, log, onClose)
   const { feed, people, platform } = parts
   const watchList = settings.ROLES.includes('engine')
-    ? await openWatchList(feed, settings, sleep, (exchange, coins) =>
-        log.warn({ exchange, coins }, 'COINS that the venue does not list, or not among its largest'),
-      )
+    ? await openWatchList(feed, settings, sleep, {
+        lacking: (exchange, coins) =>
+          log.warn({ exchange, coins }, 'COINS that the venue does not list, or not among its largest'),
+        left: (exchange, coins) =>
+          log.info({ exchange, coins }, 'coins that are not chosen any more, and are followed on for now'),
+      })
     : undefined
   const ending = new AbortController()
   const address = { url: settings.PUBLIC_URL ?? '' }
@@ -148,6 +151,8 @@ function createHttpServer(
     operatorToken: settings.OPERATOR_TOKEN,
     publicUrl: () => address.url,
     trustProxy: settings.TRUST_PROXY,
+    since: Date.now(),
+    registryProof: settings.MCP_REGISTRY_PROOF,
     rateLimits: createRateLimits({
       perAddress: settings.RATE_PER_ADDRESS,
       perKey: settings.RATE_PER_KEY,

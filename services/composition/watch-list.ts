@@ -8,11 +8,19 @@ import { type EngineRun, NOTHING_RUN, together } from '../engine/index.ts'
 import { LIVE_EXCHANGES, type MarketFeed } from '../market/index.ts'
 import type { Settings } from '../platform/config/settings.ts'
 
-/** Follows some series until the market ends. */
-export type FollowSeries = (series: readonly Series[]) => Promise<EngineRun>
+/** Follows some series until the market ends, or the signal. */
+export type FollowSeries = (series: readonly Series[], until: AbortSignal) => Promise<EngineRun>
 
-/** Told of coins of the settings that a venue does not rank, when that is found out and when it changes. */
-export type LackingCoins = (exchange: Exchange, coins: readonly Coin[]) => void
+/** Told which coins of a venue, when that is found out and when it changes. */
+type CoinNews = (exchange: Exchange, coins: readonly Coin[]) => void
+
+/** What the operator should know of the choice. */
+export interface WatchListNews {
+  /** Coins of the settings that a venue does not rank. */
+  readonly lacking?: CoinNews
+  /** Coins that are not chosen any more, and are followed on. */
+  readonly left?: CoinNews
+}
 
 /** What is monitored. */
 export interface WatchList {
@@ -23,6 +31,8 @@ export interface WatchList {
   has(series: Series): boolean
   /** Whether it may be among them as soon as its venue has said what it has. */
   mayHave(series: Series): boolean
+  /** Exchanges that have not said yet what they have, so that nothing of them is followed. */
+  pending(): readonly Exchange[]
   /** In one line, for people. */
   describe(): string
   /**
@@ -42,10 +52,10 @@ export async function openWatchList(
   feed: MarketFeed,
   settings: Settings,
   sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>,
-  onLacking: LackingCoins = () => undefined,
+  news: WatchListNews = {},
 ): Promise<WatchList> {
   return settings.MARKET === 'live'
-    ? venueWatchList(feed, settings, sleep, onLacking)
+    ? venueWatchList(feed, settings, sleep, news)
     : listedWatchList(await chooseSeries(feed, settings))
 }
 
@@ -57,8 +67,9 @@ function listedWatchList(series: readonly Series[]): WatchList {
     series: () => series,
     has: (one) => names.has(seriesName(one)),
     mayHave: () => false,
+    pending: () => [],
     describe: () => describeSeries(series),
-    follow: (follow) => follow(series),
+    follow: (follow, signal) => follow(series, signal),
   }
 }
 
@@ -70,13 +81,15 @@ const CHOOSE_AGAIN_MS = DAY_MS
 
 /**
  * Every venue in a run of its own: one that is down at the start joins when it answers. Coins that join later are
- * followed beside the others; those that are not among the largest any more are followed to the end of the process.
+ * followed beside the others. Those that are not among the largest any more are followed on, for coins at the edge come
+ * and go; once as many have left as are to be followed, the venue begins anew with the largest, and what the others
+ * still have open gets its outcomes without being followed.
  */
 function venueWatchList(
   feed: MarketFeed,
   settings: Settings,
   sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>,
-  onLacking: LackingCoins,
+  news: WatchListNews,
 ): WatchList {
   const exchanges = settings.EXCHANGES ?? LIVE_EXCHANGES
   const { COINS, TOP_COINS, TIMEFRAMES: timeframes = TIMEFRAMES } = settings
@@ -84,14 +97,15 @@ function venueWatchList(
   const names = new Set<string>()
   const series: Series[] = []
   const pending = new Set(exchanges)
-  const lacking = new Map<Exchange, string>()
+  const told = new Map<string, string>()
 
   async function chooseOf(exchange: Exchange): Promise<Series[]> {
     const { coins } = await feed.universe(exchange)
     const all = coins.map(({ coin }) => coin)
     const chosen = COINS === undefined ? all.slice(0, TOP_COINS) : COINS.flatMap((coin) => named(coin, all))
     if (COINS !== undefined)
-      tellLacking(
+      tell(
+        'lacking',
         exchange,
         COINS.filter((coin) => named(coin, all).length === 0),
       )
@@ -100,10 +114,25 @@ function venueWatchList(
     )
   }
 
-  function tellLacking(exchange: Exchange, coins: readonly Coin[]): void {
+  function tell(what: keyof WatchListNews, exchange: Exchange, coins: readonly Coin[]): void {
+    const key = `${what} ${exchange}`
     const text = coins.join()
-    if ((lacking.get(exchange) ?? '') !== text) onLacking(exchange, coins)
-    lacking.set(exchange, text)
+    if ((told.get(key) ?? '') !== text) news[what]?.(exchange, coins)
+    told.set(key, text)
+  }
+
+  /** The coins of an exchange that are followed and were not chosen this time. */
+  function leftOf(exchange: Exchange, chosen: readonly Series[]): readonly Coin[] {
+    const still = new Set(chosen.map(({ coin }) => coin))
+    const own = series.filter((one) => one.exchange === exchange).map(({ coin }) => coin)
+    return [...new Set(own)].filter((coin) => !still.has(coin))
+  }
+
+  function forget(exchange: Exchange): void {
+    const others = series.filter((one) => one.exchange !== exchange)
+    series.splice(0, series.length, ...others)
+    names.clear()
+    for (const one of others) names.add(seriesName(one))
   }
 
   async function followOne(
@@ -111,19 +140,32 @@ function venueWatchList(
     follow: FollowSeries,
     signal: AbortSignal,
   ): Promise<EngineRun> {
-    const runs: Promise<EngineRun>[] = []
+    let runs: Promise<EngineRun>[] = []
+    let ending = new AbortController()
+    let before = NOTHING_RUN
+    const sum = async (): Promise<EngineRun> => (await Promise.all(runs)).reduce(together, before)
     for (;;) {
       // The ranking tells the operator what fails here, and `/readyz` shows it.
       const chosen = await chooseOf(exchange).catch(() => [])
+      const left = chosen.length === 0 ? [] : leftOf(exchange, chosen)
+      if (chosen.length > 0) tell('left', exchange, left)
+      // Of `COINS` none leaves for good: it may be suspended.
+      if (COINS === undefined && left.length >= TOP_COINS) {
+        ending.abort()
+        before = await sum()
+        runs = []
+        ending = new AbortController()
+        forget(exchange)
+      }
       const joining = chosen.filter((one) => !names.has(seriesName(one)))
       if (joining.length > 0 && !signal.aborted) {
         for (const one of joining) names.add(seriesName(one))
         series.push(...joining)
         pending.delete(exchange)
-        runs.push(follow(joining))
+        runs.push(follow(joining, AbortSignal.any([signal, ending.signal])))
       }
       const isOver = await over(runs, runs.length === 0 ? ASK_AGAIN_MS : CHOOSE_AGAIN_MS, signal)
-      if (isOver || signal.aborted) return (await Promise.all(runs)).reduce(together, NOTHING_RUN)
+      if (isOver || signal.aborted) return sum()
     }
   }
 
@@ -149,6 +191,7 @@ function venueWatchList(
     has: (one) => names.has(seriesName(one)),
     mayHave: ({ exchange, coin, timeframe }) =>
       pending.has(exchange) && (assets?.has(assetOf(coin).asset) ?? true) && timeframes.includes(timeframe),
+    pending: () => [...pending],
     describe: () =>
       `${COINS === undefined ? `the ${TOP_COINS} largest coins` : COINS.join(', ')} of ${exchanges.join(', ')} at ${timeframes.length} timeframes`,
     async follow(follow, signal) {

@@ -35,7 +35,7 @@ export interface BatchesRequest {
   readonly liveFrom?: number
   /** History is to reach back to this instant at least, as far as the market has it. */
   readonly historyFrom?: number
-  /** Bars of each series that are wanted as history, where the feed has no number of its own; fewer at some venues. */
+  /** Bars of each series that are wanted as history, where the feed has no number of its own; `LIMITS.historyBars` unless said. */
   readonly historyBars?: number
   /** Ends the iteration, quietly. */
   readonly signal: AbortSignal

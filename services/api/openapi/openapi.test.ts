@@ -31,6 +31,7 @@ beforeAll(async () => {
         knowledge: { pages: async () => [], page: async () => undefined },
       },
       payments: NO_PAYMENTS,
+      registryProof: 'v=MCPv1; k=ed25519; p=AA==',
       operatorToken: 'x'.repeat(16),
     }),
   )

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { verdictRowSchema } from '../../../contracts/verdict-row.ts'
 import { verificationAnswerSchema } from '../../../contracts/verification.ts'
 import { accountOperations } from './account-operations.ts'
+import { discoveryOperations } from './discovery-operations.ts'
 import { knowledgeOperations } from './knowledge-operations.ts'
 import { mcpOperations } from './mcp-operations.ts'
 import type { Operations } from './operation.ts'
@@ -271,5 +272,6 @@ export const OPERATIONS: Operations = {
   ...accountOperations,
   ...webhookOperations,
   ...knowledgeOperations,
+  ...discoveryOperations,
   ...serviceOperations,
 }

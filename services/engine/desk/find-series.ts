@@ -1,3 +1,4 @@
+import { assetOf } from '../../../contracts/asset.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -77,7 +78,8 @@ export function createSeriesFinder(options: SeriesFinderOptions): SeriesFinder {
     const found = [given, bare].find((coin) => coin !== undefined && coins.includes(coin))
     if (found !== undefined) return found
     const bySize = largestFirst(coins, newestUniverse(exchange))
-    const meant = nearestName(bare ?? given, bySize)
+    const { asset } = assetOf(bare ?? given)
+    const meant = bySize.find((coin) => assetOf(coin).asset === asset) ?? nearestName(bare ?? given, bySize)
     const shown = bySize.slice(0, LIMITS.namesInRefusal)
     throw new ServiceError('unknown_coin', {
       message: `there is no coin ${JSON.stringify(given)} on ${exchange}${meant === undefined ? '' : `; did you mean ${meant}?`}`,

@@ -20,7 +20,7 @@ function setUp(scripts: Readonly<Record<string, readonly Step[]>>, change: Parti
   let now = 0
   let sleeps = 0
   const follower = createFollower({
-    async run(some, onClosed) {
+    async run(some, _until, onClosed) {
       const name = some.map(({ coin }) => coin).join('+')
       heard.push(`run ${name}`)
       const turn = turns.get(name) ?? 0
@@ -41,10 +41,10 @@ function setUp(scripts: Readonly<Record<string, readonly Step[]>>, change: Parti
       now += ms
       if (++sleeps > 20) ending.abort()
     },
-    signal: ending.signal,
     ...change,
   })
-  return { follower, heard, ending }
+  const follow = (some: readonly Series[]) => follower.follow(some, ending.signal)
+  return { follower: { ...follower, follow }, heard, ending }
 }
 
 test('a run that fails begins again after a pause, longer the more often it failed', async () => {
@@ -106,6 +106,7 @@ test('a series that waits to be tried again is closed', async () => {
   ending.abort()
   slept.resolve()
   await following
+  expect(follower.isClosed(ETH)).toBe(false)
 })
 
 test('a market that would fail in the same way is not tried again', async () => {

@@ -6,10 +6,12 @@ export interface FollowerOptions {
   /**
    * One run over some series, to the end of the market or until the signal.
    *
+   * @param until the signal that {@link Follower.follow} was given
    * @param onClosed told of each series that is closed because of its own fault
    */
   readonly run: (
     series: readonly Series[],
+    until: AbortSignal,
     onClosed: (series: Series, error: ServiceError) => void,
   ) => Promise<EngineRun>
   /** Whether what failed is tried again. A recorded market would fail in the same way. */
@@ -21,13 +23,12 @@ export interface FollowerOptions {
   /** Milliseconds of a clock that is never set. */
   readonly now: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
-  readonly signal: AbortSignal
 }
 
 /** Follows series for as long as the market goes on, whatever becomes of single ones or of single runs. */
 export interface Follower {
   /** @throws what a run fails with, where nothing is tried again */
-  follow(series: readonly Series[]): Promise<EngineRun>
+  follow(series: readonly Series[], until: AbortSignal): Promise<EngineRun>
   /** Whether a series is closed at the moment, waiting to be tried again. */
   isClosed(series: Series): boolean
 }
@@ -36,9 +37,9 @@ export interface Follower {
 const PAUSES_MS = [30_000, 60_000, 120_000, 300_000, 900_000] as const
 const LONGEST_PAUSE_MS = 900_000
 
-/** @example await createFollower({ run, triesAgain: true, … }).follow(series) */
+/** @example await createFollower({ run, triesAgain: true, … }).follow(series, signal) */
 export function createFollower(options: FollowerOptions): Follower {
-  const { run, now, sleep, signal, triesAgain } = options
+  const { run, now, sleep, triesAgain } = options
   const closed = new Set<string>()
 
   /** How long to wait after each failure of the same thing. */
@@ -55,7 +56,7 @@ export function createFollower(options: FollowerOptions): Follower {
   }
 
   /** A series that was closed goes on in runs of its own. */
-  async function followAlone(series: Series, first: ServiceError): Promise<EngineRun> {
+  async function followAlone(series: Series, first: ServiceError, signal: AbortSignal): Promise<EngineRun> {
     const name = seriesName(series)
     const pauses = createPauses()
     let sum = NOTHING_RUN
@@ -65,13 +66,13 @@ export function createFollower(options: FollowerOptions): Follower {
       const pause = pauses.next()
       options.onClosed(series, fault, pause)
       await sleep(pause, signal)
-      if (signal.aborted) break
       closed.delete(name)
+      if (signal.aborted) break
       pauses.begin()
       fault = undefined
       try {
         const onClosed = (_: Series, error: ServiceError): void => void (fault = error)
-        sum = together(sum, await run([series], onClosed))
+        sum = together(sum, await run([series], signal, onClosed))
       } catch (error) {
         fault = seriesFault(series, error)
       }
@@ -79,14 +80,14 @@ export function createFollower(options: FollowerOptions): Follower {
     return sum
   }
 
-  async function follow(series: readonly Series[]): Promise<EngineRun> {
+  async function follow(series: readonly Series[], signal: AbortSignal): Promise<EngineRun> {
     const left = new Map(series.map((one) => [seriesName(one), one]))
     const alone: Promise<EngineRun>[] = []
     const pauses = createPauses()
 
     function close(one: Series, error: ServiceError): void {
       left.delete(seriesName(one))
-      if (triesAgain) alone.push(followAlone(one, error))
+      if (triesAgain) alone.push(followAlone(one, error, signal))
       else options.onClosed(one, error, undefined)
     }
 
@@ -94,7 +95,7 @@ export function createFollower(options: FollowerOptions): Follower {
     async function runOnce(): Promise<EngineRun | undefined> {
       pauses.begin()
       try {
-        return await run([...left.values()], close)
+        return await run([...left.values()], signal, close)
       } catch (error) {
         if (!triesAgain) throw error
         if (signal.aborted) return NOTHING_RUN

@@ -129,7 +129,13 @@ async function labelClosed(options: LabelUnfollowedOptions, series: Series): Pro
   const historyFrom = backfillFrom(open, clock())
   const ending = new AbortController()
   const signal = AbortSignal.any([options.signal, ending.signal])
-  const request = { series: [series], signal, ...(historyFrom !== undefined && { historyFrom }) }
+  // Races need the bars of their windows only: nothing is warmed up.
+  const request = {
+    series: [series],
+    signal,
+    historyBars: 1,
+    ...(historyFrom !== undefined && { historyFrom }),
+  }
   try {
     for await (const group of batchesOf(options.batches(request), BATCHES_AT_ONCE)) {
       const bars = group.flatMap((batch) => batch.bars.map(({ candle }) => candle))

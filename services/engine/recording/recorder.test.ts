@@ -196,9 +196,10 @@ describe('bars without a verdict', () => {
   const hourOf = (time: number): number => (time - T0) / HOUR_MS
 
   /** A process over a log, by a market clock that stands at an hour. */
-  const processAt = (store: EventStore, hour: number): Recorder =>
+  const processAt = (store: EventStore, hour: number, isMonitored = false): Recorder =>
     createRecorder({
       store,
+      isMonitored: () => isMonitored,
       signal: new AbortController().signal,
       idOf: createFactIds(Buffer.from('secret')),
       sleep: async () => undefined,
@@ -231,6 +232,19 @@ describe('bars without a verdict', () => {
       'VerdictRecorded',
     ])
   })
+
+  test.each([
+    [true, 'no_bars'],
+    [false, 'not_followed'],
+  ] as const)(
+    'of a venue that joins hours later are told apart: nobody was there, then it sent none (monitored %s)',
+    async (isMonitored, reason) => {
+      const store = openStore()
+      await processAt(store, 0).record(series, [draft(1)])
+      await processAt(store, 4.5, isMonitored).record(series, [draft(9)])
+      expect(await missing(store)).toEqual(['no_engine 3: 2–4', `${reason} 4: 5–8`])
+    },
+  )
 
   test('are told once, however many processes begin behind them and whatever answer is lost', async () => {
     const store = openStore()

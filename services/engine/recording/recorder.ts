@@ -5,7 +5,7 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
-import { timeframeMs } from '../../../contracts/timeframes.ts'
+import { lastBarClose, timeframeMs } from '../../../contracts/timeframes.ts'
 import { barsMissed, type Verdict } from '../../../contracts/verdict.ts'
 import type { MissingReason } from '../../../contracts/verdicts-missing.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -23,6 +23,8 @@ export interface RecorderOptions extends PatienceOptions {
    * a market that is replayed as fast as it goes.
    */
   readonly clock?: (() => number) | undefined
+  /** Whether a series is to have verdicts all the time; without it none is followed but because somebody asks. */
+  readonly isMonitored?: ((series: Series) => boolean) | undefined
   /** Whether this process is the one that records an exchange; without it no other shares the log. */
   readonly holds?: ((exchange: Exchange) => boolean) | undefined
 }
@@ -55,33 +57,42 @@ export interface Recorder {
   trouble(): string | undefined
 }
 
-/** A verdict may end a stretch without any, so half the events of an append, and small enough in bytes. */
-const VERDICTS_PER_APPEND = Math.min(100, LIMITS.appendEvents / 2)
+/** A verdict may end two stretches without any, so a third of the events of an append, and small enough in bytes. */
+const VERDICTS_PER_APPEND = Math.min(100, Math.floor(LIMITS.appendEvents / 3))
 const NOTHING: StreamEnd<Verdict> = { revision: 'no-stream', newest: undefined }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { store, idOf, clock } = options
+  const { store, idOf, clock, isMonitored = () => false } = options
   const patience = createPatience(options)
   const startedAt = clock?.() ?? Number.POSITIVE_INFINITY
   const following = new Set<string>()
   /** Closed because of a fault of their own, until they are followed again. */
   const faulty = new Set<string>()
 
-  function whyMissing(name: string, newestBefore: number): MissingReason {
-    if (following.has(name)) return 'no_bars'
-    if (faulty.has(name)) return 'series_closed'
-    return newestBefore < startedAt ? 'no_engine' : 'not_followed'
+  /**
+   * What is missing between two verdicts, oldest first. What closed before this process began, nobody followed; what
+   * closed since then its venue has not sent, where the series is monitored.
+   */
+  function stretchesOf(verdict: Verdict, before: number, isFollowed: boolean): MissingStretch[] {
+    const name = seriesName(verdict)
+    const barMs = timeframeMs(verdict.timeframe)
+    const all = { from: before + barMs, to: verdict.barClose - barMs }
+    if (isFollowed || following.has(name)) return [{ ...all, reason: 'no_bars' }]
+    if (faulty.has(name)) return [{ ...all, reason: 'series_closed' }]
+    const begins = Math.max(all.from, lastBarClose(verdict.timeframe, startedAt) + barMs)
+    const stretches: MissingStretch[] = [
+      { from: all.from, to: Math.min(all.to, begins - barMs), reason: 'no_engine' },
+      { from: begins, to: all.to, reason: isMonitored(verdict) ? 'no_bars' : 'not_followed' },
+    ]
+    return stretches.filter(({ from, to }) => from <= to)
   }
 
   function eventsOf(verdicts: readonly Verdict[]): NewEvent[] {
     return verdicts.flatMap((verdict, index) => {
       const recorded = verdictRecorded(verdict)
       if (verdict.previous === null || barsMissed(verdict) === 0) return [recorded]
-      const name = seriesName(verdict)
-      // Behind the first one the series is followed: what is missing there, nobody sent.
-      const reason = index > 0 ? 'no_bars' : whyMissing(name, verdict.previous.barClose)
-      const id = idOf.at(verdict.barClose, 'verdicts-missing', name, String(verdict.barClose))
-      return [verdictsMissing(verdict, verdict.previous.barClose, reason, id), recorded]
+      const missing = stretchesOf(verdict, verdict.previous.barClose, index > 0)
+      return [...missing.map((stretch) => verdictsMissing(verdict, stretch, idOf)), recorded]
     })
   }
 
@@ -124,6 +135,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 }
 
+/** Bars without a verdict; closes of the first and of the last, Unix milliseconds. */
+interface MissingStretch {
+  readonly from: number
+  readonly to: number
+  readonly reason: MissingReason
+}
+
 const metaOf = (verdict: Verdict): NewEvent['meta'] => ({
   correlationId: barCorrelation(verdict),
   actor: 'engine',
@@ -132,11 +150,13 @@ const metaOf = (verdict: Verdict): NewEvent['meta'] => ({
 const verdictRecorded = (verdict: Verdict): NewEvent =>
   newEvent(VerdictRecorded, { id: verdict.verdictId, data: verdict, meta: metaOf(verdict) })
 
-function verdictsMissing(verdict: Verdict, before: number, reason: MissingReason, id: string): NewEvent {
+function verdictsMissing(verdict: Verdict, stretch: MissingStretch, idOf: FactId): NewEvent {
   const { exchange, coin, timeframe, barClose, modelVersion } = verdict
-  const barMs = timeframeMs(timeframe)
-  const stretch = { bars: barsMissed(verdict), from: before + barMs, to: barClose - barMs }
-  const data = { exchange, coin, timeframe, reason, ...stretch, modelVersion }
+  const bars = (stretch.to - stretch.from) / timeframeMs(timeframe) + 1
+  const data = { exchange, coin, timeframe, ...stretch, bars, modelVersion }
+  // Of two stretches before one verdict only the later one reaches up to it.
+  const end = stretch.to === barClose - timeframeMs(timeframe) ? barClose : stretch.to
+  const id = idOf.at(barClose, 'verdicts-missing', seriesName(verdict), String(end))
   return newEvent(VerdictsMissing, { id, data, meta: { ...metaOf(verdict), causationId: verdict.verdictId } })
 }
 

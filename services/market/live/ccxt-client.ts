@@ -23,6 +23,12 @@ export interface CcxtFundingRow {
   readonly info: Readonly<Record<string, unknown>>
 }
 
+/** The funding of a contract at present. */
+export interface CcxtFundingRate {
+  /** What the venue sent. */
+  readonly info: Readonly<Record<string, unknown>>
+}
+
 export interface CcxtOpenInterest {
   readonly symbol: string
   readonly openInterestValue?: number
@@ -53,6 +59,9 @@ export interface CcxtClient {
   ): Promise<readonly (readonly (number | undefined)[])[]>
   fetchTickers(): Promise<Readonly<Record<string, CcxtTicker>>>
   fetchOpenInterests(): Promise<Readonly<Record<string, CcxtOpenInterest>>>
+  fetchFundingIntervals(): Promise<Readonly<Record<string, CcxtFundingRate>>>
+  fetchFundingRates(): Promise<Readonly<Record<string, CcxtFundingRate>>>
+  fetchFundingRate(symbol: string): Promise<CcxtFundingRate>
   fetchFundingRateHistory(
     symbol: string,
     since: number,

@@ -13,7 +13,7 @@ async function follow(settlements: readonly number[], statedHours: (now: number)
   let now = CHANGE + 10 * MINUTE_MS
   let requests = 0
   const venue = {
-    listings: { find: () => ({ fundingHours: statedHours(now) }) },
+    fundingHours: () => statedHours(now),
     funding: (_market: unknown, since: number) => {
       requests += 1
       return Promise.resolve(
@@ -39,6 +39,10 @@ function changing(was: number, is: number): number[] {
 
 describe.each([
   ['says its interval', (was: number, is: number) => (now: number) => (now < CHANGE ? was : is)],
+  [
+    'says it before the last settlement of the one before',
+    (was: number, is: number) => (now: number) => (now < CHANGE - (was * HOUR_MS) / 2 ? was : is),
+  ],
   ['says none', () => () => undefined],
 ] as const)('a venue that %s', (_name, stating) => {
   test.each([

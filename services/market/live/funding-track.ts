@@ -39,7 +39,7 @@ export function createFundingTrack(
   let newest: FundingRate | undefined
   let askedAt = Number.NEGATIVE_INFINITY
 
-  const presentHours = (): number | undefined => venue.listings.find(market.coin)?.fundingHours
+  const presentHours = (): number | undefined => venue.fundingHours(market.coin)
 
   return {
     venue,
@@ -47,12 +47,16 @@ export function createFundingTrack(
     dueAt() {
       if (newest === undefined) return askedAt + ASK_AGAIN_MS
       const present = presentHours()
-      const due = newest.time + (present ?? newest.intervalHours) * HOUR_MS + PUBLISHED_AFTER_MS
+      // Venues say a longer interval before the last one of the shorter has been settled.
+      const hours = Math.min(newest.intervalHours, present ?? Number.POSITIVE_INFINITY)
+      const due = newest.time + hours * HOUR_MS + PUBLISHED_AFTER_MS
       // The interval may have changed, and any full hour may settle.
       const nextHour =
         (Math.floor((askedAt - PUBLISHED_AFTER_MS) / HOUR_MS) + 1) * HOUR_MS + PUBLISHED_AFTER_MS
       const late = askedAt - due
       if (late < 0) return present === undefined ? Math.min(due, nextHour) : due
+      const isLonger = present !== undefined && askedAt < newest.time + present * HOUR_MS + PUBLISHED_AFTER_MS
+      if (isLonger) return nextHour
       return Math.min(nextHour, askedAt + (late < PUBLISHED_AFTER_MS ? ASK_SOON_MS : ASK_AGAIN_MS))
     },
     async fetch(signal) {

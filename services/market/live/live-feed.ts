@@ -39,12 +39,6 @@ export interface LiveFeedOptions {
   readonly fetch?: typeof fetch
 }
 
-/** Where nobody wants more. A verdict needs 500 bars; some more let slow averages settle, and leave room for missing ones. */
-const HISTORY_BARS = 600
-
-/** Venues of which no more is asked: twenty coins would use up their budget for longer than a start waits. */
-const FEW_BARS: ReadonlySet<Exchange> = new Set<Exchange>(['HL'])
-
 const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
 
 /**
@@ -117,18 +111,16 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     })
   }
 
-  const historyBarsOf = (exchange: Exchange, { historyBars = HISTORY_BARS }: BatchesRequest): number =>
-    options.historyBars ?? (FEW_BARS.has(exchange) ? HISTORY_BARS : historyBars)
-
   async function* batches(request: BatchesRequest) {
-    const { series, funding = [], signal } = request
+    const { series, funding = [], historyBars = LIMITS.historyBars, signal } = request
     const liveFrom = request.liveFrom ?? lastBarClose('1m', now())
     await Promise.all([...new Set([...series, ...funding].map(venueOf))].map(marketsOf))
     for (const one of series) checkListed(one, venueOf(one))
-    const plans = [...Map.groupBy(series, ({ exchange }) => exchange)].flatMap(([exchange, own]) =>
+    const plans = [...Map.groupBy(series, venueOf)].flatMap(([{ keptBars }, own]) =>
       planLegs(own, {
         liveFrom,
-        historyBars: historyBarsOf(exchange, request),
+        historyBars: options.historyBars ?? historyBars,
+        keptBars,
         ...(request.historyFrom !== undefined && { historyFrom: request.historyFrom }),
       }),
     )

@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { barOpenAt, DAY_MS, TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { planLegs } from './plan-legs.ts'
 
-const anInstant = fc.integer({ min: 1_000 * DAY_MS, max: 30_000 * DAY_MS })
+const FOREVER = Number.POSITIVE_INFINITY
+const anInstant = fc.integer({ min: 2_000 * DAY_MS, max: 30_000 * DAY_MS })
 const someTimeframes = fc.subarray([...TIMEFRAMES], { minLength: 1 })
 
 const seriesOf = (timeframes: readonly Series['timeframe'][]): Series[] =>
@@ -15,9 +17,10 @@ test('every instant of every series, from its history on, has one leg, and only 
     fc.property(
       anInstant,
       someTimeframes,
-      fc.integer({ min: 1, max: 700 }),
-      (liveFrom, timeframes, historyBars) => {
-        const legs = planLegs(seriesOf(timeframes), { liveFrom, historyBars })
+      fc.integer({ min: 1, max: 1_700 }),
+      fc.constantFrom(FOREVER, 5_000),
+      (liveFrom, timeframes, historyBars, keptBars) => {
+        const legs = planLegs(seriesOf(timeframes), { liveFrom, historyBars, keptBars })
         for (const series of seriesOf(timeframes)) {
           const parts = legs
             .flatMap((leg) => leg.targets.map((target) => ({ ...target, leg })))
@@ -32,6 +35,8 @@ test('every instant of every series, from its history on, has one leg, and only 
             expect(lengthMs % timeframeMs(leg.timeframe)).toBe(0)
             expect(leg.begins).toBeLessThanOrEqual(notBefore)
             expect(leg.ends).toBeGreaterThanOrEqual(endsAt)
+            // The venue still has the first of them.
+            expect((liveFrom - notBefore) / timeframeMs(leg.timeframe)).toBeLessThanOrEqual(keptBars)
           }
         }
       },
@@ -41,7 +46,7 @@ test('every instant of every series, from its history on, has one leg, and only 
 
 test('eleven timeframes take two legs that go on and four of the past, with a few thousand bars', () => {
   const liveFrom = 20_000 * DAY_MS
-  const legs = planLegs(seriesOf([...TIMEFRAMES]), { liveFrom, historyBars: 600 })
+  const legs = planLegs(seriesOf([...TIMEFRAMES]), { liveFrom, historyBars: 600, keptBars: FOREVER })
   const shape = legs.map(
     ({ timeframe, ends }) => `${timeframe} ${ends === Number.POSITIVE_INFINITY ? 'live' : 'past'}`,
   )
@@ -50,11 +55,24 @@ test('eleven timeframes take two legs that go on and four of the past, with a fe
   expect(bars).toBe(1_800 + 1_200 + 3_600 + 3_600)
 })
 
+test('where a venue keeps 5,000 bars, what takes more of them has its own, and nothing is cut short', () => {
+  const liveFrom = 20_000 * DAY_MS
+  const { historyBars } = LIMITS
+  const legs = planLegs(seriesOf([...TIMEFRAMES]), { liveFrom, historyBars, keptBars: 5_000 })
+  expect(legs.filter(({ ends }) => ends !== FOREVER).map(({ timeframe }) => timeframe)).toEqual([
+    '5m',
+    '30m',
+    '4h',
+    '1d',
+  ])
+})
+
 test('history reaches as far back as is asked for', () => {
   const liveFrom = 20_000 * DAY_MS
   const [leg] = planLegs(seriesOf(['1h']), {
     liveFrom,
     historyBars: 10,
+    keptBars: FOREVER,
     historyFrom: liveFrom - 7 * DAY_MS - 1,
   })
   expect(leg?.begins).toBe(liveFrom - 7 * DAY_MS - timeframeMs('1h'))

@@ -29,6 +29,8 @@ export interface LegPlanOptions {
   readonly historyBars: number
   /** History reaches back to this instant at least. */
   readonly historyFrom?: number
+  /** Bars of each timeframe that the venue keeps. */
+  readonly keptBars: number
 }
 
 const FOREVER = Number.POSITIVE_INFINITY
@@ -42,26 +44,28 @@ const liveBase = (timeframe: Timeframe): Timeframe =>
  * requests, and some venues do not keep them so long. All four begin at the same instants on every venue,
  * whichever time zone its days are in.
  */
-function pastBase(timeframe: Timeframe): Timeframe {
-  const lengthMs = timeframeMs(timeframe)
-  if (lengthMs >= timeframeMs('4h')) return '4h'
-  if (lengthMs >= timeframeMs('1h')) return '1h'
-  return lengthMs >= timeframeMs('5m') ? '5m' : '1m'
+const PAST_BASES: readonly Timeframe[] = ['4h', '1h', '5m', '1m']
+
+/** Where a venue does not keep as many of them as reach back so far, its own bars of the timeframe do. */
+function pastBase(timeframe: Timeframe, spanMs: number, keptBars: number): Timeframe {
+  const base = PAST_BASES.find((one) => timeframeMs(one) <= timeframeMs(timeframe)) ?? timeframe
+  return spanMs > keptBars * timeframeMs(base) ? timeframe : base
 }
 
 /**
  * The native bars to fetch for some series. A series that is made of other bars in the past than live changes
  * over at the bar that is open at `liveFrom`, which is live from its beginning.
  *
- * @example planLegs([{ exchange: 'OKX', coin: 'BTC', timeframe: '8h' }], { liveFrom, historyBars: 500 })
+ * @example planLegs([{ exchange: 'OKX', coin: 'BTC', timeframe: '8h' }], { liveFrom, historyBars: 500, keptBars })
  *   // one leg of 4h bars for the past, one of 1h bars from the open 8h bar on
  */
 export function planLegs(series: readonly Series[], options: LegPlanOptions): LegPlan[] {
   const legs = new Map<string, LegPlan>()
   const unique = new Map(series.map((one) => [seriesName(one), one]))
   for (const one of unique.values()) {
-    const [past, live] = [pastBase(one.timeframe), liveBase(one.timeframe)]
     const notBefore = historyBegin(one.timeframe, options)
+    const past = pastBase(one.timeframe, options.liveFrom - notBefore, options.keptBars)
+    const live = liveBase(one.timeframe)
     if (past === live) {
       addTarget(legs, live, { series: one, notBefore, endsAt: FOREVER, isCovered: false })
       continue

@@ -9,12 +9,13 @@ import { adoptMarkets, type CcxtClient, type CcxtMarket, loadCcxt, openCcxtClien
 import { fetchFunding } from './fetch-funding.ts'
 import { createRateBudget } from './rate-budget.ts'
 import { soundBars } from './sound-bars.ts'
+import { createStatedIntervals } from './stated-intervals.ts'
 import { createVenueAccess, type VenueAccess } from './venue-access.ts'
 import { VenueFailure } from './venue-failure.ts'
 import { createVenueFaults, type VenueFaults } from './venue-faults.ts'
 import { createVenueListings, type VenueListings, type VenueMarket } from './venue-listings.ts'
 import { createVenueTransport } from './venue-transport.ts'
-import { type CcxtTicker, type LiveExchange, pageBarsOf, VENUES, type VenueDefinition } from './venues.ts'
+import { type CcxtTicker, type LiveExchange, VENUES, type VenueDefinition } from './venues.ts'
 
 /** What a coin is ranked by. Quote currency; NaN where the venue does not say. */
 export interface VenueTurnover {
@@ -29,6 +30,8 @@ export interface Venue {
   readonly exchange: Exchange
   /** Bars in one page. */
   readonly pageBars: number
+  /** Bars of each timeframe that it keeps; infinite where they are as many as anybody asks for. */
+  readonly keptBars: number
   /** Null until the venue was first asked. */
   access(): VenueAccess | undefined
   /** How far the venue's clock is behind ours, milliseconds, never negative: its bars close by its clock. */
@@ -41,6 +44,8 @@ export interface Venue {
   markets(maxAgeMs: number, signal: AbortSignal): Promise<ReadonlyMap<Coin, VenueMarket>>
   /** The closed bars that open from `since` on, a page of them at most, in order. */
   bars(series: Series, since: number, count: number, signal: AbortSignal): Promise<NormalisedBars>
+  /** Hours between settlements at present, where the venue says them; read anew by {@link Venue.funding}. */
+  fundingHours(coin: Coin): number | undefined
   /** Settlements from an instant on; fewer where the venue does not keep them so long. */
   funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]>
   turnovers(signal: AbortSignal): Promise<readonly VenueTurnover[]>
@@ -77,11 +82,13 @@ interface OpenVenue {
 export function createVenue(options: VenueOptions): Venue {
   const { exchange, now } = options
   const definition = VENUES[exchange]
-  const pageBars = pageBarsOf(definition)
+  const { pageBars, keptBars = Number.POSITIVE_INFINITY } = definition
   let opening: Promise<OpenVenue> | undefined
   let opened: OpenVenue | undefined
-  const faults = createVenueFaults(exchange, now, options.report ?? (() => undefined))
+  const faults = createVenueFaults(exchange, now, (message) => report(message))
   const listings = createVenueListings(now)
+  const report = options.report ?? ((): void => undefined)
+  const intervals = createStatedIntervals({ stating: definition.statedIntervals, ask, now, report })
   const everListed = new Map<string, CcxtMarket>()
   let newestVenueTime = Number.NEGATIVE_INFINITY
   let marketsAt = Number.NEGATIVE_INFINITY
@@ -189,9 +196,15 @@ export function createVenue(options: VenueOptions): Venue {
 
   async function funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]> {
     const { symbol } = await marketOf(market, signal)
+    await intervals.refresh(symbol, signal)
     return fetchFunding(definition, since, now(), (from, params) =>
       ask((client) => client.fetchFundingRateHistory(symbol, from, definition.fundingRows, params), signal),
     )
+  }
+
+  function fundingHours(coin: Coin): number | undefined {
+    const listed = listings.find(coin)
+    return listed && (listed.fundingHours ?? intervals.hoursOf(listed.symbol))
   }
 
   async function turnovers(signal: AbortSignal): Promise<readonly VenueTurnover[]> {
@@ -217,12 +230,14 @@ export function createVenue(options: VenueOptions): Venue {
   return {
     exchange,
     pageBars,
+    keptBars,
     access: () => opened?.access,
     clockBehindMs: () => behindMs,
     faults,
     listings,
     markets: freshMarkets,
     bars,
+    fundingHours,
     funding,
     turnovers,
   }

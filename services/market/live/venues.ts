@@ -1,5 +1,5 @@
 import type { Exchange } from '../../../contracts/exchanges.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
 
 /** A ticker as ccxt gives it, as far as it is used. `info` is what the venue sent. */
 export interface CcxtTicker {
@@ -25,6 +25,8 @@ export interface VenueDefinition {
   readonly marketsMethod?: 'fetchMarkets' | 'fetchSwapMarkets' | 'fetchSwapAndFutureMarkets'
   /** Bars in one answer, at most. */
   readonly pageBars: number
+  /** Bars of each timeframe that it keeps, where they are fewer than a start may ask for. */
+  readonly keptBars?: number
   /** Whether a limit makes the venue ignore the times, so that none may be asked for. */
   readonly ignoresTimes?: true
   /** Whether the end of the range must be asked for, because the venue counts back from it. */
@@ -43,6 +45,12 @@ export interface VenueDefinition {
   readonly fundingHours?: (row: Readonly<Record<string, unknown>>) => number
   /** Hours between settlements of a contract at present as the list of contracts says them, where it does. */
   readonly listedFundingHours?: (contract: Readonly<Record<string, unknown>>) => number
+  /** A request by which it states those hours instead: of all contracts, or of one where its name is of one. */
+  readonly statedIntervals?: {
+    readonly method: 'fetchFundingIntervals' | 'fetchFundingRates' | 'fetchFundingRate'
+    /** NaN where a row does not say them. */
+    readonly hoursOf: (row: Readonly<Record<string, unknown>>) => number
+  }
   /** Traded in 24 hours, in the quote currency. */
   readonly quoteVolume?: (ticker: CcxtTicker) => number
   /** Open interest in the quote currency; absent where there is none for all contracts at once. */
@@ -68,6 +76,13 @@ const contracts =
 const linear = { fetchMarkets: { types: ['linear'] } }
 const swap = { fetchMarkets: { types: ['swap'] } }
 
+const hoursBetween =
+  (from: string, to: string) =>
+  (row: Readonly<Record<string, unknown>>): number =>
+    (Number(row[to] ?? Number.NaN) - Number(row[from] ?? Number.NaN)) / HOUR_MS
+
+const hoursField = (row: Readonly<Record<string, unknown>>): number => Number(row['fundingIntervalHours'])
+
 /** The fourteen venues. Limits are those of the venues' documentation where ccxt does not know better. */
 export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
   BINANCE: {
@@ -77,6 +92,8 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     pageBars: 1_000,
     volumeIn: 'coins',
     fundingRows: 1_000,
+    // Only of contracts that were given another interval than the usual one.
+    statedIntervals: { method: 'fetchFundingIntervals', hoursOf: hoursField },
   },
   BYBIT: {
     ccxtId: 'bybit',
@@ -96,6 +113,10 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     volumeIn: 'coins',
     fundingRows: 100,
     olderFunding: (_page, oldest) => ({ after: oldest }),
+    statedIntervals: {
+      method: 'fetchFundingRates',
+      hoursOf: hoursBetween('fundingTime', 'nextFundingTime'),
+    },
     quoteVolume: times('volCcy24h'),
     openInterestRequest: true,
   },
@@ -114,7 +135,8 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     ccxtId: 'hyperliquid',
     quote: 'USDC',
     options: swap,
-    pageBars: 1_000,
+    pageBars: 5_000,
+    keptBars: 5_000,
     asksUntil: true,
     volumeIn: 'coins',
     // 20 for the request, of which ccxt counts 4, and 1 for every 60 bars of the answer; 1,200 a minute.
@@ -162,6 +184,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     asksUntil: true,
     volumeIn: 'coins',
     fundingRows: 1_000,
+    statedIntervals: { method: 'fetchFundingRates', hoursOf: hoursField },
   },
   HTX: {
     ccxtId: 'htx',
@@ -171,6 +194,10 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     ignoresTimes: true,
     volumeIn: 'coins',
     fundingRows: 100,
+    statedIntervals: {
+      method: 'fetchFundingRate',
+      hoursOf: hoursBetween('funding_time', 'next_funding_time'),
+    },
     quoteVolume: (ticker) => read(ticker, 'trade_turnover'),
   },
   PHEMEX: {
@@ -193,6 +220,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     msPerUnit: 25,
     extraBarWeight: (bars) => (bars < 100 ? 0 : bars < 500 ? 1 : 4),
     fundingRows: 1_000,
+    statedIntervals: { method: 'fetchFundingIntervals', hoursOf: hoursField },
   },
   WHITEBIT: {
     ccxtId: 'whitebit',
@@ -200,6 +228,10 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     pageBars: 1_000,
     volumeIn: 'coins',
     fundingRows: 100,
+    statedIntervals: {
+      method: 'fetchFundingRates',
+      hoursOf: (row) => Number(row['funding_interval_minutes']) / 60,
+    },
     openInterest: times('open_interest'),
   },
   XT: {
@@ -217,7 +249,3 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
 export const LIVE_EXCHANGES = Object.keys(VENUES) as readonly LiveExchange[]
 
 export const isLiveExchange = (exchange: Exchange): exchange is LiveExchange => exchange !== 'SIM'
-
-/** Bars that one request may ask of a venue. */
-export const pageBarsOf = ({ pageBars, ignoresTimes }: VenueDefinition): number =>
-  ignoresTimes ? pageBars : Math.min(pageBars, LIMITS.venuePageBars)

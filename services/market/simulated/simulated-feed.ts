@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { BarBatch, FundingUpdate } from '../../../contracts/feed.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
 import {
   barOpenAt,
@@ -32,9 +33,6 @@ export interface SimulatedFeedOptions {
   readonly historyBars?: number
 }
 
-/** Where nobody wants more. A verdict needs 500 bars; some more let slow averages settle. */
-const HISTORY_BARS = 600
-
 /** Batches of history between two turns of the event loop, which has others to serve meanwhile. */
 const BATCHES_PER_TURN = 512
 
@@ -58,7 +56,7 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
   async function* batches(request: BatchesRequest): AsyncGenerator<BarBatch, void, undefined> {
     const { signal, liveFrom = now() } = request
     const { historyFrom = Number.POSITIVE_INFINITY } = request
-    const historyBars = options.historyBars ?? request.historyBars ?? HISTORY_BARS
+    const historyBars = options.historyBars ?? request.historyBars ?? LIMITS.historyBars
     const market = openMarket(seed, request, (timeframe) => {
       const begins = barOpenAt(timeframe, liveFrom) - historyBars * timeframeMs(timeframe)
       return Math.max(0, Math.min(begins, barOpenAt(timeframe, historyFrom)))

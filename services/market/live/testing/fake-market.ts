@@ -49,6 +49,8 @@ export interface FakeMarket {
   /** Settlements in a range, oldest first. */
   funding(coin: Coin, from: number, to: number): readonly FundingRate[]
   fundingHours(coin: Coin): number
+  /** The settlement to come. */
+  nextFunding(coin: Coin): number
   ticker(coin: Coin): FakeTicker
 }
 
@@ -138,10 +140,16 @@ export function createFakeMarket(options: FakeMarketOptions): FakeMarket {
     candle: (coin, timeframe, openTime) => made(coin, timeframe, openTime, Number.POSITIVE_INFINITY),
     candles,
     funding,
-    fundingHours: (coin) => simulatedCoin(coin).fundingIntervalHours,
+    fundingHours,
+    nextFunding(coin) {
+      const everyMs = fundingHours(coin) * HOUR_MS
+      return (Math.floor(now() / everyMs) + 1) * everyMs
+    },
     ticker,
   }
 }
+
+const fundingHours = (coin: Coin): number => simulatedCoin(coin).fundingIntervalHours
 
 const toCandle = (rows: Float64Array, offset: number): Candle => ({
   openTime: rows[offset] as number,

@@ -4,7 +4,7 @@ import type { LiveExchange } from '../venues.ts'
 import type { FakeMarket } from './fake-market.ts'
 
 /** What a request asks a venue for. */
-export type Route = 'markets' | 'candles' | 'tickers' | 'funding' | 'openInterest'
+export type Route = 'markets' | 'candles' | 'tickers' | 'funding' | 'intervals' | 'openInterest'
 
 export interface FakeRequest {
   readonly path: string

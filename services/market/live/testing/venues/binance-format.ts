@@ -80,6 +80,14 @@ function funding({ query }: FakeRequest, fake: FakeMarket): FakeAnswer {
   return { route: 'funding', body }
 }
 
+const interval = (coin: Coin, fake: FakeMarket) => ({
+  symbol: symbolOf(coin),
+  adjustedFundingRateCap: '0.03000000',
+  adjustedFundingRateFloor: '-0.03000000',
+  fundingIntervalHours: fake.fundingHours(coin),
+  disclaimer: false,
+})
+
 const tickers = (fake: FakeMarket) =>
   fake.coins().map((coin) => {
     const { last, open, high, low, volume, turnover } = fake.ticker(coin)
@@ -117,6 +125,8 @@ export const binanceAnswer = (
       return candles(request, fake)
     case `${base}/fundingRate`:
       return funding(request, fake)
+    case `${base}/fundingInfo`:
+      return { route: 'intervals', body: fake.coins().map((coin) => interval(coin, fake)) }
     case `${base}/ticker/24hr`:
       return { route: 'tickers', body: tickers(fake) }
     default:

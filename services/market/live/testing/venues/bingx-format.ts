@@ -67,6 +67,8 @@ export const bingxFormat: VenueFormat = {
         }))
         return { route: 'funding', body: wrap(data) }
       }
+      case '/openApi/swap/v2/quote/premiumIndex':
+        return { route: 'intervals', body: wrap(fake.coins().map((one) => present(one, fake))) }
       case '/openApi/swap/v2/quote/ticker':
         return { route: 'tickers', body: wrap(tickers(fake)) }
       default:
@@ -74,6 +76,15 @@ export const bingxFormat: VenueFormat = {
     }
   },
 }
+
+const present = (coin: Coin, fake: FakeMarket) => ({
+  symbol: symbolOf(coin),
+  markPrice: String(fake.ticker(coin).last),
+  indexPrice: String(fake.ticker(coin).last),
+  lastFundingRate: '0.00010000',
+  nextFundingTime: fake.nextFunding(coin),
+  fundingIntervalHours: fake.fundingHours(coin),
+})
 
 const tickers = (fake: FakeMarket) =>
   fake.coins().map((coin) => {

@@ -84,6 +84,13 @@ export const htxFormat: VenueFormat = {
         )
         return { route: 'funding', body: { code: 200, message: 'Success', data, ts } }
       }
+      case '/v5/market/funding_rate': {
+        if (coin === undefined) return { route: 'intervals', body: unknown }
+        return {
+          route: 'intervals',
+          body: { code: 200, message: 'Success', data: [present(coin, fake)], ts },
+        }
+      }
       case '/linear-swap-ex/market/detail/batch_merged':
         return { route: 'tickers', body: { status: 'ok', ticks: tickers(fake), ts } }
       default:
@@ -91,6 +98,13 @@ export const htxFormat: VenueFormat = {
     }
   },
 }
+
+const present = (coin: Coin, fake: FakeMarket) => ({
+  contract_code: symbolOf(coin),
+  funding_rate: '0.000100000000000000',
+  funding_time: String(fake.nextFunding(coin)),
+  next_funding_time: String(fake.nextFunding(coin) + fake.fundingHours(coin) * 3_600_000),
+})
 
 const tickers = (fake: FakeMarket) =>
   fake.coins().map((coin) => {

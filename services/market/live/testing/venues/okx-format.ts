@@ -93,6 +93,8 @@ export const okxFormat: VenueFormat = {
         )
         return { route: 'funding', body: wrap(data) }
       }
+      case '/api/v5/public/funding-rate':
+        return { route: 'intervals', body: wrap(fake.coins().map((one) => present(one, fake))) }
       case '/api/v5/market/tickers':
         return { route: 'tickers', body: wrap(tickers(fake)) }
       case '/api/v5/public/open-interest':
@@ -102,6 +104,16 @@ export const okxFormat: VenueFormat = {
     }
   },
 }
+
+const present = (coin: Coin, fake: FakeMarket) => ({
+  instType: 'SWAP',
+  instId: symbolOf(coin),
+  method: 'current_period',
+  fundingRate: '0.0001',
+  fundingTime: String(fake.nextFunding(coin)),
+  nextFundingRate: '',
+  nextFundingTime: String(fake.nextFunding(coin) + fake.fundingHours(coin) * 3_600_000),
+})
 
 const tickers = (fake: FakeMarket) =>
   fake.coins().map((coin) => {

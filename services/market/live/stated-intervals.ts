@@ -1,0 +1,73 @@
+import { reasonOf } from '../../../contracts/errors.ts'
+import { MINUTE_MS } from '../../../contracts/timeframes.ts'
+import type { CcxtClient } from './ccxt-client.ts'
+import type { VenueDefinition } from './venues.ts'
+
+/** Hours between settlements, of a venue that states them by another request than its list of contracts. */
+export interface StatedIntervals {
+  /** As stated last; undefined for a contract of which nothing was stated. */
+  hoursOf(symbol: string): number | undefined
+  /** Asks again where what is known may be out of date. Where that fails, what is known stands: a venue's history tells intervals, too. */
+  refresh(symbol: string, signal: AbortSignal): Promise<void>
+}
+
+export interface StatedIntervalsOptions {
+  readonly stating: VenueDefinition['statedIntervals']
+  readonly ask: <Answer>(
+    request: (client: CcxtClient) => Promise<Answer>,
+    signal: AbortSignal,
+  ) => Promise<Answer>
+  readonly now: () => number
+  readonly report: (message: string) => void
+}
+
+/** All coins of a venue settle within minutes of one another, and are asked about once. */
+const FRESH_MS = 5 * MINUTE_MS
+
+export function createStatedIntervals({
+  stating,
+  ask,
+  now,
+  report,
+}: StatedIntervalsOptions): StatedIntervals {
+  const known = new Map<string, number>()
+  const fetchedAt = new Map<string, number>()
+  let failedAt = Number.NEGATIVE_INFINITY
+  /** One request at a time, so that a failing one is not made for every coin: bars of the venue may be well. */
+  let queue: Promise<void> = Promise.resolve()
+
+  async function fetchIntervals(symbol: string, signal: AbortSignal): Promise<void> {
+    if (stating === undefined) return
+    const { method, hoursOf } = stating
+    const isOfOne = method === 'fetchFundingRate'
+    const key = isOfOne ? symbol : ''
+    const lastAt = Math.max(failedAt, fetchedAt.get(key) ?? Number.NEGATIVE_INFINITY)
+    if (now() - lastAt < FRESH_MS || signal.aborted) return
+    try {
+      const rates = await ask(
+        async (client) => (isOfOne ? { [symbol]: await client.fetchFundingRate(symbol) } : client[method]()),
+        signal,
+      )
+      for (const [one, { info }] of Object.entries(rates)) {
+        const hours = hoursOf(info)
+        if (hours > 0) known.set(one, hours)
+        else known.delete(one)
+      }
+      fetchedAt.set(key, now())
+      failedAt = Number.NEGATIVE_INFINITY
+    } catch (error) {
+      if (signal.aborted) return
+      if (failedAt === Number.NEGATIVE_INFINITY)
+        report(`it does not say its funding intervals: ${reasonOf(error)}`)
+      failedAt = now()
+    }
+  }
+
+  return {
+    hoursOf: (symbol) => known.get(symbol),
+    refresh(symbol, signal) {
+      if (stating !== undefined) queue = queue.then(() => fetchIntervals(symbol, signal))
+      return queue
+    },
+  }
+}
