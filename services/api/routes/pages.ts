@@ -19,8 +19,7 @@ export const pages: FastifyPluginAsyncZod<
   await app.register(seriesPages, options)
   await app.register(trackRecordPages, options)
   await app.register(operatorPages, options)
-  if (!options.hasAccounts) return
-  await app.register(accountPages, options)
+  if (options.hasAccounts) await app.register(accountPages, options)
   if (options.hasWebhooks) await app.register(webhookPageRoutes, options)
 }
 

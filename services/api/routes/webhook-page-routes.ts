@@ -62,7 +62,7 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
   )
 
   app.get('/webhooks/new', (request, reply) =>
-    showing(request, reply, { path: '/api/account' }, () => newWebhookPage(EMPTY_FORM, undefined)),
+    showing(request, reply, { path: '/api/webhooks?limit=1' }, () => newWebhookPage(EMPTY_FORM, undefined)),
   )
 
   const dryRunOf = (request: FastifyRequest, typed: FormState['typed']) =>
