@@ -120,6 +120,11 @@ export function refuseExpectation(_request: IncomingMessage, response: ServerRes
   response.end(JSON.stringify({ code: 'invalid_request', message }))
 }
 
+/** What a browser goes to, or a form of a page; a script or a program that asks has no use for a page. */
+const isForPeople = ({ method, headers }: FastifyRequest): boolean =>
+  acceptsHtmlFirst(headers.accept) &&
+  (['GET', 'HEAD'].includes(method) || headers['content-type'] === 'application/x-www-form-urlencoded')
+
 function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError): FastifyReply {
   // Whoever knows better has said so already.
   if (ERRORS[error.code].status === 429 && !reply.hasHeader('retry-after')) {
@@ -127,7 +132,7 @@ function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError)
     reply.header('retry-after', typeof seconds === 'number' ? seconds : 1)
   }
   const { status } = ERRORS[error.code]
-  const pageOf = acceptsHtmlFirst(request.headers.accept)
+  const pageOf = isForPeople(request)
     ? (request.server as { [PAGE_OF]?: (refusal: ShownRefusal) => string })[PAGE_OF]
     : undefined
   if (pageOf === undefined) return reply.code(status).send(errorBody(error, request.id))

@@ -73,7 +73,9 @@ export interface ServerOptions
     | (Omit<PaidRoutesOptions, 'addressOf'> & PaymentRoutesOptions & OperatorPaymentRoutesOptions)
     | undefined
   /** Search, questions and pages of the documentation; not served where they are left out. */
-  readonly knowledge?: (SearchRoutesOptions & ChatRoutesOptions & DocsRoutesOptions) | undefined
+  readonly knowledge?:
+    | (SearchRoutesOptions & ChatRoutesOptions & Omit<DocsRoutesOptions, 'frame'>)
+    | undefined
   /** Subscriptions to webhooks; not served where they are left out. */
   readonly webhooks?: (Omit<WebhookDeliveryRoutesOptions, 'looks'> & OperatorWebhookRoutesOptions) | undefined
   readonly log: FastifyBaseLogger
@@ -189,7 +191,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(verdictRoutes, { ...options, addressOf })
   await app.register(trackRecordRoutes, options)
   await app.register(regimeShiftRoutes, options)
-  await app.register(verifyRoutes, options)
+  await app.register(verifyRoutes, { ...options, frame })
   await app.register(usageRoutes, options)
   await app.register(operatorToolRoutes, options)
   if (options.accounts !== undefined) {
@@ -206,6 +208,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(chatRoutes, options.knowledge)
     await app.register(docsRoutes, {
       ...options.knowledge,
+      frame,
       ...(options.publicUrl && { publicUrl: options.publicUrl }),
     })
   }

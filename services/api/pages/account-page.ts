@@ -143,7 +143,12 @@ ${
     ? html`<p>No call was counted yet. <a href="/#ask">Make the first one</a> with a key from above.</p>`
     : table(
         'Calls by day and tool',
-        ['Day', { name: 'Calls', isNumber: true }, '', ...tools.map((name) => ({ name, isNumber: true }))],
+        [
+          'Day',
+          { name: 'Calls', isNumber: true },
+          'Share',
+          ...tools.map((name) => ({ name, isNumber: true })),
+        ],
         days.map((day) => [day.day, day.calls, bar(day.calls), ...tools.map((name) => day.tools[name] ?? 0)]),
       )
 }

@@ -168,7 +168,7 @@ function winRates(
   return table(
     caption,
     [
-      '',
+      hasModel ? 'Timeframe' : 'Series',
       ...(hasModel ? ['Model'] : []),
       number('Verdicts'),
       number('Calls'),

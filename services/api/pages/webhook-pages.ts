@@ -218,7 +218,7 @@ ${
   replays.length > 0 &&
   table(
     'The latest, newest first',
-    ['Asked for', 'Numbers', 'Progress', ''],
+    ['Asked for', 'Numbers', 'Progress', 'State'],
     replays.toReversed().map((one) => {
       const [done, all] = [
         Math.max(0, one.through - one.from_sequence + 1),
