@@ -13,6 +13,14 @@ const MISSING = CHROMIUM === undefined ? ': skipped, Chromium is not installed' 
 /** Pictures of all pages are left here for people to look at; never in the project. */
 const SCREENSHOTS = process.env.SCREENSHOTS ?? join(tmpdir(), 'signal-service-pages')
 const TOKEN = 'operator-token-for-tests'
+/** What of the checker's answer is told. */
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string
+    readonly nodes: readonly { readonly html: string }[]
+  }[]
+}
+
 /** What an endpoint answers, and what must stay text wherever it is shown. */
 const HOSTILE = '</pre><script>document.title = "run"</script><img src=x onerror="document.title = \'run\'">'
 
@@ -69,18 +77,14 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await on.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       if (colorScheme === 'light') await on.evaluate(axe.source)
-      const result = await on.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }, boolean>(
-        (isContrast) =>
-          // @ts-expect-error the checker is a global of the page by now
-          globalThis.axe.run(document, isContrast ? { runOnly: ['color-contrast'] } : {}),
-        colorScheme === 'dark',
-      )
+      const options = colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : {}
+      const result = await on.evaluate<AxeResult>(`axe.run(document, ${JSON.stringify(options)})`)
       for (const { id, nodes } of result.violations)
         found.push(`${name} ${colorScheme} ${id}: ${nodes[0]?.html}`)
       await on.screenshot({ path: join(SCREENSHOTS, `${name}-${colorScheme}.png`), fullPage: true })
     }
     await on.setViewportSize({ width: 390, height: 800 })
-    const width = await on.evaluate(() => document.documentElement.scrollWidth)
+    const width = await on.evaluate<number>('document.documentElement.scrollWidth')
     if (width > 390) found.push(`${name} is ${width} wide on a phone`)
     await on.screenshot({ path: join(SCREENSHOTS, `${name}-phone.png`), fullPage: true })
     await on.setViewportSize({ width: 1_200, height: 900 })
@@ -92,7 +96,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, () => {
   /** Goes on by the keyboard until something is focused. */
   async function tabTo(selector: string): Promise<void> {
     for (let steps = 0; steps < 120; steps++) {
-      if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector)) return
+      if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return
       await page.keyboard.press('Tab')
     }
     expect.fail(`${selector} cannot be reached by the keyboard`)
@@ -102,7 +106,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, () => {
     await show('/')
     await page.waitForSelector('#live.on')
     const before = await page.textContent('#summary')
-    await page.waitForFunction((text) => document.querySelector('#summary')?.textContent !== text, before)
+    await page.waitForFunction(`document.querySelector('#summary').textContent !== ${JSON.stringify(before)}`)
     const found = await faults('board')
     const proof = await page.getAttribute('a[href^="/verify/"]', 'href')
     for (const [name, path] of [

@@ -14,6 +14,7 @@ beforeEach(async () => {
         durationMs: 7,
         detail: HOSTILE,
       }),
+      close: async () => undefined,
     },
   })
 })
@@ -22,6 +23,9 @@ afterEach(() => edge.close())
 const HOST = { host: 'signals.example.com', accept: 'text/html' }
 const own = () => ({ ...HOST, cookie: `__Host-session=${edge.key}`, origin: 'https://signals.example.com' })
 const get = (url: string, headers = own() as Record<string, string>) => edge.app.inject({ url, headers })
+const encoded = (fields: readonly (readonly [string, string])[]): string =>
+  fields.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')
+
 const post = (
   url: string,
   fields: readonly (readonly [string, string])[],
@@ -30,7 +34,7 @@ const post = (
   edge.app.inject({
     method: 'POST',
     url,
-    payload: new URLSearchParams(fields.map(([name, value]) => [name, value])).toString(),
+    payload: encoded(fields),
     headers: { ...own(), 'content-type': 'application/x-www-form-urlencoded', ...headers },
   })
 const create = (...more: (readonly [string, string])[]) =>
