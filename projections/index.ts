@@ -3,6 +3,7 @@ import { chats } from './chats/chats.ts'
 import { debits } from './debits/debits.ts'
 import { decided } from './decided/decided.ts'
 import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
+import { logCheckpoints } from './log-checkpoints/log-checkpoints.ts'
 import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
 import { recordMonths } from './record-months/record-months.ts'
@@ -32,7 +33,15 @@ export {
 export { type Decided, decided } from './decided/decided.ts'
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 export {
+  type CheckpointRow,
+  LOG_KEYS,
+  type LogKeysRow,
+  logCheckpoints,
+  NEWEST_CHECKPOINT,
+} from './log-checkpoints/log-checkpoints.ts'
+export {
   evolvePayment,
+  isAwaited,
   isOpen,
   isPayable,
   isServable,
@@ -53,6 +62,7 @@ export {
 } from './payments/payments.ts'
 export {
   type Projection,
+  type Rows,
   rowsInMemory,
 } from './projection.ts'
 export { MONTH_PREFIX, recordMonths } from './record-months/record-months.ts'
@@ -85,6 +95,7 @@ export const PROJECTIONS: readonly Projection[] = [
   debits,
   decided,
   latestVerdicts,
+  logCheckpoints,
   payments,
   recordMonths,
   regimeShifts,
