@@ -8,6 +8,7 @@ import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
 import { recordMonths } from './record-months/record-months.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
+import { speech } from './speech/speech.ts'
 import { subscriptions } from './subscriptions/subscriptions.ts'
 import { trackRecord } from './track-record/track-record.ts'
 import { verdictIndex } from './verdict-index/verdict-index.ts'
@@ -68,6 +69,14 @@ export {
 export { MONTH_PREFIX, recordMonths } from './record-months/record-months.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
 export {
+  type DueSpeech,
+  SPEECH_PREFIX,
+  SPEECH_WINDOW_DAYS,
+  type SpeechRow,
+  speech,
+  speechKey,
+} from './speech/speech.ts'
+export {
   evolveSubscription,
   type FilterPeriod,
   isSending,
@@ -99,6 +108,7 @@ export const PROJECTIONS: readonly Projection[] = [
   payments,
   recordMonths,
   regimeShifts,
+  speech,
   subscriptions,
   trackRecord,
   verdictIndex,

@@ -28,6 +28,7 @@ export { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
 export { openReplayWorker } from './replay-worker.ts'
 export { type SeriesHistoryQuery, seriesHistory } from './series-history.ts'
 export {
+  speechRow,
   type TrackRecordPage,
   type TrackRecordQuery,
   trackRecordReport,

@@ -6,6 +6,7 @@ import {
   createBoard,
   recordMonthsReport,
   regimeShiftHistory,
+  speechRow,
   trackRecordReport,
   verifyVerdict,
 } from '../analyst/index.ts'
@@ -14,6 +15,7 @@ import { sleep } from '../platform/async/sleep.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
+import type { OpenedSpeech } from './speech.ts'
 
 /** Refuses what a process without the projector role is asked for. */
 export function keepsNoReadModels(): never {
@@ -28,7 +30,8 @@ export function readModelAnswers(
   store: EventStore,
   projector: Projector | undefined,
   marketNow: () => number,
-): Pick<ServerOptions, 'trackRecord' | 'recordMonths' | 'regimeShifts' | 'verify'> {
+  speech: Pick<OpenedSpeech, 'rows'>,
+): Pick<ServerOptions, 'trackRecord' | 'recordMonths' | 'speech' | 'regimeShifts' | 'verify'> {
   const there = (): Projector => projector ?? keepsNoReadModels()
   return {
     trackRecord(query) {
@@ -40,6 +43,7 @@ export function readModelAnswers(
       return trackRecordReport(source, query)
     },
     recordMonths: (query) => recordMonthsReport(there().reader(recordMonths), query),
+    speech: () => [...speech.rows()].map(speechRow),
     regimeShifts(query) {
       const reader = there().reader(regimeShifts)
       const source = {

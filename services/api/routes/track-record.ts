@@ -5,7 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import { type RecordMonth, recordMonthsSchema } from '../../../contracts/record-month.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
-import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
+import { type SpeechAnswerRow, trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 
 export interface TrackRecordRoutesOptions {
@@ -14,6 +14,8 @@ export interface TrackRecordRoutesOptions {
     readonly timeframe?: Timeframe | undefined
     readonly limit: number
   }) => RecordMonth[]
+  /** How each model does of late. */
+  readonly speech: () => SpeechAnswerRow[]
 }
 
 const NOTICE =
@@ -64,7 +66,8 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
     })
     const next = page.next === undefined ? null : Buffer.from(page.next).toString('base64url')
     reply.header('cache-control', 'public, max-age=60')
-    return { notice: NOTICE, as_of: page.asOf, rows: page.rows, next }
+    const speech = after === undefined ? options.speech().filter(isAskedFor(query)) : []
+    return { notice: NOTICE, as_of: page.asOf, rows: page.rows, speech, next }
   })
 
   const months = {
@@ -76,3 +79,9 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
     return { rows: options.recordMonths({ ...query, limit: LIMITS.trackRecordMonths }) }
   })
 }
+
+const isAskedFor =
+  ({ timeframe, model_version: version }: z.output<typeof querySchema>) =>
+  (row: SpeechAnswerRow): boolean =>
+    (timeframe === undefined || timeframe === row.timeframe) &&
+    (version === undefined || version === row.model_version)

@@ -25,6 +25,7 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   recordMonths: absent,
   seriesHistory: absent,
   trackRecord: absent,
+  speech: () => [],
   regimeShifts: absent,
   verify: absent,
   usage: absent,
