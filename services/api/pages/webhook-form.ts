@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { CADENCES, SIGNAL_TYPES } from '../../../contracts/subscription.ts'
+import { CADENCES, SIGNAL_TYPES, type SignalType } from '../../../contracts/subscription.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { dryRunAnswerSchema } from '../../../contracts/webhook-answers.ts'
 import { choices, type FormState, input, refusalNote, select, type Typed } from './forms.ts'
@@ -10,11 +10,12 @@ import type { Page } from './layout.ts'
 import type { Refusal } from './own-client.ts'
 import { note, table, time, whole } from './parts.ts'
 
-export const SIGNAL_WORDS = {
+export const SIGNAL_WORDS: Readonly<Record<SignalType, string>> = {
   trade_call: 'Trade calls',
   regime_shift: 'Shifts of the regime',
   scan_digest: 'Digests of a scan',
-} as const
+  model_notice: 'Models that fall silent or speak again',
+}
 
 const same = (values: readonly string[]) => values.map((value) => [value, value] as const)
 
