@@ -6,7 +6,7 @@ import type { UsageAnswer } from '../../../contracts/usage.ts'
 import { action, type FormState, input, refusalNote } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
-import { address, copyable, facts, note, pager, table, tag, tiles, time, whole } from './parts.ts'
+import { address, copyable, note, pager, table, tag, tiles, time, whole } from './parts.ts'
 
 /** Asks for an address, to which a code is sent. @param notice why one is here, where it was not one's own doing */
 export function signInPage(state: FormState, notice?: string): Page {

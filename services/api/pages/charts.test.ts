@@ -64,13 +64,11 @@ describe('the picture of a series', () => {
 test('the reliability diagram puts what came true as said on its line, with the interval of Wilson', () => {
   const text = String(reliabilityChart([{ from: 0.5, to: 0.51, races: 100, wins: 50, said: 0.5 }]))
   const [, y] = /<circle class="dot" cx="[\d.]+" cy="([\d.]+)"/.exec(text) ?? []
-  const [, x0, y0, x1, y1] = /class="ideal" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"/
-    .exec(text)
-    ?.map(Number) as number[]
+  const [, x0 = 0, y0 = 0, x1 = 0, y1 = 0] = (
+    /class="ideal" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"/.exec(text) ?? []
+  ).map(Number) as number[]
   const [, cx] = /cx="([\d.]+)"/.exec(text) ?? []
-  const onLine =
-    (y0 as number) +
-    ((Number(cx) - (x0 as number)) / ((x1 as number) - (x0 as number))) * ((y1 as number) - (y0 as number))
+  const onLine = y0 + ((Number(cx) - x0) / (x1 - x0)) * (y1 - y0)
   expect(Number(y)).toBeCloseTo(onLine, 0)
   expect(text).toContain('said 50.0 %, happened 50.0 % of 100')
 })

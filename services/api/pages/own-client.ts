@@ -36,7 +36,10 @@ export function createOwnClient(
   app: FastifyInstance,
   addressOf: (request: FastifyRequest) => string,
 ): OwnClient {
-  async function ask<Body>(request: FastifyRequest, { method = 'GET', path, body }: OwnRequest) {
+  async function answerOf(
+    request: FastifyRequest,
+    { method = 'GET', path, body }: OwnRequest,
+  ): Promise<OwnAnswer<unknown>> {
     const key = sessionKey(request)
     const answer = await app.inject({
       method,
@@ -51,12 +54,13 @@ export function createOwnClient(
       ...(body !== undefined && { payload: JSON.stringify(body) }),
     })
     const told: unknown = answer.body === '' ? {} : answer.json()
-    if (answer.statusCode < 400) return { isOk: true, body: told as Body } as const
+    if (answer.statusCode < 400) return { isOk: true, body: told }
     return {
       isOk: false,
       refusal: { ...(told as Omit<Refusal, 'status'>), status: answer.statusCode },
     } as const
   }
+  const ask = answerOf as OwnClient['ask']
   return {
     ask,
     async must<Body>(request: FastifyRequest, asked: OwnRequest) {

@@ -19,6 +19,7 @@ import {
   tag,
   tiles,
   time,
+  valueText,
 } from './parts.ts'
 import { seriesChart } from './series-chart.ts'
 
@@ -91,7 +92,7 @@ ${asked?.refusal !== undefined && note(html`<p>${asked.refusal.message}</p><p>${
 ${
   answer !== undefined &&
   note(
-    html`<p>${callTag(answer.call as HistoryRow['call'])} with ${String(answer.confidence)} % confidence; ${regimeText(answer.regime as HistoryRow['regime'])}.</p><p>${String(answer.reasoning ?? '')}</p>`,
+    html`<p>${callTag(answer.call as HistoryRow['call'])} with ${valueText(answer.confidence)} % confidence; ${regimeText(answer.regime as HistoryRow['regime'])}.</p><p>${valueText(answer.reasoning)}</p>`,
     'good',
   )
 }

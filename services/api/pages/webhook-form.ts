@@ -8,7 +8,7 @@ import { choices, type FormState, input, refusalNote, select, type Typed } from 
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import type { Refusal } from './own-client.ts'
-import { note, table, time, whole } from './parts.ts'
+import { note, table, time, valueText, whole } from './parts.ts'
 
 export const SIGNAL_WORDS: Readonly<Record<SignalType, string>> = {
   trade_call: 'Trade calls',
@@ -64,10 +64,10 @@ export type DryRun = z.infer<typeof dryRunAnswerSchema>
 export function dryRunPart(run: DryRun | undefined, refusal?: Refusal): Html {
   const rows = run?.rows.map(({ at, data }) => [
     time(at),
-    String(data.type),
-    `${String(data.coin ?? '')} ${String(data.timeframe ?? '')}`,
-    `${String(data.call ?? data.regime ?? '')}`,
-    data.confidence === undefined ? '' : `${String(data.confidence)} %`,
+    valueText(data.type),
+    `${valueText(data.coin)} ${valueText(data.timeframe)}`,
+    valueText(data.call ?? data.regime),
+    data.confidence === undefined ? '' : `${valueText(data.confidence)} %`,
   ])
   const { trade_call: calls = 0, regime_shift: shifts = 0, scan_digest: digests = 0 } = run?.matched ?? {}
   return html`<div id="dry-run" aria-live="polite">

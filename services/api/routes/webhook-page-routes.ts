@@ -17,7 +17,6 @@ import {
   missedPage,
   type SignatureCheck,
   signaturePage,
-  type TestAnswer,
   type WebhookLook,
   type Webhooks,
   webhookPage,
@@ -41,28 +40,32 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
 
   /** Sends the page of an answer, or asks to sign in. @throws ServiceError what else was refused */
   async function showing<Body>(
-    request: FastifyRequest,
     reply: FastifyReply,
-    asked: OwnRequest,
+    request: FastifyRequest,
+    asking: Promise<OwnAnswer<Body>>,
     pageOf: (body: Body) => Page | Promise<Page>,
   ): Promise<FastifyReply> {
-    const answer = await client.ask<Body>(request, asked)
+    const answer = await asking
     if (answer.isOk) return send(reply, await pageOf(answer.body))
     if (isSessionOver(answer.refusal)) return sendSignIn(request, reply, options)
     throw refusedAs(answer.refusal)
   }
 
   app.get('/webhooks', { schema: { querystring: z.strictObject({ after: text }) } }, (request, reply) =>
-    showing<Webhooks>(
-      request,
+    showing(
       reply,
-      { path: address('/api/webhooks', { status: 'all', limit: ROWS, after: request.query.after }) },
+      request,
+      client.ask<Webhooks>(request, {
+        path: address('/api/webhooks', { status: 'all', limit: ROWS, after: request.query.after }),
+      }),
       (body) => webhooksPage(body, request.query.after),
     ),
   )
 
   app.get('/webhooks/new', (request, reply) =>
-    showing(request, reply, { path: '/api/webhooks?limit=1' }, () => newWebhookPage(EMPTY_FORM, undefined)),
+    showing(reply, request, client.ask(request, { path: '/api/webhooks?limit=1' }), () =>
+      newWebhookPage(EMPTY_FORM, undefined),
+    ),
   )
 
   const dryRunOf = (request: FastifyRequest, typed: FormState['typed']) =>
@@ -118,7 +121,7 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
     const result = more.result === '' ? undefined : more.result
     const path = `/api${webhookPath(id)}`
     if (state.refusal !== undefined) reply.code(state.refusal.status)
-    return showing<SubscriptionAnswer>(request, reply, { path }, async (webhook) => {
+    return showing(reply, request, client.ask<SubscriptionAnswer>(request, { path }), async (webhook) => {
       const attempts = await client.must<Attempts>(request, {
         path: address(`${path}/deliveries`, { after, result, limit: ROWS }),
       })
@@ -136,7 +139,9 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
     (request, reply) => {
       const { id, delivery_id: delivery } = request.params
       const path = `/api${webhookPath(id, 'deliveries', delivery)}`
-      return showing<Delivery>(request, reply, { path }, (body) => deliveryPage(id, body))
+      return showing(reply, request, client.ask<Delivery>(request, { path }), (body) =>
+        deliveryPage(id, body),
+      )
     },
   )
 
@@ -148,12 +153,14 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
       const after =
         request.query.after === undefined || request.query.after === '' ? '0' : request.query.after
       const path = address(`/api${webhookPath(id)}/events`, { after, limit: ROWS })
-      return showing<Missed>(request, reply, { path }, (body) => missedPage(id, body, after))
+      return showing(reply, request, client.ask<Missed>(request, { path }), (body) =>
+        missedPage(id, body, after),
+      )
     },
   )
 
   app.get('/webhooks/:id/signature', { schema: params }, (request, reply) =>
-    showing(request, reply, { path: `/api${webhookPath(request.params.id)}` }, () =>
+    showing(reply, request, client.ask(request, { path: `/api${webhookPath(request.params.id)}` }), () =>
       signaturePage(request.params.id),
     ),
   )
@@ -216,7 +223,7 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
   doing(
     'test',
     () => ({ method: 'POST', to: '/test' }),
-    ({ body }) => ({ tested: body as TestAnswer }),
+    ({ body }) => ({ tested: body }),
   )
   doing('replay', (form) => ({ method: 'POST', to: '/replay', body: windowSince(textOf(form, 'from')) }))
 }
