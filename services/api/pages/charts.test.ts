@@ -66,7 +66,7 @@ test('the reliability diagram puts what came true as said on its line, with the 
   const [, y] = /<circle class="dot" cx="[\d.]+" cy="([\d.]+)"/.exec(text) ?? []
   const [, x0 = 0, y0 = 0, x1 = 0, y1 = 0] = (
     /class="ideal" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"/.exec(text) ?? []
-  ).map(Number) as number[]
+  ).map(Number)
   const [, cx] = /cx="([\d.]+)"/.exec(text) ?? []
   const onLine = y0 + ((Number(cx) - x0) / (x1 - x0)) * (y1 - y0)
   expect(Number(y)).toBeCloseTo(onLine, 0)
