@@ -58,7 +58,8 @@ export async function recomputeVerdict(
     throw new ServiceError('config_invalid', {
       message: `There are ${count} bars from the one where the state of the series began, and no verdict follows from so few: its history is not there any more.`,
     })
-  const [said, found] = [recorded as unknown as JsonObject, reading.verdict as unknown as JsonObject]
+  const said: JsonObject = recorded
+  const found: JsonObject = reading.verdict
   const differences = Object.keys(said)
     .filter(
       (field) =>
