@@ -8,6 +8,7 @@ import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
 import { sealedDays } from './sealed-days/sealed-days.ts'
+import { speech } from './speech/speech.ts'
 import { subscriptions } from './subscriptions/subscriptions.ts'
 import { trackRecord } from './track-record/track-record.ts'
 import { verdictIndex } from './verdict-index/verdict-index.ts'
@@ -41,6 +42,7 @@ export {
 } from './log-checkpoints/log-checkpoints.ts'
 export {
   evolvePayment,
+  isAwaited,
   isOpen,
   isPayable,
   isServable,
@@ -72,6 +74,15 @@ export {
   sealedDays,
   sealedManifestKey,
 } from './sealed-days/sealed-days.ts'
+
+  type DueSpeech,
+  SPEECH_PREFIX,
+  SPEECH_WINDOW_DAYS,
+  type SpeechRow,
+  speech,
+  speechKey,
+} from './speech/speech.ts'
+
 export {
   evolveSubscription,
   type FilterPeriod,
@@ -103,6 +114,7 @@ export const PROJECTIONS: readonly Projection[] = [
   payments,
   regimeShifts,
   sealedDays,
+  speech,
   subscriptions,
   trackRecord,
   verdictIndex,

@@ -27,6 +27,7 @@ export { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
 export { openReplayWorker } from './replay-worker.ts'
 export { createDaySealer, type DaySealer } from './sealing/day-sealer.ts'
 export {
+  speechRow,
   type TrackRecordPage,
   type TrackRecordQuery,
   trackRecordReport,

@@ -141,8 +141,8 @@ function createHttpServer(
 ) {
   const { desk, remote, served, watchList, address, replay } = behind
   const { callers, payments, webhooks, knowledge, transparencyLog } = served
-  const { settings, log, platform, feed, projector, metrics, running } = parts
-  const answers = readModelAnswers(platform.store, projector, served.marketNow)
+  const { settings, log, platform, feed, projector, speech, metrics, running } = parts
+  const answers = readModelAnswers(platform.store, projector, served.marketNow, speech)
   return createServer({
     log,
     version,
@@ -206,7 +206,7 @@ function createHttpServer(
       publicUrl: () => address.url,
       trackRecord() {
         const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
-        return { as_of: asOf, rows: rows as unknown as Json }
+        return { as_of: asOf, rows: rows as unknown as Json, speech: answers.speech() }
       },
     }),
     replay,
@@ -225,13 +225,14 @@ function createEngine(
   address: { readonly url: string },
   signal: AbortSignal,
 ): EngineRole {
-  const { settings, platform, feed, log, people, projector, metrics, running, counts } = parts
+  const { settings, platform, feed, log, people, projector, speech, metrics, running, counts } = parts
   running.engine = createEngineRole({
     settings,
     platform,
     feed,
     watchList,
     newestVerdicts: projector && (() => newestVerdicts(projector)),
+    speech,
     log,
     signal,
     publicUrl: () => address.url,
