@@ -74,7 +74,7 @@ export {
   sealedDays,
   sealedManifestKey,
 } from './sealed-days/sealed-days.ts'
-
+export {
   type DueSpeech,
   SPEECH_PREFIX,
   SPEECH_WINDOW_DAYS,
@@ -82,7 +82,6 @@ export {
   speech,
   speechKey,
 } from './speech/speech.ts'
-
 export {
   evolveSubscription,
   type FilterPeriod,

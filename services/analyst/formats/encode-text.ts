@@ -1,3 +1,4 @@
+import type { Json } from '../../../contracts/json.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { VERDICT_COLUMNS } from './verdict-columns.ts'
 
@@ -18,8 +19,12 @@ export const encodeCsv = (rows: AsyncIterable<VerdictRow>): AsyncGenerator<strin
 const CSV_HEADER = `${VERDICT_COLUMNS.map(({ name }) => name).join(',')}\r\n`
 
 /** Null is an empty field; lists and objects are JSON. */
-export const csvLine = (values: readonly unknown[]): string =>
-  `${values.map((value) => quoted(typeof value === 'object' ? (value === null ? '' : JSON.stringify(value)) : String(value))).join(',')}\r\n`
+export const csvLine = (values: readonly Json[]): string => `${values.map(csvField).join(',')}\r\n`
+
+const csvField = (value: Json): string => {
+  if (value === null) return ''
+  return quoted(typeof value === 'string' ? value : JSON.stringify(value))
+}
 
 const csvRow = (row: VerdictRow): string => csvLine(VERDICT_COLUMNS.map(({ name }) => row[name]))
 

@@ -121,7 +121,7 @@ export function createDaySealer(options: DaySealerOptions): DaySealer {
     if (signal.aborted) return
     if (made.rows !== day.verdicts)
       throw new Error(`${day.exchange} on ${day.date}: ${made.rows} of ${day.verdicts} verdicts are found`)
-    const manifest = JSON.stringify(manifestOf(made, day, { market, checkpoint: options.checkpoint() }))
+    const text = JSON.stringify(manifestOf(made, day, { market, checkpoint: options.checkpoint() }))
     const stream = sealedStream(day.exchange)
     let expected: Revision | 'no-stream' = 'no-stream'
     for await (const { revision } of store.read(stream, { direction: 'backwards', limit: 1 }))
@@ -129,7 +129,7 @@ export function createDaySealer(options: DaySealerOptions): DaySealer {
     keep(folderOf(day.exchange, day.date), made)
     const bytes = Object.values(made.files).reduce((sum, file) => sum + file.length, 0)
     const { exchange, date } = day
-    const data = { exchange, day: date, sha256: hash('sha256', manifest), manifest, rows: made.rows, bytes }
+    const data = { exchange, day: date, sha256: hash('sha256', text), manifest: text, rows: made.rows, bytes }
     const meta = { correlationId: `sealed ${exchange} ${date}`, actor: 'log' }
     const outcome = await appendUntilKnown(path, {
       stream,
