@@ -12,6 +12,7 @@ import { decideClaim, type KnownFunds } from './claims/decide-claim.ts'
 import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
 import { createGivenUpPayments } from './claims/given-up-payments.ts'
 import { createPaymentChanges } from './claims/payment-changes.ts'
+import { bindIdentifier } from './claims/payment-identifier.ts'
 import { after, createPaymentLog, type LoadedPayment, type PaymentLog } from './claims/payment-log.ts'
 import type { PaymentIndex } from './payment-index.ts'
 import type { Claim, ClaimedPayment, Payments, VerifiedPayment } from './payments.ts'
@@ -188,6 +189,7 @@ async function claimPayment(
   const { log, exposure, caps, funds, now, onClaimed } = parts
   const { rail, value, payer, stream } = payment
   const { mustSettleFirst } = claim
+  await bindIdentifier(parts, payment, claim.requestId)
   const terms = { rail, value, mustSettleFirst, funds: funds.get(payment) }
   const decision = decideClaim(exposure.of(payer, rail), terms, caps)
   if (decision.kind === 'refuse') throw isWithoutRoom(payer, decision.why)

@@ -38,6 +38,8 @@ export interface PresentedPayment {
   readonly scheme: string
   readonly network: string
   readonly asset: string | undefined
+  /** The name that the client gave to this payment. */
+  readonly identifier?: string | undefined
 }
 
 /** One that was signed by its payer, for us, over the price that was asked. */

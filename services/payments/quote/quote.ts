@@ -53,6 +53,7 @@ export function makeQuote(
     ...(accepts.length > 0 && {
       extensions: {
         bazaar: discoveryOf(offered.example),
+        'payment-identifier': IDENTIFIER,
         ...(signing && {
           'offer-receipt': {
             info: { offers: signing.signer.offers(url, accepts, signing.validUntil) },
@@ -70,6 +71,17 @@ export function makeQuote(
     },
     header: Buffer.from(JSON.stringify(required)).toString('base64'),
   }
+}
+
+/** A client may name its payment, and is then never charged for a second one of that name. */
+const IDENTIFIER = {
+  info: { required: false },
+  schema: {
+    $schema: JSON_SCHEMA,
+    type: 'object',
+    properties: { required: { type: 'boolean' }, id: { type: 'string', minLength: 16, maxLength: 128 } },
+    required: ['required'],
+  },
 }
 
 /** Members that clients of version 1 insist on, and none that they stumble over: `outputSchema: null` is one. */
