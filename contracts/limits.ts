@@ -109,6 +109,8 @@ export const LIMITS = {
 
   /** Bars in one answer. */
   barsPerPage: 5_000,
+  /** What is said of a sealed day. */
+  manifestCharacters: 20_000,
   /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
   logKeys: 8,
   /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */

@@ -8,6 +8,7 @@ import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
 import { recordMonths } from './record-months/record-months.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
+import { sealedDays } from './sealed-days/sealed-days.ts'
 import { speech } from './speech/speech.ts'
 import { subscriptions } from './subscriptions/subscriptions.ts'
 import { trackRecord } from './track-record/track-record.ts'
@@ -69,6 +70,13 @@ export {
 export { MONTH_PREFIX, recordMonths } from './record-months/record-months.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
 export {
+  SEALED_DAY_PREFIX,
+  type SealedDay,
+  type SealedManifestRow,
+  sealedDays,
+  sealedManifestKey,
+} from './sealed-days/sealed-days.ts'
+export {
   type DueSpeech,
   SPEECH_PREFIX,
   SPEECH_WINDOW_DAYS,
@@ -108,6 +116,7 @@ export const PROJECTIONS: readonly Projection[] = [
   payments,
   recordMonths,
   regimeShifts,
+  sealedDays,
   speech,
   subscriptions,
   trackRecord,

@@ -187,6 +187,7 @@ function createHttpServer(
       ),
     ...answers,
     bars: createBars(feed),
+    sealed: transparencyLog?.sealed,
     transparencyLog: transparencyLog?.server,
     board: openBoard(projector, {
       market: settings.MARKET,
