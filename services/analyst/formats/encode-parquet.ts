@@ -18,15 +18,11 @@ export const PARQUET_TYPES: Readonly<Record<ColumnKind, Omit<SchemaElement, 'nam
 const SCHEMA: SchemaElement[] = [
   { name: 'verdict', num_children: VERDICT_COLUMNS.length },
   ...VERDICT_COLUMNS.map(
-<<<<<<< HEAD
     ({ name, kind, isOptional }): SchemaElement => ({
       name,
       repetition_type: isOptional === true ? 'OPTIONAL' : 'REQUIRED',
-      ...PHYSICAL[kind],
+      ...PARQUET_TYPES[kind],
     }),
-=======
-    ({ name, kind }): SchemaElement => ({ name, repetition_type: 'REQUIRED', ...PARQUET_TYPES[kind] }),
->>>>>>> main
   ),
 ]
 

@@ -18,21 +18,12 @@ export const encodeCsv = (rows: AsyncIterable<VerdictRow>): AsyncGenerator<strin
 
 const CSV_HEADER = `${VERDICT_COLUMNS.map(({ name }) => name).join(',')}\r\n`
 
-<<<<<<< HEAD
-function csvLine(row: VerdictRow): string {
-  const fields = VERDICT_COLUMNS.map((column) => {
-    if (row[column.name] === null) return ''
-    return quoted(column.kind === 'json' ? JSON.stringify(row[column.name]) : String(row[column.name]))
-  })
-  return `${fields.join(',')}\r\n`
-=======
 /** Null is an empty field; lists and objects are JSON. */
 export const csvLine = (values: readonly Json[]): string => `${values.map(csvField).join(',')}\r\n`
 
 const csvField = (value: Json): string => {
   if (value === null) return ''
   return quoted(typeof value === 'string' ? value : JSON.stringify(value))
->>>>>>> main
 }
 
 const csvRow = (row: VerdictRow): string => csvLine(VERDICT_COLUMNS.map(({ name }) => row[name]))
