@@ -1,6 +1,5 @@
 import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
-import type { Exchange } from '../../../contracts/exchanges.ts'
 import { ChallengerVerdictRecorded } from '../../../contracts/model-events.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { challengerStream } from '../../../contracts/streams.ts'
@@ -25,7 +24,7 @@ export interface ChallengerRecorder {
 const VERDICTS_PER_APPEND = 100
 
 export function createChallengerRecorder(options: ChallengerRecorderOptions): ChallengerRecorder {
-  const { store, idOf, clock, holds = (_: Exchange) => true } = options
+  const { store, idOf, clock, holds } = options
   const patience = createPatience(options)
   const logs = new Map<string, AppendOnce<VerdictDraft, Verdict>>()
 
@@ -66,7 +65,7 @@ export function createChallengerRecorder(options: ChallengerRecorderOptions): Ch
   return {
     async record(series, drafts) {
       // Whoever records the exchange records these, too; a bar that nobody does is not scored.
-      if (!holds(series.exchange)) return
+      if (holds?.(series.exchange) === false) return
       for (const [modelVersion, own] of Map.groupBy(drafts, (draft) => draft.modelVersion)) {
         try {
           await logOf(modelVersion).append(series, own)
