@@ -107,6 +107,10 @@ export const LIMITS = {
   /** Newest events of a remote log that are held for those who follow it; who falls further behind reads the log. */
   tailEvents: 4_000,
 
+  /** Bars in one answer. */
+  barsPerPage: 5_000,
+  /** What is said of a sealed day. */
+  manifestCharacters: 20_000,
   /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
   logKeys: 8,
   /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */
@@ -193,8 +197,12 @@ export const LIMITS = {
   marketRows: 200,
   /** Rows in one answer of the track record. */
   trackRecordRows: 200,
+  /** Months of the track record in one answer, models and timeframes together. */
+  trackRecordMonths: 1_000,
   /** Series in one answer of the board. */
   boardRows: 5_000,
+  /** Verdicts in one answer of the history of a series. */
+  historyRows: 300,
   /** Visitors of the board who are told of changes, in one process, and how many of them one address may have. */
   boardWatchers: 500,
   boardWatchersPerAddress: 10,
@@ -271,6 +279,8 @@ export const LIMITS = {
   paymentHeaderBytes: 16_384,
   /** How long an offer can be paid for, and what of that must be left when it is. */
   paymentValidityS: 300,
+  /** How long a signed offer binds. */
+  offerValidityS: 600,
   paymentValidityLeastS: 60,
   /** The longest validity taken: a claim is watched until it ends. Clients may sign twice what an offer says. */
   paymentValidityMostS: 600,

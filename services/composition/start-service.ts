@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Json } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
-import { followVerdicts, type ReplaySource } from '../analyst/index.ts'
+import { followVerdicts, type ReplaySource, seriesHistory } from '../analyst/index.ts'
 import { createRateLimits, createServer, readinessOf } from '../api/index.ts'
 import { type Desk, type EngineRun, type RemoteDesk, serveDesk } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
@@ -11,6 +11,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import { createLog } from '../platform/log/log.ts'
 import { accountOptions } from './account-options.ts'
 import { bannerLines, summaryLines } from './announcements.ts'
+import { createBars } from './bars.ts'
 import { componentsOf } from './components.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { createMarketsSource } from './markets-source.ts'
@@ -196,27 +197,40 @@ function createHttpServer(
       ),
     ...answers,
     models: modelDesk(platform, projector, speech, served.marketNow, behind.signal),
+    bars: createBars(feed),
+    sealed: transparencyLog?.sealed,
     transparencyLog: transparencyLog?.server,
     board: openBoard(projector, {
       market: settings.MARKET,
       marketNow: served.marketNow,
       staleAfterMs: staleAfterMs(settings),
     }),
+    seriesHistory: (query, signal) =>
+      seriesHistory(platform.store, query, { market: settings.MARKET, now: served.marketNow(), signal }),
     usage: callers.usage,
     accounts: accountOptions({ platform, log }, callers),
     payments: payments.server,
     webhooks: webhooks.server,
     knowledge: knowledge.server,
-    mcp: mcpOptions(settings, { ...callers, knowledge: knowledge.desk }, platform.deriveSecret, {
-      version,
-      market: settings.MARKET,
-      exchanges: () => watchList?.exchanges ?? [],
-      publicUrl: () => address.url,
-      trackRecord() {
-        const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
-        return { as_of: asOf, rows: rows as unknown as Json, speech: answers.speech() }
+    mcp: mcpOptions(
+      settings,
+      {
+        ...callers,
+        knowledge: knowledge.desk,
+        paid: payments.isOffering ? payments.server.paid.tools : undefined,
       },
-    }),
+      platform.deriveSecret,
+      {
+        version,
+        market: settings.MARKET,
+        exchanges: () => watchList?.exchanges ?? [],
+        publicUrl: () => address.url,
+        trackRecord() {
+          const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
+          return { as_of: asOf, rows: rows as unknown as Json, speech: answers.speech() }
+        },
+      },
+    ),
     replay,
     follow: (options) => followVerdicts(platform.store, { ...options, sleep }),
     answerTool: (tool, request) => desk.answer(toolNamed(tool), request),

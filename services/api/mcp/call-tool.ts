@@ -2,10 +2,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { isKnowledgeTool } from '../../../contracts/tools/knowledge-catalogue.ts'
-import type { CallPath, KnowledgeDesk, ToolAnswer } from '../../calls/index.ts'
+import type { CallPath, KnowledgeDesk, PaidCallPath, ToolAnswer } from '../../calls/index.ts'
 import type { CauseLog } from '../cause-log.ts'
 import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
 import { callKnowledgeTool } from './knowledge-tools.ts'
+import { offerForTool, payForTool } from './paid-tools.ts'
 
 /** What became of the caller's key. */
 export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
@@ -17,6 +18,8 @@ export interface Caller {
   readonly idempotencyKey: string | undefined
   readonly traceparent: string | undefined
   readonly requestId: string
+  /** Aborted when nobody waits for the answer any more; asked for only where something has to be waited for. */
+  readonly signal: () => AbortSignal
   readonly log: FastifyBaseLogger
   readonly logCause?: CauseLog | undefined
 }
@@ -29,30 +32,43 @@ export type ToolOutcome =
       /** The body as JSON text, where it is at hand. */
       readonly text?: string | undefined
       readonly isReplay: boolean
+      /** What became of the payment that came with the call. */
+      readonly settlement?: JsonObject | undefined
     }
   | { readonly kind: 'refusal'; readonly text: string; readonly body: JsonObject }
+  /** What the call costs, and why it is to be paid for. */
+  | { readonly kind: 'offer'; readonly body: JsonObject }
   | { readonly kind: 'error'; readonly error: RpcError }
 
 /** Where tool calls go: those about markets, and those about the service, where it answers them. */
 export interface ToolPaths {
   readonly calls: CallPath
   readonly knowledge?: KnowledgeDesk | undefined
+  /** Calls that are paid for by themselves; left out, none are. */
+  readonly paid?: Pick<PaidCallPath, 'call'> | undefined
+}
+
+/** A call of a tool as its message has it: of any type, and unchecked. */
+export interface SentToolCall {
+  readonly name: Json | undefined
+  readonly request: Json
+  /** Member `x402/payment` of its metadata. */
+  readonly payment?: Json | undefined
 }
 
 /**
  * Calls a tool. Whatever goes wrong is told and never thrown: a key that does not hold is an error of the
- * protocol (-32003, -32004), everything else a refusal.
- *
- * @param name as it came: of any type.
+ * protocol (-32003, -32004), everything else a refusal; who has no calls left and may pay is told the price.
  */
 export async function callTool(
-  { calls, knowledge }: ToolPaths,
+  { calls, knowledge, paid }: ToolPaths,
   caller: Caller,
-  name: Json | undefined,
-  request: Json,
+  { name, request, payment }: SentToolCall,
 ): Promise<ToolOutcome> {
   const isKnowledge = knowledge !== undefined && isKnowledgeTool(name)
   try {
+    if (paid !== undefined && payment !== undefined && !isKnowledge)
+      return await payForTool(paid, caller, nameOf(name), request, payment)
     const call = {
       request,
       authorization: caller.authorization,
@@ -68,7 +84,9 @@ export async function callTool(
     return { kind: 'answer', ...answer }
   } catch (error) {
     const failure = isKnowledge ? 'INTERNAL_ERROR' : 'internal_error'
-    return refusalOutcome(asServiceError(error, caller, failure), caller.requestId)
+    const refusal = refusalOutcome(asServiceError(error, caller, failure), caller.requestId)
+    if (paid === undefined || isKnowledge || !isServiceError(error, 'quota_exhausted')) return refusal
+    return (await offerForTool(paid, caller, nameOf(name), request, error)) ?? refusal
   }
 }
 
