@@ -21,6 +21,11 @@ export const ERRORS = defineErrors({
     message: 'The credential is missing or not valid.',
     nextStep: 'Send `Authorization: Bearer …` with a valid token.',
   },
+  cross_site: {
+    status: 403,
+    message: 'This form was not sent by a page of this service.',
+    nextStep: 'Open the page here and send the form from there.',
+  },
   not_found: {
     status: 404,
     message: 'There is nothing at this address.',

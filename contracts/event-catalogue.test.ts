@@ -200,11 +200,12 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
     },
   },
   'DaySealed.v1.json': {
-    sha256: '831f4d81f539eabf0c2244e7d05ca33edd06ed7ae6ef32ae3e8e5f40d207fcd5',
+    sha256: '1c35a9b2b63e2e043d4630543be95c8596c2e9b9846a7a3c83edbcef6909b469',
     stream: sealedStream('HL'),
     current: {
       exchange: 'HL',
       day: '2025-01-01',
+      manifest: '{}',
       sha256: '7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d',
       rows: 24,
       bytes: 4096,

@@ -6,7 +6,9 @@ import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 import { logCheckpoints } from './log-checkpoints/log-checkpoints.ts'
 import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
+import { recordMonths } from './record-months/record-months.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
+import { sealedDays } from './sealed-days/sealed-days.ts'
 import { speech } from './speech/speech.ts'
 import { subscriptions } from './subscriptions/subscriptions.ts'
 import { trackRecord } from './track-record/track-record.ts'
@@ -65,7 +67,15 @@ export {
   type Rows,
   rowsInMemory,
 } from './projection.ts'
+export { MONTH_PREFIX, recordMonths } from './record-months/record-months.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
+export {
+  SEALED_DAY_PREFIX,
+  type SealedDay,
+  type SealedManifestRow,
+  sealedDays,
+  sealedManifestKey,
+} from './sealed-days/sealed-days.ts'
 export {
   type DueSpeech,
   SPEECH_PREFIX,
@@ -87,6 +97,7 @@ export {
   subscriptions,
   WANTED_DIGEST_PREFIX,
 } from './subscriptions/subscriptions.ts'
+export type { CallTally } from './track-record/call-tally.ts'
 export {
   SERIES_PREFIX,
   TIMEFRAME_PREFIX,
@@ -103,7 +114,9 @@ export const PROJECTIONS: readonly Projection[] = [
   latestVerdicts,
   logCheckpoints,
   payments,
+  recordMonths,
   regimeShifts,
+  sealedDays,
   speech,
   subscriptions,
   trackRecord,

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Json } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
-import { followVerdicts, type ReplaySource } from '../analyst/index.ts'
+import { followVerdicts, type ReplaySource, seriesHistory } from '../analyst/index.ts'
 import { createRateLimits, createServer, readinessOf } from '../api/index.ts'
 import { type Desk, type EngineRun, type RemoteDesk, serveDesk } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
@@ -187,12 +187,15 @@ function createHttpServer(
       ),
     ...answers,
     bars: createBars(feed),
+    sealed: transparencyLog?.sealed,
     transparencyLog: transparencyLog?.server,
     board: openBoard(projector, {
       market: settings.MARKET,
       marketNow: served.marketNow,
       staleAfterMs: staleAfterMs(settings),
     }),
+    seriesHistory: (query, signal) =>
+      seriesHistory(platform.store, query, { market: settings.MARKET, now: served.marketNow(), signal }),
     usage: callers.usage,
     accounts: accountOptions({ platform, log }, callers),
     payments: payments.server,
