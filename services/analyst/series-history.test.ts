@@ -48,6 +48,8 @@ beforeEach(async () => {
       decidedAt: validUntil,
       highest: 0,
       lowest: 0,
+      forecast: null,
+      closePrice: 1,
       recordedLate: false,
     }
     await store.append(
