@@ -59,17 +59,28 @@ export const SignInConfirmed = defineEvent({
   data: z.object({ accountId, requestId: z.uuid() }),
 })
 
+/** What an owner calls a key, sealed under the key of the account, since it may say anything. */
+const keyLabelSchema = z.union([
+  z.strictObject({ sealed: z.string().min(1).max(1_024) }),
+  /** Of keys without a label, and of those that were issued before labels were sealed. */
+  z.strictObject({ text: z.string().max(64) }),
+])
+export type KeyLabel = z.infer<typeof keyLabelSchema>
+
 export const KeyIssued = defineEvent({
   type: 'KeyIssued',
+  schema: 2,
   stream,
-  summary: 'An API key was issued. It was shown once; its SHA-256 and its first characters are kept.',
+  summary:
+    'An API key was issued. It was shown once; its SHA-256 and its first characters are kept. Its label is sealed under the key of the account.',
   data: z.object({
     accountId,
     keyId: z.uuid(),
     keyHash: sha256,
     hint: z.string().min(1).max(16),
-    label: z.string().max(64),
+    label: keyLabelSchema,
   }),
+  upcasters: { 1: ({ label, ...data }) => ({ ...data, label: { text: label ?? '' } }) },
 })
 
 export const KeyRevoked = defineEvent({

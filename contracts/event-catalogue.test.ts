@@ -410,7 +410,18 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       keyId: '019abcde-7c00-7001-8000-00000000000a',
       keyHash: '2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683',
       hint: 'sk_live_Ab3x…',
-      label: 'bot “eins”',
+      label: { text: 'bot “eins”' },
+    },
+  },
+  'KeyIssued.v2.json': {
+    sha256: 'ad4ccfdd01fa65b3e8a4d583bf0e9e79ff1274f15c2268b86b89e433acfc053a',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      keyId: '019abcde-7c00-7001-8000-00000000000a',
+      keyHash: '2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683',
+      hint: 'sk_live_Ab3x…',
+      label: { sealed: 'v1.c2VhbGVk' },
     },
   },
   'KeyRevoked.v1.json': {

@@ -188,6 +188,13 @@ export const LIMITS = {
   marketRows: 200,
   /** Rows in one answer of the track record. */
   trackRecordRows: 200,
+  /** Series in one answer of the board. */
+  boardRows: 5_000,
+  /** Visitors of the board who are told of changes, in one process, and how many of them one address may have. */
+  boardWatchers: 500,
+  boardWatchersPerAddress: 10,
+  /** Rendered parts of the board that one process keeps. */
+  boardParts: 100,
   /** Values in one list filter of the replay route. */
   filterValues: 100,
 
@@ -279,6 +286,8 @@ export const LIMITS = {
   /** How long a payment that could be settled may wait before the service says that it is not well. */
   settlementLateMs: 60_000,
   /** How long it is remembered that the chain still knew nothing of a payment that was given up. */
+  /** How far back the chain is searched for the use of an authorization of which the log knows nothing. */
+  paidLongAgoMs: 86_400_000,
   givenUpLookMs: 60_000,
   /** Authorizations that share one transaction. */
   settlementBatch: 25,

@@ -30,8 +30,11 @@ export const PAYMENT_ERRORS = defineErrors({
   },
   payments_unavailable: {
     status: 503,
-    message: 'Payments cannot be taken at the moment; nothing was charged.',
-    nextStep: 'Send the same request with the same payment again later, or use an API key.',
+    // A node or a facilitator says why, and is nobody's business.
+    isInner: true,
+    message: 'Payments cannot be taken at the moment.',
+    nextStep:
+      'Send the same request with the same payment again later, which is charged once; or use an API key.',
   },
   payment_unknown: {
     status: 404,

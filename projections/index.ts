@@ -1,6 +1,7 @@
 import { accounts } from './accounts/accounts.ts'
 import { chats } from './chats/chats.ts'
 import { debits } from './debits/debits.ts'
+import { decided } from './decided/decided.ts'
 import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
@@ -27,6 +28,7 @@ export {
   type UsageDay,
   usageDayPrefix,
 } from './debits/debits.ts'
+export { type Decided, decided } from './decided/decided.ts'
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 export {
   evolvePayment,
@@ -78,6 +80,7 @@ export const PROJECTIONS: readonly Projection[] = [
   accounts,
   chats,
   debits,
+  decided,
   latestVerdicts,
   payments,
   regimeShifts,

@@ -90,7 +90,7 @@ const HISTORY = given(
       keyId: accountId,
       keyHash: accountId.replaceAll('-', '').repeat(2),
       hint: 'sk_live_abcd…',
-      label: '',
+      label: { text: '' },
     }),
     ...(accountId.endsWith('6') ? [accountFact(AccountErased, { accountId, generation: 0 })] : []),
   ]),

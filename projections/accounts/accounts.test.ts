@@ -25,7 +25,7 @@ const issued = (account: number, key: number): Fact =>
     keyId: uuid(key),
     keyHash: hash(key),
     hint: 'sk_live_abcd…',
-    label: 'a label',
+    label: { sealed: 'v1.a label' },
   })
 const revoked = (account: number, key: number): Fact =>
   accountFact(KeyRevoked, { accountId: uuid(account), keyId: uuid(key), reason: 'by its owner' })

@@ -2,6 +2,7 @@ import type {
   AccountErased,
   AccountOpened,
   KeyIssued,
+  KeyLabel,
   KeyRevoked,
   PlanEnded,
   PlanStarted,
@@ -34,7 +35,7 @@ export type AccountFact =
 export interface AccountKey {
   readonly keyId: string
   readonly hint: string
-  readonly label: string
+  readonly label: KeyLabel
   /** Unix milliseconds. */
   readonly issuedAt: number
 }

@@ -220,11 +220,28 @@ test('a bought plan begins once for its payment, also where there is room for no
   expect((await accounts.buyPlan(accountId, late, ORIGIN)).from).toBe(NOON + LIMITS.plansAhead * 30 * DAY_MS)
 })
 
-test('neither keys, codes nor addresses are in the log or in what the operator is told', async () => {
+test('a key keeps its label, and who has too many is told what they are called', async () => {
+  const { accountId } = await world.signIn(accounts, EMAIL)
+  for (let n = 1; n < LIMITS.keysPerAccount; n++) await accounts.issueKey(accountId, `bot ${n}`, ORIGIN)
+  const labels = ['sign-in', ...Array.from({ length: LIMITS.keysPerAccount - 1 }, (_, n) => `bot ${n + 1}`)]
+  expect((await accounts.show(accountId)).keys.map(({ label }) => label)).toEqual(labels)
+  await accounts.requestSignIn({ email: EMAIL, client: CLIENT }, ORIGIN)
+  for (const oneMore of [
+    () => accounts.issueKey(accountId, 'one more', ORIGIN),
+    () => accounts.createKey({ accountId }, { label: 'one more' }, ORIGIN),
+    () => confirm(world.codeFor(EMAIL)),
+  ]) {
+    const keys = labels.map((label) => expect.objectContaining({ label }))
+    await expect(oneMore()).rejects.toMatchObject({ code: 'too_many_keys', details: { keys } })
+  }
+})
+
+test('neither keys, their labels, codes nor addresses are in the log or in what the operator is told', async () => {
   const secrets: string[] = [EMAIL, 'bob@example.com', Buffer.from(EMAIL).toString('base64url').slice(0, 16)]
   const { key, accountId } = await world.signIn(accounts, EMAIL)
   secrets.push(key, key.slice(14), world.codeFor(EMAIL))
-  secrets.push((await accounts.issueKey(accountId, '', ORIGIN)).key)
+  secrets.push((await accounts.issueKey(accountId, 'for Adas boat', ORIGIN)).key, 'for Adas boat', 'Bobs bot')
+  secrets.push((await accounts.createKey({}, { label: 'Bobs bot' }, ORIGIN)).key)
   secrets.push((await accounts.createKey({ email: 'bob@example.com' }, { label: '' }, ORIGIN)).key)
   await accounts.requestSignIn({ email: 'bob@example.com', client: CLIENT }, ORIGIN)
   secrets.push(world.codeFor('bob@example.com'))

@@ -8,8 +8,16 @@ import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { FactId } from '../platform/ids/fact-id.ts'
 import type { AccountIndex } from './account-index.ts'
 import { createAccountLog, type Origin } from './account-log.ts'
-import { type AccountParts, type IssuedKey, makeKey } from './account-parts.ts'
-import { type AccountKey, type Plan, planAt } from './account-state.ts'
+import {
+  type AccountParts,
+  type IssuedKey,
+  makeKey,
+  namingKeys,
+  type OpenedKey,
+  openLabels,
+  recordOf,
+} from './account-parts.ts'
+import { type Plan, planAt } from './account-state.ts'
 import { requireRoomFor } from './decide-account.ts'
 import { createErasures } from './erasures.ts'
 import { createIdentifier, entitlementOf, type Identity } from './identify.ts'
@@ -56,7 +64,7 @@ export interface AccountView {
   readonly plan: Plan | undefined
   /** Those that begin later, oldest first. */
   readonly nextPlans: readonly Plan[]
-  readonly keys: readonly AccountKey[]
+  readonly keys: readonly OpenedKey[]
   /** Who pays for its calls now. */
   readonly payer: Payer
 }
@@ -227,10 +235,17 @@ function keyOperations(parts: AccountParts): Pick<Accounts, 'issueKey' | 'revoke
   const { log, identifier } = parts
   return {
     async issueKey(accountId, label, origin) {
-      const { issued, record } = makeKey(parts, label)
-      await log.execute(accountId, origin, () => [{ kind: 'IssueKey', key: record }])
+      const made = makeKey(parts, label)
+      const issue = (): Promise<unknown> =>
+        log.execute(accountId, origin, async ({ isOpen, generation }) => {
+          // Nothing is sealed for an account that is not there.
+          const named = isOpen ? made : { ...made, label: '' }
+          const key = await recordOf(parts, { accountId, generation }, named, origin)
+          return [{ kind: 'IssueKey', key }]
+        })
+      await namingKeys(parts, accountId, issue)
       await identifier.settled()
-      return issued
+      return made
     },
     async revokeKey(accountId, keyId, origin) {
       const reason = `revoked by ${origin.actor}`
@@ -240,7 +255,8 @@ function keyOperations(parts: AccountParts): Pick<Accounts, 'issueKey' | 'revoke
   }
 }
 
-async function show({ log, subjectKeys, now }: AccountParts, accountId: string): Promise<AccountView> {
+async function show(parts: AccountParts, accountId: string): Promise<AccountView> {
+  const { log, subjectKeys, now } = parts
   const state = await log.load(accountId)
   const { isOpen, generation, sealedEmail, openedAt, plans, keys } = state
   if (!isOpen) throw new ServiceError('account_unknown', { message: `There is no account ${accountId}.` })
@@ -254,7 +270,7 @@ async function show({ log, subjectKeys, now }: AccountParts, accountId: string):
     openedAt,
     plan: planAt(plans, at),
     nextPlans: plans.filter(({ from }) => from > at),
-    keys,
+    keys: await openLabels(parts, { accountId, generation }, keys),
     payer: { id: accountId, tier, window },
   }
 }

@@ -14,7 +14,7 @@ const key = (n: number) => ({
   keyId: `key-${n}`,
   keyHash: hashOf(String(n)),
   hint: `sk_live_${n}…`,
-  label: '',
+  label: { text: '' },
 })
 
 const opened = (generation = 0): AccountFact => ({

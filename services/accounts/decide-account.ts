@@ -1,3 +1,4 @@
+import type { KeyLabel } from '../../contracts/account-events.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -10,7 +11,7 @@ export interface NewKey {
   readonly keyId: string
   readonly keyHash: string
   readonly hint: string
-  readonly label: string
+  readonly label: KeyLabel
 }
 
 /** What can be asked of an account. Times are Unix milliseconds. */
@@ -278,7 +279,7 @@ function requireRoom({ keys }: AccountState): void {
     message: `The account has ${keys.length} keys, which is as many as it may have.`,
     details: {
       limit: LIMITS.keysPerAccount,
-      keys: keys.map(({ keyId, hint, label }) => ({ key_id: keyId, hint, label })),
+      keys: keys.map(({ keyId, hint }) => ({ key_id: keyId, hint })),
     },
   })
 }

@@ -1,6 +1,6 @@
 export { createAccountIndex } from './account-index.ts'
-export type { IssuedKey } from './account-parts.ts'
-export type { AccountKey, Plan } from './account-state.ts'
+export type { IssuedKey, OpenedKey } from './account-parts.ts'
+export type { Plan } from './account-state.ts'
 export { type Accounts, type AccountView, createAccounts } from './accounts.ts'
 export { type AttemptLimiter, createAttemptLimiter } from './attempt-limiter.ts'
 export type { Identity } from './identify.ts'

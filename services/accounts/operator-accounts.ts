@@ -3,7 +3,14 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { AccountIndex } from './account-index.ts'
 import type { Origin } from './account-log.ts'
-import { type AccountParts, accountIdOf, type IssuedKey, makeKey } from './account-parts.ts'
+import {
+  type AccountParts,
+  accountIdOf,
+  type IssuedKey,
+  makeKey,
+  namingKeys,
+  recordOf,
+} from './account-parts.ts'
 import type { AccountState } from './account-state.ts'
 import { normaliseEmail } from './email.ts'
 import { entitlementOf } from './identify.ts'
@@ -58,16 +65,23 @@ export function createOperatorAccounts(parts: AccountParts): OperatorAccounts {
       }
       const address = email === undefined ? undefined : normaliseEmail(email)
       const accountId = known ?? (address === undefined ? newId() : accountIdOf(idOf, address))
-      const { issued, record } = makeKey(parts, label)
-      await log.execute(accountId, origin, async (state) => [
-        ...(known === undefined
-          ? [{ kind: 'Open', sealedEmail: await sealFor(accountId, address, state, origin) } as const]
-          : []),
-        ...(tier === undefined
-          ? []
-          : [{ kind: 'StartPlan', tier, source: 'operator', reference: null, now: now() } as const]),
-        { kind: 'IssueKey', key: record },
-      ])
+      const issued = makeKey(parts, label)
+      const create = (): Promise<unknown> =>
+        log.execute(accountId, origin, async (state) => {
+          const { generation, isOpen } = state
+          // Nothing is sealed for an account that is not there.
+          const named = isOpen || known === undefined ? issued : { ...issued, label: '' }
+          return [
+            ...(known === undefined
+              ? [{ kind: 'Open', sealedEmail: await sealFor(accountId, address, state, origin) } as const]
+              : []),
+            ...(tier === undefined
+              ? []
+              : [{ kind: 'StartPlan', tier, source: 'operator', reference: null, now: now() } as const]),
+            { kind: 'IssueKey', key: await recordOf(parts, { accountId, generation }, named, origin) },
+          ]
+        })
+      await namingKeys(parts, accountId, create)
       await identifier.settled()
       const { plans } = await log.load(accountId)
       return { ...issued, accountId, tier: entitlementOf(plans, now()).tier }

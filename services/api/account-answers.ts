@@ -2,9 +2,9 @@ import type { AccountAnswer, KeyAnswerRow, SignInAnswer } from '../../contracts/
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { QuotaBlock } from '../../contracts/service-block.ts'
-import type { AccountKey, AccountView, IssuedKey, Plan } from '../accounts/index.ts'
+import type { AccountView, IssuedKey, OpenedKey, Plan } from '../accounts/index.ts'
 
-export const toKeyRow = ({ keyId, hint, label, issuedAt }: AccountKey): KeyAnswerRow => ({
+export const toKeyRow = ({ keyId, hint, label, issuedAt }: OpenedKey): KeyAnswerRow => ({
   key_id: keyId,
   hint,
   label,

@@ -16,14 +16,19 @@ import {
   serverTimeouts,
   useConnectionLimits,
 } from './connections.ts'
+import { discoveryRoutes } from './discovery/discovery-routes.ts'
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from './errors.ts'
 import { useJsonBodies } from './json-bodies.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
+import type { PageFrame } from './pages/layout.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from './routes/accounts.ts'
+import { assetRoutes } from './routes/assets.ts'
+import { type BoardRoutesOptions, boardRoutes } from './routes/board.ts'
+import { boardPages } from './routes/board-pages.ts'
 import { type ChatRoutesOptions, chatRoutes } from './routes/chat.ts'
 import { type DocsRoutesOptions, docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -51,6 +56,7 @@ export interface ServerOptions
     RegimeShiftRoutesOptions,
     VerifyRoutesOptions,
     MarketRoutesOptions,
+    BoardRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions {
   /** The Model Context Protocol; not served where it is left out. */
@@ -74,6 +80,10 @@ export interface ServerOptions
   readonly publicUrl?: () => string
   /** Whose word about callers' addresses is taken; nobody's where it is left out. */
   readonly trustProxy?: TrustProxy | undefined
+  /** When this process began to make its offers, Unix milliseconds. */
+  readonly since?: number
+  /** What the MCP registry reads to see that the domain is the publisher's. */
+  readonly registryProof?: string | undefined
   /** Nothing is limited where they are left out. */
   readonly rateLimits?: RateLimits | undefined
   /** How many connections there may be and how long they may take, where it is not as everywhere. */
@@ -147,13 +157,27 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   if (options.rateLimits !== undefined) useRateLimits(app, { limits: options.rateLimits, addressOf })
 
   const document = await useOpenApi(app, { publicUrl: () => '', ...options })
-  app.get('/', async () => ({
+  const frame = (): PageFrame => ({
+    market: options.market,
+    version: options.version,
+    publicUrl: options.publicUrl?.() ?? '',
+  })
+  const describe = () => ({
     service: 'signal-service',
     version: options.version,
     market: options.market,
     notice: 'Information, not advice.',
     endpoints: endpointsOf(document()),
-  }))
+  })
+  await app.register(assetRoutes)
+  await app.register(boardRoutes, options)
+  await app.register(boardPages, {
+    ...options,
+    addressOf,
+    frame,
+    describe,
+    hasSignIn: options.accounts !== undefined,
+  })
   await app.register(healthRoutes, options)
   await app.register(marketRoutes, options)
   await app.register(verdictRoutes, { ...options, addressOf })
@@ -185,6 +209,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(webhookDeliveryRoutes, webhooks)
     await app.register(operatorWebhookRoutes, { ...options, ...options.webhooks })
   }
+  await app.register(discoveryRoutes, {
+    version: options.version,
+    publicUrl: options.publicUrl ?? (() => ''),
+    since: options.since ?? 0,
+    paid: options.payments?.paid,
+    pages: options.knowledge?.knowledge.pages,
+    hasMcp: options.mcp !== undefined,
+    registryProof: options.registryProof,
+  })
   if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf, logCause })
   return app
 }

@@ -200,11 +200,13 @@ function requireSame(ofClaim: string, ofRequest: string): void {
 
 const isNotTaken = ({ rail }: VerifiedPayment): ServiceError =>
   new ServiceError('payments_unavailable', {
-    message: `No settler is configured for payments on the ${rail} rail, so none is taken; nothing was charged.`,
+    message: `No settler is configured for payments on the ${rail} rail, so none is taken; this request charged nothing.`,
+    isForCallers: true,
   })
 
 const isTooMany = (): ServiceError =>
   new ServiceError('payments_unavailable', {
-    message: `As many paid requests are under way as this process takes (${LIMITS.paymentsAtOnce}), or takes of one payer (${LIMITS.paymentsAtOncePerPayer}) or address (${LIMITS.paymentsAtOncePerAddress}); nothing was charged.`,
+    message: `As many paid requests are under way as this process takes (${LIMITS.paymentsAtOnce}), or takes of one payer (${LIMITS.paymentsAtOncePerPayer}) or address (${LIMITS.paymentsAtOncePerAddress}); this request charged nothing.`,
+    isForCallers: true,
     details: { retry_after_s: RETRY_AFTER_S },
   })

@@ -20,6 +20,7 @@ import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-sto
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
 import { checkStore } from '../platform/event-store/store-identity.ts'
+import { listingChecks } from './check-listing.ts'
 import { type CommandInput, defineCommand, type FlagDefinition } from './command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from './common-flags.ts'
 import { askForState, type ServerAddress } from './server-source.ts'
@@ -42,7 +43,13 @@ const SETTING_FLAGS = Object.fromEntries(
     .map((name): [string, FlagDefinition] => [SETTINGS[name].flag, settingFlag(name)]),
 )
 
-const FLAGS = { server: SOURCE_FLAGS.server, json: switchFlag('Writes the findings as JSON.') } as const
+const FLAGS = {
+  server: SOURCE_FLAGS.server,
+  listing: switchFlag(
+    'Looks at the service of --server as indexers do instead: whether it answers as what announces it says.',
+  ),
+  json: switchFlag('Writes the findings as JSON.'),
+} as const
 
 export const doctorCommand = defineCommand({
   name: 'doctor',
@@ -53,9 +60,13 @@ export const doctorCommand = defineCommand({
   ],
   operands: [],
   flags: { ...FLAGS, ...SETTING_FLAGS },
-  examples: ['signal doctor', 'signal doctor --market recorded --data ./binance-usdm --json'],
+  examples: [
+    'signal doctor',
+    'signal doctor --listing --server https://signals.example.com',
+    'signal doctor --market recorded --data ./binance-usdm --json',
+  ],
   async run(input) {
-    const findings = await examine(input)
+    const findings = input.flags.listing ? await examineListing(input.flags.server) : await examine(input)
     const { stdout } = input
     if (input.flags.json) stdout.write(`${JSON.stringify(findings.map(jsonOf))}\n`)
     else stdout.write(`${findings.flatMap(linesOf).join('\n')}\n`)
@@ -64,6 +75,18 @@ export const doctorCommand = defineCommand({
     return fault === undefined ? 0 : (definition.exitCode ?? 1)
   },
 })
+
+/** One check after the other: they are few, and the service limits how often an address may ask. */
+async function examineListing(server: string | undefined): Promise<Finding[]> {
+  if (server === undefined) {
+    throw new ServiceError('config_invalid', {
+      message: '--listing needs --server, the address that indexers use',
+    })
+  }
+  const findings: Finding[] = []
+  for (const { part, describe } of listingChecks(server)) findings.push(await look(part, describe))
+  return findings
+}
 
 const markOf = ({ ok, isDegraded }: Finding): string =>
   !ok ? 'fault' : isDegraded === true ? 'weak ' : 'ok   '

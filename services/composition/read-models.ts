@@ -1,10 +1,18 @@
 import { ServiceError } from '../../contracts/errors.ts'
-import { regimeShifts, trackRecord, verdictIndex } from '../../projections/index.ts'
-import { regimeShiftHistory, trackRecordReport, verifyVerdict } from '../analyst/index.ts'
+import type { MarketKind } from '../../contracts/event-catalogue.ts'
+import { decided, regimeShifts, trackRecord, verdictIndex } from '../../projections/index.ts'
+import {
+  type Board,
+  createBoard,
+  regimeShiftHistory,
+  trackRecordReport,
+  verifyVerdict,
+} from '../analyst/index.ts'
 import type { ServerOptions } from '../api/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import { newestVerdicts } from './newest-verdicts.ts'
 
 /** Refuses what a process without the projector role is asked for. */
 export function keepsNoReadModels(): never {
@@ -44,4 +52,19 @@ export function readModelAnswers(
       return await verifyVerdict({ store, index, sleep, signal }, verdictId)
     },
   }
+}
+
+/** The board over the read models of this process. */
+export function openBoard(
+  projector: Projector | undefined,
+  about: { readonly market: MarketKind; readonly marketNow: () => number; readonly staleAfterMs: number },
+): Board {
+  if (projector === undefined) return { read: keepsNoReadModels }
+  const past = projector.reader(decided)
+  return createBoard({
+    ...about,
+    newest: () => newestVerdicts(projector),
+    decided: (series) => past.get(series),
+    now: () => performance.now(),
+  })
 }

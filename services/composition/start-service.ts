@@ -21,7 +21,7 @@ import type { OnClose } from './open-platform.ts'
 import { openReplays } from './open-replays.ts'
 import { openServed, runServed, type Served } from './open-served.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
-import { readModelAnswers } from './read-models.ts'
+import { openBoard, readModelAnswers } from './read-models.ts'
 import { openRemoteDesk } from './remote-desk.ts'
 import { addressWarning, closeServer, type ListeningServer, listen, listenForHealth } from './serve.ts'
 import { openWatchList, staleAfterMs, type WatchList } from './watch-list.ts'
@@ -151,6 +151,8 @@ function createHttpServer(
     operatorToken: settings.OPERATOR_TOKEN,
     publicUrl: () => address.url,
     trustProxy: settings.TRUST_PROXY,
+    since: Date.now(),
+    registryProof: settings.MCP_REGISTRY_PROOF,
     rateLimits: createRateLimits({
       perAddress: settings.RATE_PER_ADDRESS,
       perKey: settings.RATE_PER_KEY,
@@ -182,6 +184,11 @@ function createHttpServer(
         }),
       ),
     ...answers,
+    board: openBoard(projector, {
+      market: settings.MARKET,
+      marketNow: served.marketNow,
+      staleAfterMs: staleAfterMs(settings),
+    }),
     usage: callers.usage,
     accounts: accountOptions({ platform, log }, callers),
     payments: payments.server,

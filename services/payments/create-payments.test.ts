@@ -44,9 +44,10 @@ afterEach(async () => {
 })
 
 /** A chain that says the same of everybody, and whom it was asked about. */
-const chainOf = (answer: PayerFacts | ServiceError) => {
+const chainOf = (answer: PayerFacts | ServiceError, outcome: AuthorizationOutcome['kind'] = 'cancelled') => {
   const asked: string[] = []
   const chain = {
+    outcomeOf: async () => ({ kind: outcome }),
     async payerFacts({ payer, nonce }: { payer: string; nonce: string }) {
       asked.push(`${payer} ${nonce}`)
       if (answer instanceof ServiceError) throw answer
@@ -429,6 +430,25 @@ describe('requirePayable', () => {
     expect(refused).toEqual({ code: 'payment_refused', reason })
     expect(asked).toEqual([`${alice.address.toLowerCase()} ${nonceNumber(1)}`])
     expect(await world.payments.find(payment)).toBeUndefined()
+  })
+
+  test.each<[string, Partial<PayerFacts>, number]>([
+    ['was settled, and its claim lost', { isNonceUsed: true }, 0],
+    ['was settled, and has ended since', {}, LIMITS.paymentValidityMostS + 60],
+  ])('answers a payment that %s', async (_, change, laterS) => {
+    let time = NOW_S * 1_000
+    const { chain } = chainOf({ ...facts, ...change }, 'paid')
+    const world = start({ chain, now: () => time })
+    const payment = await verified(world, 1)
+    time += laterS * 1_000
+    await world.payments.requirePayable(payment, aClaim())
+    expect(await take(world, payment, aClaim())).toMatchObject({ isReplay: false })
+    time += LIMITS.paidLongAgoMs
+    const longAgo = await verified(world, 2)
+    time += LIMITS.paidLongAgoMs
+    expect(await refusal(world.payments.requirePayable(longAgo, aClaim()))).toMatchObject({
+      reason: 'invalid_exact_evm_payload_authorization_valid_before',
+    })
   })
 
   test('refuses who has promised the money already', async () => {

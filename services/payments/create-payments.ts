@@ -1,5 +1,5 @@
 import { CHAIN_ID, USDC_ADDRESS } from '../../contracts/chain.ts'
-import { ServiceError } from '../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -144,7 +144,6 @@ async function requirePayable(
 ): Promise<void> {
   const { exposure, payers, funds, caps, now } = parts
   const { rail, payer, value } = payment
-  requireValidity(payment, now())
   const before = exposure.of(payer, rail)
   if (before.isBlocked) {
     throw paymentRefused('invalid_transaction_state', `The operator takes no payments of ${payer}.`)
@@ -153,9 +152,24 @@ async function requirePayable(
   const hoped = { balance: before.awaited + value, isAll: false }
   const decision = decideClaim(before, { rail, value, mustSettleFirst, funds: hoped }, caps)
   if (decision.kind === 'refuse') throw isWithoutRoom(payer, decision.why)
-  const known = await payers.fundsOf(payment, product, before.awaited)
-  if (known !== undefined) funds.set(payment, known)
+  try {
+    requireValidity(payment, now())
+    const known = await payers.fundsOf(payment, product, before.awaited)
+    if (known !== undefined) funds.set(payment, known)
+  } catch (refusal) {
+    // What has ended or was used is as good as money where it was used to pay us.
+    if (!isSpent(refusal) || !(await payers.hasPaid(payment))) throw refusal
+    funds.set(payment, hoped)
+  }
 }
+
+const SPENT: ReadonlySet<unknown> = new Set([
+  'invalid_transaction_state',
+  'invalid_exact_evm_payload_authorization_valid_before',
+])
+
+const isSpent = (error: unknown): boolean =>
+  isServiceError(error, 'payment_refused') && SPENT.has(error.details?.['reason'])
 
 async function claimPayment(
   parts: PaymentParts,
@@ -234,11 +248,14 @@ const isWithoutRoom = (payer: string, why: 'funds' | 'payer' | 'all'): ServiceEr
   why === 'funds'
     ? paymentRefused('insufficient_funds', `${payer} has promised the USDC that it has to other payments.`)
     : new ServiceError('payments_unavailable', {
-        message: `${why === 'payer' ? `${LIMITS.claimsWaitingPerPayer} payments of ${payer}` : `${LIMITS.claimsWaiting} payments`} wait for their settlement, as many as may; nothing was charged.`,
+        message: `${why === 'payer' ? `${LIMITS.claimsWaitingPerPayer} payments of ${payer}` : `${LIMITS.claimsWaiting} payments`} wait for their settlement, as many as may; this request charged nothing.`,
         details: { retry_after_s: ROOM_RETRY_AFTER_S },
+        isForCallers: true,
       })
 
 const isNotOffering = (): ServiceError =>
   new ServiceError('payments_unavailable', {
-    message: 'Payments are not configured here (X402_PAY_TO), so none can be for us; nothing was charged.',
+    message:
+      'Payments are not configured here (X402_PAY_TO), so none can be for us; this request charged nothing.',
+    isForCallers: true,
   })

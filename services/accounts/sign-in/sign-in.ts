@@ -2,7 +2,14 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Tier } from '../../../contracts/plans.ts'
 import type { Origin } from '../account-log.ts'
-import { type AccountParts, accountIdOf, type IssuedKey, makeKey } from '../account-parts.ts'
+import {
+  type AccountParts,
+  accountIdOf,
+  type IssuedKey,
+  makeKey,
+  namingKeys,
+  recordOf,
+} from '../account-parts.ts'
 import { provenSignIn } from '../decide-account.ts'
 import { normaliseEmail } from '../email.ts'
 import { entitlementOf } from '../identify.ts'
@@ -79,17 +86,20 @@ export function createSignIn(options: SignInOptions): SignIn {
       if (code === undefined) throw codeError()
       const accountId = accountIdOf(idOf, email)
       const isCode = (id: string, hash: string): boolean => isSignInCode(codeSecret, id, code, hash)
-      const { issued, record } = makeKey(options, label)
-      await log.execute(accountId, origin, async (state) => {
-        const given = { requestId, isCode, now: now() }
-        // Nothing is made for who does not have the code.
-        const isMade = !state.isOpen && provenSignIn(state, given) !== undefined
-        const { generation } = state
-        const sealedEmail = isMade
-          ? await subjectKeys.sealEmail({ accountId, generation }, email, origin)
-          : ''
-        return [{ kind: 'ConfirmSignIn', ...given, sealedEmail, key: record, revoke }]
-      })
+      const issued = makeKey(options, label)
+      const confirm = (): Promise<unknown> =>
+        log.execute(accountId, origin, async (state) => {
+          const given = { requestId, isCode, now: now() }
+          // Nothing is made for who does not have the code.
+          const isProven = provenSignIn(state, given) !== undefined
+          const subject = { accountId, generation: state.generation }
+          const sealedEmail =
+            isProven && !state.isOpen ? await subjectKeys.sealEmail(subject, email, origin) : ''
+          const named = isProven ? issued : { ...issued, label: '' }
+          const key = await recordOf(options, subject, named, origin)
+          return [{ kind: 'ConfirmSignIn', ...given, sealedEmail, key, revoke }]
+        })
+      await namingKeys(options, accountId, confirm)
       await identifier.settled()
       const { plans } = await log.load(accountId)
       return { ...issued, accountId, tier: entitlementOf(plans, now()).tier }

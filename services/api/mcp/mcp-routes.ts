@@ -26,6 +26,7 @@ import { readMessage } from './read-message.ts'
 import { isForeignOrigin, type RequestGuard, refusalOf } from './request-guard.ts'
 import { type McpResourceSources, mcpResources } from './resources.ts'
 import { createSdkExchange, type SdkExchange } from './sdk-exchange.ts'
+import { SERVER_NAME, SERVER_TITLE } from './server-info.ts'
 import { listedTools } from './tool-list.ts'
 import { toolAnswerText } from './tool-result.ts'
 import { answerTransportFailure } from './transport-failures.ts'
@@ -117,7 +118,7 @@ function refuseOtherMethods(app: FastifyInstance): void {
 }
 
 function createEdge(options: McpRoutesOptions, log: FastifyBaseLogger): Edge {
-  const info = { name: 'signal-service', title: 'Signal service', version: options.sources.version }
+  const info = { name: SERVER_NAME, title: SERVER_TITLE, version: options.sources.version }
   const ours = listedTools(options.knowledge !== undefined)
   const core: McpCore = {
     info,

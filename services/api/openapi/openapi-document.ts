@@ -29,8 +29,11 @@ export interface OpenApiDocument extends JsonObject {
   readonly components: JsonObject
 }
 
+/** Pages for people, which are clients of what is described. */
+const IS_PAGE = /^\/(?:account|assets|board|favicon\.ico|operator|series|track-record|webhooks)(?:\/|$)/
+
 /**
- * Routes that are the operator's, and those that are there for other methods in the words of a protocol: to refuse
+ * Pages, routes that are the operator's, and those that are there for other methods in the words of a protocol: to refuse
  * them, or to let a page ask.
  */
 export const isHidden = ({
@@ -39,7 +42,7 @@ export const isHidden = ({
 }: {
   readonly method: string | string[]
   readonly url: string
-}): boolean => url.startsWith('/operator/') || method === 'OPTIONS' || (method !== 'POST' && url === '/mcp')
+}): boolean => IS_PAGE.test(url) || method === 'OPTIONS' || (method !== 'POST' && url === '/mcp')
 
 /** `/verify/{verdict_id}` as routes spell it: `/verify/:verdict_id`. */
 const routePath = (path: string): string => path.replaceAll(/\{([^}]+)\}/g, ':$1')

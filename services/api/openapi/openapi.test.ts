@@ -31,6 +31,7 @@ beforeAll(async () => {
         knowledge: { pages: async () => [], page: async () => undefined },
       },
       payments: NO_PAYMENTS,
+      registryProof: 'v=MCPv1; k=ed25519; p=AA==',
       operatorToken: 'x'.repeat(16),
     }),
   )
@@ -69,8 +70,9 @@ function registeredRoutes(): string[] {
   return found
 }
 
-/** What is the operator's, asks for permission, or is there for other methods than the one that is described. */
-const HIDDEN = / \/operator\/|^OPTIONS |^(?!POST).* \/mcp$/
+/** Pages, what is the operator's, asks for permission, or is there for other methods than the one that is described. */
+const HIDDEN =
+  / \/(?:account|assets|board|favicon\.ico|operator|series|track-record|webhooks)(?:\/|$)|^OPTIONS |^(?!POST).* \/mcp$/
 
 const nodesOf = (value: unknown): JsonObject[] => {
   if (Array.isArray(value)) return value.flatMap(nodesOf)

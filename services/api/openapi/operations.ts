@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { verdictRowSchema } from '../../../contracts/verdict-row.ts'
 import { verificationAnswerSchema } from '../../../contracts/verification.ts'
 import { accountOperations } from './account-operations.ts'
+import { discoveryOperations } from './discovery-operations.ts'
 import { knowledgeOperations } from './knowledge-operations.ts'
 import { mcpOperations } from './mcp-operations.ts'
 import type { Operations } from './operation.ts'
@@ -55,6 +56,21 @@ const json = (description: string, schema: z.ZodType | undefined) => ({
 })
 
 const verdictOperations: Operations = {
+  'GET /api/board': {
+    ...recorded,
+    id: 'board',
+    summary: 'What every series says now: its regime, its newest verdict, and the newest that was decided',
+    description:
+      'On a live market a verdict is shown once its window has closed; fresh ones are answered by the tools. On others it is shown at once.',
+    errors: ['invalid_request', 'store_unavailable'],
+    parameters: {
+      exchange: 'One exchange',
+      coin: 'One coin',
+      skip: 'Rows to leave out at the beginning: the `next` of the answer before',
+      limit: 'Rows at most',
+    },
+    tryPath: '/api/board?timeframe=1h',
+  },
   'GET /api/verdicts': {
     ...recorded,
     id: 'replayVerdicts',
@@ -147,7 +163,7 @@ const serviceOperations: Operations = {
   'GET /': {
     ...asked,
     id: 'describeService',
-    summary: 'What this is and what is served',
+    summary: 'What this is and what is served; the board, to browsers',
     answers: { 200: json('A description in short', serviceDescription) },
     tryPath: '/',
   },
@@ -238,5 +254,6 @@ export const OPERATIONS: Operations = {
   ...accountOperations,
   ...webhookOperations,
   ...knowledgeOperations,
+  ...discoveryOperations,
   ...serviceOperations,
 }

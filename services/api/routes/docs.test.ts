@@ -89,6 +89,13 @@ describe('a page of a running service', () => {
 })
 
 describe('GET /docs/:page', () => {
+  test('is the page as it was written, at the name of its file', async () => {
+    const { headers, body } = await get('/docs/for-bots.md')
+    expect(headers['content-type']).toBe('text/markdown; charset=utf-8')
+    expect(body).toMatch(/^# /)
+    expect(body).toContain('https://signals.example.com')
+  })
+
   test('is the page, without anything that a browser would run or load', async () => {
     const { statusCode, headers, body } = await get('/docs/hostile')
     expect(statusCode).toBe(200)
@@ -136,7 +143,7 @@ describe('GET /docs/:page', () => {
   })
 
   test('has an anchor for every section, where search results lead', async () => {
-    const { body } = await get('/docs/hostile.md')
+    const { body } = await get('/docs/hostile.md', { accept: 'text/html' })
     expect([...body.matchAll(/<h2 id="([^"]+)">/g)].map(([, id]) => id)).toEqual([
       'one',
       'two-quoted',

@@ -4,6 +4,8 @@ import { z } from 'zod'
 import { atAddress } from '../../../contracts/documented-address.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Knowledge } from '../../knowledge/index.ts'
+import { acceptsHtmlFirst } from '../accepts-html.ts'
+import { sendPublic } from '../discovery/discovery-routes.ts'
 import { etagOf, isNoneMatch } from '../etag.ts'
 import { DOCS_PAGE_POLICY, docsIndexPage, docsPage } from '../pages/docs-page.ts'
 import { escapeHtml } from '../pages/page.ts'
@@ -35,6 +37,10 @@ export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, 
       throw new ServiceError('not_found', {
         message: `There is no page ${JSON.stringify(name.toWellFormed())} in the documentation; GET /docs lists them.`,
       })
+    }
+    // Programs read the page as it was written; browsers have it as they have all others.
+    if (request.params.page.endsWith('.md') && !acceptsHtmlFirst(request.headers.accept)) {
+      return sendPublic(request, reply, 'text/markdown; charset=utf-8', atAddress(page.markdown, publicUrl()))
     }
     const names = (await knowledge.pages()).map((one) => one.name)
     return sendPage(request, reply, atAddress(docsPage(page, names), escapeHtml(publicUrl())))

@@ -1,13 +1,22 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { START } from '../../../contracts/position.ts'
+import { createBoard } from '../../analyst/index.ts'
 import type { ServerOptions } from '../server.ts'
 
 /** A server's read models in tests that do not ask them: no markets, an empty track record, and no verdict to verify. */
 export const NO_READ_MODELS: Pick<
   ServerOptions,
-  'trackRecord' | 'regimeShifts' | 'verify' | 'markets' | 'usage'
+  'trackRecord' | 'regimeShifts' | 'verify' | 'markets' | 'usage' | 'board'
 > = {
   trackRecord: () => ({ asOf: START, rows: [], next: undefined }),
+  board: createBoard({
+    market: 'simulated',
+    newest: () => [],
+    decided: () => undefined,
+    marketNow: () => 0,
+    staleAfterMs: 0,
+    now: () => 0,
+  }),
   regimeShifts: () => ({ asOf: START, rows: [], next: undefined }),
   markets: {
     markets: async () => [],

@@ -21,6 +21,7 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   replay: () => ({ chunks: (async function* () {})(), goOnAfter: () => undefined }),
   follow: async function* () {},
   answerTool: absent,
+  board: { read: absent },
   trackRecord: absent,
   regimeShifts: absent,
   verify: absent,

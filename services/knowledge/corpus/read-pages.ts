@@ -14,6 +14,8 @@ export interface DocPage {
   /** Whether it is made from the code by `npm run docs`. */
   readonly isReference: boolean
   readonly blocks: readonly Block[]
+  /** As its author wrote it. */
+  readonly markdown: string
 }
 
 /** A page's file as it lay there when it was looked at. */
@@ -90,5 +92,6 @@ export function docPage(name: string, text: string): DocPage {
     title: heading === undefined ? name : plainText(heading.text),
     isReference: text.startsWith('<!-- Generated'),
     blocks,
+    markdown: text,
   }
 }

@@ -122,4 +122,5 @@ const isUnknown = (): ServiceError =>
   new ServiceError('payments_unavailable', {
     message: 'What payers owe is not known at the moment: the read model does not follow the log.',
     details: { retry_after_s: RETRY_AFTER_S },
+    isForCallers: true,
   })

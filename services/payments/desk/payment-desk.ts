@@ -87,6 +87,7 @@ export function createPaymentDesk(options: PaymentDeskOptions): PaymentDesk {
     if (index !== undefined) return index
     throw new ServiceError('payments_unavailable', {
       message: 'This process keeps no read models, so it cannot tell of payments.',
+      isForCallers: true,
     })
   }
 

@@ -70,7 +70,7 @@ describe('a quote', () => {
         extra: { name: 'GatewayWalletBatched', version: '1', verifyingContract: GATEWAY_ADDRESS },
       },
     ])
-    expect(required.resource).toEqual({
+    expect(required.resource).toMatchObject({
       url: offered.url,
       description: offered.description,
       mimeType: 'application/json',

@@ -19,6 +19,8 @@ export interface QuoteTerms {
 }
 
 const MIME_TYPE = 'application/json'
+/** What catalogues show of who offers. */
+const SERVICE = { serviceName: 'Signal service', tags: ['trading', 'crypto', 'signals', 'market-data'] }
 
 /** What who asks is told where nothing can be offered; an offer without a recipient would be worse. */
 export const NOT_CONFIGURED = 'payments_not_configured: no recipient is set (X402_PAY_TO); use an API key'
@@ -38,7 +40,7 @@ export function makeQuote({ payTo, offersGateway }: QuoteTerms, offered: Offered
   const required = {
     x402Version: 2,
     error: said,
-    resource: { url, description, mimeType: MIME_TYPE },
+    resource: { url, description, mimeType: MIME_TYPE, ...SERVICE },
     accepts,
     ...(accepts.length > 0 && { extensions: { bazaar: discoveryOf(offered.example) } }),
   }

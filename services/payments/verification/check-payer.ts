@@ -30,6 +30,13 @@ export interface PayerCheck {
    * @throws ServiceError `payment_refused`; `payments_unavailable` where there is no answer
    */
   fundsOf(payment: VerifiedPayment, product: Product, awaited: bigint): Promise<KnownFunds | undefined>
+  /**
+   * Whether the money of an authorization has come to us, although the log knows nothing of it: its claim was lost with
+   * a log that was restored from an older copy, or its payer sent it to the chain.
+   *
+   * @throws ServiceError `payments_unavailable` where the node does not answer
+   */
+  hasPaid(payment: VerifiedPayment): Promise<boolean>
 }
 
 /** How soon a payment may be tried again that nobody could be asked about. */
@@ -47,6 +54,9 @@ export function createPayerCheck({
   signal,
 }: PayerCheckOptions): PayerCheck {
   const refused = createRemembered<ServiceError>(LIMITS.payerRefusedMs, LIMITS.payersRemembered, now)
+
+  /** Authorizations that brought us nothing, when it was asked a moment ago. */
+  const unpaid = createRemembered<true>(LIMITS.givenUpLookMs, LIMITS.payersRemembered, now)
 
   async function askNode(node: Chain, payment: VerifiedPayment, awaited: bigint): Promise<KnownFunds> {
     const { payer, nonce, value } = payment
@@ -85,8 +95,10 @@ export function createPayerCheck({
     if (verdict.kind === 'valid') return { balance: payment.value, isAll: false }
     if (verdict.kind === 'unknown') {
       throw new ServiceError('payments_unavailable', {
-        message: `It cannot be told whether ${payment.payer} can pay: ${verdict.reason}; nothing was charged.`,
+        message: `It cannot be told at the moment whether ${payment.payer} can pay; this request charged nothing.`,
         details: { retry_after_s: RETRY_AFTER_S },
+        cause: new Error(verdict.reason),
+        isForCallers: true,
       })
     }
     const reason = reasonFor(verdict.reason)
@@ -101,6 +113,16 @@ export function createPayerCheck({
       if (payment.rail === 'gateway') return gateway && ask(gateway, payment, product)
       if (chain !== undefined) return askNode(chain, payment, awaited)
       return facilitator && ask(facilitator, payment, product)
+    },
+    async hasPaid({ rail, payer, payTo, nonce, value, validBefore }) {
+      const key = `${payer} ${nonce}`
+      if (rail !== 'direct' || chain === undefined || unpaid.get(key) === true) return false
+      // Nobody takes it earlier than this.
+      const since = (Number(validBefore) - LIMITS.paymentValidityMostS) * 1_000
+      if (now() - since > LIMITS.paidLongAgoMs) return false
+      const { kind } = await chain.outcomeOf({ payer, payTo, nonce, value }, since)
+      if (kind !== 'paid') unpaid.put(key, true)
+      return kind === 'paid'
     },
   }
 }

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { MARKET_KINDS } from './event-catalogue.ts'
+import { exchangeSchema } from './exchanges.ts'
+import { isoTime } from './iso-time.ts'
+import { type Outcome, RACE_OUTCOMES } from './outcome.ts'
+import { regimeSchema } from './regime.ts'
+import { coinSchema } from './series.ts'
+import { timeframeSchema } from './timeframes.ts'
+import { callSchema } from './verdict.ts'
+
+const instant = z.iso.datetime().describe('ISO 8601, UTC')
+const count = z.int().nonnegative()
+
+/** How a decided verdict did: a HOLD, and a race that no barrier won, is neither won nor lost. */
+export const RESULTS = ['won', 'lost', 'undecided'] as const
+export type Result = (typeof RESULTS)[number]
+
+/** @example resultOf({ call: 'BUY', race: 'up' }) === 'won' */
+export function resultOf({ call, race }: Pick<Outcome, 'call' | 'race'>): Result {
+  if (call === 'HOLD' || race === 'timeout' || race === 'incomplete') return 'undecided'
+  return race === (call === 'BUY' ? 'up' : 'down') ? 'won' : 'lost'
+}
+
+/** A verdict whose window has closed, and what became of it. */
+export const decidedSchema = z.object({
+  verdict_id: z.uuid(),
+  bar_close: instant,
+  valid_until: instant,
+  call: callSchema,
+  confidence: count.describe('Percent'),
+  race: z.enum(RACE_OUTCOMES).describe('Which barrier came first'),
+  result: z.enum(RESULTS),
+})
+
+export type DecidedRow = z.infer<typeof decidedSchema>
+
+export const decidedRow = (outcome: Outcome): DecidedRow => ({
+  verdict_id: outcome.verdictId,
+  bar_close: isoTime(outcome.barClose),
+  valid_until: isoTime(outcome.validUntil),
+  call: outcome.call,
+  confidence: Math.round(100 * Math.max(outcome.probability, 1 - outcome.probability)),
+  race: outcome.race,
+  result: resultOf(outcome),
+})
+
+/** What a series says now. */
+export const boardRowSchema = z.object({
+  exchange: exchangeSchema,
+  coin: coinSchema,
+  timeframe: timeframeSchema,
+  bar_close: instant.describe('Close of its newest bar with a verdict, ISO 8601, UTC'),
+  is_fresh: z.boolean().describe('Whether no bar is missing behind it that should be there by now'),
+  regime: regimeSchema,
+  regime_since: instant,
+  verdict: z
+    .object({
+      verdict_id: z.uuid(),
+      call: callSchema,
+      confidence: count.describe('Percent'),
+      strength: count,
+      price: z.number(),
+      valid_until: instant,
+      is_open: z.boolean().describe('Whether its window is open'),
+    })
+    .nullable()
+    .describe('The newest; null where its window is open on a live market: ask `get_trade_call` for it'),
+  decided: decidedSchema.nullable().describe('The newest whose window has closed; null before the first'),
+  decided_call: decidedSchema.nullable().describe('The newest BUY or SELL among those'),
+})
+
+export type BoardRow = z.infer<typeof boardRowSchema>
+
+export const boardAnswerSchema = z.object({
+  market: z.enum(MARKET_KINDS),
+  market_time: instant.describe('The present instant of this market'),
+  series: count.describe('Series that there are in all, whatever was asked for'),
+  exchanges: z.array(exchangeSchema).describe('Of all of them'),
+  coins: z.array(coinSchema),
+  timeframes: z.array(timeframeSchema).describe('Shortest first'),
+  matching: count.describe('Series that fit what was asked for'),
+  calls: z.object({ BUY: count, SELL: count, HOLD: count }).describe('Shown verdicts among those'),
+  rows: z.array(boardRowSchema).describe('BUY and SELL first, the most confident before others'),
+  next: z.int().nullable().describe('Give it as `skip` for the rows behind these; null at the end'),
+})
+
+export type BoardAnswer = z.infer<typeof boardAnswerSchema>

@@ -1,0 +1,85 @@
+// Adds liveness to pages that are complete without it: newer parts as they come, buttons that copy, and a look at what
+// a form would do while it is filled in.
+let state
+const say = (...told) => {
+  state = told
+  const status = document.getElementById('live')
+  if (!status) return
+  status.textContent = told[0]
+  status.classList.toggle('on', told[1])
+}
+
+function replacePart(id, markup) {
+  const old = document.getElementById(id)
+  if (!old) return
+  const active = old.contains(document.activeElement) ? document.activeElement : null
+  const made = document.createElement(old.tagName === 'TD' || old.tagName === 'TR' ? 'tbody' : 'div')
+  made.innerHTML = old.tagName === 'TD' ? `<tr>${markup}</tr>` : markup
+  const fresh = made.querySelector(`[id="${CSS.escape(id)}"]`)
+  if (!fresh) return
+  old.replaceWith(fresh)
+  if (old.tagName === 'TD') fresh.classList.add('changed')
+  if (active) {
+    const href = active.getAttribute('href')
+    const same = href === null ? null : fresh.querySelector(`[href="${CSS.escape(href)}"]`)
+    same?.focus({ preventScroll: true })
+  }
+}
+
+const { live } = document.body.dataset
+if (live && 'EventSource' in window) {
+  const source = new EventSource(live)
+  source.addEventListener('open', () => say('live', true))
+  source.addEventListener('error', () => say('not live: trying to connect again', false))
+  source.addEventListener('parts', ({ data }) => {
+    for (const [id, markup] of Object.entries(JSON.parse(data))) replacePart(id, markup)
+    say(...state)
+  })
+  addEventListener('pagehide', () => source.close())
+}
+
+for (const box of document.querySelectorAll('.copy')) {
+  if (!navigator.clipboard) break
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.textContent = 'Copy'
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(box.querySelector('pre').textContent)
+      button.textContent = 'Copied'
+    } catch {
+      button.textContent = 'Not allowed here'
+    }
+    setTimeout(() => {
+      button.textContent = 'Copy'
+    }, 2000)
+  })
+  box.append(button)
+}
+
+for (const form of document.querySelectorAll('form[data-preview]')) {
+  const { preview, previewInto: into } = form.dataset
+  let waiting
+  let asked = 0
+  const look = async () => {
+    const mine = ++asked
+    const body = new URLSearchParams(new FormData(form))
+    try {
+      const answer = await fetch(preview, { method: 'POST', body })
+      const text = await answer.text()
+      if (mine === asked && answer.ok) replacePart(into, text)
+    } catch {
+      // The button below asks the same; nothing is lost.
+    }
+  }
+  form.addEventListener('input', () => {
+    clearTimeout(waiting)
+    waiting = setTimeout(look, 600)
+  })
+}
+
+for (const form of document.querySelectorAll('form[data-confirm]')) {
+  form.addEventListener('submit', (event) => {
+    if (!confirm(form.dataset.confirm)) event.preventDefault()
+  })
+}

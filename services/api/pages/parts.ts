@@ -1,0 +1,112 @@
+import type { Result } from '../../../contracts/board.ts'
+import type { Regime } from '../../../contracts/regime.ts'
+import type { Series } from '../../../contracts/series.ts'
+import type { Call } from '../../../contracts/verdict.ts'
+import { type Content, type Html, html } from './html.ts'
+import { scrolling } from './layout.ts'
+
+/** Words and signs of regimes: the sign is for the eye, the word for everybody. */
+export const REGIME_WORDS: Readonly<Record<Regime, string>> = {
+  TRENDING_UP: 'trending up',
+  TRENDING_DOWN: 'trending down',
+  RANGING: 'ranging',
+  VOLATILE: 'volatile',
+}
+const REGIME_SIGNS: Readonly<Record<Regime, string>> = {
+  TRENDING_UP: '↗',
+  TRENDING_DOWN: '↘',
+  RANGING: '→',
+  VOLATILE: '↯',
+}
+
+export const regimeSign = (regime: Regime): Html =>
+  html`<span aria-hidden="true">${REGIME_SIGNS[regime]}</span>`
+export const regimeText = (regime: Regime): Html => html`${regimeSign(regime)} ${REGIME_WORDS[regime]}`
+
+export type Tone = 'buy' | 'sell' | 'won' | 'lost' | 'ok' | 'failed' | 'warn' | ''
+
+export const tag = (text: string, tone: Tone = ''): Html => html`<span class="tag ${tone}">${text}</span>`
+
+const CALL_TONES: Readonly<Record<Call, Tone>> = { BUY: 'buy', SELL: 'sell', HOLD: '' }
+export const callTag = (call: Call): Html => tag(call, CALL_TONES[call])
+const RESULT_TONES: Readonly<Record<Result, Tone>> = { won: 'won', lost: 'lost', undecided: '' }
+export const resultTag = (result: Result): Html => tag(result, RESULT_TONES[result])
+
+/** An instant, to the minute, in UTC. @param iso ISO 8601 */
+export const time = (iso: string, form: 'minute' | 'second' | 'day' = 'minute'): Html => {
+  const length = { day: 10, minute: 16, second: 19 }[form]
+  return html`<time datetime="${iso}">${iso.slice(0, length).replace('T', ' ')}</time>`
+}
+
+/** A price as people read it: six significant digits. */
+export const price = (value: number): string =>
+  value.toLocaleString('en', { maximumSignificantDigits: 6, useGrouping: value >= 10_000 })
+
+export const whole = (value: number): string => value.toLocaleString('en')
+export const percent = (share: number, digits = 1): string => `${(100 * share).toFixed(digits)} %`
+
+export const seriesPath = ({ exchange, coin, timeframe }: Series): string =>
+  `/series/${encodeURIComponent(exchange)}/${encodeURIComponent(coin)}/${encodeURIComponent(timeframe)}`
+export const seriesLink = (series: Series, text: Content): Html =>
+  html`<a href="${seriesPath(series)}">${text}</a>`
+export const proofLink = (verdictId: string, about: string): Html =>
+  html`<a href="/verify/${verdictId}" aria-label="Proof of ${about}">proof</a>`
+
+/** What stands in a cell; a number stands to the right. */
+export interface Column {
+  readonly name: Content
+  readonly isNumber?: boolean
+}
+
+/** A table with a caption, which scrolls by itself where it is too wide. The first cell of a row is its heading. */
+export function table(
+  caption: string,
+  columns: readonly (Column | string)[],
+  rows: readonly (readonly Content[])[],
+): Html {
+  const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column))
+  const side = (index: number) => all[index]?.isNumber === true && html` class="num"`
+  const cells = (row: readonly Content[]) =>
+    row.map((cell, index) =>
+      index === 0 ? html`<th scope="row"${side(0)}>${cell}</th>` : html`<td${side(index)}>${cell}</td>`,
+    )
+  const heads = all.map(({ name }, index) => html`<th scope="col"${side(index)}>${name}</th>`)
+  return scrolling(
+    caption,
+    html`<table class="tight"><caption>${caption}</caption><thead><tr>${heads}</tr></thead><tbody>
+${rows.map((row) => html`<tr>${cells(row)}</tr>\n`)}</tbody></table>`,
+  )
+}
+
+/** Names and what they are, one below the other. */
+export const facts = (rows: readonly (readonly [string, Content])[]): Html =>
+  html`<table class="facts">${rows.map(([name, value]) => html`<tr><th scope="row">${name}</th><td>${value}</td></tr>`)}</table>`
+
+/** Figures side by side; each with a name above and an explanation below. */
+export const tiles = (all: readonly (readonly [string, Content, Content])[]): Html =>
+  html`<dl class="tiles">${all.map(([name, value, about]) => html`<div><dt>${name}</dt><dd>${value}</dd><dd>${about}</dd></div>`)}</dl>`
+
+/** What can be copied as it stands. */
+export const copyable = (text: string, label: string): Html =>
+  html`<div class="copy"><pre tabindex="0" role="region" aria-label="${label}">${text}</pre></div>`
+
+export const note = (content: Content, tone: '' | 'good' | 'bad' | 'warn' = ''): Html =>
+  html`<div class="note ${tone}"${tone === 'bad' && html` role="alert"`}${tone === 'good' && html` role="status"`}>${content}</div>`
+
+/** Links to the pages before and behind. @param first where the list begins; undefined at the beginning */
+export const pager = (first: string | undefined, next: string | undefined): Html | undefined =>
+  first === undefined && next === undefined
+    ? undefined
+    : html`<p class="row noprint">${first !== undefined && html`<a href="${first}">To the beginning</a>`}${next !== undefined && html`<a href="${next}" rel="next">Further</a>`}</p>`
+
+/** An address with parameters, those left out that are undefined or empty. */
+export function address(
+  path: string,
+  parameters: Readonly<Record<string, string | number | undefined | null>>,
+): string {
+  const given = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined && value !== null && value !== '') given.append(name, String(value))
+  }
+  return given.size === 0 ? path : `${path}?${given.toString()}`
+}

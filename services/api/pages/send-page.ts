@@ -1,0 +1,16 @@
+import type { FastifyReply } from 'fastify'
+import { PAGE_POLICY, type Page, type PageFrame, page } from './layout.ts'
+
+/** Headers of every page. The origin of a form is told to this service, which asks for it, and to nobody else. */
+export const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': PAGE_POLICY,
+  'referrer-policy': 'same-origin',
+} as const
+
+/** Sends a page that is not kept, unless something else was said before. */
+export function sendPage(reply: FastifyReply, frame: PageFrame, made: Page): FastifyReply {
+  reply.headers(PAGE_HEADERS)
+  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+  return reply.serializer(String).send(page(frame, made))
+}

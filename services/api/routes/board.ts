@@ -1,0 +1,39 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { boardAnswerSchema } from '../../../contracts/board.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
+import { CALLS } from '../../../contracts/verdict.ts'
+import type { Board } from '../../analyst/index.ts'
+
+export interface BoardRoutesOptions {
+  /** @throws ServiceError `store_unavailable` where this process keeps no read models */
+  readonly board: Board
+}
+
+export const boardFilters = {
+  exchange: exchangeParameter.optional(),
+  coin: coinParameter.optional(),
+  timeframe: timeframeParameter.optional(),
+  call: z.enum(CALLS).optional().describe('Verdicts that are shown; for others, the newest that was decided'),
+}
+
+const querySchema = z.strictObject({
+  ...boardFilters,
+  skip: z.coerce.number().int().min(0).max(1_000_000).default(0),
+  limit: z.coerce.number().int().min(1).max(LIMITS.boardRows).default(100),
+})
+
+/**
+ * `GET /api/board`: what every series says now, BUY and SELL first. Open to all; on a live market without verdicts
+ * whose window is open.
+ *
+ * @example curl 'http://127.0.0.1:8402/api/board?timeframe=1h&call=BUY'
+ */
+export const boardRoutes: FastifyPluginAsyncZod<BoardRoutesOptions> = async (app, { board }) => {
+  const schema = { querystring: querySchema, response: { 200: boardAnswerSchema } }
+  app.get('/api/board', { schema }, async ({ query }, reply) => {
+    reply.header('cache-control', 'public, max-age=1')
+    return board.read(query).answer
+  })
+}
