@@ -2,6 +2,7 @@ import { defineErrors, type ErrorDefinition } from './error-definition.ts'
 import type { JsonObject } from './json.ts'
 import { KNOWLEDGE_ERRORS } from './knowledge-errors.ts'
 import { PAYMENT_ERRORS } from './payment-errors.ts'
+import { PROOF_ERRORS } from './proof-errors.ts'
 import { STORE_ERRORS } from './store-errors.ts'
 import { WEBHOOK_ERRORS } from './webhook-errors.ts'
 
@@ -125,6 +126,7 @@ export const ERRORS = defineErrors({
     message: 'The event store does not answer or takes nothing more at the moment.',
     nextStep: 'Try again shortly; see `/readyz` for its state.',
   },
+  ...PROOF_ERRORS,
   ...STORE_ERRORS,
   bus_unavailable: {
     status: 503,

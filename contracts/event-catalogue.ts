@@ -39,7 +39,13 @@ import {
   SettlementRequested,
   SettlementUnknown,
 } from './payment-events.ts'
-import { ModelAnnounced, MonitoringChanged } from './proof-events.ts'
+import {
+  CheckpointSigned,
+  DaySealed,
+  LogKeysPublished,
+  ModelAnnounced,
+  MonitoringChanged,
+} from './proof-events.ts'
 import { QuotaDebited, QuotaGranted } from './quota-events.ts'
 import { regimeSchema } from './regime.ts'
 import { ScanCompleted } from './scan-events.ts'
@@ -155,6 +161,9 @@ export const EVENT_CATALOGUE = {
   ScanCompleted,
   ModelAnnounced,
   MonitoringChanged,
+  LogKeysPublished,
+  CheckpointSigned,
+  DaySealed,
   SubjectKeyCreated,
   AccountOpened,
   SignInRequested,

@@ -107,6 +107,11 @@ export const LIMITS = {
   /** Newest events of a remote log that are held for those who follow it; who falls further behind reads the log. */
   tailEvents: 4_000,
 
+  /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
+  logKeys: 8,
+  /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */
+  noteCharacters: 100_000,
+
   /** Events a projection folds in one transaction. */
   projectionBatchEvents: 2_000,
   /** Events a projection folds in one transaction where it needs their places only. */

@@ -45,3 +45,57 @@ export const MonitoringChanged = defineEvent({
       .max(LIMITS.universeCoins),
   }),
 })
+
+/** A verifier key as C2SP signed-note writes it: `name+id+base64`. */
+export const vkeySchema = z.string().regex(/^[^+\s]{1,200}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{1,2000}={0,2}$/)
+
+/** A tree by its size and root, as its checkpoint names it. */
+export const treeHeadSchema = z.object({
+  origin: z.string().min(1).max(200),
+  size: z.int().nonnegative(),
+  /** Base64. */
+  root: z.string().length(44),
+})
+
+export type NamedTreeHead = z.infer<typeof treeHeadSchema>
+
+export const LogKeysPublished = defineEvent({
+  type: 'LogKeysPublished',
+  stream: 'log-keys',
+  summary:
+    'The keys that sign checkpoints of the transparency log from now on, all of them, and the origin that they sign for. A new origin says which checkpoint of the old one it does not continue, and why.',
+  data: z.object({
+    origin: z.string().min(1).max(200),
+    vkeys: z.array(vkeySchema).min(1).max(LIMITS.logKeys),
+    reason: z.string().min(1).max(500),
+    /** The newest checkpoint of the former origin; null where keys change, and for the first one. */
+    leaves: treeHeadSchema.nullable(),
+  }),
+})
+
+export const CheckpointSigned = defineEvent({
+  type: 'CheckpointSigned',
+  stream: 'log-checkpoints',
+  summary: 'A checkpoint of the transparency log, signed: from now on the tree is this or longer.',
+  data: treeHeadSchema.extend({
+    /** Text and signatures. */
+    note: z.string().max(LIMITS.noteCharacters),
+    /** Unix milliseconds. */
+    signedAt: z.int().nonnegative(),
+  }),
+})
+
+export const DaySealed = defineEvent({
+  type: 'DaySealed',
+  stream: 'sealed-{exchange}',
+  summary:
+    'The verdicts of an exchange for one UTC day, by the close of their bars, with their outcomes, as files that never change: the hash of their manifest.',
+  data: z.object({
+    exchange: exchangeSchema,
+    day: z.iso.date(),
+    /** Of the manifest's bytes. */
+    sha256: sha256Schema,
+    rows: z.int().nonnegative(),
+    bytes: z.int().nonnegative(),
+  }),
+})

@@ -31,6 +31,14 @@ export const modelStream = (version: string): string => `model-${version}`
 /** @example monitoredStream('HL') === 'monitored-HL' */
 export const monitoredStream = (exchange: Exchange): string => `monitored-${exchange}`
 
+/** The keys of the transparency log. */
+export const LOG_KEYS_STREAM = 'log-keys'
+/** Its checkpoints. */
+export const LOG_CHECKPOINTS_STREAM = 'log-checkpoints'
+
+/** @example sealedStream('HL') === 'sealed-HL' */
+export const sealedStream = (exchange: Exchange): string => `sealed-${exchange}`
+
 /** @param accountId a UUID */
 export const accountStream = (accountId: string): string => `account-${accountId}`
 

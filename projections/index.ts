@@ -3,6 +3,7 @@ import { chats } from './chats/chats.ts'
 import { debits } from './debits/debits.ts'
 import { decided } from './decided/decided.ts'
 import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
+import { logCheckpoints } from './log-checkpoints/log-checkpoints.ts'
 import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
@@ -31,6 +32,13 @@ export {
 export { type Decided, decided } from './decided/decided.ts'
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 export {
+  type CheckpointRow,
+  LOG_KEYS,
+  type LogKeysRow,
+  logCheckpoints,
+  NEWEST_CHECKPOINT,
+} from './log-checkpoints/log-checkpoints.ts'
+export {
   evolvePayment,
   isOpen,
   isPayable,
@@ -52,6 +60,7 @@ export {
 } from './payments/payments.ts'
 export {
   type Projection,
+  type Rows,
   rowsInMemory,
 } from './projection.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
@@ -82,6 +91,7 @@ export const PROJECTIONS: readonly Projection[] = [
   debits,
   decided,
   latestVerdicts,
+  logCheckpoints,
   payments,
   regimeShifts,
   subscriptions,

@@ -1,4 +1,4 @@
-import type { EventPlace } from '../contracts/event.ts'
+import type { EventPlace, RecordedEvent } from '../contracts/event.ts'
 import type { EventType, ServiceEvent } from '../contracts/event-catalogue.ts'
 import type { JsonObject } from '../contracts/json.ts'
 
@@ -13,7 +13,10 @@ export interface Rows<Row extends JsonObject> {
  * A read model: keyed rows that follow from the log and nothing else. A fold sees events in log order, has
  * no clock and no randomness, and reads only its own rows, so that building it anew gives the same rows.
  */
-export type Projection<Row extends JsonObject = JsonObject> = DataProjection<Row> | PlaceProjection<Row>
+export type Projection<Row extends JsonObject = JsonObject> =
+  | DataProjection<Row>
+  | PlaceProjection<Row>
+  | RecordedProjection<Row>
 
 interface ProjectionOptions {
   /** Lower case and underscores; part of a table name. */
@@ -41,6 +44,13 @@ export interface PlaceProjection<Row extends JsonObject = JsonObject> extends Pr
   readonly needs: 'places'
   /** As that of a {@link DataProjection}. */
   fold(rows: Rows<Row>, event: EventPlace): void
+}
+
+/** Made of events exactly as they were appended, whatever their schema has become. */
+export interface RecordedProjection<Row extends JsonObject = JsonObject> extends ProjectionOptions {
+  readonly needs: 'recorded'
+  /** As that of a {@link DataProjection}. */
+  fold(rows: Rows<Row>, event: RecordedEvent): void
 }
 
 /** Rows in a plain map, for tests and for folds that need no disk. */

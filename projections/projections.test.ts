@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { AccountErased, AccountOpened, KeyIssued } from '../contracts/account-events.ts'
+import { newEvent } from '../contracts/event-definition.ts'
 import { jsonFault } from '../contracts/json.ts'
 import { LIMITS } from '../contracts/limits.ts'
 import { RACE_OUTCOMES } from '../contracts/outcome.ts'
+import { LogKeysPublished } from '../contracts/proof-events.ts'
 import { REGIMES } from '../contracts/regime.ts'
+import { LOG_KEYS_STREAM } from '../contracts/streams.ts'
 import { SubscriptionCreated } from '../contracts/subscription-events.ts'
 import { HOUR_MS } from '../contracts/timeframes.ts'
 import { CALLS } from '../contracts/verdict.ts'
@@ -64,6 +67,14 @@ const HISTORY = given(
   }).flat(),
   ...PAYMENTS,
   paymentFact('PayerBlocked', { payer: `0x${'a1'.repeat(20)}`, reason: 'a test' }),
+  {
+    stream: LOG_KEYS_STREAM,
+    event: newEvent(LogKeysPublished, {
+      id: '019abcde-7c00-7001-8000-0000000000b7',
+      data: { origin: 'log', vkeys: ['log+00000000+AAAA'], reason: 'first keys', leaves: null },
+      meta: { correlationId: 'test', actor: 'test' },
+    }),
+  },
   subscriptionFact(SubscriptionCreated, {
     subscriptionId: '019abcde-7c00-7001-8000-0000000000b1',
     accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',

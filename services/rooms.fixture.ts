@@ -17,6 +17,7 @@ export const LAYERS: readonly (readonly string[])[] = [
     'services/webhooks',
     'services/knowledge',
     'services/analyst',
+    'services/proof',
   ],
   ['services/calls'],
   ['services/api'],

@@ -40,6 +40,7 @@ import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from './rout
 import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from './routes/regime-shifts.ts'
 import { type SearchRoutesOptions, searchRoutes } from './routes/search.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
+import { type TransparencyLogRoutesOptions, transparencyLogRoutes } from './routes/transparency-log.ts'
 import { type UsageRoutesOptions, usageRoutes } from './routes/usage.ts'
 import { type VerdictRoutesOptions, verdictRoutes } from './routes/verdicts.ts'
 import { type VerifyRoutesOptions, verifyRoutes } from './routes/verify.ts'
@@ -59,6 +60,8 @@ export interface ServerOptions
     BoardRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions {
+  /** The log that proves what was recorded; not served where it is left out. */
+  readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
   /** The Model Context Protocol; not served where it is left out. */
   readonly mcp?: Omit<McpRoutesOptions, 'addressOf'> | undefined
   /** Sign-in, accounts and keys; not served where they are left out. */
@@ -184,6 +187,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(trackRecordRoutes, options)
   await app.register(regimeShiftRoutes, options)
   await app.register(verifyRoutes, options)
+  if (options.transparencyLog !== undefined)
+    await app.register(transparencyLogRoutes, { ...options, transparencyLog: options.transparencyLog })
   await app.register(usageRoutes, options)
   await app.register(operatorToolRoutes, options)
   if (options.accounts !== undefined) {

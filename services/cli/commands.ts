@@ -1,10 +1,12 @@
 import { accountCommands } from './accounts.ts'
 import { askCommand } from './ask.ts'
+import { auditCommand } from './audit.ts'
 import { backtestCommand } from './backtest.ts'
 import type { Command } from './command.ts'
 import { doctorCommand } from './doctor.ts'
 import { exportCommand } from './export.ts'
 import { keyCommands } from './keys.ts'
+import { logOriginCommand } from './log-origin.ts'
 import { paymentCommands } from './payments.ts'
 import { replayCommand } from './replay.ts'
 import { trackRecordCommand } from './track-record.ts'
@@ -18,8 +20,10 @@ export const COMMANDS: readonly Command[] = [
   exportCommand,
   backtestCommand,
   verifyCommand,
+  auditCommand,
   trackRecordCommand,
   doctorCommand,
+  logOriginCommand,
   ...keyCommands,
   ...accountCommands,
   ...webhookCommands,

@@ -1,10 +1,14 @@
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { ServiceError } from '../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../contracts/errors.ts'
+import { canonicalJson } from '../../contracts/json.ts'
 import { outcomeSchema } from '../../contracts/outcome.ts'
 import { verdictSchema } from '../../contracts/verdict.ts'
 import type { ProofEvent, Verification } from '../../contracts/verification.ts'
 import { eventHash } from '../analyst/index.ts'
-import { defineCommand } from './command.ts'
+import { checkProof, type Verifier } from '../proof/index.ts'
+import { requireKeys, VKEY_FLAG } from './audit.ts'
+import { type CommandInput, defineCommand } from './command.ts'
 import { SOURCE_FLAGS, switchFlag } from './common-flags.ts'
 import { openVerdictSource } from './open-verdict-source.ts'
 
@@ -14,11 +18,20 @@ export const verifyCommand = defineCommand({
   notes: [
     'The hashes are computed here from what the log says: a service that shows other data than it hashed is found out.',
   ],
-  operands: ['verdict_id'],
-  flags: { json: switchFlag('Writes the whole verification as JSON.'), ...SOURCE_FLAGS },
-  examples: ['signal verify 5c146b14-3c52-8afd-938a-375d0df1fbf6'],
+  operands: ['verdict_id_or_proof'],
+  flags: {
+    proof: switchFlag('What is given is a proof file. It is checked offline, with nothing but --vkey.'),
+    vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
+    json: switchFlag('Writes the whole verification as JSON.'),
+    ...SOURCE_FLAGS,
+  },
+  examples: [
+    'signal verify 5c146b14-3c52-8afd-938a-375d0df1fbf6',
+    'signal verify --proof verdict.tlog-proof --vkey example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
+  ],
   async run(input) {
     const { operands, flags, stdout, signal } = input
+    if (flags.proof) return verifyProof(operands[0] ?? '', requireKeys(flags.vkey), input)
     const verdictId = z.uuid().safeParse(operands[0]?.toLowerCase())
     if (!verdictId.success) {
       throw new ServiceError('config_invalid', {
@@ -37,6 +50,35 @@ export const verifyCommand = defineCommand({
     return undefined
   },
 })
+
+/** Checks a proof file; asks nobody. */
+function verifyProof(file: string, keys: readonly Verifier[], { flags, stdout }: CommandInput): undefined {
+  const proven = checkProof(readProof(file), keys)
+  const { content, origin, index, size, signatures } = proven
+  const by = signatures.map(({ verifier: { name, id } }) => `${name}+${id.toString('hex')}`)
+  const lines = [
+    `event     ${content.type} ${content.id}`,
+    `says      ${canonicalJson(content.data)}`,
+    `entry     ${index} of ${origin}, in its tree of ${size}`,
+    `signed    by ${by.join(', ')}`,
+    'checked   the event hashes to the entry, the entry leads to the root, the root is signed',
+    'unchecked that the log has no other history: `signal audit` compares it with what it was',
+  ]
+  stdout.write(
+    flags.json === true
+      ? `${JSON.stringify({ event: content, origin, index, size, signed: by })}\n`
+      : `${lines.join('\n')}\n`,
+  )
+  return undefined
+}
+
+function readProof(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new ServiceError('config_invalid', { message: `${file} cannot be read: ${reasonOf(cause)}`, cause })
+  }
+}
 
 function requireHash(
   what: string,

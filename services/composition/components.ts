@@ -13,6 +13,7 @@ import type { EngineRole } from './engine-role.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
 import type { Platform } from './open-platform.ts'
 import { projectionComponent } from './projection-component.ts'
+import type { OpenedTransparencyLog } from './transparency-log.ts'
 
 /** The parts that `/readyz` reports, asked one by one. */
 export async function componentsOf(parts: {
@@ -29,6 +30,7 @@ export async function componentsOf(parts: {
   readonly dispatcher: DispatcherHealth | undefined
   /** What keeps digests from being recorded. */
   readonly digestProblems: readonly string[]
+  readonly transparencyLog: Pick<OpenedTransparencyLog, 'problem'> | undefined
   /** Work that this process shares with others, by the name of its group. */
   readonly leases: readonly { readonly group: string; readonly leases: Pick<Leases, 'idle'> }[]
   readonly feed: MarketFeed
@@ -67,6 +69,7 @@ export async function componentsOf(parts: {
   for (const health of models) components.push(projectionComponent(health, { hasCallers, head: store.head }))
   if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
   else if (parts.engines !== undefined) components.push(enginesComponent(parts.engines))
+  if (parts.transparencyLog !== undefined) components.push(transparencyLogComponent(parts.transparencyLog))
   if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
   if (parts.demo !== undefined) components.push(demoComponent(parts.demo))
   if (parts.dispatcher !== undefined) {
@@ -146,6 +149,17 @@ export function enginesComponent({ answering, silent }: ReturnType<RemoteDesk['h
     state: isWell ? 'ok' : 'degraded',
     detail: answering === 0 ? nobody : some,
     more: { answering, silent },
+  }
+}
+
+/** Verdicts are served and recorded without it; what is not signed can be proved later only. */
+function transparencyLogComponent({ problem }: Pick<OpenedTransparencyLog, 'problem'>): Component {
+  const why = problem()
+  return {
+    name: 'transparency log',
+    isRequired: false,
+    state: why === undefined ? 'ok' : 'degraded',
+    detail: why ?? 'signed as it grows',
   }
 }
 

@@ -7,6 +7,7 @@ import { createMarketNow } from './market-now.ts'
 import type { Parts } from './open-parts.ts'
 import type { OnClose } from './open-platform.ts'
 import { type OpenedPayments, openPayments } from './payments.ts'
+import { type OpenedTransparencyLog, openTransparencyLog } from './transparency-log.ts'
 import type { WatchList } from './watch-list.ts'
 import { type OpenedWebhooks, openWebhooks } from './webhooks.ts'
 
@@ -19,6 +20,8 @@ export interface Served {
   readonly payments: OpenedPayments
   readonly webhooks: OpenedWebhooks
   readonly knowledge: OpenedKnowledge
+  /** Undefined where this process keeps no read models. */
+  readonly transparencyLog: OpenedTransparencyLog | undefined
   readonly marketNow: () => number
 }
 
@@ -45,15 +48,16 @@ export async function openServed(
   running.webhooks = openWebhooks({ ...common, exchanges: () => watchList?.exchanges }, onClose)
   const { webhooks, payments } = running
   const accounts = erasedWithWebhooks(callers.accounts, webhooks, parts.log)
-  return { callers: { ...callers, accounts }, knowledge, marketNow, payments, webhooks }
+  const transparencyLog = openTransparencyLog(common)
+  return { callers: { ...callers, accounts }, knowledge, marketNow, payments, transparencyLog, webhooks }
 }
 
-/** Settles and sends, where this process does, until the signal. */
+/** Settles, sends and signs, where this process does, until the signal. */
 export async function runServed(
-  { payments, webhooks }: Pick<Served, 'payments' | 'webhooks'>,
+  { payments, transparencyLog, webhooks }: Pick<Served, 'payments' | 'transparencyLog' | 'webhooks'>,
   signal: AbortSignal,
 ): Promise<void> {
-  await Promise.all([payments.run(signal), webhooks.run(signal)])
+  await Promise.all([payments.run(signal), webhooks.run(signal), transparencyLog?.run(signal)])
 }
 
 /** Who is erased is sent nothing any more from the answer on. */

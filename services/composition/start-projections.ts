@@ -7,6 +7,7 @@ import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { type Projector, startProjector } from '../platform/projector/projector.ts'
 import { openRowTables } from '../platform/projector/row-tables.ts'
+import { transparencyTree } from '../proof/index.ts'
 import type { Platform } from './open-platform.ts'
 
 /** Claims that are to be settled, and subscriptions that are to be served, are found in read models too. */
@@ -18,7 +19,7 @@ export function startProjections(platform: Platform, log: Logger): Projector {
   return startProjector({
     store: platform.store,
     tables: openRowTables(join(platform.directory, 'projections.db'), platform.logId),
-    projections: PROJECTIONS,
+    projections: [...PROJECTIONS, transparencyTree],
     sleep,
     onProblem: (health) => log.error(health, 'projection has a problem'),
   })

@@ -109,6 +109,12 @@ const TRIES: readonly Try[] = [
   { path: '/api/track-record', status: 200 },
   { path: '/api/regime-shifts?exchange=SIM&coin=BTC&timeframe=1h', status: 200 },
   { path: `/verify/${NOBODY}`, template: '/verify/{verdict_id}', status: 404 },
+  { path: '/log/checkpoint', status: 503 },
+  { path: '/log/vkeys', status: 503 },
+  { path: '/log/tile/0/000', template: '/log/tile/{*}', status: 404 },
+  { path: '/log/tile/0/0', template: '/log/tile/{*}', status: 400 },
+  { path: '/log/contents/000', template: '/log/contents/{*}', status: 404 },
+  { path: `/log/proof/${NOBODY}`, template: '/log/proof/{verdict_id}', status: 404 },
   { path: '/api/sign-in', method: 'POST', status: 202, body: { email: 'ada@example.com' } },
   { path: '/api/sign-in', method: 'POST', status: 400 },
   {

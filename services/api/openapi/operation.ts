@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../../contracts/json.ts'
 export const TAGS = {
   tools: 'Verdicts, regimes and scans, through the Model Context Protocol',
   verdicts: 'What was recorded, what became of it, and proof of both',
+  proof: 'The transparency log: signed checkpoints, tiles, and proof files',
   markets: 'What can be asked for',
   account: 'Sign-in, keys and usage',
   webhooks: 'Signals pushed to an address of yours, and what was sent to it',

@@ -7,6 +7,7 @@ import { knowledgeOperations } from './knowledge-operations.ts'
 import { mcpOperations } from './mcp-operations.ts'
 import type { Operations } from './operation.ts'
 import { paymentOperations } from './payment-operations.ts'
+import { transparencyLogOperations } from './transparency-log-operations.ts'
 import { webhookOperations } from './webhook-operations.ts'
 
 const filters = {
@@ -251,6 +252,7 @@ export const OPERATIONS: Operations = {
   ...paymentOperations,
   ...marketOperations,
   ...verdictOperations,
+  ...transparencyLogOperations,
   ...accountOperations,
   ...webhookOperations,
   ...knowledgeOperations,

@@ -3,7 +3,12 @@ import { decodeEvent, requireReadable } from '../../../contracts/event-catalogue
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
-import type { DataProjection, PlaceProjection, Rows } from '../../../projections/projection.ts'
+import type {
+  DataProjection,
+  PlaceProjection,
+  RecordedProjection,
+  Rows,
+} from '../../../projections/projection.ts'
 import type { EventStore, LookedAt, ReadPlacesOptions } from '../event-store/event-store.ts'
 
 /** Events of the past that were looked at, matching or not, after which it is written down how far. */
@@ -29,7 +34,7 @@ export type PastOptions = Pick<ReadPlacesOptions, 'after' | 'filter'> & {
 
 export const dataSource = (
   store: EventStore,
-  projection: DataProjection,
+  projection: DataProjection | RecordedProjection,
 ): ProjectionSource<RecordedEvent> => ({
   async read(options, take) {
     let batch: RecordedEvent[] = []
@@ -55,7 +60,11 @@ export const dataSource = (
     return goesOn
   },
   of: (event) => event,
-  fold: (rows, event) => projection.fold(rows, decodeEvent(event)),
+  fold(rows, event) {
+    if (projection.needs !== 'recorded') return projection.fold(rows, decodeEvent(event))
+    requireReadable(event)
+    projection.fold(rows, event)
+  },
 })
 
 export const placeSource = (

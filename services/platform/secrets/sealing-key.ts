@@ -33,25 +33,32 @@ export function loadSealingKey(options: {
   return readKey(file)
 }
 
-/** Appears whole or not at all, and is on the disk before anything is bound to it. */
 function writeKey(file: string, random: (bytes: number) => Uint8Array): void {
+  try {
+    writeSecretOnce(file, `${Buffer.from(random(KEY_BYTES)).toString('base64')}\n`, random)
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+}
+
+/** Appears whole or not at all, and is on the disk before anything is bound to it; one that is there stays. */
+export function writeSecretOnce(file: string, text: string, random: (bytes: number) => Uint8Array): void {
   // Two containers may begin in one folder at once, each as process 1: the name has to be of chance.
   const unfinished = `${file}.${Buffer.from(random(NAME_BYTES)).toString('hex')}`
-  const key = Buffer.from(random(KEY_BYTES)).toString('base64')
   try {
     makePrivateFolder(dirname(file))
-    writeFileSync(unfinished, `${key}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    writeFileSync(unfinished, text, { mode: 0o600, flag: 'wx', flush: true })
     // A link, unlike a rename, leaves the key of another first start alone.
     linkSync(unfinished, file)
     syncFolder(dirname(file))
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw unreadable(file, error)
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   } finally {
     rmSync(unfinished, { force: true })
   }
 }
 
-function syncFolder(folder: string): void {
+export function syncFolder(folder: string): void {
   const handle = openSync(folder, 'r')
   fsyncSync(handle)
   closeSync(handle)

@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { candleSchema } from './candle.ts'
+import { MARKET_KINDS } from './event-catalogue.ts'
+import { fundingRateSchema } from './funding.ts'
+import { seriesSchema } from './series.ts'
+
+const timeMs = z.int().nonnegative()
+
+/** The answer of `GET /api/bars`. Times are Unix milliseconds, as what is computed from them is exact. */
+export const barsAnswerSchema = seriesSchema.extend({
+  market: z
+    .enum(MARKET_KINDS)
+    .describe('simulated: its prices are made up; recorded: replayed from files; live'),
+  source: z.string().describe('Where the bars come from'),
+  from: timeMs.describe('First open that was asked for'),
+  to: timeMs.describe('Bars open before this instant'),
+  bars: z.array(candleSchema).describe('Closed bars in the order of their open time'),
+  gaps: z
+    .array(z.object({ from: timeMs, to: timeMs }))
+    .describe('Stretches without bars: open of the first missing one, and of the first that is there again'),
+  funding: z.array(fundingRateSchema).describe('Settlements in the same time, oldest first'),
+  next: timeMs.nullable().describe('`from` of the next page; null at the end'),
+})
+
+export type BarsAnswer = z.infer<typeof barsAnswerSchema>

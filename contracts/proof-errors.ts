@@ -1,0 +1,34 @@
+import { defineErrors } from './error-definition.ts'
+
+/** What the transparency log and those who check it refuse. */
+export const PROOF_ERRORS = defineErrors({
+  log_path_invalid: {
+    status: 400,
+    message: 'This names nothing of the transparency log.',
+    nextStep:
+      'Read docs/proof.md: /log/checkpoint, /log/vkeys, /log/tile/<level>/<index>[.p/<width>], /log/tile/entries/<index> and /log/contents/<index> are what is there.',
+  },
+  log_not_there: {
+    status: 404,
+    message: 'The transparency log does not reach that far.',
+    nextStep: 'Ask for tiles within the size that /log/checkpoint names.',
+  },
+  log_not_signed: {
+    status: 503,
+    message: 'There is no signed checkpoint that holds this yet.',
+    nextStep: 'Ask again in ten seconds. Where it stays so, the operator finds the reason in /readyz.',
+  },
+  proof_invalid: {
+    status: 400,
+    exitCode: 17,
+    message: 'The proof does not hold.',
+    nextStep:
+      'Do not rely on it. Fetch it anew, and compare the vkey with the one that the operator published.',
+  },
+  audit_failed: {
+    status: 409,
+    exitCode: 18,
+    message: 'The log does not hold what it promises.',
+    nextStep: 'Keep the findings and the state file: they are the evidence.',
+  },
+})

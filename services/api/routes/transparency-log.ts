@@ -1,0 +1,101 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Verification } from '../../../contracts/verification.ts'
+import { isOperator } from '../operator.ts'
+
+/** The transparency log as it is served. */
+export interface ServedLog {
+  checkpoint(): string
+  vkeys(): string
+  tile(path: string): Buffer
+  contents(path: string, signal: AbortSignal): Promise<{ readonly text: string; readonly isWhole: boolean }>
+  proof(event: { readonly id: string; readonly position: string }, signal: AbortSignal): Promise<string>
+  /** Undefined where another process signs. */
+  openOrigin:
+    | ((
+        origin: string,
+        reason: string,
+      ) => Promise<{ readonly origin: string; readonly vkeys: readonly string[] }>)
+    | undefined
+}
+
+export interface TransparencyLogRoutesOptions {
+  readonly transparencyLog: ServedLog
+  readonly verify: (verdictId: string, signal: AbortSignal) => Promise<Verification>
+  readonly operatorToken: string | undefined
+}
+
+const FOR_EVER = 'public, max-age=31536000, immutable'
+const A_MOMENT = 'public, max-age=2'
+
+/** Asked for by pages of others, too. */
+const OPEN = { 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' } as const
+
+const originSchema = z.strictObject({
+  origin: z
+    .string()
+    .regex(/^[^\s+]{1,200}$/)
+    .describe('A name without a scheme, blanks and plus signs'),
+  reason: z.string().min(1).max(500),
+})
+
+/** `/log/…`: checkpoints, tiles and what they commit to (C2SP tlog-tiles), and proof files. */
+export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesOptions> = async (
+  app,
+  options,
+) => {
+  const { transparencyLog: log } = options
+  app.addHook('onRequest', async (_request, reply) => void reply.headers(OPEN))
+
+  app.get('/log/checkpoint', async (_request, reply) =>
+    reply.header('cache-control', A_MOMENT).type('text/plain; charset=utf-8').send(log.checkpoint()),
+  )
+  app.get('/log/vkeys', async (_request, reply) =>
+    reply.header('cache-control', A_MOMENT).type('text/plain; charset=utf-8').send(log.vkeys()),
+  )
+  const path = { params: z.object({ '*': z.string().max(100) }) }
+  app.get('/log/tile/*', { schema: path }, async (request, reply) =>
+    reply
+      .header('cache-control', FOR_EVER)
+      .type('application/octet-stream')
+      .send(log.tile(`tile/${request.params['*']}`)),
+  )
+  app.get('/log/contents/*', { schema: path }, async (request, reply) => {
+    const left = new AbortController()
+    reply.raw.once('close', () => left.abort())
+    const { text, isWhole } = await log.contents(`contents/${request.params['*']}`, left.signal)
+    return reply
+      .header('cache-control', isWhole ? FOR_EVER : 'no-store')
+      .type('application/x-ndjson; charset=utf-8')
+      .send(text)
+  })
+  const proof = {
+    params: z.strictObject({ verdict_id: z.uuid() }),
+    querystring: z.strictObject({ of: z.enum(['verdict', 'outcome']).default('verdict') }),
+  }
+  app.get('/log/proof/:verdict_id', { schema: proof }, async (request, reply) => {
+    const left = new AbortController()
+    reply.raw.once('close', () => left.abort())
+    const verification = await options.verify(request.params.verdict_id.toLowerCase(), left.signal)
+    const event = request.query.of === 'verdict' ? verification.event : verification.outcome?.event
+    if (event === undefined)
+      throw new ServiceError('log_not_there', {
+        message: 'The verdict has no outcome yet: its window is open.',
+      })
+    return reply
+      .header('cache-control', 'no-store')
+      .header('content-disposition', `attachment; filename="${event.id}.tlog-proof"`)
+      .type('text/plain; charset=utf-8')
+      .send(await log.proof(event, left.signal))
+  })
+  app.post('/operator/log/origin', { schema: { body: originSchema } }, async (request, reply) => {
+    if (!isOperator(request, options.operatorToken)) throw new ServiceError('unauthorized')
+    if (log.openOrigin === undefined)
+      throw new ServiceError('invalid_request', {
+        message: 'This process does not sign; ask one with the projector role.',
+      })
+    reply.header('cache-control', 'no-store')
+    return log.openOrigin(request.body.origin, request.body.reason)
+  })
+}

@@ -1,0 +1,365 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Candle } from '../../contracts/candle.ts'
+import type { NewEvent } from '../../contracts/event.ts'
+import {
+  decodeEvent,
+  OutcomeLabelled,
+  VerdictRecorded,
+  VerdictsMissing,
+} from '../../contracts/event-catalogue.ts'
+import { newEvent } from '../../contracts/event-definition.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import type { Outcome } from '../../contracts/outcome.ts'
+import { ModelAnnounced, MonitoringChanged } from '../../contracts/proof-events.ts'
+import { modelStream, monitoredStream, outcomeStream, verdictStream } from '../../contracts/streams.ts'
+import { HOUR_MS } from '../../contracts/timeframes.ts'
+import type { TrackRecordAnswer } from '../../contracts/track-record-row.ts'
+import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import type { Verdict } from '../../contracts/verdict.ts'
+import { rowsInMemory, trackRecord } from '../../projections/index.ts'
+import { audit, copied, type LogSource, parseVkey, readAuditState, writeAuditState } from '../proof/index.ts'
+import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../proof/testing/made-up-log.fixture.ts'
+import { auditCommand } from './audit.ts'
+import { auditTools } from './audit-tools.ts'
+import { verifyCommand } from './verify.ts'
+
+const HOURS = 40
+const START = NOON_OF(NOW) - HOURS * HOUR_MS
+const WINDOW = 8
+function NOON_OF(time: number): number {
+  return Math.floor(time / HOUR_MS) * HOUR_MS
+}
+
+/** Prices that wander without chance. */
+const barAt = (hour: number): Candle => {
+  const open = 100 + 3 * Math.sin(hour / 3)
+  const close = 100 + 3 * Math.sin((hour + 1) / 3)
+  const [high, low] = [Math.max(open, close) + 0.3, Math.min(open, close) - 0.3]
+  return { openTime: START + hour * HOUR_MS, open, high, low, close, volume: 1 }
+}
+const BARS = Array.from({ length: HOURS + 1 }, (_, hour) => barAt(hour))
+
+const meta = { correlationId: 'test', actor: 'engine' }
+interface Fact {
+  readonly stream: string
+  readonly event: NewEvent
+}
+const SERIES = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const
+
+const verdictAt = (hour: number, change: Partial<Verdict> = {}): Verdict =>
+  aVerdict({
+    ...SERIES,
+    verdictId: nextId(),
+    barClose: START + hour * HOUR_MS,
+    validUntil: START + (hour + WINDOW) * HOUR_MS,
+    call: hour % 3 === 0 ? 'BUY' : hour % 3 === 1 ? 'SELL' : 'HOLD',
+    modelVersion: 'barrier-3',
+    barrier: 0.01,
+    ...change,
+  })
+
+const recorded = (verdict: Verdict): Fact => ({
+  stream: verdictStream(verdict),
+  event: newEvent(VerdictRecorded, { id: verdict.verdictId, data: verdict, meta }),
+})
+
+const { raceOf } = auditTools({ get: async () => undefined })
+function labelled(verdict: Verdict, change: Partial<Outcome> = {}): Fact {
+  const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
+  const { modelVersion, call, probability, barrier, recordedLate } = verdict
+  const { race, entryPrice, exitPrice, decidedAt, highest, lowest } = raceOf(
+    verdict,
+    BARS.filter(({ openTime }) => openTime >= barClose),
+  ) as unknown as Outcome
+  const result = { race, entryPrice, exitPrice, decidedAt, highest, lowest }
+  const about = {
+    exchange,
+    coin,
+    timeframe,
+    verdictId,
+    barClose,
+    validUntil,
+    modelVersion,
+    call,
+    probability,
+  }
+  const data = { ...about, barrier, recordedLate, ...result, ...change }
+  return { stream: outcomeStream(verdict), event: newEvent(OutcomeLabelled, { id: nextId(), data, meta }) }
+}
+
+const announced = (sha256 = '7d'.repeat(32)): Fact => ({
+  stream: modelStream('barrier-3'),
+  event: newEvent(ModelAnnounced, {
+    id: nextId(),
+    data: { modelVersion: 'barrier-3', sha256, bytes: 1, role: 'serving' },
+    meta,
+  }),
+})
+
+/** The bar of an hour in which the venue sent nothing. */
+const MISSING = {
+  ...SERIES,
+  reason: 'no_bars',
+  bars: 1,
+  from: START + 11 * HOUR_MS,
+  to: START + 11 * HOUR_MS,
+  modelVersion: 'barrier-3',
+} as const
+
+/** An honest log: every hour a verdict, and the outcome of the one whose window closed; bars missing said so. */
+function honest(): Fact[] {
+  const monitored = {
+    exchange: SERIES.exchange,
+    since: START,
+    monitored: [{ coin: 'BTC', timeframes: ['1h' as const] }],
+  }
+  const facts: Fact[] = [
+    announced(),
+    {
+      stream: monitoredStream('BINANCE'),
+      event: newEvent(MonitoringChanged, { id: nextId(), data: monitored, meta }),
+    },
+  ]
+  const verdicts = new Map<number, Verdict>()
+  for (let hour = 1; hour <= HOURS; hour++) {
+    if (hour === 12)
+      facts.push({
+        stream: verdictStream(SERIES),
+        event: newEvent(VerdictsMissing, { id: nextId(), data: MISSING, meta }),
+      })
+    if (hour !== 11) {
+      const verdict = verdictAt(hour)
+      verdicts.set(hour, verdict)
+      facts.push(recorded(verdict))
+    }
+    const due = verdicts.get(hour - WINDOW)
+    if (due !== undefined) facts.push(labelled(due))
+  }
+  return facts
+}
+
+const opened: MadeUpLog[] = []
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'audit-'))
+})
+afterEach(() => {
+  for (const log of opened.splice(0)) log.remove()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+/** A log of these facts that signs all it holds, however it came about. */
+async function publish(facts: readonly Fact[], beside?: MadeUpLog): Promise<MadeUpLog> {
+  if (beside !== undefined) rmSync(join(beside.directory, 'newest-checkpoint'), { force: true })
+  const log = await openMadeUpLog({ directory: beside?.directory ?? mkdtempSync(join(tmpdir(), 'log-')) })
+  opened.push(log)
+  for (const { stream, event } of facts) await log.append(stream, [event])
+  expect(await log.sign()).toBeUndefined()
+  return log
+}
+
+/** What the service of a log answers, and what it says of itself. */
+function serviceOf(log: MadeUpLog, flatter: (row: JsonObject) => JsonObject = (row) => row): LogSource {
+  return {
+    async get(path) {
+      if (path === 'log/checkpoint') return Buffer.from(log.views.checkpoint())
+      if (path.startsWith('log/tile/')) return log.views.tile(path.slice(4))
+      if (path.startsWith('log/contents/'))
+        return Buffer.from((await log.views.contents(path.slice(4), new AbortController().signal)).text)
+      if (path.startsWith('api/bars'))
+        return Buffer.from(
+          JSON.stringify({
+            ...SERIES,
+            market: 'live',
+            source: 'test',
+            from: START,
+            to: NOW,
+            bars: BARS,
+            gaps: [],
+            funding: [],
+            next: null,
+          }),
+        )
+      if (!path.startsWith('api/track-record')) return undefined
+      const rows = rowsInMemory<JsonObject>()
+      for await (const event of log.store.readAll({ filter: { types: trackRecord.events } }))
+        trackRecord.fold(rows as never, decodeEvent(event))
+      const found = auditTools({ get: async () => undefined }).reported(rows.entries)
+      const answer = { as_of: '1', group_by: 'timeframe', notice: 'x', rows: found.map(flatter), next: null }
+      return Buffer.from(JSON.stringify(answer as unknown as TrackRecordAnswer))
+    },
+  }
+}
+
+const vkeysOf = (log: MadeUpLog) => log.views.vkeys().trim().split('\n')
+
+async function auditOf(log: MadeUpLog, source = serviceOf(log), key = log) {
+  const state = join(directory, 'state.json')
+  const keys = vkeysOf(key).flatMap((vkey) => parseVkey(vkey) ?? [])
+  const report = await audit({ source, keys, seen: readAuditState(state), tools: auditTools(source) })
+  return { ...report, kept: (at = NOW) => writeAuditState(state, report.log, at) }
+}
+
+const fraudsOf = ({ findings }: { readonly findings: readonly { readonly fraud: string }[] }) => [
+  ...new Set(findings.map(({ fraud }) => fraud)),
+]
+
+test('nothing is found in an honest log, also where it has grown since', async () => {
+  const facts = honest()
+  const log = await publish(facts.slice(0, 40))
+  const first = await auditOf(log)
+  expect(first.findings).toEqual([])
+  first.kept(first.summary.horizon + HOUR_MS)
+  for (const { stream, event } of facts.slice(40)) await log.append(stream, [event])
+  await log.sign()
+  const second = await auditOf(log)
+  expect(second.findings).toEqual([])
+  expect(second.summary).toMatchObject({ verdicts: 31, outcomes: 31, hidden: 8, models: 1, silent: [] })
+  expect([second.recomputed, second.unchecked]).toEqual([31, []])
+})
+
+describe('a log that signs everything correctly is found out when it has', () => {
+  /** Index of the verdict of an hour. */
+  const at = (facts: readonly Fact[], hour: number): number =>
+    facts.findIndex(
+      ({ event }) => event.type === 'VerdictRecorded' && event.data.barClose === START + hour * HOUR_MS,
+    )
+  const verdictOf = (facts: readonly Fact[], hour: number) =>
+    facts[at(facts, hour)]?.event.data as unknown as Verdict
+
+  test('edited a verdict that was seen before', async () => {
+    const facts = honest()
+    const log = await publish(facts)
+    ;(await auditOf(log)).kept()
+    const edited = verdictOf(facts, 5)
+    const other = await publish(
+      facts.with(at(facts, 5), recorded({ ...edited, reasoning: 'It was plain to see.' })),
+      log,
+    )
+    expect(fraudsOf(await auditOf(other, undefined, log))).toEqual(['edited_verdict'])
+  })
+
+  test('recorded a bar for the second time', async () => {
+    const facts = honest()
+    const log = await publish([...facts, recorded(verdictAt(20, { call: 'BUY', recordedLate: true }))])
+    expect(fraudsOf(await auditOf(log))).toEqual(['edited_verdict'])
+  })
+
+  test('a second history', async () => {
+    const facts = honest()
+    const log = await publish(facts)
+    ;(await auditOf(log)).kept()
+    const other = await publish(facts.toSpliced(at(facts, 5), 0, announced()), log)
+    expect(fraudsOf(await auditOf(other, undefined, log))).toEqual(['second_history'])
+    const shorter = await publish(facts.slice(0, 30), log)
+    expect(fraudsOf(await auditOf(shorter, undefined, log))).toEqual(['second_history'])
+  })
+
+  test('backdated a verdict', async () => {
+    const facts = honest()
+    const place = at(facts, 20)
+    const moved = facts.toSpliced(place, 1)
+    // Recorded when everybody knew what came of it; those between are held back so that no bar is missing.
+    const from = moved.findIndex(
+      ({ event }) => event.type === 'OutcomeLabelled' && event.data.barClose === START + 12 * HOUR_MS,
+    )
+    const other = { ...SERIES, coin: 'ETH' }
+    const late = verdictAt(20, other)
+    const fact = {
+      stream: verdictStream(late),
+      event: newEvent(VerdictRecorded, { id: late.verdictId, data: late, meta }),
+    }
+    expect(from).toBeGreaterThan(0)
+    expect(fraudsOf(await auditOf(await publish([...facts, fact])))).toEqual(['backdated_verdict'])
+  })
+
+  test('dropped a bar', async () => {
+    const facts = honest()
+    const { verdictId } = verdictOf(facts, 5)
+    const log = await publish(facts.filter(({ event }) => event.data.verdictId !== verdictId))
+    expect(fraudsOf(await auditOf(log))).toEqual(['dropped_bar'])
+  })
+
+  test('a second log', async () => {
+    const log = await publish(honest())
+    ;(await auditOf(log)).kept()
+    await log.signer.openOrigin('signals.example.com/better', 'the other one lost')
+    await log.sign()
+    const found = fraudsOf(await auditOf(log))
+    expect(found).toEqual(['second_log'])
+    // Whoever never saw the first one reads of it.
+    rmSync(join(directory, 'state.json'))
+    expect(fraudsOf(await auditOf(log))).toEqual(['second_log'])
+  })
+
+  test('a wrong outcome', async () => {
+    const facts = honest()
+    const place = facts.findIndex(
+      ({ event }) => event.type === 'OutcomeLabelled' && event.data.call === 'BUY',
+    )
+    const verdict = facts.find(({ event }) => event.id === facts[place]?.event.data.verdictId)?.event
+      .data as unknown as Verdict
+    const lie = labelled(verdict)
+    const race = lie.event.data.race === 'up' ? 'down' : 'up'
+    const lying = labelled(verdict, { race, exitPrice: 101 })
+    expect(fraudsOf(await auditOf(await publish(facts.with(place, lying))))).toEqual(['wrong_outcome'])
+    // Losers that are never labelled show, too.
+    expect(fraudsOf(await auditOf(await publish(facts.toSpliced(place, 1))))).toEqual(['wrong_outcome'])
+  })
+
+  test('used a model that was not announced, or changed its file', async () => {
+    const facts = honest()
+    expect(fraudsOf(await auditOf(await publish(facts.slice(1))))).toEqual(['unannounced_model'])
+    const swapped = facts.toSpliced(20, 0, announced('00'.repeat(32)))
+    expect(fraudsOf(await auditOf(await publish(swapped)))).toEqual(['unannounced_model'])
+  })
+
+  test('a flattering track record', async () => {
+    const log = await publish(honest())
+    const flattered = serviceOf(log, (row) => {
+      const spoken = row.spoken as { readonly wins: number }
+      return { ...row, spoken: { ...(row.spoken as JsonObject), wins: spoken.wins + 1 } }
+    })
+    expect(fraudsOf(await auditOf(log, flattered))).toEqual(['flattering_track_record'])
+    const fewer = serviceOf(log, (row) => ({ ...row, verdicts: Number(row.verdicts) + 5 }))
+    expect(fraudsOf(await auditOf(log, fewer))).toEqual(['flattering_track_record'])
+  })
+})
+
+test('a copy is audited from its folder, and a proof of it checked, with nothing but the key', async () => {
+  const log = await publish(honest())
+  const folder = join(directory, 'copy')
+  const source = copied(serviceOf(log), folder)
+  await auditOf(log, source)
+  const [vkey = ''] = vkeysOf(log)
+  const run = async (
+    command: typeof auditCommand | typeof verifyCommand,
+    operand: string,
+    flags: JsonObject,
+  ) => {
+    const lines: string[] = []
+    const stdout = { write: (text: string) => void lines.push(text) } as unknown as NodeJS.WritableStream
+    const context = {
+      stdout,
+      stderr: stdout,
+      environment: {},
+      signal: new AbortController().signal,
+      now: () => NOW,
+    }
+    const input = { ...context, operands: [operand], texts: {}, flags: { json: false, ...flags } }
+    return { code: await command.run(input as never), text: lines.join('') }
+  }
+  const audited = await run(auditCommand, folder, { vkey: [vkey], state: join(directory, 'other.json') })
+  expect(audited).toMatchObject({ code: undefined, text: expect.stringContaining('the log holds together') })
+  for await (const event of log.store.readAll({ filter: { types: ['OutcomeLabelled'] }, limit: 1 })) {
+    const file = join(directory, 'one.tlog-proof')
+    writeFileSync(file, await log.views.proof(event, new AbortController().signal))
+    const { text } = await run(verifyCommand, file, { proof: true, vkey: [vkey] })
+    expect(text).toContain(`OutcomeLabelled ${event.id}`)
+  }
+  await expect(run(auditCommand, folder, { state: 'x' })).rejects.toThrow(/--vkey is missing/)
+  await expect(run(auditCommand, directory, { vkey: [vkey], state: 'x' })).rejects.toThrow(/no checkpoint/)
+})

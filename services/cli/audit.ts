@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { ServiceError } from '../../contracts/errors.ts'
+import {
+  type AuditReport,
+  audit,
+  copied,
+  FRAUDS,
+  type Fraud,
+  folderSource,
+  parseVkey,
+  readAuditState,
+  serviceSource,
+  type Verifier,
+  writeAuditState,
+} from '../proof/index.ts'
+import { auditTools } from './audit-tools.ts'
+import { defineCommand } from './command.ts'
+import { switchFlag } from './common-flags.ts'
+
+/** Verifier keys as an operator publishes them. */
+export const VKEY_FLAG = {
+  schema: z
+    .string()
+    .transform((text) => text.split(/[\s,]+/).filter((part) => part !== ''))
+    .refine(
+      (parts) => parts.length > 0 && parts.every((part) => parseVkey(part) !== undefined),
+      'must be a verifier key, or several with commas between them',
+    ),
+  help: 'The verifier key of the log, from its operator and not from the log itself. Several with commas between them.',
+  example: 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
+} as const
+
+/** @throws ServiceError `config_invalid` where there is none */
+export function requireKeys(vkeys: readonly string[] | undefined): Verifier[] {
+  const keys = (vkeys ?? []).flatMap((vkey) => parseVkey(vkey) ?? [])
+  if (keys.length > 0) return keys
+  throw new ServiceError('config_invalid', {
+    message:
+      '--vkey is missing: without a key of the log, anything could be signed. The operator publishes it; /log/vkeys is only its own word.',
+  })
+}
+
+export const auditCommand = defineCommand({
+  name: 'audit',
+  summary:
+    'Checks a whole transparency log: signatures, history, completeness, models, outcomes, and the track record.',
+  notes: [
+    'Nothing is believed but the key: every figure is computed anew, outcomes from bars. What is found is written one line each; the exit code is 18 then.',
+    'What the log was is kept in a file from one audit to the next: a log that changes what it said is found out by whoever has seen it before.',
+  ],
+  operands: ['url_or_folder'],
+  flags: {
+    vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
+    state: {
+      schema: z.string().min(1).default('signal-audit.json'),
+      help: 'File that is kept from one audit to the next. Default: signal-audit.json.',
+      example: 'signal-audit.json',
+    },
+    copy: {
+      schema: z.string().min(1).optional(),
+      help: 'Folder to keep a copy of the log in; it can be audited in its turn.',
+      example: './copy',
+    },
+    json: switchFlag('Writes the report as JSON.'),
+  },
+  examples: [
+    'signal audit http://127.0.0.1:8402 --vkey example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
+  ],
+  async run({ operands: [place = ''], flags, stdout, stderr, signal, now }) {
+    const keys = requireKeys(flags.vkey)
+    const at = now()
+    const seen = readAuditState(flags.state)
+    const isAddress = /^https?:\/\//.test(place)
+    const read = isAddress ? serviceSource(place, fetch, signal) : folderSource(place)
+    const source = flags.copy === undefined ? read : copied(read, flags.copy)
+    const onProgress = (done: number, all: number): void =>
+      void (stderr.isTTY === true && stderr.write(`\r${done} of ${all} entries`))
+    const report = await audit({ source, keys, seen, tools: auditTools(source), onProgress })
+    if (stderr.isTTY === true) stderr.write('\n')
+    const { log, ...told } = report
+    stdout.write(
+      flags.json ? `${JSON.stringify({ ...told, signatures: signed(report) })}\n` : linesOf(report),
+    )
+    const isFound = report.findings.length > 0
+    // What cheats is no measure of what comes later: the evidence stays.
+    if (!isFound) writeAuditState(flags.state, log, at)
+    return isFound ? EXIT_FOUND : undefined
+  },
+})
+
+/** That of `audit_failed`. */
+const EXIT_FOUND = 18
+
+const signed = ({ signatures }: AuditReport): string[] =>
+  signatures.map(({ verifier: { name, id } }) => `${name}+${id.toString('hex')}`)
+
+function linesOf(report: AuditReport): string {
+  const { origin, size, root, summary, recomputed, findings, counts, unchecked } = report
+  const { verdicts, outcomes, hidden, models, silent } = summary
+  const lines = [
+    `log       ${origin}, ${size} entries, root ${root}`,
+    `signed    by ${signed(report).join(', ')}`,
+    `checked   ${verdicts} verdicts, ${outcomes} outcomes (${recomputed} recomputed from bars), ${models} models; ${hidden} entries are not shown yet`,
+    ...unchecked.map((what) => `unchecked ${what}`),
+    ...(silent.length === 0
+      ? []
+      : [`silent    ${silent.length} series that are followed: ${silent.slice(0, 10).join(', ')}`]),
+    ...findings.map(
+      ({ fraud, index, message }) => `${fraud}  ${index === null ? '' : `entry ${index}: `}${message}`,
+    ),
+    ...Object.entries(counts).map(
+      ([fraud, count]) => `found     ${count} × ${fraud}: ${FRAUDS[fraud as Fraud]}`,
+    ),
+    ...(findings.length === 0 ? ['found     nothing: the log holds together'] : []),
+  ]
+  return `${lines.join('\n')}\n`
+}

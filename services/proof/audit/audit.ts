@@ -1,0 +1,234 @@
+import { hash } from 'node:crypto'
+import type { Candle } from '../../../contracts/candle.ts'
+import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
+import type { Outcome } from '../../../contracts/outcome.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
+import { type Rows, rowsInMemory, trackRecord } from '../../../projections/index.ts'
+import type { Signature } from '../notes/checkpoint.ts'
+import type { Verifier } from '../notes/note-keys.ts'
+import { parseContent } from '../proof-file.ts'
+import { type Entry, entryOf } from '../tree/entry.ts'
+import { auditContents, type ContentsSummary, type Judged } from './audit-contents.ts'
+import { type AuditState, checkHistory } from './audited-history.ts'
+import { createFindings, type Finding, type Findings } from './finding.ts'
+import type { LogSource } from './log-source.ts'
+import { contentLines, type ReadLog, readLog } from './read-log.ts'
+
+/** What others know how to do, and an audit needs. */
+export interface AuditTools {
+  /**
+   * Bars that open in [from, to), oldest first; undefined where nobody has them.
+   */
+  readonly barsOf: (series: Series, from: number, to: number) => Promise<readonly Candle[] | undefined>
+  /** How the race of a verdict ends on some bars. */
+  readonly raceOf: (verdict: Judged & Pick<Outcome, 'timeframe'>, bars: readonly Candle[]) => JsonObject
+  /** The rows of the published track record; undefined where there is none. */
+  readonly published: () => Promise<readonly JsonObject[] | undefined>
+  /** Such rows, from those of the read model. */
+  readonly reported: (rows: ReadonlyMap<string, JsonObject>) => readonly JsonObject[]
+}
+
+export interface AuditOptions {
+  readonly source: LogSource
+  readonly keys: readonly Verifier[]
+  /** What was kept of the audit before. */
+  readonly seen: AuditState | undefined
+  readonly tools: AuditTools
+  /** Told how far it has come: entries of all. */
+  readonly onProgress?: (done: number, all: number) => void
+}
+
+export interface AuditReport {
+  readonly origin: string
+  readonly size: number
+  readonly root: string
+  readonly signatures: readonly Signature[]
+  readonly findings: readonly Finding[]
+  readonly counts: ReturnType<Findings['counts']>
+  readonly summary: Omit<ContentsSummary, 'pairs'>
+  /** Outcomes that were recomputed from bars. */
+  readonly recomputed: number
+  /** What was not looked at, and why. */
+  readonly unchecked: readonly string[]
+  readonly log: ReadLog
+}
+
+/**
+ * Checks a log with nothing but its keys: that its entries lead to what is signed, that it continues what it was, and
+ * that what it says holds together.
+ *
+ * @throws ServiceError `proof_invalid` where nothing can be relied on: signatures or entries do not fit
+ * @example (await audit({ source, keys, seen: undefined, tools })).findings.length === 0
+ */
+export async function audit({ source, keys, seen, tools, onProgress }: AuditOptions): Promise<AuditReport> {
+  const findings = createFindings()
+  const unchecked: string[] = []
+  const log = await readLog(source, keys)
+  const { checkpoint, entries, signatures } = log
+  if (!keys.some(({ name }) => name === checkpoint.origin))
+    findings.add(
+      'second_log',
+      null,
+      `its origin is ${checkpoint.origin}, which is the name of none of the keys`,
+    )
+  checkHistory(log, seen, findings)
+
+  const contents = auditContents(findings, { origin: checkpoint.origin, seen })
+  const counted: ServiceEvent[] = []
+  let index = 0
+  for await (const lines of contentLines(source, checkpoint.size)) {
+    for (const line of lines) {
+      const entry = entries[index]
+      if (entry === undefined) break
+      const event = openContent(index, entry, line, findings)
+      if (event !== 'edited') contents.take(index, entry, event)
+      if (typeof event === 'object' && (trackRecord.events as readonly string[]).includes(event.type))
+        counted.push(event)
+      index += 1
+    }
+    onProgress?.(index, checkpoint.size)
+  }
+  const { pairs, ...summary } = contents.end()
+  if (summary.market !== 'live')
+    unchecked.push(`backdating, which only a live market has: this one is ${summary.market}`)
+  if (seen === undefined) unchecked.push('what the log was before: nothing was kept of an earlier audit')
+  const recomputed = await checkOutcomes(pairs, tools, findings, unchecked)
+  await checkTrackRecord(counted, tools, findings, unchecked)
+  const { origin, size, root } = checkpoint
+  return {
+    origin,
+    size,
+    root: root.toString('base64'),
+    signatures,
+    findings: findings.told(),
+    counts: findings.counts(),
+    summary,
+    recomputed,
+    unchecked,
+    log,
+  }
+}
+
+/** The event behind an entry; undefined where it is not shown. */
+function openContent(
+  index: number,
+  entry: Entry,
+  line: string,
+  findings: Findings,
+): ServiceEvent | 'edited' | undefined {
+  if (line === 'null') return undefined
+  if (!hash('sha256', line, 'buffer').equals(entry.hash)) {
+    findings.add('edited_verdict', index, `entry ${index} commits to another content than is shown`)
+    return 'edited'
+  }
+  const content = parseContent(line)
+  const { kind, opensAt } = entryOf(content, line)
+  if (kind !== entry.kind || opensAt !== entry.opensAt)
+    findings.add(
+      'withheld_content',
+      index,
+      `entry ${index} says otherwise what it is, or when it is shown, than its content`,
+    )
+  const place = {
+    stream: 'audit',
+    revision: 0,
+    position: String(index),
+    at: '',
+    meta: { correlationId: 'audit', actor: 'audit' },
+  }
+  return decodeEvent({ ...content, ...place })
+}
+
+async function checkOutcomes(
+  all: ContentsSummary['pairs'],
+  { barsOf, raceOf }: AuditTools,
+  findings: Findings,
+  unchecked: string[],
+): Promise<number> {
+  let recomputed = 0
+  let without = 0
+  for (const { series, pairs } of all.values()) {
+    const [first, last] = [pairs[0], pairs.at(-1)]
+    if (first === undefined || last === undefined) continue
+    const bars = await barsOf(series, first.verdict.barClose, last.verdict.validUntil)
+    if (bars === undefined) {
+      without += pairs.length
+      continue
+    }
+    let from = 0
+    for (const { index, verdict, outcome } of pairs) {
+      while ((bars[from]?.openTime ?? Number.POSITIVE_INFINITY) < verdict.barClose) from += 1
+      const { timeframe } = series
+      const race = raceOf({ ...verdict, timeframe }, bars.slice(from, from + LONGEST_WINDOW))
+      const said = Object.fromEntries(Object.keys(race).map((key) => [key, outcome[key as keyof Outcome]]))
+      recomputed += 1
+      if (canonicalJson(race) === canonicalJson(said)) continue
+      const name = `${seriesName(series)} at ${isoTime(verdict.barClose)}`
+      findings.add(
+        'wrong_outcome',
+        index,
+        `${name} says ${canonicalJson(said)}; its bars say ${canonicalJson(race)}`,
+      )
+    }
+  }
+  if (without > 0) unchecked.push(`${without} outcomes, for which there are no bars`)
+  return recomputed
+}
+
+/** Bars that any window has, and some more: windows of later releases. */
+const LONGEST_WINDOW = 64
+
+/** The published figures have to be those of the outcomes up to some entry: each of these adds to one total. */
+async function checkTrackRecord(
+  events: readonly ServiceEvent[],
+  { published, reported }: AuditTools,
+  findings: Findings,
+  unchecked: string[],
+): Promise<void> {
+  const said = await published()
+  if (said === undefined) return void unchecked.push('the track record: none is published here')
+  const rows = rowsInMemory<JsonObject>()
+  const wanted = said.reduce((sum, row) => sum + totalOf(row), 0)
+  let total = 0
+  for (const event of events) {
+    if (total >= wanted) break
+    trackRecord.fold(rows as unknown as Rows<never>, event)
+    total += event.type === 'VerdictsMissing' ? event.data.bars : 1
+  }
+  const found = reported(rows.entries)
+  if (total !== wanted)
+    return findings.add(
+      'flattering_track_record',
+      null,
+      `it counts ${wanted} verdicts and missing bars; the log has ${total} up to there`,
+    )
+  for (const [at, row] of found.entries()) {
+    if (canonicalJson(row) === canonicalJson(said[at] ?? null)) continue
+    const { model_version: model, timeframe } = row
+    findings.add(
+      'flattering_track_record',
+      null,
+      `${canonicalJson(model ?? null)} at ${canonicalJson(timeframe ?? null)} is published as ${short(said[at] ?? null)}; the outcomes say ${short(row)}`,
+    )
+  }
+  if (said.length !== found.length)
+    findings.add(
+      'flattering_track_record',
+      null,
+      `it has ${said.length} rows; the outcomes make ${found.length}`,
+    )
+}
+
+function totalOf(row: JsonObject): number {
+  const sum = (value: Json | undefined): number =>
+    typeof value === 'number'
+      ? value
+      : value !== null && typeof value === 'object'
+        ? Object.values(value).reduce<number>((all, one) => all + sum(one), 0)
+        : 0
+  return sum(row.verdicts) + sum(row.recorded_late) + sum(row.bars_missed)
+}
+
+const short = (row: Json): string => canonicalJson(row).slice(0, 200)

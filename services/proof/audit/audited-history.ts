@@ -1,0 +1,81 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { z } from 'zod'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { HASH_BYTES, hashesOver, rootOf } from '../tree/merkle.ts'
+import { hashesIn } from '../tree/transparency-tree.ts'
+import type { Findings } from './finding.ts'
+import type { ReadLog } from './read-log.ts'
+
+/** What an auditor keeps of a log from one time to the next. */
+export interface AuditState {
+  readonly origin: string
+  readonly size: number
+  /** When it was seen, by the clock of the auditor; Unix milliseconds. */
+  readonly seenAt: number
+  /** Hashes of all leaves, one behind the other. */
+  readonly leaves: Buffer
+}
+
+const stateSchema = z.strictObject({
+  origin: z.string(),
+  size: z.int().nonnegative(),
+  seenAt: z.int().nonnegative(),
+  leaves: z.base64(),
+})
+
+/** @throws ServiceError `config_invalid` for a file that is none: an auditor without a memory is easily fooled */
+export function readAuditState(file: string): AuditState | undefined {
+  if (!existsSync(file)) return undefined
+  try {
+    const state = stateSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+    const leaves = Buffer.from(state.leaves, 'base64')
+    if (leaves.length !== state.size * HASH_BYTES)
+      throw new TypeError('it does not hold as many leaves as it says')
+    return { ...state, leaves }
+  } catch (error) {
+    throw new ServiceError('config_invalid', {
+      message: `the state of former audits ${file} cannot be read: ${reasonOf(error)}. Restore it, or name another file with --state`,
+      cause: error,
+    })
+  }
+}
+
+export function writeAuditState(file: string, { checkpoint, leaves }: ReadLog, seenAt: number): void {
+  const state = {
+    origin: checkpoint.origin,
+    size: checkpoint.size,
+    seenAt,
+    leaves: Buffer.concat(leaves).toString('base64'),
+  }
+  writeFileSync(`${file}.unfinished`, JSON.stringify(state))
+  renameSync(`${file}.unfinished`, file)
+}
+
+/** Single entries that differ, among those that do not, were edited; more of them are another history. */
+const MOST_EDITED = 100
+
+/** Compares a log with what it was when it was audited before. */
+export function checkHistory(log: ReadLog, seen: AuditState | undefined, findings: Findings): void {
+  if (seen === undefined) return
+  const { checkpoint, leaves } = log
+  if (seen.origin !== checkpoint.origin) {
+    findings.add('second_log', null, `it was ${seen.origin}, and is ${checkpoint.origin} now`)
+    return
+  }
+  if (checkpoint.size < seen.size)
+    return findings.add('second_history', null, `it had ${seen.size} entries, and has ${checkpoint.size} now`)
+  const kept = hashesIn(seen.leaves)
+  if (rootOf(hashesOver(leaves.slice(0, seen.size)), seen.size).equals(rootOf(hashesOver(kept), seen.size)))
+    return
+  const changed = kept.flatMap((hash, index) => (leaves[index]?.equals(hash) ? [] : [index]))
+  const first = changed[0] ?? 0
+  // Where an entry was taken out or put in, everything behind it has moved.
+  const hasMoved = changed.length > Math.min(MOST_EDITED, Math.max(1, (seen.size - first) / 2))
+  if (hasMoved)
+    return findings.add(
+      'second_history',
+      first,
+      `from entry ${first} on it is not what it was at ${seen.size} entries`,
+    )
+  for (const index of changed) findings.add('edited_verdict', index, `entry ${index} is not what it was`)
+}

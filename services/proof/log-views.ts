@@ -1,0 +1,114 @@
+import { ServiceError } from '../../contracts/errors.ts'
+import type { RecordedEvent } from '../../contracts/event.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import type { Position } from '../../contracts/position.ts'
+import { type CheckpointRow, LOG_KEYS, type LogKeysRow, NEWEST_CHECKPOINT } from '../../projections/index.ts'
+import type { EventStore } from '../platform/event-store/event-store.ts'
+import { formatProof } from './proof-file.ts'
+import { contentText, ENTRY_TYPES, entryOf } from './tree/entry.ts'
+import { parseTilePath, TILE_WIDTH, tileWidth } from './tree/tile-path.ts'
+import type { TreeReader } from './tree/tree-reader.ts'
+
+export interface LogViewsOptions {
+  readonly store: EventStore
+  readonly tree: TreeReader
+  /** A row of the read model of keys and checkpoints. */
+  readonly row: (key: string) => JsonObject | undefined
+  /** Market time, Unix milliseconds. */
+  readonly marketNow: () => number
+}
+
+/** The transparency log as others read it. */
+export interface LogViews {
+  /** The newest signed checkpoint. Throws `log_not_signed` before the first one. */
+  checkpoint(): string
+  /** Every key that ever signed, one a line. Throws as {@link LogViews.checkpoint}. */
+  vkeys(): string
+  /**
+   * Hashes or entries.
+   *
+   * @param path below `/log/`: `tile/0/x001/234`
+   * @throws ServiceError `log_path_invalid`, `log_not_there`
+   */
+  tile(path: string): Buffer
+  /**
+   * What the entries of a tile commit to, a line each; `null` for what is not shown yet.
+   *
+   * @throws as {@link LogViews.tile}
+   */
+  contents(path: string, signal: AbortSignal): Promise<{ readonly text: string; readonly isWhole: boolean }>
+  /**
+   * A proof file for one event.
+   *
+   * @throws ServiceError `log_not_signed` where no checkpoint holds it yet
+   */
+  proof(event: { readonly id: string; readonly position: Position }, signal: AbortSignal): Promise<string>
+}
+
+export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions): LogViews {
+  function newest(): CheckpointRow {
+    const checkpoint = row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
+    const keys = row(LOG_KEYS) as LogKeysRow | undefined
+    if (checkpoint === undefined || checkpoint.origin !== keys?.origin)
+      throw new ServiceError('log_not_signed')
+    return checkpoint
+  }
+
+  const pathOf = (path: string) => {
+    const parsed = parseTilePath(path)
+    if (parsed === undefined) throw new ServiceError('log_path_invalid')
+    return parsed
+  }
+
+  /** The events of a tile, oldest first. */
+  async function eventsOf(tile: number, width: number, signal: AbortSignal): Promise<RecordedEvent[]> {
+    const after = tree.after(tile)
+    const events: RecordedEvent[] = []
+    const options = {
+      limit: width,
+      filter: { types: ENTRY_TYPES },
+      signal,
+      ...(after !== undefined && { after }),
+    }
+    for await (const event of store.readAll(options)) events.push(event)
+    return events
+  }
+
+  return {
+    checkpoint: () => newest().note,
+    vkeys() {
+      const keys = row(LOG_KEYS) as LogKeysRow | undefined
+      if (keys === undefined) throw new ServiceError('log_not_signed')
+      return keys.published.map((vkey) => `${vkey}\n`).join('')
+    },
+    tile(path) {
+      const bytes = tree.tile(pathOf(path))
+      if (bytes === undefined) throw new ServiceError('log_not_there')
+      return bytes
+    },
+    async contents(path, signal) {
+      const tile = pathOf(path)
+      if (tile.width > tileWidth(tile, tree.size())) throw new ServiceError('log_not_there')
+      const now = marketNow()
+      let isWhole = true
+      const lines = (await eventsOf(tile.index, tile.width, signal)).map((event) => {
+        const text = contentText(event)
+        if (entryOf(event, text).opensAt <= now) return text
+        isWhole = false
+        return 'null'
+      })
+      return { text: lines.map((line) => `${line}\n`).join(''), isWhole }
+    },
+    async proof({ id, position }, signal) {
+      const checkpoint = newest()
+      const tile = tree.size() === 0 ? 0 : tree.tileOf(position)
+      const events = await eventsOf(tile, TILE_WIDTH, signal)
+      const at = events.findIndex((event) => event.id === id)
+      const event = events[at]
+      const index = tile * TILE_WIDTH + at
+      if (event === undefined || index >= checkpoint.size) throw new ServiceError('log_not_signed')
+      const path = tree.inclusion(index, checkpoint.size)
+      return formatProof({ index, path, extra: Buffer.from(contentText(event)), checkpoint: checkpoint.note })
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod'
+import { faulty, openCheckpoint, type Signature } from './notes/checkpoint.ts'
+import type { Verifier } from './notes/note-keys.ts'
+import { type Content, encodeEntry, entryOf } from './tree/entry.ts'
+import { HASH_BYTES, type Hash, leafHash, rootOfInclusion } from './tree/merkle.ts'
+
+/** A proof that stands by itself, as C2SP tlog-proof writes it. */
+export interface ProofFile {
+  readonly index: number
+  readonly path: readonly Hash[]
+  /** What the entry commits to, as text. */
+  readonly extra: Buffer
+  /** With its signatures. */
+  readonly checkpoint: string
+}
+
+const FIRST_LINE = 'c2sp.org/tlog-proof@v1'
+const MOST_HASHES = 63
+/** Longer ones are no proof of an event: one of those has a limit, too. */
+const MOST_BYTES = 4_000_000
+
+export const formatProof = ({ index, path, extra, checkpoint }: ProofFile): string =>
+  [
+    FIRST_LINE,
+    `extra ${extra.toString('base64')}`,
+    `index ${index}`,
+    ...path.map((hash) => hash.toString('base64')),
+    '',
+    checkpoint,
+  ].join('\n')
+
+/** @throws ServiceError `proof_invalid` */
+export function parseProof(text: string): ProofFile {
+  if (text.length > MOST_BYTES) throw faulty('it is too long for a proof')
+  const end = text.indexOf('\n\n')
+  const [first, ...rest] = text.slice(0, Math.max(0, end)).split('\n')
+  if (end < 0 || first !== FIRST_LINE) throw faulty(`it is no proof file: those begin with ${FIRST_LINE}`)
+  const extra = /^extra ([A-Za-z0-9+/]+={0,2})$/.exec(rest[0] ?? '')?.[1]
+  const [place, ...hashes] = extra === undefined ? rest : rest.slice(1)
+  const index = /^index (0|[1-9]\d{0,15})$/.exec(place ?? '')?.[1]
+  if (index === undefined) throw faulty('it names no index')
+  if (hashes.length > MOST_HASHES) throw faulty(`it has ${hashes.length} hashes; no tree is so deep`)
+  const path = hashes.map((hash) => Buffer.from(hash, 'base64'))
+  if (path.some((hash, at) => hash.length !== HASH_BYTES || hash.toString('base64') !== hashes[at]))
+    throw faulty('a hash of it is none')
+  const content = Buffer.from(extra ?? '', 'base64')
+  return { index: Number(index), path, extra: content, checkpoint: text.slice(end + 2) }
+}
+
+const contentSchema = z.object({
+  id: z.string(),
+  type: z.string(),
+  schema: z.int().positive(),
+  data: z.record(z.string(), z.json()),
+})
+
+/** What a proof shows. */
+export interface Proven {
+  readonly content: Content
+  readonly origin: string
+  readonly index: number
+  readonly size: number
+  readonly signatures: readonly Signature[]
+}
+
+/**
+ * Checks a proof file with nothing but keys: the event in it is the entry at its index, of a tree that they have signed.
+ *
+ * @throws ServiceError `proof_invalid`
+ */
+export function checkProof(text: string, keys: readonly Verifier[]): Proven {
+  const { index, path, extra, checkpoint: note } = parseProof(text)
+  const { checkpoint, signatures } = openCheckpoint(note, keys)
+  const content = parseContent(extra.toString())
+  const leaf = leafHash(encodeEntry(entryOf(content, extra.toString())))
+  const root = rootOfInclusion({ index, size: checkpoint.size }, leaf, path)
+  if (root === undefined || !root.equals(checkpoint.root))
+    throw faulty(`the event is not entry ${index} of the tree of ${checkpoint.size}`)
+  return { content, origin: checkpoint.origin, index, size: checkpoint.size, signatures }
+}
+
+/** @throws ServiceError `proof_invalid` */
+export function parseContent(text: string): Content {
+  try {
+    return contentSchema.parse(JSON.parse(text))
+  } catch {
+    throw faulty('what it is about is no event')
+  }
+}

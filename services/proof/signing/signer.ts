@@ -1,0 +1,179 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { Revision } from '../../../contracts/event.ts'
+import { type EventOf, newEvent } from '../../../contracts/event-definition.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { CheckpointSigned, LogKeysPublished } from '../../../contracts/proof-events.ts'
+import { LOG_CHECKPOINTS_STREAM, LOG_KEYS_STREAM } from '../../../contracts/streams.ts'
+import {
+  type CheckpointRow,
+  LOG_KEYS,
+  type LogKeysRow,
+  NEWEST_CHECKPOINT,
+} from '../../../projections/index.ts'
+import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
+import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { type Checkpoint, signCheckpoint } from '../notes/checkpoint.ts'
+import type { TreeReader } from '../tree/tree-reader.ts'
+import { decideSigning, type SigningStep } from './decide-signing.ts'
+import { type LogKey, signersOf } from './log-keys.ts'
+import type { NewestCheckpoint } from './newest-checkpoint.ts'
+
+export interface SignerOptions {
+  readonly store: EventStore
+  readonly tree: TreeReader
+  /** A row of the read model of keys and checkpoints. */
+  readonly row: (key: string) => JsonObject | undefined
+  readonly keys: readonly LogKey[]
+  readonly kept: NewestCheckpoint
+  readonly firstOrigin: string
+  readonly isShared: boolean
+  readonly newId: () => string
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Told when signing ends to work, and why. */
+  readonly onProblem: (why: string) => void
+}
+
+/** Signs the tree of the log as it grows. One process does at a time; two would say the same. */
+export interface CheckpointSigner {
+  /** Signs what is to be signed now, or says what keeps it from that. */
+  look(): Promise<void>
+  /** Looks again and again until the signal. What goes wrong is told, and tried again. */
+  run(signal: AbortSignal): Promise<void>
+  /** Notes what was signed elsewhere. */
+  follow(signal: AbortSignal): Promise<void>
+  /** What keeps it from signing at the moment. */
+  problem(): string | undefined
+  /**
+   * Goes on under another name, with what the log holds now: whoever relied on the old origin is told so.
+   *
+   * @throws ServiceError `invalid_request` for the origin that the log has, or none that may be one
+   */
+  openOrigin(
+    origin: string,
+    reason: string,
+  ): Promise<{ readonly origin: string; readonly vkeys: readonly string[] }>
+}
+
+/** A checkpoint is at most ten seconds behind: time for a fold and an append is left. */
+const LOOK_EVERY_MS = 2_000
+
+export function createSigner(options: SignerOptions): CheckpointSigner {
+  const { store, tree, row, keys, kept, now, sleep } = options
+  const patient = new AbortController()
+  const path = { store, policy: LOOKS_AGAIN, now, sleep, signal: patient.signal }
+  let problem: string | undefined
+
+  const keysRow = (): LogKeysRow | undefined => row(LOG_KEYS) as LogKeysRow | undefined
+  const newest = (): CheckpointRow | undefined => row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
+
+  async function endOf(stream: string): Promise<Revision | 'no-stream'> {
+    for await (const { revision } of store.read(stream, { direction: 'backwards', limit: 1 })) return revision
+    return 'no-stream'
+  }
+
+  async function publish(data: EventOf<typeof LogKeysPublished>['data']): Promise<void> {
+    const event = newEvent(LogKeysPublished, {
+      id: options.newId(),
+      data,
+      meta: { correlationId: 'log keys', actor: 'log' },
+    })
+    const stream = LOG_KEYS_STREAM
+    const outcome = await appendUntilKnown(path, { stream, events: [event], expected: await endOf(stream) })
+    // A conflict is another process that published: what it said is read at the next look.
+    if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
+  }
+
+  async function sign(checkpoint: Checkpoint): Promise<void> {
+    const at = now()
+    const note = signCheckpoint(checkpoint, signersOf(keys, checkpoint.origin), Math.floor(at / 1_000))
+    const { origin, size } = checkpoint
+    const event = newEvent(CheckpointSigned, {
+      id: options.newId(),
+      data: { origin, size, root: checkpoint.root.toString('base64'), note, signedAt: at },
+      meta: { correlationId: `checkpoint ${size}`, actor: 'log' },
+    })
+    const stream = LOG_CHECKPOINTS_STREAM
+    const expected = await endOf(stream)
+    // Before anybody can see it: what was once signed is extended for ever.
+    kept.write(checkpoint)
+    const outcome = await appendUntilKnown(path, { stream, events: [event], expected })
+    if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
+  }
+
+  const decide = (): SigningStep =>
+    decideSigning({
+      keys: keysRow(),
+      newest: newest(),
+      kept: kept.read(),
+      size: tree.size(),
+      root: (size) => tree.root(size),
+      vkeysFor: (origin) => signersOf(keys, origin).map(({ vkey }) => vkey),
+      firstOrigin: options.firstOrigin,
+      isShared: options.isShared,
+    })
+
+  async function look(): Promise<void> {
+    const next = decide()
+    if (next.kind === 'refuse') return say(next.why)
+    if (next.kind === 'publish') {
+      const { origin, vkeys, reason } = next
+      await publish({ origin, vkeys: [...vkeys], reason, leaves: null })
+    } else if (next.kind === 'sign') await sign(next.checkpoint)
+    problem = undefined
+  }
+
+  function say(why: string): void {
+    if (problem !== why) options.onProblem(why)
+    problem = why
+  }
+
+  /** Does some work again and again until the signal. */
+  async function often(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await work()
+      } catch (error) {
+        say(error instanceof Error ? error.message : String(error))
+      }
+      await sleep(LOOK_EVERY_MS, signal)
+    }
+  }
+
+  return {
+    look,
+    run: (signal) => often(look, signal),
+    follow: (signal) =>
+      often(async () => {
+        const seen = newest()
+        const before = kept.read()
+        if (seen === undefined || (before?.origin === seen.origin && before.size >= seen.size)) return
+        if (
+          before !== undefined &&
+          before.origin !== seen.origin &&
+          keysRow()?.leaves?.origin !== before.origin
+        )
+          return
+        kept.write({ origin: seen.origin, size: seen.size, root: Buffer.from(seen.root, 'base64') })
+      }, signal),
+    problem: () => problem,
+    async openOrigin(origin, reason) {
+      const known = keysRow()
+      if (known?.origin === origin)
+        throw new ServiceError('invalid_request', {
+          message: `The log has the origin ${origin} already; choose another.`,
+        })
+      const left = kept.read()
+      const signed = newest()
+      const leaves =
+        left === undefined
+          ? signed && { origin: signed.origin, size: signed.size, root: signed.root }
+          : { origin: left.origin, size: left.size, root: left.root.toString('base64') }
+      const vkeys = signersOf(keys, origin).map(({ vkey }) => vkey)
+      await publish({ origin, vkeys, reason, leaves: leaves ?? null })
+      return { origin, vkeys }
+    },
+  }
+}

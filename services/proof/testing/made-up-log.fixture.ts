@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { NewEvent } from '../../../contracts/event.ts'
+import { decodeEvent, StoreInitialised } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
+import { type CheckpointRow, type LogKeysRow, logCheckpoints } from '../../../projections/index.ts'
+import { rowsInMemory } from '../../../projections/projection.ts'
+import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
+import { uuidV8 } from '../../platform/ids/uuid.ts'
+import { createLogViews } from '../log-views.ts'
+import { type LogKey, loadLogKeys } from '../signing/log-keys.ts'
+import { keepNewestCheckpoint, type NewestCheckpoint } from '../signing/newest-checkpoint.ts'
+import { createSigner } from '../signing/signer.ts'
+import { ENTRY_TYPES } from '../tree/entry.ts'
+import { type TreeRow, transparencyTree } from '../tree/transparency-tree.ts'
+import { createTreeReader } from '../tree/tree-reader.ts'
+
+let made = 0
+export const nextId = (): string => uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))
+
+export const NOW = Date.UTC(2026, 0, 1)
+
+/** A log in memory that signs itself, as a service does, with what is kept beside it in a folder. */
+export async function openMadeUpLog(
+  options: { readonly directory?: string; readonly marketNow?: () => number } = {},
+) {
+  const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'log-'))
+  const store = openMemoryStore({ now: () => NOW })
+  const [treeRows, checkpointRows] = [rowsInMemory<TreeRow>(), rowsInMemory<LogKeysRow | CheckpointRow>()]
+  const tree = createTreeReader((key) => treeRows.get(key))
+  const keys: readonly LogKey[] = loadLogKeys({
+    given: undefined,
+    file: join(directory, 'log.keys'),
+    random: (bytes) => new Uint8Array(bytes).fill(++made),
+  })
+  const kept: NewestCheckpoint = keepNewestCheckpoint(join(directory, 'newest-checkpoint'))
+  const signer = createSigner({
+    store,
+    tree,
+    row: (key) => checkpointRows.get(key),
+    keys,
+    kept,
+    firstOrigin: 'signals.example.com/log',
+    isShared: false,
+    newId: nextId,
+    now: () => NOW,
+    sleep: async () => undefined,
+    onProblem: () => undefined,
+  })
+  let folded = 'start'
+  async function catchUp(): Promise<void> {
+    for await (const event of store.readAll({ after: folded })) {
+      if ((ENTRY_TYPES as readonly string[]).includes(event.type)) transparencyTree.fold(treeRows, event)
+      logCheckpoints.fold(checkpointRows, decodeEvent(event))
+      folded = event.position
+    }
+  }
+  const log = {
+    directory,
+    store,
+    tree,
+    signer,
+    views: createLogViews({
+      store,
+      tree,
+      row: (key) => checkpointRows.get(key),
+      marketNow: options.marketNow ?? (() => NOW),
+    }),
+    async append(stream: string, events: readonly NewEvent[]): Promise<void> {
+      await store.append(stream, events, { expected: 'any' })
+    },
+    /** Folds and signs until there is nothing left to sign; answers what keeps it from that. */
+    async sign(): Promise<string | undefined> {
+      // Keys first, then the checkpoint that holds them.
+      for (let looks = 0; looks < 3; looks++) {
+        await catchUp()
+        await signer.look()
+      }
+      await catchUp()
+      return signer.problem()
+    },
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  }
+  await log.append(STORE_IDENTITY_STREAM, [
+    newEvent(StoreInitialised, {
+      id: nextId(),
+      data: { market: 'live', seed: null, secretFingerprint: '4f'.repeat(32) },
+      meta: { correlationId: 'test', actor: 'start' },
+    }),
+  ])
+  return log
+}
+
+export type MadeUpLog = Awaited<ReturnType<typeof openMadeUpLog>>

@@ -1,0 +1,80 @@
+import { hash } from 'node:crypto'
+import type { NewEvent } from '../../../contracts/event.ts'
+import type { EventType } from '../../../contracts/event-catalogue.ts'
+import { canonicalJson, type JsonObject } from '../../../contracts/json.ts'
+import { HASH_BYTES } from './merkle.ts'
+
+/**
+ * What the tree is made of, with the byte that tells kinds apart. Nothing personal is among it. A type never leaves, and
+ * only types that no log holds yet may join: else the root of a tree would change with the release.
+ */
+export const ENTRY_KINDS = {
+  StoreInitialised: 0,
+  VerdictRecorded: 1,
+  OutcomeLabelled: 2,
+  VerdictsMissing: 3,
+  ModelAnnounced: 4,
+  MonitoringChanged: 5,
+  LogKeysPublished: 7,
+  DaySealed: 8,
+} as const satisfies Partial<Record<EventType, number>>
+
+export const ENTRY_TYPES = Object.keys(ENTRY_KINDS) as (keyof typeof ENTRY_KINDS)[]
+
+/** What an event says, apart from where and when it was appended. */
+export type Content = Pick<NewEvent, 'id' | 'type' | 'schema' | 'data'>
+
+/** A content as the text that its hash is taken of. */
+export const contentText = ({ id, type, schema, data }: Content): string =>
+  canonicalJson({ id, type, schema, data })
+
+/** One entry of the tree: a commitment, which says nothing of its content but the kind and when it is shown. */
+export interface Entry {
+  readonly kind: number
+  /** Market time from which the content is shown, Unix milliseconds; 0 for what nobody pays for. */
+  readonly opensAt: number
+  /** SHA-256 of the content's text. */
+  readonly hash: Buffer
+}
+
+/** Divisible by three, so that entries in base64 can be put one behind the other. */
+export const ENTRY_BYTES = 42
+const VERSION = 1
+
+/** Verdicts are what callers pay for while their window is open. */
+export function opensAt({ data }: { readonly data: JsonObject }, kind: number): number {
+  const { validUntil } = data
+  return (kind === ENTRY_KINDS.VerdictRecorded || kind === CHALLENGER_KIND) && typeof validUntil === 'number'
+    ? validUntil
+    : 0
+}
+
+/** Kept free for verdicts of challengers. */
+const CHALLENGER_KIND = 6
+
+/** @param text that of the content, where it is at hand already */
+export function entryOf(content: Content, text = contentText(content)): Entry {
+  const kind = (ENTRY_KINDS as Readonly<Record<string, number>>)[content.type]
+  if (kind === undefined) throw new TypeError(`${content.type} is no entry of the log`)
+  return { kind, opensAt: opensAt(content, kind), hash: hash('sha256', text, 'buffer') }
+}
+
+/** Version, kind, time in big-endian order, hash. */
+export function encodeEntry({ kind, opensAt: time, hash: content }: Entry): Buffer {
+  const bytes = Buffer.allocUnsafe(ENTRY_BYTES)
+  bytes[0] = VERSION
+  bytes[1] = kind
+  bytes.writeBigUInt64BE(BigInt(time), 2)
+  bytes.set(content, ENTRY_BYTES - HASH_BYTES)
+  return bytes
+}
+
+/** Undefined for bytes that are no entry. */
+export function decodeEntry(bytes: Buffer): Entry | undefined {
+  if (bytes.length !== ENTRY_BYTES || bytes[0] !== VERSION) return undefined
+  return {
+    kind: bytes[1] ?? 0,
+    opensAt: Number(bytes.readBigUInt64BE(2)),
+    hash: bytes.subarray(ENTRY_BYTES - HASH_BYTES),
+  }
+}

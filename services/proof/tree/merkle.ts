@@ -1,0 +1,156 @@
+import { hash } from 'node:crypto'
+
+/** A SHA-256: 32 bytes. */
+export type Hash = Buffer
+
+export const HASH_BYTES = 32
+
+/**
+ * The hash of a complete subtree: of leaves [index × 2^level, (index + 1) × 2^level). It is asked only for subtrees that
+ * are whole.
+ */
+export type HashSource = (level: number, index: number) => Hash
+
+/** Of no leaves at all. */
+export const EMPTY_ROOT: Hash = hash('sha256', '', 'buffer')
+
+/** The hash of an entry, told apart from a node by its first byte (RFC 6962). */
+export function leafHash(entry: Uint8Array): Hash {
+  const text = Buffer.allocUnsafe(1 + entry.length)
+  text[0] = 0
+  text.set(entry, 1)
+  return hash('sha256', text, 'buffer')
+}
+
+const NODE = Buffer.alloc(1 + 2 * HASH_BYTES, 1)
+
+export function nodeHash(left: Uint8Array, right: Uint8Array): Hash {
+  NODE.set(left, 1)
+  NODE.set(right, 1 + HASH_BYTES)
+  return hash('sha256', NODE, 'buffer')
+}
+
+/** The root over the first leaves. */
+export const rootOf = (source: HashSource, size: number): Hash =>
+  size === 0 ? EMPTY_ROOT : hashOf(source, 0, size)
+
+/** That a leaf is in a tree: hashes from its neighbour up to the root's child. */
+export function inclusionProof(source: HashSource, index: number, size: number): Hash[] {
+  const path: Hash[] = []
+  for (let [start, end] = [0, size]; end - start > 1; ) {
+    const middle = start + splitOf(end - start)
+    if (index < middle) {
+      path.unshift(hashOf(source, middle, end))
+      end = middle
+    } else {
+      path.unshift(hashOf(source, start, middle))
+      start = middle
+    }
+  }
+  return path
+}
+
+/** That the tree of one size is the beginning of that of another. */
+export function consistencyProof(source: HashSource, from: number, to: number): Hash[] {
+  if (from === 0 || from === to) return []
+  const path: Hash[] = []
+  let [start, end] = [0, to]
+  while (from !== end) {
+    const middle = start + splitOf(end - start)
+    if (from <= middle) {
+      path.unshift(hashOf(source, middle, end))
+      end = middle
+    } else {
+      path.unshift(hashOf(source, start, middle))
+      start = middle
+    }
+  }
+  return start === 0 ? path : [hashOf(source, start, end), ...path]
+}
+
+/** The root that a proof leads to from a leaf; undefined where it is not a proof for this place. */
+export function rootOfInclusion(
+  { index, size }: { readonly index: number; readonly size: number },
+  leaf: Hash,
+  proof: readonly Hash[],
+): Hash | undefined {
+  if (!isPlace(index) || !isPlace(size) || index >= size) return undefined
+  let [at, last, root] = [index, size - 1, leaf]
+  for (const sibling of proof) {
+    if (last === 0) return undefined
+    if (at % 2 === 1 || at === last) {
+      root = nodeHash(sibling, root)
+      while (at % 2 === 0 && at !== 0) [at, last] = [half(at), half(last)]
+    } else root = nodeHash(root, sibling)
+    ;[at, last] = [half(at), half(last)]
+  }
+  return last === 0 ? root : undefined
+}
+
+/** A tree, as a checkpoint names it. */
+export interface TreeHead {
+  readonly size: number
+  readonly root: Hash
+}
+
+/** Whether a proof shows that one tree is the beginning of the other. */
+export function isConsistent(from: TreeHead, to: TreeHead, proof: readonly Hash[]): boolean {
+  if (!isPlace(from.size) || !isPlace(to.size) || from.size > to.size) return false
+  if (from.size === 0) return proof.length === 0 && from.root.equals(EMPTY_ROOT)
+  if (from.size === to.size) return proof.length === 0 && from.root.equals(to.root)
+  let [at, last] = [from.size - 1, to.size - 1]
+  while (at % 2 === 1) [at, last] = [half(at), half(last)]
+  // The old tree is a whole subtree of the new one, so its root is where both begin.
+  const path = at === 0 ? [from.root, ...proof] : proof
+  const [first, ...rest] = path
+  if (first === undefined) return false
+  let [old, root] = [first, first]
+  for (const sibling of rest) {
+    if (last === 0) return false
+    if (at % 2 === 1 || at === last) {
+      old = nodeHash(sibling, old)
+      root = nodeHash(sibling, root)
+      while (at % 2 === 0 && at !== 0) [at, last] = [half(at), half(last)]
+    } else root = nodeHash(root, sibling)
+    ;[at, last] = [half(at), half(last)]
+  }
+  return last === 0 && old.equals(from.root) && root.equals(to.root)
+}
+
+/** Hashes of subtrees over leaves that are all at hand. */
+export function hashesOver(leaves: readonly Hash[]): HashSource {
+  const levels: Hash[][] = [leaves as Hash[]]
+  return (level, index) => {
+    while (levels.length <= level) {
+      const below = levels.at(-1) ?? []
+      levels.push(
+        Array.from({ length: half(below.length) }, (_, at) =>
+          nodeHash(below[2 * at] ?? EMPTY_ROOT, below[2 * at + 1] ?? EMPTY_ROOT),
+        ),
+      )
+    }
+    const found = levels[level]?.[index]
+    if (found === undefined) throw new RangeError(`no subtree ${index} at level ${level}`)
+    return found
+  }
+}
+
+/** Of leaves [start, end), where the range is a node of a tree. */
+function hashOf(source: HashSource, start: number, end: number): Hash {
+  const size = end - start
+  const split = splitOf(size)
+  if (size === 1) return source(0, start)
+  if (split * 2 === size) return source(Math.log2(size), start / size)
+  return nodeHash(hashOf(source, start, start + split), hashOf(source, start + split, end))
+}
+
+/** The largest power of two below a size. */
+function splitOf(size: number): number {
+  let split = 1
+  while (split * 2 < size) split *= 2
+  return split
+}
+
+const half = (value: number): number => Math.floor(value / 2)
+
+const isPlace = (value: number): boolean => Number.isSafeInteger(value) && value >= 0

@@ -1,0 +1,132 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { comparePositions, type Position } from '../../../contracts/position.ts'
+import { ENTRY_BYTES } from './entry.ts'
+import { consistencyProof, HASH_BYTES, type Hash, hashesOver, inclusionProof, rootOf } from './merkle.ts'
+import { TILE_WIDTH, type TilePath, tileWidth } from './tile-path.ts'
+import {
+  type EntriesRow,
+  entriesKey,
+  hashesIn,
+  leafHashes,
+  SIZE_KEY,
+  type SizeRow,
+  type TileRow,
+  tileKey,
+} from './transparency-tree.ts'
+
+/** Tiles that are held as hashes: a proof passes one at each level. */
+const TILES_HELD = 64
+
+/** The tree of this process, as far as it holds the log. */
+export interface TreeReader {
+  size(): number
+  /** @throws RangeError for a size beyond the tree; as every question of this reader */
+  root(size: number): Hash
+  inclusion(index: number, size: number): Hash[]
+  consistency(from: number, to: number): Hash[]
+  /** Hashes, or entries in the format of bundles; undefined for a tile that is not there, or narrower. */
+  tile(path: TilePath): Buffer | undefined
+  /** Entries one behind the other, all that the tile has. */
+  entries(tile: number): Buffer
+  /** Behind which position of the log the entries of a tile are found. */
+  after(tile: number): Position | undefined
+  /** The tile among whose entries an event is, if it is one. */
+  tileOf(position: Position): number
+}
+
+/** @param get a row of the read model; what it throws is passed on */
+export function createTreeReader(get: (key: string) => JsonObject | undefined): TreeReader {
+  const held = new Map<
+    string,
+    { readonly hashes: readonly Hash[]; readonly whole: ReturnType<typeof hashesOver> }
+  >()
+
+  const size = (): number => (get(SIZE_KEY) as SizeRow | undefined)?.size ?? 0
+  const rowOf = (tile: number): EntriesRow | undefined => get(entriesKey(tile)) as EntriesRow | undefined
+  const entries = (tile: number): Buffer => Buffer.from(rowOf(tile)?.data ?? '', 'base64')
+
+  function hashes(level: number, tile: number) {
+    const key = tileKey(level, tile)
+    const known = held.get(key)
+    if (known !== undefined) return known
+    const row = level === 0 ? undefined : (get(key) as TileRow | undefined)
+    const all = level === 0 ? leafHashes(entries(tile)) : hashesIn(Buffer.from(row?.data ?? '', 'base64'))
+    const read = { hashes: all, whole: hashesOver(all) }
+    if (all.length < TILE_WIDTH) return read
+    held.set(key, read)
+    const [oldest] = held.keys()
+    if (held.size > TILES_HELD && oldest !== undefined) held.delete(oldest)
+    return read
+  }
+
+  /** Hashes of complete subtrees, of a tree that no event joins meanwhile. */
+  function source() {
+    const seen = new Map<string, ReturnType<typeof hashes>>()
+    return (level: number, index: number): Hash => {
+      const tileLevel = Math.floor(level / 8)
+      const inner = level % 8
+      const perTile = TILE_WIDTH / 2 ** inner
+      const tile = Math.floor(index / perTile)
+      const key = tileKey(tileLevel, tile)
+      const at = seen.get(key) ?? hashes(tileLevel, tile)
+      seen.set(key, at)
+      return at.whole(inner, index % perTile)
+    }
+  }
+
+  function within(wanted: number): void {
+    if (!Number.isSafeInteger(wanted) || wanted < 0 || wanted > size())
+      throw new RangeError(`the tree has ${size()} entries, not ${wanted}`)
+  }
+
+  return {
+    size,
+    root(wanted) {
+      within(wanted)
+      return rootOf(source(), wanted)
+    },
+    inclusion(index, wanted) {
+      within(wanted)
+      if (index >= wanted) throw new RangeError(`entry ${index} is not in a tree of ${wanted}`)
+      return inclusionProof(source(), index, wanted)
+    },
+    consistency(from, to) {
+      within(to)
+      if (from > to) throw new RangeError(`a tree of ${from} is no beginning of one of ${to}`)
+      return consistencyProof(source(), from, to)
+    },
+    tile(path) {
+      if (path.width > tileWidth(path, size())) return undefined
+      if (path.kind === 'contents') return undefined
+      if (path.kind === 'entries') return bundleOf(entries(path.index), path.width)
+      const all = hashes(path.kind, path.index).hashes
+      // Its row may be newer than what was asked for, and is never older.
+      return Buffer.concat(all.slice(0, path.width), path.width * HASH_BYTES)
+    },
+    entries,
+    after: (tile) => rowOf(tile)?.after,
+    tileOf(position) {
+      let [low, high] = [0, Math.max(0, Math.ceil(size() / TILE_WIDTH) - 1)]
+      while (low < high) {
+        const middle = Math.ceil((low + high) / 2)
+        const after = rowOf(middle)?.after
+        if (after === undefined)
+          throw new ServiceError('internal_error', { message: `tile ${middle} is missing` })
+        if (comparePositions(after, position) < 0) low = middle
+        else high = middle - 1
+      }
+      return low
+    },
+  }
+}
+
+/** Each entry behind its length, as two bytes. */
+function bundleOf(entries: Buffer, width: number): Buffer {
+  const bundle = Buffer.allocUnsafe(width * (2 + ENTRY_BYTES))
+  for (let index = 0; index < width; index++) {
+    const at = bundle.writeUInt16BE(ENTRY_BYTES, index * (2 + ENTRY_BYTES))
+    entries.copy(bundle, at, index * ENTRY_BYTES, (index + 1) * ENTRY_BYTES)
+  }
+  return bundle
+}
