@@ -10,8 +10,10 @@ export function mcpOptions(
     accounts,
     calls,
     knowledge,
+    history,
   }: Pick<Callers, 'accounts' | 'calls'> & {
     readonly knowledge: KnowledgeDesk
+    readonly history: McpRoutesOptions['history']
   },
   deriveSecret: (purpose: string) => Uint8Array,
   sources: McpRoutesOptions['sources'],
@@ -19,6 +21,7 @@ export function mcpOptions(
   return {
     calls,
     knowledge,
+    history,
     sources,
     async checkKey(authorization) {
       const { outcome } = await accounts.identify(authorization)

@@ -196,16 +196,21 @@ function createHttpServer(
     payments: payments.server,
     webhooks: webhooks.server,
     knowledge: knowledge.server,
-    mcp: mcpOptions(settings, { ...callers, knowledge: knowledge.desk }, platform.deriveSecret, {
-      version,
-      market: settings.MARKET,
-      exchanges: () => watchList?.exchanges ?? [],
-      publicUrl: () => address.url,
-      trackRecord() {
-        const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
-        return { as_of: asOf, rows: rows as unknown as Json }
+    mcp: mcpOptions(
+      settings,
+      { ...callers, knowledge: knowledge.desk, history: answers },
+      platform.deriveSecret,
+      {
+        version,
+        market: settings.MARKET,
+        exchanges: () => watchList?.exchanges ?? [],
+        publicUrl: () => address.url,
+        trackRecord() {
+          const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
+          return { as_of: asOf, rows: rows as unknown as Json }
+        },
       },
-    }),
+    ),
     replay,
     follow: (options) => followVerdicts(platform.store, { ...options, sleep }),
     answerTool: (tool, request) => desk.answer(toolNamed(tool), request),

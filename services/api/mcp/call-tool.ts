@@ -1,9 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
+import { isHistoryTool } from '../../../contracts/tools/history-catalogue.ts'
 import { isKnowledgeTool } from '../../../contracts/tools/knowledge-catalogue.ts'
 import type { CallPath, KnowledgeDesk, ToolAnswer } from '../../calls/index.ts'
 import type { CauseLog } from '../cause-log.ts'
+import { callHistoryTool, type HistoryTools } from './history-tools.ts'
 import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
 import { callKnowledgeTool } from './knowledge-tools.ts'
 
@@ -33,10 +35,16 @@ export type ToolOutcome =
   | { readonly kind: 'refusal'; readonly text: string; readonly body: JsonObject }
   | { readonly kind: 'error'; readonly error: RpcError }
 
-/** Where tool calls go: those about markets, and those about the service, where it answers them. */
+/** Where tool calls go: those about markets, those about the service, and those that read the record, where it answers them. */
 export interface ToolPaths {
   readonly calls: CallPath
   readonly knowledge?: KnowledgeDesk | undefined
+  readonly history?: HistoryTools | undefined
+  /**
+   * What became of a key, for messages that call no tool and for tools that need none; another tool finds out on its own
+   * way. What is no key at all is `ok`: it is served as anonymous.
+   */
+  readonly checkKey: (authorization: string) => Promise<KeyCheck>
 }
 
 /**
@@ -46,7 +54,7 @@ export interface ToolPaths {
  * @param name as it came: of any type.
  */
 export async function callTool(
-  { calls, knowledge }: ToolPaths,
+  { calls, knowledge, history, checkKey }: ToolPaths,
   caller: Caller,
   name: Json | undefined,
   request: Json,
@@ -64,7 +72,9 @@ export async function callTool(
     } as const
     const answer: ToolAnswer = isKnowledge
       ? await callKnowledgeTool(knowledge, name, call)
-      : await calls.call({ ...call, tool: nameOf(name) })
+      : history !== undefined && isHistoryTool(name)
+        ? await callHistoryTool(history, checkKey, name, call)
+        : await calls.call({ ...call, tool: nameOf(name) })
     return { kind: 'answer', ...answer }
   } catch (error) {
     const failure = isKnowledge ? 'INTERNAL_ERROR' : 'internal_error'

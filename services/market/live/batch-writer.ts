@@ -69,8 +69,8 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
 
   /** The newer bars of series whose past has been told, or is done without, wait for nothing any more. */
   function release(past: BarLeg): void {
-    for (const series of past.series) {
-      const name = seriesName(series)
+    for (const one of past.series) {
+      const name = seriesName(one)
       for (const bar of held.get(name) ?? []) due.add(closeOf(bar), name)
     }
   }
@@ -85,10 +85,10 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   }
 
   function settledBy(at: number): FundingUpdate[] {
-    const due = funding.filter((update) => update.funding.time <= at)
-    if (due.length === 0) return due
+    const settled = funding.filter((update) => update.funding.time <= at)
+    if (settled.length === 0) return settled
     funding = funding.filter((update) => update.funding.time > at)
-    return due.toSorted((a, b) => a.funding.time - b.funding.time)
+    return settled.toSorted((a, b) => a.funding.time - b.funding.time)
   }
 
   /** The newest bar of a series before the seam is worth a verdict, however late it comes. */
