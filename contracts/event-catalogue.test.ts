@@ -28,6 +28,7 @@ import {
   STORE_IDENTITY_STREAM,
   scanStream,
   sealedStream,
+  speechStream,
   subjectStream,
   subscriptionStream,
   universeStream,
@@ -59,6 +60,16 @@ const PAYMENT_STREAM = paymentStream({
   nonce: `0x${'2a'.padStart(64, '0')}`,
 })
 const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as const
+
+const SPEECH = {
+  modelVersion: 'barrier-3',
+  timeframe: '1h',
+  from: Date.UTC(2026, 4, 4),
+  day: Date.UTC(2026, 4, 2),
+  races: 48_211,
+  days: 14,
+  rule: 1,
+}
 
 const CREATED = {
   subscriptionId: SUBSCRIPTION,
@@ -274,6 +285,16 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       to: Date.UTC(2025, 0, 1),
       modelVersion: 'first-1',
     },
+  },
+  'SpeechWithdrawn.v1.json': {
+    sha256: '31daff387c00e31ebc93f0e82cb9d539929f3c32916f23ae63d652b001e80abe',
+    stream: speechStream('barrier-3', '1h'),
+    current: { ...SPEECH, auc: 0.4913 },
+  },
+  'SpeechRestored.v1.json': {
+    sha256: '8d0a93897bf8ca1232ecfe5037f154ba43b92e8825983820d7823d5af84e75fd',
+    stream: speechStream('barrier-3', '1h'),
+    current: { ...SPEECH, auc: 0.5062 },
   },
   'RegimeShifted.v1.json': {
     sha256: '2016fa533e2cf282ff6a34705a2ac05dd1a6a2694d480555ab19b4e182c498cb',

@@ -23,6 +23,7 @@ import {
   upcast,
 } from './event-definition.ts'
 import { LeaseReleased, LeaseTaken } from './lease-events.ts'
+import { SpeechRestored, SpeechWithdrawn } from './model-events.ts'
 import { OwnerNotified } from './notice-events.ts'
 import { outcomeSchema } from './outcome.ts'
 import {
@@ -157,6 +158,8 @@ export const EVENT_CATALOGUE = {
   VerdictsMissing,
   RegimeShifted,
   OutcomeLabelled,
+  SpeechWithdrawn,
+  SpeechRestored,
   UniverseRanked,
   ScanCompleted,
   ModelAnnounced,

@@ -107,6 +107,8 @@ export const LIMITS = {
   /** Newest events of a remote log that are held for those who follow it; who falls further behind reads the log. */
   tailEvents: 4_000,
 
+  /** Bars in one answer. */
+  barsPerPage: 5_000,
   /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
   logKeys: 8,
   /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */

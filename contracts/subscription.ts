@@ -4,8 +4,8 @@ import { LIMITS } from './limits.ts'
 import { coinSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
 
-/** What is sent by webhook. */
-export const SIGNAL_TYPES = ['trade_call', 'regime_shift', 'scan_digest'] as const
+/** What is sent by webhook; `model_notice` tells when calls at a timeframe are withdrawn, and restored. */
+export const SIGNAL_TYPES = ['trade_call', 'regime_shift', 'scan_digest', 'model_notice'] as const
 export type SignalType = (typeof SIGNAL_TYPES)[number]
 
 /** How often a digest is sent, aligned to UTC. */

@@ -81,10 +81,37 @@ export const trackRecordRowSchema = z.object({
 
 export type TrackRecordRow = z.infer<typeof trackRecordRowSchema>
 
+/** Whether a model tells up from down at a timeframe of late, and what follows. */
+export const speechRowSchema = z.object({
+  model_version: z.string(),
+  timeframe: timeframeSchema,
+  state: z
+    .enum(['speaks', 'withdrawn'])
+    .describe(
+      '`withdrawn`: every verdict is HOLD there, whatever the forecast. A model may be silent there by its file, too',
+    ),
+  since: instant.nullable().describe('From which bars on; null where calls were never withdrawn'),
+  auc_180d: z
+    .number()
+    .nullable()
+    .describe(
+      'Chance that the race won by the upper barrier had the higher forecast, over 180 days; null of too few races',
+    ),
+  races_180d: count,
+  days_running: count.describe(
+    'Days running below 0.5, or, where calls are withdrawn, at 0.505 or more; 14 of them change the state',
+  ),
+})
+
+export type SpeechAnswerRow = z.infer<typeof speechRowSchema>
+
 export const trackRecordAnswerSchema = z.object({
   notice: z.string(),
   as_of: z.string().describe('Position in the log up to which outcomes are counted'),
   rows: z.array(trackRecordRowSchema),
+  speech: z
+    .array(speechRowSchema)
+    .describe('How each model does of late; on the first page, and as the newest outcomes have it'),
   next: z.string().nullable().describe('Give it as `after` for the rows behind these; null at the end'),
 })
 

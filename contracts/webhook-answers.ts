@@ -223,7 +223,7 @@ export const eventsAnswerSchema = z.object({
 })
 
 export const dryRunAnswerSchema = z.object({
-  matched: z.object({ trade_call: count, regime_shift: count, scan_digest: count }),
+  matched: z.object({ trade_call: count, regime_shift: count, scan_digest: count, model_notice: count }),
   rows: z
     .array(
       z.object({

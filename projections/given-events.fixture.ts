@@ -13,6 +13,7 @@ import {
 } from '../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../contracts/event-definition.ts'
 import type { JsonObject } from '../contracts/json.ts'
+import type { SpeechChange, SpeechRestored, SpeechWithdrawn } from '../contracts/model-events.ts'
 import type { Outcome } from '../contracts/outcome.ts'
 import { QuotaDebited, QuotaGranted } from '../contracts/quota-events.ts'
 import type { Regime } from '../contracts/regime.ts'
@@ -23,10 +24,11 @@ import {
   payerStream,
   paymentStream,
   quotaStream,
+  speechStream,
   subscriptionStream,
   verdictStream,
 } from '../contracts/streams.ts'
-import { HOUR_MS } from '../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS } from '../contracts/timeframes.ts'
 import { aVerdict } from '../contracts/verdict.fixture.ts'
 import type { Verdict } from '../contracts/verdict.ts'
 import type { MissingReason } from '../contracts/verdicts-missing.ts'
@@ -89,6 +91,20 @@ export function outcomeLabelled(change: Partial<Outcome> = {}): Fact {
   return {
     stream: outcomeStream(data),
     event: newEvent(OutcomeLabelled, { id: data.verdictId, data, meta: META }),
+  }
+}
+
+/** A change of the speech of a model at 1h; without more, withdrawn on New Year's Day of 2026. */
+export function speechFact(
+  definition: typeof SpeechWithdrawn | typeof SpeechRestored,
+  change: Partial<SpeechChange> = {},
+): Fact {
+  const day = change.day ?? Date.UTC(2026, 0, 1)
+  const about = { modelVersion: 'first-1', timeframe: '1h', day, from: day + 2 * DAY_MS } as const
+  const data = { ...about, auc: 0.49, races: 2_000, days: 14, rule: 1, ...change }
+  return {
+    stream: speechStream(data.modelVersion, data.timeframe),
+    event: newEvent(definition, { id: '0190a000-0000-7000-8000-0000000005be', data, meta: META }),
   }
 }
 

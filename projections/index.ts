@@ -7,6 +7,7 @@ import { logCheckpoints } from './log-checkpoints/log-checkpoints.ts'
 import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
+import { speech } from './speech/speech.ts'
 import { subscriptions } from './subscriptions/subscriptions.ts'
 import { trackRecord } from './track-record/track-record.ts'
 import { verdictIndex } from './verdict-index/verdict-index.ts'
@@ -40,6 +41,7 @@ export {
 } from './log-checkpoints/log-checkpoints.ts'
 export {
   evolvePayment,
+  isAwaited,
   isOpen,
   isPayable,
   isServable,
@@ -64,6 +66,14 @@ export {
   rowsInMemory,
 } from './projection.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
+export {
+  type DueSpeech,
+  SPEECH_PREFIX,
+  SPEECH_WINDOW_DAYS,
+  type SpeechRow,
+  speech,
+  speechKey,
+} from './speech/speech.ts'
 export {
   evolveSubscription,
   type FilterPeriod,
@@ -94,6 +104,7 @@ export const PROJECTIONS: readonly Projection[] = [
   logCheckpoints,
   payments,
   regimeShifts,
+  speech,
   subscriptions,
   trackRecord,
   verdictIndex,

@@ -26,6 +26,7 @@ export { type ReplaySource, replaysInTurns } from './replay-source.ts'
 export { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
 export { openReplayWorker } from './replay-worker.ts'
 export {
+  speechRow,
   type TrackRecordPage,
   type TrackRecordQuery,
   trackRecordReport,

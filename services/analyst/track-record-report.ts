@@ -5,9 +5,9 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import { type Coin, parseSeriesName } from '../../contracts/series.ts'
 import type { Timeframe } from '../../contracts/timeframes.ts'
-import type { TrackRecordAnswer, TrackRecordRow } from '../../contracts/track-record-row.ts'
+import type { SpeechAnswerRow, TrackRecordAnswer, TrackRecordRow } from '../../contracts/track-record-row.ts'
 import { wilsonInterval } from '../../contracts/wilson-interval.ts'
-import { SERIES_PREFIX, TIMEFRAME_PREFIX, type TrackRecord } from '../../projections/index.ts'
+import { SERIES_PREFIX, type SpeechRow, TIMEFRAME_PREFIX, type TrackRecord } from '../../projections/index.ts'
 
 export interface TrackRecordQuery {
   readonly groupBy: 'series' | 'timeframe'
@@ -139,6 +139,20 @@ export function trackRecordRow(record: TrackRecord): TrackRecordRow {
         net_mean_bps: meanBps((apart.buyNet + apart.sellNet) / 2, apart.trades),
       },
     },
+  }
+}
+
+/** How a model does of late at a timeframe. */
+export function speechRow(row: SpeechRow): SpeechAnswerRow {
+  const since = (row.withdrawn ?? row.restored)?.from
+  return {
+    model_version: row.modelVersion,
+    timeframe: row.timeframe,
+    state: row.withdrawn === null ? 'speaks' : 'withdrawn',
+    since: since === undefined ? null : isoTime(since),
+    auc_180d: row.auc,
+    races_180d: row.races,
+    days_running: row.running,
   }
 }
 

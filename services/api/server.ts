@@ -27,6 +27,7 @@ import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from './routes/accounts.ts'
 import { assetRoutes } from './routes/assets.ts'
+import { type BarsRoutesOptions, barsRoutes } from './routes/bars.ts'
 import { type BoardRoutesOptions, boardRoutes } from './routes/board.ts'
 import { boardPages } from './routes/board-pages.ts'
 import { type ChatRoutesOptions, chatRoutes } from './routes/chat.ts'
@@ -60,6 +61,8 @@ export interface ServerOptions
     BoardRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions {
+  /** Bars of the market; not served where they are left out. */
+  readonly bars?: BarsRoutesOptions['bars'] | undefined
   /** The log that proves what was recorded; not served where it is left out. */
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
   /** The Model Context Protocol; not served where it is left out. */
@@ -187,6 +190,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(trackRecordRoutes, options)
   await app.register(regimeShiftRoutes, options)
   await app.register(verifyRoutes, options)
+  if (options.bars !== undefined) await app.register(barsRoutes, { bars: options.bars })
   if (options.transparencyLog !== undefined)
     await app.register(transparencyLogRoutes, { ...options, transparencyLog: options.transparencyLog })
   await app.register(usageRoutes, options)

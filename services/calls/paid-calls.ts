@@ -8,6 +8,8 @@ type Made = 'handshake' | 'offers' | 'payments'
 
 export interface PaidCallsOptions extends Omit<PaidCallPathOptions, Made>, Omit<PaidPlanPathOptions, Made> {
   readonly payments: Payments
+  /** What offers of calls add: where these are withdrawn for now; empty where nowhere. */
+  readonly withdrawn?: () => string
   /** Milliseconds that only grow. */
   readonly clock?: () => number
 }
@@ -26,10 +28,10 @@ export interface PaidCalls {
  * const outcome = await paid.tools.call({ tool: 'get_trade_call', body, rawHeaders, … })
  */
 export function createPaidCalls(options: PaidCallsOptions): PaidCalls {
-  const { payments, publicUrl } = options
+  const { payments, publicUrl, withdrawn } = options
   const parts = {
     ...options,
-    offers: createPaidOffers({ payments, publicUrl }),
+    offers: createPaidOffers({ payments, publicUrl, ...(withdrawn && { withdrawn }) }),
     handshake: createPaidHandshake({
       payments,
       publicUrl,

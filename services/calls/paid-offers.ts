@@ -14,10 +14,14 @@ export interface PaidOffersOptions {
   readonly payments: Pick<Payments, 'quote'>
   /** The address under which callers reach the service. */
   readonly publicUrl: () => string
+  /** What nobody should pay for without having been told it: where calls are withdrawn for now; empty where nowhere. */
+  readonly withdrawn?: () => string
 }
 
 /** Makes offers. @param error what the caller is told in the field `error`, in words of x402 or of the registry */
 export type PaidOffers = (product: Product, price: bigint, error: string) => OfferText
+
+const MAKE_CALLS: ReadonlySet<Product> = new Set(['get_trade_call', 'scan_trade_calls'] as const)
 
 /** More than there are products, prices and reasons; past it, what is remembered is made anew. */
 const OFFERS_KEPT = 256
@@ -28,17 +32,24 @@ const OFFERS_KEPT = 256
  *
  * @example const { members, header } = createPaidOffers({ payments, publicUrl })('get_trade_call', 20_000n, 'payment_required')
  */
-export function createPaidOffers({ payments, publicUrl }: PaidOffersOptions): PaidOffers {
+export function createPaidOffers({
+  payments,
+  publicUrl,
+  withdrawn = () => '',
+}: PaidOffersOptions): PaidOffers {
   let keptFor = ''
+  let keptNote = ''
   let count = 0
   /** By product, error and price: making one name of them would cost more than looking three times. */
   const kept = new Map<Product, Map<string, Map<bigint, OfferText>>>()
   return (product, price, error) => {
     const service = publicUrl()
-    if (service !== keptFor || count >= OFFERS_KEPT) {
+    const note = withdrawn()
+    if (service !== keptFor || note !== keptNote || count >= OFFERS_KEPT) {
       kept.clear()
       count = 0
       keptFor = service
+      keptNote = note
     }
     const known = kept.get(product)?.get(error)?.get(price)
     if (known !== undefined) return known
@@ -46,7 +57,10 @@ export function createPaidOffers({ payments, publicUrl }: PaidOffersOptions): Pa
     const ofError = ofProduct.get(error) ?? new Map<bigint, OfferText>()
     kept.set(product, ofProduct.set(error, ofError))
     const url = `${service}${paidPath(product)}`
-    const made = textOf(payments.quote({ product, price, url, ...PAID_PRODUCTS[product] }, error))
+    const words = PAID_PRODUCTS[product]
+    const description =
+      note !== '' && MAKE_CALLS.has(product) ? `${words.description} ${note}` : words.description
+    const made = textOf(payments.quote({ product, price, url, ...words, description }, error))
     ofError.set(price, made)
     count += 1
     return made

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ServiceError } from '../../contracts/errors.ts'
+import { sleep } from '../platform/async/sleep.ts'
 import {
   type AuditReport,
   audit,
@@ -75,7 +76,14 @@ export const auditCommand = defineCommand({
     const source = flags.copy === undefined ? read : copied(read, flags.copy)
     const onProgress = (done: number, all: number): void =>
       void (stderr.isTTY === true && stderr.write(`\r${done} of ${all} entries`))
-    const report = await audit({ source, keys, seen, tools: auditTools(source), onProgress })
+    const tools = auditTools(source)
+    const published = async () => {
+      const rows = await tools.published()
+      // What is counted is signed within that time.
+      if (isAddress && rows !== undefined) await sleep(SIGNED_WITHIN_MS, signal)
+      return rows
+    }
+    const report = await audit({ source, keys, seen, tools: { ...tools, published }, onProgress })
     if (stderr.isTTY === true) stderr.write('\n')
     const { log, ...told } = report
     stdout.write(
@@ -87,6 +95,9 @@ export const auditCommand = defineCommand({
     return isFound ? EXIT_FOUND : undefined
   },
 })
+
+/** A checkpoint is at most ten seconds behind. */
+const SIGNED_WITHIN_MS = 10_000
 
 /** That of `audit_failed`. */
 const EXIT_FOUND = 18

@@ -84,6 +84,11 @@ function createStoreSource(store: EventStore, description: string, isShared: boo
     },
     verify: async (verdictId, signal) =>
       verifyVerdict({ store, index: await findInLog(store, verdictId, signal), sleep, signal }, verdictId),
+    bars() {
+      throw new ServiceError('config_invalid', {
+        message: `${description} holds no bars: they are served by a service that runs. Start it, or name another (--server)`,
+      })
+    },
     trackRecord() {
       throw new ServiceError('config_invalid', {
         message: `${description} holds no read models: the track record needs a service that runs. Start it, or name another (--server)`,

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { z } from 'zod'
+import { barsAnswerSchema } from '../../contracts/bars-answer.ts'
 import { ERRORS, type ErrorCode, reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -100,6 +101,16 @@ export function createServerSource(options: ServerSourceOptions): VerdictSource 
         const page = await readJson(answer, options, trackRecordAnswerSchema)
         yield* page.rows
         after = page.next
+      }
+    },
+
+    async *bars({ exchange, coin, timeframe }, { from, to }, signal) {
+      for (let next: number | null = from; next !== null; ) {
+        const query = { exchange, coin, timeframe, from: String(next), to: String(to) }
+        const answer = await ask(options, '/api/bars', query, signal)
+        const page = await readJson(answer, options, barsAnswerSchema)
+        yield page
+        next = page.next
       }
     },
 

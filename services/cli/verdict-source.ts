@@ -1,3 +1,5 @@
+import type { BarsAnswer } from '../../contracts/bars-answer.ts'
+import type { Series } from '../../contracts/series.ts'
 import type { TrackRecordRow } from '../../contracts/track-record-row.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import type { Verification } from '../../contracts/verification.ts'
@@ -25,5 +27,15 @@ export interface VerdictSource {
     parameters: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): AsyncIterable<TrackRecordRow>
+  /**
+   * Bars of a series that open in [from, to), a page at a time.
+   *
+   * @throws ServiceError `config_invalid` where there is no market to ask
+   */
+  bars(
+    series: Series,
+    period: { readonly from: number; readonly to: number },
+    signal: AbortSignal,
+  ): AsyncIterable<BarsAnswer>
   close(): Promise<void>
 }

@@ -11,6 +11,7 @@ import { requireKeys, VKEY_FLAG } from './audit.ts'
 import { type CommandInput, defineCommand } from './command.ts'
 import { SOURCE_FLAGS, switchFlag } from './common-flags.ts'
 import { openVerdictSource } from './open-verdict-source.ts'
+import { recomputeVerdict } from './recompute-verdict.ts'
 
 export const verifyCommand = defineCommand({
   name: 'verify',
@@ -21,11 +22,18 @@ export const verifyCommand = defineCommand({
   operands: ['verdict_id_or_proof'],
   flags: {
     proof: switchFlag('What is given is a proof file. It is checked offline, with nothing but --vkey.'),
+    recompute: switchFlag('Computes the verdict again from its bars, and compares to the last bit.'),
+    model: {
+      schema: z.string().min(1).optional(),
+      help: 'With --recompute: the model file, where the verdict is not of the model of this release.',
+      example: 'barrier-3.json',
+    },
     vkey: { ...VKEY_FLAG, schema: VKEY_FLAG.schema.optional() },
     json: switchFlag('Writes the whole verification as JSON.'),
     ...SOURCE_FLAGS,
   },
   examples: [
+    'signal verify 5c146b14-3c52-8afd-938a-375d0df1fbf6 --recompute',
     'signal verify 5c146b14-3c52-8afd-938a-375d0df1fbf6',
     'signal verify --proof verdict.tlog-proof --vkey example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k',
   ],
@@ -44,12 +52,29 @@ export const verifyCommand = defineCommand({
       requireHash('verdict', verification)
       if (verification.outcome !== null) requireHash('outcome', verification.outcome)
       stdout.write(flags.json ? `${JSON.stringify(verification)}\n` : linesOf(verification))
+      if (!flags.recompute) return undefined
+      const verdict = verdictSchema.parse(verification.event.data)
+      const { anchorBar: from, barClose: to } = verdict
+      const found = await recomputeVerdict(verdict, source.bars(verdict, { from, to }, signal), flags.model)
+      for (const { field, recorded, recomputed } of found.differences)
+        stdout.write(
+          `differs   ${field}: ${canonicalJson(recorded)} was recorded, ${canonicalJson(recomputed)} comes out\n`,
+        )
+      if (found.differences.length > 0) throw differs(found.differences.length, found.bars)
+      stdout.write(`computed  again from ${found.bars} bars: the same to the last bit\n`)
     } finally {
       await source.close()
     }
     return undefined
   },
 })
+
+const differs = (fields: number, bars: number): ServiceError =>
+  new ServiceError('proof_invalid', {
+    message: `${fields} fields of the verdict come out otherwise from ${bars} bars.`,
+    nextStep:
+      'Compare the bars with those of the venue: GET /api/bars says where they come from, and which are missing.',
+  })
 
 /** Checks a proof file; asks nobody. */
 function verifyProof(file: string, keys: readonly Verifier[], { flags, stdout }: CommandInput): undefined {

@@ -49,8 +49,8 @@ export async function componentsOf(parts: {
     {
       name: 'store',
       isRequired: true,
-      state: store.ok ? 'ok' : 'failed',
-      detail: `${store.adapter}: ${store.detail}`,
+      state: !store.ok ? 'failed' : store.late === undefined ? 'ok' : 'degraded',
+      detail: `${store.adapter}: ${[store.detail, ...(store.late === undefined ? [] : [store.late])].join('; ')}`,
     },
     {
       name: 'bus',
@@ -90,6 +90,7 @@ interface PartHealth {
   readonly adapter: string
   readonly detail: string
   readonly head?: Position
+  readonly late?: string
 }
 
 async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHealth> {

@@ -12,6 +12,7 @@ import { sleep } from '../platform/async/sleep.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { openPlatform } from './open-platform.ts'
+import { FREE_SPEECH } from './speech.fixture.ts'
 import { openWatchList, type WatchList } from './watch-list.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
@@ -56,6 +57,7 @@ async function engineOn(feed: MarketFeed, watchList: WatchList | string[]) {
         )
       : watchList,
     newestVerdicts: undefined,
+    speech: FREE_SPEECH,
     log,
     publicUrl: () => '',
     signal: ending.signal,

@@ -19,9 +19,9 @@ import {
   createUniverseKeeper,
   type EngineRun,
   FUNDING_HISTORY_DAYS,
+  keepSpeech,
   type LocalDesk,
   labelUnfollowed,
-  loadModel,
   modelFile,
   runEngine,
   scanFundingArb,
@@ -32,6 +32,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import { countMonitored, type MonitoredCounts } from './monitored-series.ts'
 import type { Platform } from './open-platform.ts'
 import { sharedLeases } from './shared-leases.ts'
+import type { OpenedSpeech } from './speech.ts'
 import { staleAfterMs, type WatchList } from './watch-list.ts'
 
 /** The process that computes: it follows the market, records, labels, ranks, and answers tools. */
@@ -68,6 +69,7 @@ export interface EngineRoleOptions {
   readonly watchList: WatchList
   /** Of every series in the log; absent where this process does not keep that read model. */
   readonly newestVerdicts: (() => Iterable<Verdict>) | undefined
+  readonly speech: OpenedSpeech
   readonly log: Logger
   readonly publicUrl: () => string
   readonly signal: AbortSignal
@@ -121,10 +123,13 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       options.onTrouble(error.code)
     },
   }
-  const model = loadModel()
+  const { model, orders } = options.speech
+  const engine = createEngine({
+    model,
+    withdrawal: (timeframe, barClose) => orders.withdrawal(model.version, timeframe, barClose),
+  })
   const file = modelFile()
   const announcer = createAnnouncer({ ...recording, newId, clock: () => feed.clock() })
-  const engine = createEngine({ model })
   const board = createBoard()
   // A market that is replayed at full speed has no present to load a series into, to rank coins at, or to be late for.
   const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
@@ -263,6 +268,19 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     })
   }
 
+  const watchSpeech = (): Promise<void> =>
+    keepSpeech({
+      store,
+      idOf,
+      rows: () => options.speech.rows(),
+      // Of those that share the log, the one that records the first exchange.
+      mayDecide: () => leases === undefined || leases.held().some(({ shard }) => shard === 0),
+      now: () => performance.now(),
+      sleep,
+      signal,
+      onFailure: (error) => log.warn({ err: error }, 'a change of speech waits for the event store'),
+    })
+
   /** What works beside the market is nothing that it should end for. */
   async function goOn(what: string, work: () => Promise<void>): Promise<void> {
     while (!signal.aborted) {
@@ -278,6 +296,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   const desk = createDesk({
     board,
     model,
+    withdrawn: (timeframe) => options.speech.withdrawn(timeframe, feed.clock()),
     monitored: watchList,
     listings: () => feed.listings(),
     ...(settings.EXCHANGES && { exchanges: settings.EXCHANGES }),
@@ -304,9 +323,11 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
         ? goOn('ranking coins', () => universes.run(watchList.exchanges, signal))
         : undefined
       const labelling = goOn('labelling verdicts not followed any more', labelOthers)
+      // A market that is replayed at full speed is over before anybody could obey.
+      const watching = hasPresent ? goOn('watching how the model does', watchSpeech) : undefined
       // What is under way when a lease ends has its place in the log, or finds it taken: nothing has to be stopped.
       const holding = leases?.run({ gained: nothing, lost: nothing }, signal)
-      started = Promise.allSettled([running, ranking, labelling, holding])
+      started = Promise.allSettled([running, ranking, labelling, watching, holding])
       return running
     },
     async ended() {

@@ -9,6 +9,7 @@ import { createRandom } from '../market/simulated/random.ts'
 import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../platform/ids/fact-id.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
+import { FREE_SPEECH } from './speech.fixture.ts'
 import { openWatchList } from './watch-list.ts'
 
 const NOON = Date.UTC(2026, 2, 3, 12)
@@ -61,6 +62,7 @@ async function play(scene: Scene): Promise<Seen> {
     feed,
     watchList: await openWatchList(feed, settings, clock.sleep),
     newestVerdicts: undefined,
+    speech: FREE_SPEECH,
     log: {
       info: () => undefined,
       warn: () => undefined,

@@ -8,6 +8,7 @@ import { openFeed, requireKnownCoins } from './open-feed.ts'
 import { type OnClose, openPlatform, type Platform, storePatience } from './open-platform.ts'
 import type { OpenedPayments } from './payments.ts'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
+import { type OpenedSpeech, openSpeech } from './speech.ts'
 import { awaitReadModels, keepsReadModels, startProjections } from './start-projections.ts'
 import type { OpenedWebhooks } from './webhooks.ts'
 
@@ -19,6 +20,7 @@ export interface Parts {
   readonly platform: Platform
   readonly feed: MarketFeed
   readonly projector: Projector | undefined
+  readonly speech: OpenedSpeech
   readonly metrics: ServiceMetrics
   /** Filled in as they are opened. */
   readonly running: { engine?: EngineRole; payments?: OpenedPayments; webhooks?: OpenedWebhooks }
@@ -45,6 +47,7 @@ export async function openParts(
     // Whatever is opened from here on may ask a read model at once.
     await awaitReadModels(projector, storePatience(settings, log).waitMs)
   }
+  const speech = await openSpeech(settings, platform, projector, log, onClose)
   const running: Parts['running'] = {}
   const metrics = createServiceMetrics({
     market: settings.MARKET,
@@ -60,5 +63,16 @@ export async function openParts(
       return newest === undefined ? undefined : Math.max(0, feed.clock() - newest)
     },
   })
-  return { settings, log, people, platform, feed, projector, metrics, running, counts: { recorded: 0 } }
+  return {
+    settings,
+    log,
+    people,
+    platform,
+    feed,
+    projector,
+    speech,
+    metrics,
+    running,
+    counts: { recorded: 0 },
+  }
 }

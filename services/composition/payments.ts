@@ -30,6 +30,7 @@ import type { Projector } from '../platform/projector/projector.ts'
 import { planDeskOf, startPaidPlan } from './bought-plans.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { sharedLeases } from './shared-leases.ts'
+import type { OpenedSpeech } from './speech.ts'
 
 /** Of Circle, for the rail beside the chain; on a live market only. */
 const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
@@ -41,6 +42,9 @@ export interface PaymentParts {
   readonly accounts: Accounts
   readonly calls: CallPath
   readonly desk: Desk
+  readonly speech: OpenedSpeech
+  /** Market time, Unix milliseconds. */
+  readonly marketNow: () => number
   readonly publicUrl: () => string
   readonly version: string
   readonly log: Logger
@@ -148,6 +152,7 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     market: settings.MARKET,
     version: parts.version,
     publicUrl,
+    withdrawn: () => parts.speech.note(parts.marketNow()),
   })
   return {
     server: { paid, showPayment: (id) => payments.show(id), paymentDesk },

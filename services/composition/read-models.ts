@@ -5,6 +5,7 @@ import {
   type Board,
   createBoard,
   regimeShiftHistory,
+  speechRow,
   trackRecordReport,
   verifyVerdict,
 } from '../analyst/index.ts'
@@ -13,6 +14,7 @@ import { sleep } from '../platform/async/sleep.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
+import type { OpenedSpeech } from './speech.ts'
 
 /** Refuses what a process without the projector role is asked for. */
 export function keepsNoReadModels(): never {
@@ -27,7 +29,8 @@ export function readModelAnswers(
   store: EventStore,
   projector: Projector | undefined,
   marketNow: () => number,
-): Pick<ServerOptions, 'trackRecord' | 'regimeShifts' | 'verify'> {
+  speech: Pick<OpenedSpeech, 'rows'>,
+): Pick<ServerOptions, 'trackRecord' | 'speech' | 'regimeShifts' | 'verify'> {
   const there = (): Projector => projector ?? keepsNoReadModels()
   return {
     trackRecord(query) {
@@ -38,6 +41,7 @@ export function readModelAnswers(
       }
       return trackRecordReport(source, query)
     },
+    speech: () => [...speech.rows()].map(speechRow),
     regimeShifts(query) {
       const reader = there().reader(regimeShifts)
       const source = {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ServiceError } from '../../contracts/errors.ts'
-import { PROJECTIONS } from '../../projections/index.ts'
+import { PROJECTIONS, type Projection } from '../../projections/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { Settings } from '../platform/config/settings.ts'
@@ -15,11 +15,15 @@ export const keepsReadModels = ({ ROLES }: Pick<Settings, 'ROLES'>): boolean =>
   ROLES.includes('projector') || ROLES.includes('dispatcher') || ROLES.includes('settler')
 
 /** Folds the log into the read models of this process. */
-export function startProjections(platform: Platform, log: Logger): Projector {
+export function startProjections(
+  platform: Platform,
+  log: Logger,
+  projections: readonly Projection[] = [...PROJECTIONS, transparencyTree],
+): Projector {
   return startProjector({
     store: platform.store,
     tables: openRowTables(join(platform.directory, 'projections.db'), platform.logId),
-    projections: [...PROJECTIONS, transparencyTree],
+    projections,
     sleep,
     onProblem: (health) => log.error(health, 'projection has a problem'),
   })

@@ -11,6 +11,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import { createLog } from '../platform/log/log.ts'
 import { accountOptions } from './account-options.ts'
 import { bannerLines, summaryLines } from './announcements.ts'
+import { createBars } from './bars.ts'
 import { componentsOf } from './components.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { createMarketsSource } from './markets-source.ts'
@@ -140,8 +141,8 @@ function createHttpServer(
 ) {
   const { desk, remote, served, watchList, address, replay } = behind
   const { callers, payments, webhooks, knowledge, transparencyLog } = served
-  const { settings, log, platform, feed, projector, metrics, running } = parts
-  const answers = readModelAnswers(platform.store, projector, served.marketNow)
+  const { settings, log, platform, feed, projector, speech, metrics, running } = parts
+  const answers = readModelAnswers(platform.store, projector, served.marketNow, speech)
   return createServer({
     log,
     version,
@@ -185,6 +186,7 @@ function createHttpServer(
         }),
       ),
     ...answers,
+    bars: createBars(feed),
     transparencyLog: transparencyLog?.server,
     board: openBoard(projector, {
       market: settings.MARKET,
@@ -207,7 +209,7 @@ function createHttpServer(
         publicUrl: () => address.url,
         trackRecord() {
           const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
-          return { as_of: asOf, rows: rows as unknown as Json }
+          return { as_of: asOf, rows: rows as unknown as Json, speech: answers.speech() }
         },
       },
     ),
@@ -227,13 +229,14 @@ function createEngine(
   address: { readonly url: string },
   signal: AbortSignal,
 ): EngineRole {
-  const { settings, platform, feed, log, people, projector, metrics, running, counts } = parts
+  const { settings, platform, feed, log, people, projector, speech, metrics, running, counts } = parts
   running.engine = createEngineRole({
     settings,
     platform,
     feed,
     watchList,
     newestVerdicts: projector && (() => newestVerdicts(projector)),
+    speech,
     log,
     signal,
     publicUrl: () => address.url,

@@ -3,10 +3,10 @@ import type { Logger } from 'pino'
 import { reasonOf } from '../../contracts/errors.ts'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { TIMEFRAMES } from '../../contracts/timeframes.ts'
+import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { type Accounts, createAccountIndex, createSubscriberAccounts } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
-import { CONFIDENCE_CAP, type Desk, loadModel } from '../engine/index.ts'
+import { CONFIDENCE_CAP, type Desk } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { createPacer, pacedReads } from '../platform/event-store/pacer.ts'
@@ -31,6 +31,7 @@ import type { OnClose, Platform } from './open-platform.ts'
 import { keepsNoReadModels } from './read-models.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 import { openLeases } from './shared-leases.ts'
+import type { OpenedSpeech } from './speech.ts'
 import { createUnaskedLimits } from './unasked-limits.ts'
 
 /** Parts of the work on subscriptions that processes share; the same in all of them. */
@@ -42,6 +43,7 @@ export interface WebhookParts {
   readonly projector: Projector | undefined
   readonly accounts: Accounts
   readonly desk: Desk
+  readonly speech: OpenedSpeech
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
   /** What is monitored, for warnings about filters that let nothing through; undefined where that is not known. */
@@ -102,11 +104,11 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
   const { marketNow } = parts
   const queries = createDeliveryQueries({ store: looking, idOf, marketNow, baseUrl: publicUrl })
   const takeUnasked = createUnaskedLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE })
-  const { timeframes } = loadModel()
-  const silentTimeframes = TIMEFRAMES.filter((timeframe) => !timeframes[timeframe].skill)
+  const { timeframes } = parts.speech.model
   const reach = () => ({
     highestConfidence: CONFIDENCE_CAP,
-    silentTimeframes,
+    silentTimeframes: TIMEFRAMES.filter((timeframe) => !timeframes[timeframe].skill),
+    withdrawn: (timeframe: Timeframe) => parts.speech.withdrawn(timeframe, marketNow()),
     exchanges: parts.exchanges(),
   })
   const worker = createWorker()

@@ -2,9 +2,10 @@ import { type Candle, candleFault } from '../../contracts/candle.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import { countsForBar, type FundingRate } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import type { SpeechChange } from '../../contracts/model-events.ts'
 import { REGIMES } from '../../contracts/regime.ts'
 import { type Market, marketName, type Series, seriesName } from '../../contracts/series.ts'
-import { timeframeMs } from '../../contracts/timeframes.ts'
+import { type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { type Verdict, WINDOW_BARS } from '../../contracts/verdict.ts'
 import { barrierFraction } from './barrier.ts'
 import { callOf } from './call-trigger.ts'
@@ -14,6 +15,7 @@ import { chainBar, chainStart } from './hash-chain.ts'
 import type { VerdictModel } from './model.ts'
 import { reasoningFor } from './reasoning.ts'
 import { createSeriesPool } from './series-pool.ts'
+import { silenced } from './speech/silenced.ts'
 import { stillnessOf } from './stillness.ts'
 import { TREND_ENTRY } from './trend-trigger.ts'
 
@@ -132,6 +134,12 @@ const measured = (value: number): number | null => (Number.isNaN(value) ? null :
 
 const internalFault = (message: string): ServiceError => new ServiceError('internal_error', { message })
 
+export interface EngineOptions {
+  readonly model: VerdictModel
+  /** What silences a timeframe for the bars that close at an instant; nothing does without it. */
+  readonly withdrawal?: (timeframe: Timeframe, barClose: number) => SpeechChange | undefined
+}
+
 /**
  * Creates an engine without any series.
  *
@@ -141,7 +149,7 @@ const internalFault = (message: string): ServiceError => new ServiceError('inter
  * for (const bar of bars) engine.push(slot, bar)
  * const reading = engine.read(slot)
  */
-export function createEngine({ model }: { readonly model: VerdictModel }): Engine {
+export function createEngine({ model, withdrawal }: EngineOptions): Engine {
   const pool = createSeriesPool(model)
   const bySlot: (OpenSeries | undefined)[] = []
   const slotsByMarket = new Map<string, Set<number>>()
@@ -299,7 +307,13 @@ export function createEngine({ model }: { readonly model: VerdictModel }): Engin
       if (bars < LIMITS.warmUpBars) {
         return { status: 'insufficient_history', bars, barsNeeded: LIMITS.warmUpBars }
       }
-      return { status: 'verdict', verdict: verdictOf(entry, base), metrics: metricsOf(base) }
+      const verdict = verdictOf(entry, base)
+      const withdrawn = withdrawal?.(verdict.timeframe, verdict.barClose)
+      return {
+        status: 'verdict',
+        verdict: withdrawn === undefined ? verdict : silenced(verdict, withdrawn),
+        metrics: metricsOf(base),
+      }
     },
   }
 }

@@ -23,4 +23,7 @@ export { type EngineRun, NOTHING_RUN, runEngine, together } from './recording/ru
 export type { ScoredCall } from './scoring/call-columns.ts'
 export { evaluateVerdicts } from './scoring/evaluate-verdicts.ts'
 export { formatEvaluation } from './scoring/format-evaluation.ts'
+export { type KeepSpeechOptions, keepSpeech } from './speech/keep-speech.ts'
+export { withdrawalReason } from './speech/silenced.ts'
+export { createStandingOrders, type StandingOrders } from './speech/standing-orders.ts'
 export { spokenTimeframesModule } from './spoken-timeframes.ts'

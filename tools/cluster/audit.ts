@@ -1,15 +1,19 @@
 import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.ts'
 import { comparePositions } from '../../contracts/position.ts'
 import { isTimeframe, timeframeMs } from '../../contracts/timeframes.ts'
-import type { EventStore } from '../../services/platform/event-store/event-store.ts'
+import { evolvePayment, type Payment } from '../../projections/index.ts'
+import type { EventStore, ReadAllOptions } from '../../services/platform/event-store/event-store.ts'
 import type { Records } from './records.ts'
 
 type EventOf<Type extends ServiceEvent['type']> = Extract<ServiceEvent, { readonly type: Type }>
 
-/** The whole log, in its order. */
-export async function readLog(store: Pick<EventStore, 'readAll'>): Promise<ServiceEvent[]> {
+/** The log, in its order: all of it, or a part. */
+export async function readLog(
+  store: Pick<EventStore, 'readAll'>,
+  part: ReadAllOptions = {},
+): Promise<ServiceEvent[]> {
   const events: ServiceEvent[] = []
-  for await (const event of store.readAll()) events.push(decodeEvent(event))
+  for await (const event of store.readAll(part)) events.push(decodeEvent(event))
   return events
 }
 
@@ -24,6 +28,8 @@ export const audit = (log: readonly ServiceEvent[], records: Records): string[] 
   ...deliveries(log, records),
   ...leases(log),
   ...freshKeys(records),
+  ...payments(log, records),
+  ...reads(log, records),
 ]
 
 const ofType = <Type extends ServiceEvent['type']>(
@@ -204,3 +210,57 @@ function leases(log: readonly ServiceEvent[]): string[] {
 /** A key works everywhere from the answer of its issue; a process that cannot tell says so. */
 const freshKeys = ({ freshKeys: seen }: Records): string[] =>
   seen.flatMap(({ status, code }) => (status === 401 ? [`a key that was just issued is ${code}`] : []))
+
+/** Every payment as its stream tells it, by its stream. */
+export function paymentsIn(log: readonly ServiceEvent[]): ReadonlyMap<string, Payment> {
+  const all = new Map<string, Payment>()
+  for (const event of log) {
+    const payment = evolvePayment(all.get(event.stream), event)
+    if (payment !== undefined) all.set(event.stream, payment)
+  }
+  return all
+}
+
+const isPaid = ({ state }: Payment): boolean => state === 'confirmed' || state === 'final'
+
+/** An authorization is claimed once and paid once, has one answer, and what the log says has come is on the chain. */
+function payments(log: readonly ServiceEvent[], { payments: seen, received }: Records): string[] {
+  const all = paymentsIn(log)
+  const byNonce = Map.groupBy(ofType(log, 'PaymentClaimed'), ({ data }) => data.nonce)
+  const known = [...all.values()]
+  const paid = known.filter(isPaid).reduce((sum, { value }) => sum + BigInt(value), 0n)
+  return [
+    ...seen.flatMap(({ nonce, answers }) => {
+      const claims = byNonce.get(nonce)?.length ?? 0
+      const differ = new Set(answers.map(({ paymentId, verdictId }) => `${paymentId} ${verdictId}`)).size > 1
+      const isMiscounted = claims > 1 || (claims === 0 && answers.length > 0)
+      return [
+        ...(isMiscounted ? [`the authorization ${nonce} was answered and claimed ${claims} times`] : []),
+        ...(differ ? [`the authorization ${nonce} got different answers`] : []),
+      ]
+    }),
+    ...known
+      .filter((payment) => !isPaid(payment))
+      .map(({ paymentId, state, reason }) => `the payment ${paymentId} stayed ${state}: ${reason}`),
+    ...(received === undefined || received === paid
+      ? []
+      : [`the receiver has ${received}, and ${paid} have come by the log`]),
+  ]
+}
+
+/** What has come becomes final while it is read of. */
+export const stateOf = (state: string | undefined): string | undefined =>
+  state === 'final' ? 'confirmed' : state
+
+/** What every process' read models say is what the log says. */
+function reads(log: readonly ServiceEvent[], { reads: seen }: Records): string[] {
+  const debits = Map.groupBy(ofType(log, 'QuotaDebited'), ({ data }) => data.payerId)
+  const byId = new Map([...paymentsIn(log).values()].map((payment) => [payment.paymentId, payment]))
+  return seen.flatMap(({ member, of, says }) => {
+    const [what, inLog] =
+      'account' in of
+        ? [`account ${of.account}`, debits.get(of.account)?.length ?? 0]
+        : [`payment ${of.paymentId}`, stateOf(byId.get(of.paymentId)?.state)]
+    return says === inLog ? [] : [`${member} says ${says} of ${what}, and the log ${inLog}`]
+  })
+}

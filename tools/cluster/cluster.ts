@@ -1,10 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { START } from '../../contracts/position.ts'
+import { isAwaited } from '../../projections/index.ts'
 import { openEventStoreDbStore } from '../../services/platform/event-store/eventstoredb/eventstoredb-store.ts'
 import { natsServers } from '../../services/platform/test-servers/nats-servers.ts'
 import { redisServers } from '../../services/platform/test-servers/redis-servers.ts'
-import { audit, missingDeliveries, readLog } from './audit.ts'
+import { audit, missingDeliveries, paymentsIn, readLog } from './audit.ts'
+import { startPaidChain } from './chain.ts'
 import type { Fault, Ground } from './faults.ts'
 import { startLoad } from './load.ts'
 import { createMember, type Member } from './member.ts'
@@ -44,7 +47,7 @@ export interface ClusterRun {
   readonly lines: readonly string[]
 }
 
-/** How long what was recorded may take to reach every endpoint once nothing fails any more. */
+/** How long what was recorded may take to reach every endpoint, and money to come, once nothing fails any more. */
 const ARRIVAL_WITHIN_MS = 60_000
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -68,6 +71,8 @@ export async function runCluster(options: {
   const records = noRecords()
   const [bus, cache] = await Promise.all([nats.start(), redis.start()])
   const receiver = await startReceiver(records)
+  const isPaid = Object.values(options.roles).some((roles) => roles.includes('settler'))
+  const chain = isPaid ? await startPaidChain() : undefined
   const members: Member[] = []
   const lines: string[] = []
   try {
@@ -85,6 +90,7 @@ export async function runCluster(options: {
       RATE_PER_KEY: '1000',
       LOG_LEVEL: 'warn',
       CONSOLE: 'off',
+      ...chain?.environment,
     }
     for (const [name, roles] of Object.entries(options.roles)) {
       const member = await createMember({ name, roles, directory, environment }, (what) =>
@@ -94,7 +100,14 @@ export async function runCluster(options: {
     }
     await Promise.all(members.map((member) => member.start()))
     const ground: Ground = { members, store, nats: bus, redis: cache, records }
-    const load = await startLoad({ ...options, members, operatorToken: OPERATOR_TOKEN, receiver, records })
+    const load = await startLoad({
+      ...options,
+      members,
+      chain,
+      operatorToken: OPERATOR_TOKEN,
+      receiver,
+      records,
+    })
     for (const { name, happen } of faults) {
       if (happen === undefined) {
         lines.push(`${name}: not to be had here`)
@@ -109,31 +122,39 @@ export async function runCluster(options: {
     await pause(options.betweenMs)
     await load.stop()
     const log = await settledLog(store, records)
+    await load.readBack()
+    records.received = await chain?.received()
     for (const member of members) {
       const { code } = await member.stop()
       if (code !== 0)
         records.faults.push(`${member.name} stopped with ${code}: ${member.output().slice(-500)}`)
     }
     lines.push(
-      `${records.calls.length} calls, ${records.deliveries.length} deliveries, ${records.freshKeys.length} fresh keys, ${log.length} events`,
+      `${records.calls.length} calls, ${records.deliveries.length} deliveries, ${records.payments.length} payments, ${records.freshKeys.length} fresh keys, ${log.length} events`,
     )
     return { found: audit(log, records), lines }
   } finally {
     for (const member of members) await member.kill()
     await receiver.close()
+    await chain?.stop()
     await Promise.all([bus.stop(), cache.stop()])
     rmSync(directory, { recursive: true, force: true })
   }
 }
 
-/** The log, once every endpoint has what was recorded before the load ended. */
+/** The log, once every endpoint has what was recorded before the load ended, and every payment has come. */
 async function settledLog(store: StoreUnderTest, records: Records) {
   const reading = openEventStoreDbStore({ connectionString: store.url })
   try {
     const log = await readLog(reading)
     const until = performance.now() + ARRIVAL_WITHIN_MS
     while (missingDeliveries(log, records) > 0 && performance.now() < until) await pause(500)
-    return log
+    const behind = { after: log.at(-1)?.position ?? START, filter: { streamPrefixes: ['payment-'] } }
+    for (;;) {
+      const whole = [...log, ...(await readLog(reading, behind))]
+      if (![...paymentsIn(whole).values()].some(isAwaited) || performance.now() >= until) return whole
+      await pause(1_000)
+    }
   } finally {
     await reading.close()
   }

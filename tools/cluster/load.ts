@@ -1,12 +1,19 @@
 import { randomUUID } from 'node:crypto'
+import { signAuthorization } from '../../services/payments/testing/chain/sign-authorization.ts'
+import { encoded, paymentV2 } from '../../services/payments/testing/sign-payment.ts'
+import { stateOf } from './audit.ts'
+import type { PaidChain } from './chain.ts'
 import type { Member } from './member.ts'
 import type { Receiver } from './receiver.ts'
-import type { CallSeen, Records, SubscriptionMade } from './records.ts'
+import type { CallSeen, PaymentSeen, Records, SubscriptionMade } from './records.ts'
 
 const SUBSCRIPTIONS = 8
 const COINS = ['BTC', 'ETH']
 const TIMEFRAMES = ['1m', '5m', '1h']
 const FREE_BURST = 110
+/** Of a call, millionths of a USDC. */
+const PRICE = 20_000n
+const PAYMENT_VALID_S = 290
 
 interface Account {
   readonly id: string
@@ -32,6 +39,11 @@ interface Answered {
   readonly _service: { readonly request_id?: string; readonly quota?: { readonly used?: number } }
 }
 
+interface PaidAnswer {
+  readonly verdict_id: string
+  readonly _service: { readonly payment: { readonly id: string } }
+}
+
 interface ToolResult {
   readonly isError?: boolean
   readonly structuredContent?: Told & Partial<Answered>
@@ -45,11 +57,19 @@ export interface LoadOptions {
   readonly records: Records
   /** Calls a second, without those of bursts and keys. */
   readonly rate: number
+  /** Undefined where nobody is paid. */
+  readonly chain: PaidChain | undefined
   readonly random: () => number
 }
 
+export interface Load {
+  stop(): Promise<void>
+  /** Asks every process what its read models say of the accounts and the payments. */
+  readBack(): Promise<void>
+}
+
 /** Callers of a cluster: plain calls, repeated ones under a key, crowds on a free account, fresh keys, webhooks. */
-export async function startLoad(options: LoadOptions): Promise<{ stop(): Promise<void> }> {
+export async function startLoad(options: LoadOptions): Promise<Load> {
   const { members, operatorToken, receiver, records, rate, random } = options
   const ending = new AbortController()
   const isRunning = (): boolean => !ending.signal.aborted
@@ -71,12 +91,16 @@ export async function startLoad(options: LoadOptions): Promise<{ stop(): Promise
       key,
       body,
       headers = {},
-    }: { method?: string; key: string; body?: unknown; headers?: object },
+    }: { method?: string; key?: string | undefined; body?: unknown; headers?: object },
   ): Promise<Answer> {
     try {
       const response = await fetch(base + path, {
         method,
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+        headers: {
+          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+          'content-type': 'application/json',
+          ...headers,
+        },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(40_000),
       })
@@ -206,15 +230,81 @@ export async function startLoad(options: LoadOptions): Promise<{ stop(): Promise
     }
   }
 
+  /** A paid call, presented to one process after the other until it was answered twice. */
+  async function paidCall({ payer, payTo }: PaidChain): Promise<void> {
+    const validBefore = BigInt(Math.floor(Date.now() / 1_000) + PAYMENT_VALID_S)
+    const signed = await signAuthorization(payer, { payTo, value: PRICE, validBefore })
+    const payment = encoded(paymentV2({ ...signed, rail: 'direct' }, signed.signature))
+    const answers: PaymentSeen['answers'][number][] = []
+    for (let tries = 0; tries < 60 && answers.length < 2; tries++) {
+      const { status, body } = await ask(pick(members).url, '/x402/get_trade_call', {
+        headers: { 'payment-signature': payment },
+        body: { coin: 'BTC', timeframe: '1h' },
+      })
+      const answer = body as unknown as PaidAnswer
+      if (status === 200) {
+        const { _service: service, verdict_id: verdictId } = answer
+        answers.push({ paymentId: service.payment.id, verdictId })
+      } else await pause(1_000)
+    }
+    records.payments.push({ nonce: signed.nonce, answers })
+  }
+  async function paidCalls(chain: PaidChain): Promise<void> {
+    while (isRunning()) {
+      inBackground(paidCall(chain))
+      await pause(1_500)
+    }
+  }
+  async function readOf(
+    url: string,
+    path: string,
+    key: string | undefined,
+    of: (body: Record<string, unknown>) => number | string,
+  ) {
+    for (let tries = 0; tries < 20; tries++) {
+      const { status, body } = await ask(url, path, { method: 'GET', key })
+      if (status === 200) return of(body)
+      await pause(500)
+    }
+    return 'nothing'
+  }
+
   const accounts = await Promise.all(['pro', 'pro', 'pro'].map(newAccount))
   const [owner] = accounts as [Account, ...Account[]]
   for (let index = 0; index < SUBSCRIPTIONS; index++) await subscribe(owner, index)
-  const loops = [plainCalls(accounts), keyedCalls(accounts), freeBurst(), freshKeys(owner)]
+  const { chain } = options
+  const loops = [
+    plainCalls(accounts),
+    keyedCalls(accounts),
+    freeBurst(),
+    freshKeys(owner),
+    ...(chain === undefined ? [] : [paidCalls(chain)]),
+  ]
   return {
     async stop() {
       ending.abort()
       await Promise.all(loops)
       while (underWay.size > 0) await Promise.all(underWay)
+    },
+    async readBack() {
+      const paid = new Set(
+        records.payments.flatMap(({ answers }) => answers.map(({ paymentId }) => paymentId)),
+      )
+      for (const { name: member, url } of members) {
+        for (const { id: account, key } of accounts) {
+          const sum = (body: Record<string, unknown>): number =>
+            (body['days'] as readonly { readonly calls: number }[]).reduce(
+              (total, { calls }) => total + calls,
+              0,
+            )
+          records.reads.push({ member, of: { account }, says: await readOf(url, '/api/usage', key, sum) })
+        }
+        for (const paymentId of paid) {
+          const state = (body: Record<string, unknown>): string => stateOf(String(body['state'])) ?? 'unknown'
+          const says = await readOf(url, `/x402/payments/${paymentId}`, undefined, state)
+          records.reads.push({ member, of: { paymentId }, says })
+        }
+      }
     },
   }
 }

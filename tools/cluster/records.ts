@@ -40,12 +40,31 @@ export interface KeySeen {
   readonly code: string | undefined
 }
 
+/** A payment that was presented to several processes, and what was answered. */
+export interface PaymentSeen {
+  readonly nonce: string
+  /** Of each time that it was answered. */
+  readonly answers: readonly { readonly paymentId: string; readonly verdictId: string }[]
+}
+
+/** What a process' read models say of an account, or of a payment, once nothing happens any more. */
+export interface ReadSeen {
+  readonly member: string
+  readonly of: { readonly account: string } | { readonly paymentId: string }
+  /** Calls that were counted; the state of the payment. */
+  readonly says: number | string
+}
+
 /** All that was seen from outside, to be compared with the log. */
 export interface Records {
   readonly calls: CallSeen[]
   readonly deliveries: DeliverySeen[]
   readonly subscriptions: SubscriptionMade[]
   readonly freshKeys: KeySeen[]
+  readonly payments: PaymentSeen[]
+  readonly reads: ReadSeen[]
+  /** What the receiver of payments had at the end, millionths of a USDC; undefined where nobody is paid. */
+  received: bigint | undefined
   /** What must not happen at all. */
   readonly faults: string[]
 }
@@ -55,5 +74,8 @@ export const noRecords = (): Records => ({
   deliveries: [],
   subscriptions: [],
   freshKeys: [],
+  payments: [],
+  reads: [],
+  received: undefined,
   faults: [],
 })

@@ -104,6 +104,8 @@ const TRIES: readonly Try[] = [
   { path: '/docs/examples/bot.py', template: '/docs/examples/{file}', status: 200 },
   { path: '/api/markets?coin=btc', status: 200 },
   { path: '/api/markets?colour=red', status: 400 },
+  { path: '/api/bars?exchange=SIM&coin=BTC&timeframe=1h&from=1767225600000&to=1767312000000', status: 200 },
+  { path: '/api/bars?exchange=SIM&coin=BTC&timeframe=1h&from=2&to=1', status: 400 },
   { path: '/api/verdicts?limit=2', status: 200 },
   { path: '/api/verdicts?limit=x', status: 400 },
   { path: '/api/track-record', status: 200 },

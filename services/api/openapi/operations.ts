@@ -215,6 +215,23 @@ const serviceOperations: Operations = {
 }
 
 const marketOperations: Operations = {
+  'GET /api/bars': {
+    tag: 'markets',
+    key: 'none',
+    id: 'bars',
+    summary: 'The bars that verdicts stand on, with the gaps in them and the funding settled meanwhile',
+    description:
+      'As the market has them now. With the bars from `anchor_bar` on, `signal verify --recompute` computes a verdict again.',
+    errors: [
+      'invalid_request',
+      'market_data_missing',
+      'market_data_damaged',
+      'venue_unavailable',
+      'rate_limited',
+    ],
+    parameters: { exchange: 'One exchange', coin: 'One coin', timeframe: 'One timeframe' },
+    tryPath: '/api/bars?exchange=SIM&coin=BTC&timeframe=1h&from=1767225600000&to=1767312000000',
+  },
   'GET /api/markets': {
     tag: 'markets',
     key: 'none',

@@ -3,11 +3,13 @@ import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
-import { trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
+import { type SpeechAnswerRow, trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 
 export interface TrackRecordRoutesOptions {
   readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
+  /** How each model does of late. */
+  readonly speech: () => SpeechAnswerRow[]
 }
 
 const NOTICE =
@@ -58,6 +60,13 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
     })
     const next = page.next === undefined ? null : Buffer.from(page.next).toString('base64url')
     reply.header('cache-control', 'public, max-age=60')
-    return { notice: NOTICE, as_of: page.asOf, rows: page.rows, next }
+    const speech = after === undefined ? options.speech().filter(isAskedFor(query)) : []
+    return { notice: NOTICE, as_of: page.asOf, rows: page.rows, speech, next }
   })
 }
+
+const isAskedFor =
+  ({ timeframe, model_version: version }: z.output<typeof querySchema>) =>
+  (row: SpeechAnswerRow): boolean =>
+    (timeframe === undefined || timeframe === row.timeframe) &&
+    (version === undefined || version === row.model_version)

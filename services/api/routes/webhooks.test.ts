@@ -123,7 +123,7 @@ describe('a subscription over HTTP', () => {
     expect([dryRun.status, dryRun.body]).toEqual([
       200,
       {
-        matched: { trade_call: 0, regime_shift: 0, scan_digest: 0 },
+        matched: { trade_call: 0, regime_shift: 0, scan_digest: 0, model_notice: 0 },
         rows: [],
         scanned: expect.any(Number),
         next: null,

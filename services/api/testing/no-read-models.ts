@@ -6,9 +6,10 @@ import type { ServerOptions } from '../server.ts'
 /** A server's read models in tests that do not ask them: no markets, an empty track record, and no verdict to verify. */
 export const NO_READ_MODELS: Pick<
   ServerOptions,
-  'trackRecord' | 'regimeShifts' | 'verify' | 'markets' | 'usage' | 'board'
+  'trackRecord' | 'speech' | 'regimeShifts' | 'verify' | 'markets' | 'usage' | 'board'
 > = {
   trackRecord: () => ({ asOf: START, rows: [], next: undefined }),
+  speech: () => [],
   board: createBoard({
     market: 'simulated',
     newest: () => [],

@@ -23,6 +23,7 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   answerTool: absent,
   board: { read: absent },
   trackRecord: absent,
+  speech: () => [],
   regimeShifts: absent,
   verify: absent,
   usage: absent,

@@ -2,6 +2,7 @@ import type { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Series } from '../../../contracts/series.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
 import type {
   ScanFundingArbRequest,
   ScanFundingArbResponse,
@@ -50,6 +51,8 @@ export interface DeskOptions {
   readonly monitored: Monitored
   /** Tells at which timeframes calls are made. */
   readonly model: Pick<VerdictModel, 'timeframes'>
+  /** Why calls at a timeframe are withdrawn for now; undefined where they are not. */
+  readonly withdrawn?: (timeframe: Timeframe) => string | undefined
   /** What the market has, monitored or not. */
   readonly listings: () => Promise<readonly Listing[]>
   /** The default exchange, and others in order; the first of `monitored` without it. */
@@ -92,7 +95,7 @@ type Answers = {
  * @example const desk = createDesk({ board, monitored, listings: feed.listings, … })
  */
 export function createDesk(options: DeskOptions): LocalDesk {
-  const { board, monitored, universes, follow, now, signal } = options
+  const { board, monitored, universes, follow, now, signal, withdrawn = () => undefined } = options
   const clock = follow === undefined ? () => board.reached() : options.clock
   const freshness = { clock, staleAfterMs: options.staleAfterMs ?? LIMITS.staleAfterMs }
   const publicUrl = (): string => options.publicUrl().replace(/\/+$/, '')
@@ -123,7 +126,7 @@ export function createDesk(options: DeskOptions): LocalDesk {
       marketRegimeAnswer(await reader.read(request, deadline(), asker), publicUrl()),
     scan_trade_calls: (request, asker) =>
       scanCalls(
-        { finder, reader, universes, clock, publicUrl, model: options.model },
+        { finder, reader, universes, clock, publicUrl, withdrawn, model: options.model },
         request,
         deadline(),
         asker,

@@ -17,7 +17,7 @@ export interface EngineList {
   pick(but: ReadonlySet<string>): string | undefined
   /** One has not answered within the time of an answer: nothing more is asked of it unless it says that it is there. */
   doubt(name: string): Promise<void>
-  /** Looks which there are, until the signal. Never rejects. */
+  /** Looks which there are, until the signal. Rejects for faults of the program only. */
   run(signal: AbortSignal): Promise<void>
   health(): { readonly answering: number; readonly silent: number }
 }
@@ -33,8 +33,13 @@ export function createEngineList(options: {
   const engines = new Map<string, number | undefined>()
 
   async function meet(): Promise<void> {
-    const name = await bus.request(HERE_SUBJECT, null, { timeoutMs: HERE_WITHIN_MS }).catch(() => undefined)
-    if (typeof name === 'string') engines.set(name, undefined)
+    try {
+      const name = await bus.request(HERE_SUBJECT, null, { timeoutMs: HERE_WITHIN_MS })
+      if (typeof name === 'string') engines.set(name, undefined)
+    } catch (error) {
+      // Nobody is there, or the bus is away: that is what its own health tells.
+      if (!isServiceError(error)) throw error
+    }
   }
 
   /** A process that has ended is told of at once; one that stands still says nothing. */

@@ -1,6 +1,7 @@
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
 import type {
   ScanTradeCallsRequest,
   ScanTradeCallsResponse,
@@ -20,6 +21,8 @@ export interface CallScannerOptions {
   readonly clock: () => number
   readonly publicUrl: () => string
   readonly model: Pick<VerdictModel, 'timeframes'>
+  /** Why calls at a timeframe are withdrawn for now; undefined where they are not. */
+  readonly withdrawn: (timeframe: Timeframe) => string | undefined
 }
 
 /**
@@ -66,7 +69,7 @@ export async function scanCalls(
     scanned: found.length,
     holds: found.filter(({ verdict }) => verdict.call === 'HOLD').length,
     errors: errors.toSorted((a, b) => (a.coin < b.coin ? -1 : 1)),
-    note: silenceNote(options.model, timeframe),
+    note: silenceNote(options.model, timeframe, options.withdrawn),
   }
 }
 

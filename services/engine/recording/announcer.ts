@@ -66,7 +66,7 @@ export function createAnnouncer(options: AnnouncerOptions): Announcer {
     const monitored = coinsOf(series.filter((one) => one.exchange === exchange))
     const text = canonicalJson(monitored)
     const id = newId()
-    const since = clock()
+    const since = Math.floor(clock())
     await announce(
       monitoredStream(exchange),
       () =>

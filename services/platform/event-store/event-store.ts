@@ -84,6 +84,8 @@ export interface StoreHealth {
   readonly detail: string
   /** Position of the newest event, where it could be read. */
   readonly head?: Position
+  /** What it does later than it should, though it answers. */
+  readonly late?: string
 }
 
 /**

@@ -24,7 +24,7 @@ export interface AuditTools {
   readonly barsOf: (series: Series, from: number, to: number) => Promise<readonly Candle[] | undefined>
   /** How the race of a verdict ends on some bars. */
   readonly raceOf: (verdict: Judged & Pick<Outcome, 'timeframe'>, bars: readonly Candle[]) => JsonObject
-  /** The rows of the published track record; undefined where there is none. */
+  /** The rows of the published track record, which a checkpoint holds when it resolves; undefined where there is none. */
   readonly published: () => Promise<readonly JsonObject[] | undefined>
   /** Such rows, from those of the read model. */
   readonly reported: (rows: ReadonlyMap<string, JsonObject>) => readonly JsonObject[]
@@ -65,6 +65,8 @@ export interface AuditReport {
 export async function audit({ source, keys, seen, tools, onProgress }: AuditOptions): Promise<AuditReport> {
   const findings = createFindings()
   const unchecked: string[] = []
+  // Before the log: what it counts has to be in the log then.
+  const said = await tools.published()
   const log = await readLog(source, keys)
   const { checkpoint, entries, signatures } = log
   if (!keys.some(({ name }) => name === checkpoint.origin))
@@ -95,7 +97,7 @@ export async function audit({ source, keys, seen, tools, onProgress }: AuditOpti
     unchecked.push(`backdating, which only a live market has: this one is ${summary.market}`)
   if (seen === undefined) unchecked.push('what the log was before: nothing was kept of an earlier audit')
   const recomputed = await checkOutcomes(pairs, tools, findings, unchecked)
-  await checkTrackRecord(counted, tools, findings, unchecked)
+  checkTrackRecord(counted, { said, reported: tools.reported }, findings, unchecked)
   const { origin, size, root } = checkpoint
   return {
     origin,
@@ -181,13 +183,12 @@ async function checkOutcomes(
 const LONGEST_WINDOW = 64
 
 /** The published figures have to be those of the outcomes up to some entry: each of these adds to one total. */
-async function checkTrackRecord(
+function checkTrackRecord(
   events: readonly ServiceEvent[],
-  { published, reported }: AuditTools,
+  { said, reported }: Pick<AuditTools, 'reported'> & { readonly said: readonly JsonObject[] | undefined },
   findings: Findings,
   unchecked: string[],
-): Promise<void> {
-  const said = await published()
+): void {
   if (said === undefined) return void unchecked.push('the track record: none is published here')
   const rows = rowsInMemory<JsonObject>()
   const wanted = said.reduce((sum, row) => sum + totalOf(row), 0)

@@ -3,7 +3,13 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
-import type { RegimeShiftSignal, ScanDigestSignal, Signal, TradeCallSignal } from '../signals/signal.ts'
+import type {
+  ModelNoticeSignal,
+  RegimeShiftSignal,
+  ScanDigestSignal,
+  Signal,
+  TradeCallSignal,
+} from '../signals/signal.ts'
 
 /** Version of what bodies look like today. A released one never changes: bodies are made again from the log. */
 export const BODY_TEMPLATE = 1
@@ -82,6 +88,7 @@ function shorter(signal: ScanDigestSignal, baseUrl: string, topN: number | null,
 export function signalData(signal: Signal, baseUrl: string, topN: number | null): JsonObject {
   if (signal.type === 'trade_call') return tradeCallData(signal, baseUrl)
   if (signal.type === 'regime_shift') return regimeShiftData(signal, baseUrl)
+  if (signal.type === 'model_notice') return modelNoticeData(signal, baseUrl)
   return digestData(signal, baseUrl, topN)
 }
 
@@ -113,6 +120,18 @@ const regimeShiftData = ({ data }: RegimeShiftSignal, baseUrl: string): JsonObje
   bar_close: isoTime(data.barClose),
   verdict_id: data.verdictId,
   verify_url: verifyUrl(baseUrl, data),
+})
+
+const modelNoticeData = ({ data }: ModelNoticeSignal, baseUrl: string): JsonObject => ({
+  type: 'model_notice',
+  change: data.change,
+  timeframe: data.timeframe,
+  model_version: data.modelVersion,
+  from: isoTime(data.from),
+  auc_180d: data.auc,
+  races_180d: data.races,
+  days_running: data.days,
+  track_record_url: `${baseUrl}/api/track-record?timeframe=${data.timeframe}`,
 })
 
 const digestData = (signal: ScanDigestSignal, baseUrl: string, topN: number | null): JsonObject => ({

@@ -4,7 +4,7 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
-import { UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
+import { CONFLICTS, UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
 import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createDeliveryJournal, type DeliveryJournal } from './delivery-journal.ts'
@@ -39,9 +39,6 @@ export interface DeliveryLog {
    */
   take(subscription: Deliverable, token: number, holder: string): Promise<DeliveryJournal>
 }
-
-/** Lost races after which something is wrong: a former holder appends a few times before it notices. */
-const MOST_RACES = 64
 
 /**
  * @example
@@ -93,7 +90,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
     load: async (subscription) => withMove(await readDeliveries(store, subscription), subscription),
     async take(subscription, token, holder) {
       const { subscriptionId } = subscription
-      for (let races = 0; races < MOST_RACES; races++) {
+      for (let races = 0; races < CONFLICTS.most; races++) {
         const before = await readDeliveries(store, subscription)
         if (before.token > token) throw isLost(subscriptionId, token, before.token)
         let state: Deliveries
@@ -127,7 +124,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
         return journal
       }
       throw new ServiceError('store_unavailable', {
-        message: `subscription ${subscriptionId} could not be taken: its log changed ${MOST_RACES} times meanwhile`,
+        message: `subscription ${subscriptionId} could not be taken: its log changed ${CONFLICTS.most} times meanwhile`,
       })
     },
   }

@@ -4,7 +4,7 @@ import { type SigningKeys, signingKeys } from './secret.ts'
 
 /** One attempt of a delivery, as its headers tell it. */
 export interface SignedDelivery {
-  /** `trade_call`, `regime_shift`, `scan_digest`; `notice` of the service itself. */
+  /** `trade_call`, `regime_shift`, `scan_digest`, `model_notice`; `notice` of the service itself. */
   readonly event: string
   readonly deliveryId: string
   /** The bytes that are sent. */

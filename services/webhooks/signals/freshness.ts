@@ -4,9 +4,11 @@ import type { Signal } from './signal.ts'
 
 const CADENCE_MS: Readonly<Record<Cadence, number>> = { '1h': HOUR_MS, '4h': 4 * HOUR_MS, '1d': DAY_MS }
 
-/** What a signal's age is counted in: its bars, or the periods of a digest; milliseconds. */
-const periodMs = (signal: Signal): number =>
-  signal.type === 'scan_digest' ? CADENCE_MS[signal.data.cadence] : timeframeMs(signal.timeframe)
+/** What a signal's age is counted in: its bars, the periods of a digest, or the days of a notice; milliseconds. */
+function periodMs(signal: Signal): number {
+  if (signal.type === 'scan_digest') return CADENCE_MS[signal.data.cadence]
+  return signal.type === 'model_notice' ? DAY_MS : timeframeMs(signal.timeframe)
+}
 
 /**
  * Whether a signal is older than a subscription cares for when its turn to be sent comes. This never decides

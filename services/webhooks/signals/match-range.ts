@@ -4,7 +4,7 @@ import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { filterAt } from './filter-periods.ts'
-import { type AroundSignal, passesFilter, topNOf } from './passes-filter.ts'
+import { type AroundSignal, isOfSeries, passesFilter, topNOf } from './passes-filter.ts'
 import type { Matched, Signal } from './signal.ts'
 import { createSignalFacts, type SignalFacts } from './signal-facts.ts'
 import { SIGNAL_EVENTS, toSignals } from './to-signal.ts'
@@ -77,7 +77,7 @@ export async function* lookThrough(
 }
 
 const aroundOf = (signal: Signal, facts: SignalFacts): AroundSignal => ({
-  rank: () => (signal.type === 'scan_digest' ? undefined : facts.rank(signal)),
+  rank: () => (isOfSeries(signal) ? facts.rank(signal) : undefined),
   previousCall: () => (signal.type === 'trade_call' ? facts.previousCall(signal) : undefined),
 })
 

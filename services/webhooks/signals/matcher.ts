@@ -5,7 +5,7 @@ import { comparePositions, type Position } from '../../../contracts/position.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { asksForChange, topNOf } from './passes-filter.ts'
+import { asksForChange, isOfSeries, topNOf } from './passes-filter.ts'
 import type { Matched, Signal } from './signal.ts'
 import { createSignalFacts } from './signal-facts.ts'
 import { createSignalIndex } from './signal-index.ts'
@@ -108,7 +108,7 @@ export function createMatcher({ store, after }: MatcherOptions): Matcher {
   }
 
   async function matchSignal(signal: Signal): Promise<Matched[]> {
-    if (signal.type === 'scan_digest') return number(signal, undefined, undefined)
+    if (!isOfSeries(signal)) return number(signal, undefined, undefined)
     const rank = index.asksForRank ? await facts.rank(signal) : undefined
     const isAsked = signal.type === 'trade_call' && index.asksForChanges
     const before = isAsked ? await facts.previousCall(signal) : undefined

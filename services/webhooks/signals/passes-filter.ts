@@ -19,8 +19,9 @@ export async function passesFilter(
 ): Promise<boolean> {
   if (!filter.events.includes(signal.type)) return false
   if (signal.type === 'scan_digest') return passesDigest(filter, signal)
-  if (!passesThresholds(filter, signal)) return false
   if (filter.timeframes !== null && !filter.timeframes.includes(signal.timeframe)) return false
+  if (signal.type === 'model_notice') return true
+  if (!passesThresholds(filter, signal)) return false
   if (filter.exchanges !== null && !filter.exchanges.includes(signal.exchange)) return false
   if (filter.assets !== null && !filter.assets.includes(signal.data.coin)) {
     const top = topOf(filter)
@@ -29,6 +30,10 @@ export async function passesFilter(
   }
   return !asksForChange(filter, signal) || signal.data.call !== (await around.previousCall())
 }
+
+/** Whether a signal is of one series: others have no coin, and pass no thresholds. */
+export const isOfSeries = (signal: Signal): signal is TradeCallSignal | RegimeShiftSignal =>
+  signal.type === 'trade_call' || signal.type === 'regime_shift'
 
 const passesDigest = ({ digest }: SubscriptionFilter, { data }: ScanDigestSignal): boolean =>
   digest !== null &&

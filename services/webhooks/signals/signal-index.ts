@@ -101,8 +101,13 @@ export function createSignalIndex(): SignalIndex {
         for (const slot of byDigest.get(digestKey(signal.data)) ?? []) if (ofType.has(slot)) found.push(slot)
         return found
       }
-      const ofExchange = byExchange[signal.exchange]
       const ofTimeframe = byTimeframe[signal.timeframe]
+      if (signal.type === 'model_notice') {
+        for (const [index, word] of ofType.words.entries())
+          eachBit(word & (ofTimeframe.words[index] ?? 0), index, (slot) => found.push(slot))
+        return found
+      }
+      const ofExchange = byExchange[signal.exchange]
       const take = (slot: number): void => {
         const filter = filters[slot]
         if (filter !== undefined && passesThresholds(filter, signal)) found.push(slot)

@@ -2,6 +2,7 @@ import type { Revision } from '../../../contracts/event.ts'
 import type { RegimeShifted, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import type { EventOf } from '../../../contracts/event-definition.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
+import type { SpeechChange } from '../../../contracts/model-events.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { ScanCompleted } from '../../../contracts/scan-events.ts'
 import type { Coin } from '../../../contracts/series.ts'
@@ -9,7 +10,7 @@ import type { SignalType } from '../../../contracts/subscription.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 
 /** What every signal has, whatever it is about. */
-interface SignalOf<Type extends SignalType, Data> {
+interface SignalOf<Type extends SignalType, Data, Place = Exchange> {
   readonly type: Type
   /** Of the event that says it, or made of it where that says something else, too. */
   readonly eventId: string
@@ -20,15 +21,16 @@ interface SignalOf<Type extends SignalType, Data> {
   readonly revision: Revision
   /** When it was recorded, Unix milliseconds of wall time. */
   readonly at: number
-  readonly exchange: Exchange
+  /** Null for what is about all of them. */
+  readonly exchange: Place
   readonly timeframe: Timeframe
-  /** Null for a digest. */
+  /** Null for what is about no single one. */
   readonly coin: Coin | null
   /** Close of the bar it is about, or the instant of a digest; Unix milliseconds of market time. */
   readonly barClose: number
   /** W3C trace context of what caused it; undefined without one. */
   readonly traceparent: string | undefined
-  /** The event's data, decoded. */
+  /** The event's data, decoded; of some signals with what the type of the event says. */
   readonly data: Data
 }
 
@@ -36,8 +38,11 @@ export type TradeCallSignal = SignalOf<'trade_call', EventOf<typeof VerdictRecor
 export type RegimeShiftSignal = SignalOf<'regime_shift', EventOf<typeof RegimeShifted>['data']>
 export type ScanDigestSignal = SignalOf<'scan_digest', EventOf<typeof ScanCompleted>['data']>
 
+export type ModelNotice = SpeechChange & { readonly change: 'withdrawn' | 'restored' }
+export type ModelNoticeSignal = SignalOf<'model_notice', ModelNotice, null>
+
 /** Something of the log that subscribers may have asked for. */
-export type Signal = TradeCallSignal | RegimeShiftSignal | ScanDigestSignal
+export type Signal = TradeCallSignal | RegimeShiftSignal | ScanDigestSignal | ModelNoticeSignal
 
 /** A signal for one subscription, with its place in the order of that subscription. */
 export interface Matched {

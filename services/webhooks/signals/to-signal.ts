@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { EventType, ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import { inFrontOf } from '../../../contracts/position.ts'
+import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { shiftedFrom } from '../../../contracts/verdict.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
 import type { Signal } from './signal.ts'
@@ -10,13 +11,15 @@ export const SIGNAL_EVENTS = [
   'VerdictRecorded',
   'RegimeShifted',
   'ScanCompleted',
+  'SpeechWithdrawn',
+  'SpeechRestored',
 ] as const satisfies readonly EventType[]
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /**
  * The signals that an event says, in their order: of a verdict that it is BUY or SELL, and that the regime of its series
- * has shifted; a digest. None for every other event. Each has a place of its own: that of the event is the last one's.
+ * has shifted; a digest; a notice of a model. None for every other event. Each has a place of its own: that of the event is the last one's.
  *
  * @example toSignals(decodeEvent(recorded)).map(({ type }) => type) // ['trade_call', 'regime_shift']
  */
@@ -58,6 +61,21 @@ export function toSignals(event: ServiceEvent): readonly Signal[] {
         traceparent,
       }
       return [{ type: 'scan_digest', eventId, position, stream, revision, ...about, data: event.data }]
+    }
+    case 'SpeechWithdrawn':
+    case 'SpeechRestored': {
+      const { timeframe, day } = event.data
+      // It is judged when its day is over.
+      const about = {
+        at: Date.parse(event.at),
+        exchange: null,
+        timeframe,
+        coin: null,
+        barClose: day + DAY_MS,
+      }
+      const change = event.type === 'SpeechWithdrawn' ? ('withdrawn' as const) : ('restored' as const)
+      const data = { ...event.data, change }
+      return [{ type: 'model_notice', eventId, position, stream, revision, ...about, traceparent, data }]
     }
     default:
       return NONE

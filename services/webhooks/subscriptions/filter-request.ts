@@ -44,7 +44,7 @@ export const filterFields = {
   events: listOf(oneOf(SIGNAL_TYPES), SIGNAL_TYPES.length).describe('What is sent'),
   timeframes: listOf(oneOf(TIMEFRAMES), TIMEFRAMES.length)
     .nullish()
-    .describe('Of trade calls and regime shifts; all without it'),
+    .describe('Of trade calls, regime shifts and model notices; all without it'),
   assets: listOf(asset, LIMITS.subscriptionAssets)
     .nullish()
     .describe('Coin symbols, and `top:N` for the N largest of their exchange by volume; all without it'),

@@ -8,6 +8,8 @@ export interface SignalReach {
   readonly highestConfidence: number
   /** Timeframes on which no call is ever made, because none was shown to have skill. */
   readonly silentTimeframes: readonly Timeframe[]
+  /** Why calls at a timeframe are withdrawn for now; undefined where they are not. */
+  readonly withdrawn?: (timeframe: Timeframe) => string | undefined
   /** Exchanges that are monitored; undefined where that is not known. */
   readonly exchanges: readonly Exchange[] | undefined
 }
@@ -28,9 +30,10 @@ export function filterWarnings(filter: SubscriptionFilter, reach: SignalReach): 
       )
     }
     warnings.push(...unmonitored('exchanges', filter.exchanges ?? [], reach))
-  } else if (hasSeriesFilter(filter)) {
+  } else if (hasSeriesFilter(asksFor('model_notice') ? { ...filter, timeframes: null } : filter)) {
+    const fields = asksFor('model_notice') ? '' : 'timeframes, '
     warnings.push(
-      'timeframes, assets, exchanges, min_confidence: these are of trade_call and regime_shift, which are not among the events',
+      `${fields}assets, exchanges, min_confidence: these are of trade_call and regime_shift, which are not among the events`,
     )
   }
   if (asksFor('trade_call')) warnings.push(...silent('timeframes', filter.timeframes ?? [], reach))
@@ -47,13 +50,15 @@ export function filterWarnings(filter: SubscriptionFilter, reach: SignalReach): 
 const hasSeriesFilter = ({ timeframes, assets, exchanges, minConfidence }: SubscriptionFilter): boolean =>
   timeframes !== null || assets !== null || exchanges !== null || minConfidence > 0
 
-const silent = (field: string, asked: readonly Timeframe[], { silentTimeframes }: SignalReach): string[] =>
-  asked
-    .filter((timeframe) => silentTimeframes.includes(timeframe))
-    .map(
-      (timeframe) =>
-        `${field}: no call is made on ${timeframe}, where none was shown to have skill: every verdict is HOLD`,
-    )
+const silent = (field: string, asked: readonly Timeframe[], reach: SignalReach): string[] =>
+  asked.flatMap((timeframe) => {
+    if (reach.silentTimeframes.includes(timeframe))
+      return `${field}: no call is made on ${timeframe}, where none was shown to have skill: every verdict is HOLD`
+    const withdrawn = reach.withdrawn?.(timeframe)
+    return withdrawn === undefined
+      ? []
+      : `${field}: ${withdrawn}, and every verdict is HOLD until they are restored`
+  })
 
 const unmonitored = (field: string, asked: readonly Exchange[], { exchanges }: SignalReach): string[] =>
   exchanges === undefined

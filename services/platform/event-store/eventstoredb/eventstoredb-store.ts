@@ -7,6 +7,7 @@ import { encodeAppend, requireErasable } from '../encode-append.ts'
 import type { EventStore, ReadAllOptions } from '../event-store.ts'
 import { placesOf } from '../places-of.ts'
 import { type AppendContext, appendEvents } from './append-events.ts'
+import { createAppendWatch } from './append-watch.ts'
 import { eraseStream } from './erase-stream.ts'
 import { createEventStoreDbClient } from './eventstoredb-client.ts'
 import { createLogTail, type FollowContext } from './log-tail.ts'
@@ -24,6 +25,8 @@ export interface EventStoreDbOptions {
   readonly random?: () => number
   /** Resolves after the time, or as soon as the signal is aborted. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
+  /** A clock that is never set, milliseconds. */
+  readonly elapsed?: () => number
   /** Told of each break of the subscription, which then resumes by itself; at once where it was only too slow. */
   readonly onSubscriptionBreak?: (error: ServiceError, resumeInMs: number) => void
   /** Told of each event in the log that something else wrote, once: it is left out. */
@@ -65,6 +68,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
       ? readWholeLog(context, readOptions, (_context, after, signal) => shared.read(after, signal))
       : readWholeLog(context, readOptions)
   const appending = new Set<Promise<unknown>>()
+  const watch = createAppendWatch(options.elapsed ?? (() => performance.now()))
   let disposal: Promise<void> | undefined
 
   const requireOpen = (): void => {
@@ -86,7 +90,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
       const work = appendEvents(context, append)
       appending.add(work)
       try {
-        return await work
+        return await watch.see(work)
       } finally {
         appending.delete(work)
       }
@@ -126,7 +130,10 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
       const adapter = 'eventstoredb'
       if (closing.signal.aborted) return { ok: false, adapter, detail: 'closed' }
       return readHead(context).then(
-        (head) => ({ ok: true, adapter, detail: `at ${head}`, head }),
+        (head) => {
+          const late = watch.trouble()
+          return { ok: true, adapter, detail: `at ${head}`, head, ...(late !== undefined && { late }) }
+        },
         (error: unknown) => ({
           ok: false,
           adapter,

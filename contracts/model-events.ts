@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { defineEvent } from './event-definition.ts'
+import { timeframeSchema } from './timeframes.ts'
+
+const timeMs = z.int().nonnegative()
+export const modelVersionSchema = z.string().min(1).max(64)
+
+/** Why a model does not speak at a timeframe any more, or does again. */
+export const speechChangeSchema = z.object({
+  modelVersion: modelVersionSchema,
+  timeframe: timeframeSchema,
+  /** Holds for the verdicts of bars that close from here on, Unix milliseconds of market time. */
+  from: timeMs,
+  /** The newest UTC day whose outcomes count: where it begins. */
+  day: timeMs,
+  /** Of the forecasts of 180 days up to that one: the chance that the race won by the upper barrier had the higher one. */
+  auc: z.number().min(0).max(1),
+  /** Races that it is of. */
+  races: z.int().nonnegative(),
+  /** Days running on which it stood so. */
+  days: z.int().positive(),
+  /** Version of the fold that counted. */
+  rule: z.int().positive(),
+})
+
+export type SpeechChange = z.infer<typeof speechChangeSchema>
+
+const speech = 'speech-{model}.{timeframe}'
+
+export const SpeechWithdrawn = defineEvent({
+  type: 'SpeechWithdrawn',
+  stream: speech,
+  summary:
+    'The forecasts of a model at a timeframe have ranked worse than chance for so long that its verdicts there are HOLD from here on. They go on being recorded and scored.',
+  data: speechChangeSchema,
+})
+
+export const SpeechRestored = defineEvent({
+  type: 'SpeechRestored',
+  stream: speech,
+  summary: 'A model makes calls again at a timeframe where they had been withdrawn.',
+  data: speechChangeSchema,
+})

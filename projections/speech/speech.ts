@@ -1,0 +1,146 @@
+import type { JsonObject } from '../../contracts/json.ts'
+import type { SpeechChange } from '../../contracts/model-events.ts'
+import type { Outcome } from '../../contracts/outcome.ts'
+import { DAY_MS, type Timeframe } from '../../contracts/timeframes.ts'
+import type { Projection, Rows } from '../projection.ts'
+import { areaUnder, BINS, binOf } from './forecast-bins.ts'
+
+/** Days of outcomes that a model's skill at a timeframe is judged by. */
+export const SPEECH_WINDOW_DAYS = 180
+/** Days running, of those that had outcomes, before speech is withdrawn or restored. */
+export const SPEECH_DAYS_RUNNING = 14
+/** Below it a day speaks against calls; from {@link RESTORE_AUC} on for them. Between the two nothing changes back. */
+export const WITHDRAW_AUC = 0.5
+export const RESTORE_AUC = 0.505
+/** With fewer races in all, or won by either side, a day says nothing. */
+const FEWEST_RACES = 1_000
+const FEWEST_OF_A_SIDE = 100
+
+/** What is to be recorded of a model's speech. */
+export type DueSpeech = Pick<SpeechChange, 'day' | 'auc' | 'races' | 'days' | 'rule'> &
+  JsonObject & { readonly change: 'withdraw' | 'restore' }
+
+/** How a model does at a timeframe, and whether it speaks there. */
+export interface SpeechRow extends JsonObject {
+  readonly modelVersion: string
+  readonly timeframe: Timeframe
+  /** The change that holds now; null where calls were never withdrawn. */
+  readonly withdrawn: (SpeechChange & JsonObject) | null
+  readonly restored: (SpeechChange & JsonObject) | null
+  /** Of the newest day that is over: null where it has too few races. */
+  readonly auc: number | null
+  readonly races: number
+  /** Days running that spoke for a change. */
+  readonly running: number
+  /** Once due it stays so until it is in the log, whatever the days behind it say. */
+  readonly due: DueSpeech | null
+  /** Numbers of the days within the window that have outcomes, ascending; the last one is not over. */
+  readonly days: readonly number[]
+}
+
+/** Races of one day by forecast, won by the upper and by the lower barrier. */
+interface DayRow extends JsonObject {
+  readonly up: readonly number[]
+  readonly down: readonly number[]
+}
+
+export const SPEECH_PREFIX = 'model/'
+export const speechKey = (modelVersion: string, timeframe: Timeframe): string =>
+  `${SPEECH_PREFIX}${modelVersion}/${timeframe}`
+const dayKey = ({ modelVersion, timeframe }: Pick<SpeechRow, 'modelVersion' | 'timeframe'>, day: number) =>
+  `day/${modelVersion}/${timeframe}/${day}`
+
+const NO_RACES: readonly number[] = Array.from({ length: BINS }, () => 0)
+const NO_DAY: DayRow = { up: NO_RACES, down: NO_RACES }
+
+/**
+ * Whether each model still tells up from down, judged day by day from its outcomes as the log has them. A day is over
+ * with the first outcome of a later one; what is labelled late counts from the next judgement on. What was withdrawn
+ * and restored follows from the events that say so, what is due from the outcomes: whoever folds the same log finds
+ * the same thing due. At most 180 rows of two hundred numbers are kept of a model at a timeframe.
+ */
+export const speech: Projection<SpeechRow | DayRow> = {
+  name: 'speech',
+  version: 1,
+  changes: 'rows',
+  events: ['OutcomeLabelled', 'SpeechWithdrawn', 'SpeechRestored'],
+  fold(rows, event) {
+    if (event.type === 'OutcomeLabelled') return takeOutcome(rows, event.data)
+    if (event.type !== 'SpeechWithdrawn' && event.type !== 'SpeechRestored') return
+    const isWithdrawn = event.type === 'SpeechWithdrawn'
+    const before = rowOf(rows, event.data)
+    rows.put(speechKey(before.modelVersion, before.timeframe), {
+      ...before,
+      withdrawn: isWithdrawn ? event.data : null,
+      restored: isWithdrawn ? null : event.data,
+      running: 0,
+      due: null,
+    })
+  },
+}
+
+type SpeechRows = Rows<SpeechRow | DayRow>
+
+const rowOf = (
+  rows: SpeechRows,
+  { modelVersion, timeframe }: Pick<Outcome, 'modelVersion' | 'timeframe'>,
+): SpeechRow =>
+  (rows.get(speechKey(modelVersion, timeframe)) as SpeechRow | undefined) ?? {
+    modelVersion,
+    timeframe,
+    withdrawn: null,
+    restored: null,
+    auc: null,
+    races: 0,
+    running: 0,
+    due: null,
+    days: [],
+  }
+
+function takeOutcome(rows: SpeechRows, outcome: Outcome): void {
+  const { race, recordedLate, validUntil, probability } = outcome
+  if (recordedLate || (race !== 'up' && race !== 'down')) return
+  const day = Math.floor(validUntil / DAY_MS)
+  let row = rowOf(rows, outcome)
+  const newest = row.days.at(-1)
+  if (newest !== undefined && day <= newest - SPEECH_WINDOW_DAYS) return
+  if (newest !== undefined && day > newest) row = forgetBefore(rows, judge(rows, row, newest), day)
+  if (!row.days.includes(day)) row = { ...row, days: [...row.days, day].toSorted((a, b) => a - b) }
+  rows.put(speechKey(row.modelVersion, row.timeframe), row)
+  const key = dayKey(row, day)
+  const races = (rows.get(key) as DayRow | undefined) ?? NO_DAY
+  rows.put(key, {
+    ...races,
+    [race]: races[race].with(binOf(probability), atBin(races[race], probability) + 1),
+  })
+}
+
+const atBin = (bins: readonly number[], probability: number): number => bins[binOf(probability)] ?? 0
+
+/** Drops the days that lie behind the window of a new one. */
+function forgetBefore(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {
+  const isPast = (one: number): boolean => one <= day - SPEECH_WINDOW_DAYS
+  for (const one of row.days.filter(isPast)) rows.delete(dayKey(row, one))
+  return { ...row, days: row.days.filter((one) => !isPast(one)) }
+}
+
+/** What a day that is over says of a model. */
+function judge(rows: SpeechRows, row: SpeechRow, day: number): SpeechRow {
+  const up = new Float64Array(BINS)
+  const down = new Float64Array(BINS)
+  for (const one of row.days) {
+    const races = rows.get(dayKey(row, one)) as DayRow | undefined
+    for (const [bin, count] of races?.up.entries() ?? []) up[bin] = (up[bin] ?? 0) + count
+    for (const [bin, count] of races?.down.entries() ?? []) down[bin] = (down[bin] ?? 0) + count
+  }
+  const { auc, ups, downs } = areaUnder(up, down)
+  const races = ups + downs
+  if (races < FEWEST_RACES || Math.min(ups, downs) < FEWEST_OF_A_SIDE)
+    return { ...row, auc: null, races, running: 0 }
+  const speaksForChange = row.withdrawn === null ? auc < WITHDRAW_AUC : auc >= RESTORE_AUC
+  const running = speaksForChange ? row.running + 1 : 0
+  const change = row.withdrawn === null ? 'withdraw' : 'restore'
+  const evidence = { day: day * DAY_MS, auc, races, days: running, rule: speech.version }
+  const due = row.due ?? (running >= SPEECH_DAYS_RUNNING ? { change, ...evidence } : null)
+  return { ...row, auc, races, running, due }
+}

@@ -1,0 +1,44 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { type BarsAnswer, barsAnswerSchema } from '../../../contracts/bars-answer.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
+import type { Series } from '../../../contracts/series.ts'
+
+export interface BarsRoutesOptions {
+  /** @throws ServiceError `market_data_missing`, `venue_unavailable`, `rate_limited` */
+  readonly bars: (
+    query: { readonly series: Series; readonly from: number; readonly to: number },
+    signal: AbortSignal,
+  ) => Promise<BarsAnswer>
+}
+
+const instant = z
+  .string()
+  .regex(/^\d{1,14}$/, 'must be Unix milliseconds')
+  .transform(Number)
+
+const querySchema = z.strictObject({
+  exchange: exchangeParameter,
+  coin: coinParameter,
+  timeframe: timeframeParameter,
+  from: instant.describe('Bars that open at this instant or later, Unix milliseconds'),
+  to: instant.describe('Bars that open before this instant, Unix milliseconds'),
+})
+
+/**
+ * `GET /api/bars`: the bars that verdicts stand on, with the gaps in them and the funding settled meanwhile. Open to all.
+ *
+ * @example curl 'http://127.0.0.1:8402/api/bars?exchange=SIM&coin=BTC&timeframe=1h&from=1767225600000&to=1767312000000'
+ */
+export const barsRoutes: FastifyPluginAsyncZod<BarsRoutesOptions> = async (app, options) => {
+  const schema = { querystring: querySchema, response: { 200: barsAnswerSchema } }
+  app.get('/api/bars', { schema }, async ({ query, raw }, reply) => {
+    const { from, to, ...series } = query
+    if (from >= to) throw new ServiceError('invalid_request', { message: 'from: must be before to' })
+    const left = new AbortController()
+    raw.once('close', () => left.abort())
+    reply.header('cache-control', 'no-store')
+    return options.bars({ series, from, to }, left.signal)
+  })
+}

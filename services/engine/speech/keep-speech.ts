@@ -1,0 +1,74 @@
+import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { speechStream } from '../../../contracts/streams.ts'
+import type { SpeechRow } from '../../../projections/index.ts'
+import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { executeCommand } from '../../platform/event-store/execute-command.ts'
+import type { FactId } from '../../platform/ids/fact-id.ts'
+import { decideSpeech, evolveSpeech, SPEAKING } from './decide-speech.ts'
+
+export interface KeepSpeechOptions {
+  readonly store: EventStore
+  readonly idOf: FactId
+  /** How every model does at every timeframe, as the read model has it. */
+  readonly rows: () => Iterable<SpeechRow>
+  /** Whether this process is the one that says so, of those that share the log. */
+  readonly mayDecide: () => boolean
+  /** Milliseconds of a clock that is never set. */
+  readonly now: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly signal: AbortSignal
+  /** Told when a change cannot be recorded for now. */
+  readonly onFailure: (error: ServiceError) => void
+}
+
+/** What is due stays due, and holds from another day on: nothing is late by a minute. Wall clock. */
+const LOOK_EVERY_MS = 30_000
+
+/** Records what the outcomes say is due of the models' speech, each change once. Until the signal. */
+export async function keepSpeech(options: KeepSpeechOptions): Promise<void> {
+  const { rows, mayDecide, sleep, signal, onFailure } = options
+  while (!signal.aborted) {
+    try {
+      if (mayDecide()) for (const row of rows()) await recordDue(options, row)
+    } catch (error) {
+      if (!isServiceError(error)) throw error
+      if (!signal.aborted) onFailure(error)
+    }
+    await sleep(LOOK_EVERY_MS, signal)
+  }
+}
+
+const UNKNOWN = { what: 'speech was withdrawn or restored', again: 'It is looked at again.' }
+
+/** Records what is due of one model at one timeframe. */
+export async function recordDue(
+  { store, idOf, now, sleep, signal }: Omit<KeepSpeechOptions, 'rows' | 'mayDecide' | 'onFailure'>,
+  row: SpeechRow,
+): Promise<void> {
+  const { modelVersion, timeframe, due } = row
+  if (due === null) return
+  const stream = speechStream(modelVersion, timeframe)
+  await executeCommand(
+    { store, policy: LOOKS_AGAIN, now, sleep, signal },
+    {
+      stream,
+      unknown: UNKNOWN,
+      async load() {
+        for await (const event of store.read(stream, { direction: 'backwards', limit: 1 }))
+          return { state: evolveSpeech(SPEAKING, decodeEvent(event)), revision: event.revision }
+        return { state: SPEAKING, revision: 'no-stream' }
+      },
+      decide(state) {
+        const decided = decideSpeech(state, row, due)
+        if (decided === undefined) return { events: [], result: undefined }
+        const { definition, data } = decided
+        const id = idOf('speech', modelVersion, timeframe, due.change, String(due.day))
+        const meta = { correlationId: `speech ${modelVersion} ${timeframe} ${due.day}`, actor: 'engine' }
+        return { events: [newEvent(definition, { id, data, meta })], result: undefined }
+      },
+    },
+  )
+}

@@ -1,0 +1,22 @@
+import { isoTime } from '../../../contracts/iso-time.ts'
+import type { SpeechChange } from '../../../contracts/model-events.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+import { SPEECH_WINDOW_DAYS } from '../../../projections/index.ts'
+
+/** Why no call is made at a timeframe for now; continues "because" and "No call is made at 1h:". */
+export const withdrawalReason = ({ timeframe, auc, races, from }: SpeechChange): string =>
+  `calls at ${timeframe} are withdrawn since ${isoTime(from).slice(0, 10)}: over ${SPEECH_WINDOW_DAYS} days its forecasts ranked worse than chance (AUC ${auc.toFixed(3)} over ${races} races)`
+
+/**
+ * A verdict at a timeframe where calls are withdrawn. Its forecast stays as it is, so that it is scored, and calls can
+ * be restored; whoever computes a verdict again does so from its bars, and then this.
+ */
+export const silenced = <Draft extends Pick<Verdict, 'call' | 'strength' | 'reasoning'>>(
+  draft: Draft,
+  change: SpeechChange,
+): Draft => ({
+  ...draft,
+  call: 'HOLD',
+  strength: 0,
+  reasoning: `HOLD, because ${withdrawalReason(change)}.`,
+})

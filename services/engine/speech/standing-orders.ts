@@ -1,0 +1,92 @@
+import { reasonOf } from '../../../contracts/errors.ts'
+import { decodeEvent, type EventType, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import type { SpeechChange } from '../../../contracts/model-events.ts'
+import { speechStream } from '../../../contracts/streams.ts'
+import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+
+/** What the log says of who speaks where; every process obeys it, from the start and as it changes. */
+export interface StandingOrders {
+  /** What silences a model for bars that close at an instant of market time; undefined where nothing does. */
+  withdrawal(modelVersion: string, timeframe: Timeframe, barClose: number): SpeechChange | undefined
+  /** Whether anything was ever withdrawn: most never ask further. */
+  hasChanges(): boolean
+  /** Reads what stands in the log; to be awaited before anything is computed. */
+  load(): Promise<void>
+  /** Takes what is appended from then on, until the signal. */
+  follow(signal: AbortSignal): Promise<void>
+}
+
+export interface StandingOrdersOptions {
+  readonly store: Pick<EventStore, 'read' | 'head' | 'subscribe'>
+  /** Versions of the models that may speak here. */
+  readonly models: readonly string[]
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Told when the log cannot be followed just now. */
+  readonly onFailure: (reason: string) => void
+}
+
+const TYPES = ['SpeechWithdrawn', 'SpeechRestored'] as const satisfies readonly EventType[]
+/** A bar may be older than the newest change, not than several: a change takes two weeks. */
+const CHANGES_KEPT = 4
+const AGAIN_AFTER_MS = 5_000
+
+type Change = SpeechChange & { readonly isWithdrawal: boolean }
+
+/** @example const orders = createStandingOrders({ … }); await orders.load() */
+export function createStandingOrders(options: StandingOrdersOptions): StandingOrders {
+  const { store, models, sleep, onFailure } = options
+  /** By stream, in the order in which they hold. */
+  const changes = new Map<string, Change[]>()
+  let after: Awaited<ReturnType<EventStore['head']>> | undefined
+
+  function take(event: ServiceEvent): void {
+    if (event.type !== 'SpeechWithdrawn' && event.type !== 'SpeechRestored') return
+    const { stream, data, type } = event
+    const known = (changes.get(stream) ?? []).filter(({ from }) => from !== data.from)
+    const all = [...known, { ...data, isWithdrawal: type === 'SpeechWithdrawn' }]
+    changes.set(stream, all.toSorted((a, b) => a.from - b.from).slice(-CHANGES_KEPT))
+  }
+
+  async function load(): Promise<void> {
+    const head = await store.head()
+    const streams = models.flatMap((model) => TIMEFRAMES.map((timeframe) => speechStream(model, timeframe)))
+    await Promise.all(
+      streams.map(async (stream) => {
+        for await (const event of store.read(stream, { direction: 'backwards', limit: CHANGES_KEPT }))
+          take(decodeEvent(event))
+      }),
+    )
+    after = head
+  }
+
+  async function followOnce(signal: AbortSignal): Promise<void> {
+    if (after === undefined) await load()
+    for await (const item of store.subscribe({ after: after ?? 'end', filter: { types: TYPES }, signal })) {
+      if (item.kind === 'event') take(decodeEvent(item.event))
+      after = item.kind === 'event' ? item.event.position : item.position
+    }
+  }
+
+  return {
+    withdrawal(modelVersion, timeframe, barClose) {
+      const newest = changes
+        .get(speechStream(modelVersion, timeframe))
+        ?.findLast(({ from }) => from <= barClose)
+      return newest?.isWithdrawal === true ? newest : undefined
+    },
+    hasChanges: () => changes.size > 0,
+    load,
+    async follow(signal) {
+      while (!signal.aborted) {
+        try {
+          await followOnce(signal)
+        } catch (error) {
+          if (signal.aborted) return
+          onFailure(reasonOf(error))
+          await sleep(AGAIN_AFTER_MS, signal)
+        }
+      }
+    },
+  }
+}
