@@ -23,6 +23,7 @@ import {
   noticeStream,
   outcomeStream,
   payerStream,
+  paymentIdentifierStream,
   paymentStream,
   quotaStream,
   STORE_IDENTITY_STREAM,
@@ -199,11 +200,12 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
     },
   },
   'DaySealed.v1.json': {
-    sha256: '831f4d81f539eabf0c2244e7d05ca33edd06ed7ae6ef32ae3e8e5f40d207fcd5',
+    sha256: '1c35a9b2b63e2e043d4630543be95c8596c2e9b9846a7a3c83edbcef6909b469',
     stream: sealedStream('HL'),
     current: {
       exchange: 'HL',
       day: '2025-01-01',
+      manifest: '{}',
       sha256: '7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d',
       rows: 24,
       bytes: 4096,
@@ -654,6 +656,11 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
       reason: 'cancelled',
       detail: 'used in a transaction which brought us nothing – “cancelled”',
     },
+  },
+  'PaymentIdentified.v1.json': {
+    sha256: 'a059e653522bc4bb5ffd0446b451bef41536a0c690c09c96d35988de06744815',
+    stream: paymentIdentifierStream('64ec1888b097e0111f00d61e787f3031e35a0cc05eef0073d38c579fa11cb6b6'),
+    current: { payer: PAYER, authorization: PAYMENT_STREAM },
   },
   'RefundSent.v1.json': {
     sha256: 'dbc5a7c882614a390108e55f4782a57714eeafebbe26c50e2a8da452b0323ebf',

@@ -109,6 +109,8 @@ export const LIMITS = {
 
   /** Bars in one answer. */
   barsPerPage: 5_000,
+  /** What is said of a sealed day. */
+  manifestCharacters: 20_000,
   /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
   logKeys: 8,
   /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */
@@ -273,6 +275,8 @@ export const LIMITS = {
   paymentHeaderBytes: 16_384,
   /** How long an offer can be paid for, and what of that must be left when it is. */
   paymentValidityS: 300,
+  /** How long a signed offer binds. */
+  offerValidityS: 600,
   paymentValidityLeastS: 60,
   /** The longest validity taken: a claim is watched until it ends. Clients may sign twice what an offer says. */
   paymentValidityMostS: 600,

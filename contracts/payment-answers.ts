@@ -26,13 +26,19 @@ export const paymentAnswerSchema = z.object({
   changed_at: instant.describe('When the newest thing happened to it'),
   valid_until: instant.describe('When its authorization ends'),
   next_step: z.string(),
+  receipt: z
+    .object({ format: z.literal('jws'), signature: z.string() })
+    .exactOptional()
+    .describe(
+      'What proves to others that it was paid and answered; once it is confirmed, to who holds its id',
+    ),
 })
 
 export type PaymentAnswer = z.infer<typeof paymentAnswerSchema>
 
 /** A payment in the operator's list, and a page of them, newest first. */
 export const paymentsAnswerSchema = z.object({
-  payments: z.array(paymentAnswerSchema.omit({ next_step: true })),
+  payments: z.array(paymentAnswerSchema.omit({ next_step: true, receipt: true })),
   next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
 })
 

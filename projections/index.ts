@@ -7,6 +7,7 @@ import { logCheckpoints } from './log-checkpoints/log-checkpoints.ts'
 import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
+import { sealedDays } from './sealed-days/sealed-days.ts'
 import { speech } from './speech/speech.ts'
 import { subscriptions } from './subscriptions/subscriptions.ts'
 import { trackRecord } from './track-record/track-record.ts'
@@ -67,6 +68,13 @@ export {
 } from './projection.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
 export {
+  SEALED_DAY_PREFIX,
+  type SealedDay,
+  type SealedManifestRow,
+  sealedDays,
+  sealedManifestKey,
+} from './sealed-days/sealed-days.ts'
+export {
   type DueSpeech,
   SPEECH_PREFIX,
   SPEECH_WINDOW_DAYS,
@@ -104,6 +112,7 @@ export const PROJECTIONS: readonly Projection[] = [
   logCheckpoints,
   payments,
   regimeShifts,
+  sealedDays,
   speech,
   subscriptions,
   trackRecord,

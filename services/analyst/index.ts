@@ -25,6 +25,7 @@ export {
 export { type ReplaySource, replaysInTurns } from './replay-source.ts'
 export { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
 export { openReplayWorker } from './replay-worker.ts'
+export { createDaySealer, type DaySealer } from './sealing/day-sealer.ts'
 export {
   speechRow,
   type TrackRecordPage,

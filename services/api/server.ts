@@ -39,6 +39,7 @@ import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from './rout
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
 import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from './routes/operator-webhooks.ts'
 import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from './routes/regime-shifts.ts'
+import { type SealedRoutesOptions, sealedRoutes } from './routes/sealed.ts'
 import { type SearchRoutesOptions, searchRoutes } from './routes/search.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
 import { type TransparencyLogRoutesOptions, transparencyLogRoutes } from './routes/transparency-log.ts'
@@ -61,6 +62,8 @@ export interface ServerOptions
     BoardRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions {
+  /** Files of days; not served where they are left out. */
+  readonly sealed?: SealedRoutesOptions['sealed'] | undefined
   /** Bars of the market; not served where they are left out. */
   readonly bars?: BarsRoutesOptions['bars'] | undefined
   /** The log that proves what was recorded; not served where it is left out. */
@@ -190,6 +193,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(trackRecordRoutes, options)
   await app.register(regimeShiftRoutes, options)
   await app.register(verifyRoutes, options)
+  if (options.sealed !== undefined) await app.register(sealedRoutes, { sealed: options.sealed })
   if (options.bars !== undefined) await app.register(barsRoutes, { bars: options.bars })
   if (options.transparencyLog !== undefined)
     await app.register(transparencyLogRoutes, { ...options, transparencyLog: options.transparencyLog })

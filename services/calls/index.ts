@@ -8,6 +8,7 @@ export {
   type KnowledgeRequest,
 } from './knowledge-desk.ts'
 export type { PaidCall, PaidOutcome, PaidRequest, PaidTier, SentBody } from './paid-call.ts'
+export type { PaidCallPath } from './paid-call-path.ts'
 export { createPaidCalls, type PaidCalls } from './paid-calls.ts'
 export type { PlanDesk } from './paid-plan-path.ts'
 export { PAID_PRODUCTS, paidPath } from './paid-products.ts'

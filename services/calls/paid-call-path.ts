@@ -60,7 +60,16 @@ export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
 
   /** Of a key: its answer, or why it has none left. */
   async function callByKey(call: PaidCall): Promise<PaidAnswer | ServiceError> {
-    const { body, tool, authorization, address, idempotencyKey, requestId, traceparent } = call
+    const {
+      body,
+      tool,
+      authorization,
+      address,
+      idempotencyKey,
+      requestId,
+      traceparent,
+      channel = 'http',
+    } = call
     const request = body.require()
     try {
       const answer = await options.calls.call({
@@ -70,7 +79,7 @@ export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
         address,
         idempotencyKey,
         requestId,
-        channel: 'http',
+        channel,
         ...(traceparent !== undefined && { traceparent }),
       })
       return { kind: 'answer', ...answer, receipt: undefined }

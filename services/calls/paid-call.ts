@@ -1,6 +1,7 @@
 import type { ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Tier } from '../../contracts/plans.ts'
+import type { Channel } from '../../contracts/quota-events.ts'
 import type { Payments } from '../payments/index.ts'
 import type { OfferText } from './paid-offers.ts'
 
@@ -39,6 +40,8 @@ export interface PaidCall extends PaidRequest {
   readonly tool: string
   /** Means something to a call with a key only: a payment is used once whatever comes with it. */
   readonly idempotencyKey: string | undefined
+  /** HTTP where it is left out. */
+  readonly channel?: Channel
 }
 
 /** The answer 402. */

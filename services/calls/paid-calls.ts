@@ -28,14 +28,14 @@ export interface PaidCalls {
  * const outcome = await paid.tools.call({ tool: 'get_trade_call', body, rawHeaders, … })
  */
 export function createPaidCalls(options: PaidCallsOptions): PaidCalls {
-  const { payments, publicUrl, withdrawn } = options
+  const { payments, publicUrl, withdrawn, clock = () => performance.now() } = options
   const parts = {
     ...options,
-    offers: createPaidOffers({ payments, publicUrl, ...(withdrawn && { withdrawn }) }),
+    offers: createPaidOffers({ payments, publicUrl, clock, ...(withdrawn && { withdrawn }) }),
     handshake: createPaidHandshake({
       payments,
       publicUrl,
-      clock: options.clock ?? (() => performance.now()),
+      clock,
     }),
   }
   return { tools: createPaidCallPath(parts), plans: createPaidPlanPath(parts) }

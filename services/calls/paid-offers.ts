@@ -1,3 +1,4 @@
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Product } from '../../contracts/prices.ts'
 import type { Payments, Quote } from '../payments/index.ts'
 import { PAID_PRODUCTS, paidPath } from './paid-products.ts'
@@ -14,6 +15,8 @@ export interface PaidOffersOptions {
   readonly payments: Pick<Payments, 'quote'>
   /** The address under which callers reach the service. */
   readonly publicUrl: () => string
+  /** Milliseconds that only grow. */
+  readonly clock: () => number
   /** What nobody should pay for without having been told it: where calls are withdrawn for now; empty where nowhere. */
   readonly withdrawn?: () => string
 }
@@ -25,28 +28,34 @@ const MAKE_CALLS: ReadonlySet<Product> = new Set(['get_trade_call', 'scan_trade_
 
 /** More than there are products, prices and reasons; past it, what is remembered is made anew. */
 const OFFERS_KEPT = 256
+/** Signed offers bind for a while; who is given one has at least half of it left. */
+const OFFERS_KEPT_MS = (LIMITS.offerValidityS * 1_000) / 2
 
 /**
  * Offers, each made once: nothing in them changes from request to request, and making one costs more than everything
  * else that an unpaid request causes.
  *
- * @example const { members, header } = createPaidOffers({ payments, publicUrl })('get_trade_call', 20_000n, 'payment_required')
+ * @example const { members, header } = createPaidOffers({ payments, publicUrl, clock })('get_trade_call', 20_000n, 'payment_required')
  */
 export function createPaidOffers({
   payments,
   publicUrl,
+  clock,
   withdrawn = () => '',
 }: PaidOffersOptions): PaidOffers {
   let keptFor = ''
   let keptNote = ''
+  let keptUntil = 0
   let count = 0
   /** By product, error and price: making one name of them would cost more than looking three times. */
   const kept = new Map<Product, Map<string, Map<bigint, OfferText>>>()
   return (product, price, error) => {
     const service = publicUrl()
     const note = withdrawn()
-    if (service !== keptFor || note !== keptNote || count >= OFFERS_KEPT) {
+    const isStale = service !== keptFor || note !== keptNote || clock() >= keptUntil
+    if (isStale || count >= OFFERS_KEPT) {
       kept.clear()
+      keptUntil = clock() + OFFERS_KEPT_MS
       count = 0
       keptFor = service
       keptNote = note

@@ -30,7 +30,18 @@ describe('a service that runs', () => {
   let url: string
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'listing-'))
-    const flags = ['--port', '0', '--data-dir', folder, '--log-level', 'error', '--rate-per-address', 'off']
+    const flags = [
+      '--port',
+      '0',
+      '--data-dir',
+      folder,
+      '--log-level',
+      'error',
+      '--rate-per-address',
+      'off',
+      '--console',
+      'off',
+    ]
     const environment = { COINS: 'BTC', TIMEFRAMES: '1h', X402_PAY_TO: `0x${'22'.repeat(20)}` }
     service = await startService(readSettings(flags, environment), process.stdout)
     url = service.url ?? expect.fail('it has no address')

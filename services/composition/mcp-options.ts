@@ -11,9 +11,11 @@ export function mcpOptions(
     calls,
     knowledge,
     history,
+    paid,
   }: Pick<Callers, 'accounts' | 'calls'> & {
     readonly knowledge: KnowledgeDesk
     readonly history: McpRoutesOptions['history']
+    readonly paid: McpRoutesOptions['paid']
   },
   deriveSecret: (purpose: string) => Uint8Array,
   sources: McpRoutesOptions['sources'],
@@ -22,6 +24,7 @@ export function mcpOptions(
     calls,
     knowledge,
     history,
+    paid,
     sources,
     async checkKey(authorization) {
       const { outcome } = await accounts.identify(authorization)

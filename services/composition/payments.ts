@@ -11,6 +11,7 @@ import {
   cdpAuthorize,
   createChain,
   createFacilitator,
+  createOfferSigner,
   createPaymentDesk,
   createPaymentIndex,
   createPayments,
@@ -53,6 +54,8 @@ export interface PaymentParts {
 /** Payments of this process, and what settles them where it has that role. */
 export interface OpenedPayments {
   readonly server: NonNullable<ServerOptions['payments']>
+  /** Whether offers can be made at all. */
+  readonly isOffering: boolean
   readonly settler: Settler | undefined
   /** Undefined where nobody shares the settling with this process. */
   readonly leases: Leases | undefined
@@ -99,7 +102,9 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
   ]
   const index = projector && createPaymentIndex(projector)
   const ending = new AbortController()
+  const signer = createOfferSigner({ seed: platform.deriveSecret('signed offers'), publicUrl })
   const payments = createPayments({
+    signer,
     store,
     index,
     chain,
@@ -155,7 +160,13 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     withdrawn: () => parts.speech.note(parts.marketNow()),
   })
   return {
-    server: { paid, showPayment: (id) => payments.show(id), paymentDesk },
+    server: {
+      paid,
+      showPayment: (id) => payments.show(id),
+      paymentDesk,
+      receipts: { of: (payment) => payments.signedReceipt(payment), didDocument: () => signer.didDocument() },
+    },
+    isOffering: payments.isOffering,
     settler,
     leases,
     demo,

@@ -187,6 +187,7 @@ function createHttpServer(
       ),
     ...answers,
     bars: createBars(feed),
+    sealed: transparencyLog?.sealed,
     transparencyLog: transparencyLog?.server,
     board: openBoard(projector, {
       market: settings.MARKET,
@@ -200,7 +201,12 @@ function createHttpServer(
     knowledge: knowledge.server,
     mcp: mcpOptions(
       settings,
-      { ...callers, knowledge: knowledge.desk, history: answers },
+      {
+        ...callers,
+        knowledge: knowledge.desk,
+        history: answers,
+        paid: payments.isOffering ? payments.server.paid.tools : undefined,
+      },
       platform.deriveSecret,
       {
         version,

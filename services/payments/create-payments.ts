@@ -12,16 +12,18 @@ import { decideClaim, type KnownFunds } from './claims/decide-claim.ts'
 import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
 import { createGivenUpPayments } from './claims/given-up-payments.ts'
 import { createPaymentChanges } from './claims/payment-changes.ts'
+import { bindIdentifier } from './claims/payment-identifier.ts'
 import { after, createPaymentLog, type LoadedPayment, type PaymentLog } from './claims/payment-log.ts'
 import type { PaymentIndex } from './payment-index.ts'
 import type { Claim, ClaimedPayment, Payments, VerifiedPayment } from './payments.ts'
 import { makeQuote } from './quote/quote.ts'
 import { readPayment } from './reading/read-payment.ts'
-import { receiptOf } from './receipt.ts'
+import { isSettled, receiptOf } from './receipt.ts'
 import type { RecoverSigner } from './recovery/recover-signer.ts'
 import { contractOf } from './recovery/signing-domains.ts'
 import { paymentRefused } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
+import type { OfferSigner } from './signing/offer-signer.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
 import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
 
@@ -44,6 +46,8 @@ export interface PaymentsOptions {
   /** X402_PAYER_CAP and X402_TOTAL_CAP, millionths of a USDC. */
   readonly caps: { readonly payer: bigint; readonly total: bigint }
   readonly recovery: RecoverSigner
+  /** Signs offers and receipts; left out, they are not signed. */
+  readonly signer?: OfferSigner | undefined
   /** Ids that begin with their time: payments are listed by them. */
   readonly newId: () => string
   /** Wall clock, Unix milliseconds. */
@@ -97,7 +101,11 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
   return {
     isOffering: ours !== undefined,
     isTaking: (rail) => ours !== undefined && index !== undefined && taking.includes(rail),
-    quote: (offered, error) => makeQuote({ payTo: ours, offersGateway }, offered, error),
+    quote(offered, error) {
+      const validUntil = Math.floor(now() / 1_000) + LIMITS.offerValidityS
+      const signing = options.signer && { signer: options.signer, validUntil }
+      return makeQuote({ payTo: ours, offersGateway, signing }, offered, error)
+    },
     read: readPayment,
     async verify(presented, price) {
       if (ours === undefined) throw isNotOffering()
@@ -116,7 +124,9 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
       if (found !== undefined) return found
       return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, changes, now })
     },
-    receipt: receiptOf,
+    receipt: (payment, protocol) => receiptOf(payment, protocol, options.signer),
+    signedReceipt: (payment) =>
+      isSettled(payment) && payment.transaction !== null ? options.signer?.receipt(payment) : undefined,
     async show(paymentId) {
       const payment = index?.payment(paymentId) ?? exposure.recent(paymentId)
       if (payment !== undefined) return payment
@@ -179,6 +189,7 @@ async function claimPayment(
   const { log, exposure, caps, funds, now, onClaimed } = parts
   const { rail, value, payer, stream } = payment
   const { mustSettleFirst } = claim
+  await bindIdentifier(parts, payment, claim.requestId)
   const terms = { rail, value, mustSettleFirst, funds: funds.get(payment) }
   const decision = decideClaim(exposure.of(payer, rail), terms, caps)
   if (decision.kind === 'refuse') throw isWithoutRoom(payer, decision.why)

@@ -25,3 +25,4 @@ export {
   type SettlerHealth,
 } from './settlement/settler.ts'
 export { createWallet } from './settlement/wallet.ts'
+export { createOfferSigner } from './signing/offer-signer.ts'

@@ -38,6 +38,8 @@ export interface PresentedPayment {
   readonly scheme: string
   readonly network: string
   readonly asset: string | undefined
+  /** The name that the client gave to this payment. */
+  readonly identifier?: string | undefined
 }
 
 /** One that was signed by its payer, for us, over the price that was asked. */
@@ -130,6 +132,8 @@ export interface Payments {
   servable(claimed: ClaimedPayment, signal: AbortSignal): Promise<Payment>
   /** Values of `X-PAYMENT-RESPONSE` or `PAYMENT-RESPONSE`; undefined while no transaction is known. */
   receipt(payment: Payment, protocol: 1 | 2): { readonly name: string; readonly value: string } | undefined
+  /** What proves to others that a payment came and was answered; undefined until it has, and where nothing is signed. */
+  signedReceipt(payment: Payment): JsonObject | undefined
   /** @throws ServiceError `payment_unknown` */
   show(paymentId: string): Promise<Payment>
 }

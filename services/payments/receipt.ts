@@ -1,8 +1,12 @@
 import { NETWORK, NETWORK_V1 } from '../../contracts/chain.ts'
 import type { Payment } from '../../projections/index.ts'
+import type { OfferSigner } from './signing/offer-signer.ts'
 
 /** States in which money has come, so that there is something to show for it. */
 const SETTLED: ReadonlySet<Payment['state']> = new Set(['confirmed', 'final', 'refunded'])
+
+/** Whether the money of a payment has come. */
+export const isSettled = ({ state }: Pick<Payment, 'state'>): boolean => SETTLED.has(state)
 
 /**
  * The header that tells a client what became of its payment; undefined while nothing has: clients take a receipt for
@@ -11,12 +15,19 @@ const SETTLED: ReadonlySet<Payment['state']> = new Set(['confirmed', 'final', 'r
  * @example receiptOf(payment, 2) // { name: 'PAYMENT-RESPONSE', value: 'eyJzdWNjZXNzIjp0cnVlLC…' }
  */
 export function receiptOf(
-  { state, transaction, payer, value }: Payment,
+  payment: Payment,
   protocol: 1 | 2,
+  signer?: OfferSigner,
 ): { readonly name: string; readonly value: string } | undefined {
-  if (transaction === null || !SETTLED.has(state)) return undefined
+  const { transaction, payer, value } = payment
+  if (transaction === null || !isSettled(payment)) return undefined
   const receipt = { success: true, transaction, network: protocol === 1 ? NETWORK_V1 : NETWORK, payer }
-  const told = protocol === 1 ? receipt : { ...receipt, amount: value }
+  const signed = signer && { 'offer-receipt': { info: { receipt: signer.receipt(payment) } } }
+  const told = {
+    ...receipt,
+    ...(protocol === 2 && { amount: value }),
+    ...(signed && { extensions: signed }),
+  }
   return {
     name: protocol === 1 ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE',
     value: Buffer.from(JSON.stringify(told)).toString('base64'),

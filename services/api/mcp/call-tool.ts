@@ -3,11 +3,12 @@ import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { isHistoryTool } from '../../../contracts/tools/history-catalogue.ts'
 import { isKnowledgeTool } from '../../../contracts/tools/knowledge-catalogue.ts'
-import type { CallPath, KnowledgeDesk, ToolAnswer } from '../../calls/index.ts'
+import type { CallPath, KnowledgeDesk, PaidCallPath, ToolAnswer } from '../../calls/index.ts'
 import type { CauseLog } from '../cause-log.ts'
 import { callHistoryTool, type HistoryTools } from './history-tools.ts'
 import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
 import { callKnowledgeTool } from './knowledge-tools.ts'
+import { offerForTool, payForTool } from './paid-tools.ts'
 
 /** What became of the caller's key. */
 export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
@@ -19,6 +20,8 @@ export interface Caller {
   readonly idempotencyKey: string | undefined
   readonly traceparent: string | undefined
   readonly requestId: string
+  /** Aborted when nobody waits for the answer any more; asked for only where something has to be waited for. */
+  readonly signal: () => AbortSignal
   readonly log: FastifyBaseLogger
   readonly logCause?: CauseLog | undefined
 }
@@ -31,8 +34,12 @@ export type ToolOutcome =
       /** The body as JSON text, where it is at hand. */
       readonly text?: string | undefined
       readonly isReplay: boolean
+      /** What became of the payment that came with the call. */
+      readonly settlement?: JsonObject | undefined
     }
   | { readonly kind: 'refusal'; readonly text: string; readonly body: JsonObject }
+  /** What the call costs, and why it is to be paid for. */
+  | { readonly kind: 'offer'; readonly body: JsonObject }
   | { readonly kind: 'error'; readonly error: RpcError }
 
 /** Where tool calls go: those about markets, those about the service, and those that read the record, where it answers them. */
@@ -45,22 +52,31 @@ export interface ToolPaths {
    * way. What is no key at all is `ok`: it is served as anonymous.
    */
   readonly checkKey: (authorization: string) => Promise<KeyCheck>
+  /** Calls that are paid for by themselves; left out, none are. */
+  readonly paid?: Pick<PaidCallPath, 'call'> | undefined
+}
+
+/** A call of a tool as its message has it: of any type, and unchecked. */
+export interface SentToolCall {
+  readonly name: Json | undefined
+  readonly request: Json
+  /** Member `x402/payment` of its metadata. */
+  readonly payment?: Json | undefined
 }
 
 /**
  * Calls a tool. Whatever goes wrong is told and never thrown: a key that does not hold is an error of the
- * protocol (-32003, -32004), everything else a refusal.
- *
- * @param name as it came: of any type.
+ * protocol (-32003, -32004), everything else a refusal; who has no calls left and may pay is told the price.
  */
 export async function callTool(
-  { calls, knowledge, history, checkKey }: ToolPaths,
+  { calls, knowledge, history, paid, checkKey }: ToolPaths,
   caller: Caller,
-  name: Json | undefined,
-  request: Json,
+  { name, request, payment }: SentToolCall,
 ): Promise<ToolOutcome> {
   const isKnowledge = knowledge !== undefined && isKnowledgeTool(name)
   try {
+    if (paid !== undefined && payment !== undefined && !isKnowledge && !isHistoryTool(name))
+      return await payForTool(paid, caller, nameOf(name), request, payment)
     const call = {
       request,
       authorization: caller.authorization,
@@ -78,7 +94,9 @@ export async function callTool(
     return { kind: 'answer', ...answer }
   } catch (error) {
     const failure = isKnowledge ? 'INTERNAL_ERROR' : 'internal_error'
-    return refusalOutcome(asServiceError(error, caller, failure), caller.requestId)
+    const refusal = refusalOutcome(asServiceError(error, caller, failure), caller.requestId)
+    if (paid === undefined || isKnowledge || !isServiceError(error, 'quota_exhausted')) return refusal
+    return (await offerForTool(paid, caller, nameOf(name), request, error)) ?? refusal
   }
 }
 

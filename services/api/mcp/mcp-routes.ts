@@ -1,13 +1,9 @@
-import type {
-  FastifyBaseLogger,
-  FastifyInstance,
-  FastifyPluginAsync,
-  FastifyReply,
-  FastifyRequest,
-} from 'fastify'
+import { CLIENT_CAPABILITIES_META_KEY } from '@modelcontextprotocol/server'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { CauseLog } from '../cause-log.ts'
+import { createWaits } from '../waits.ts'
 import { acceptsJson } from './accepts-json.ts'
 import { type Caller, callTool, type KeyCheck, keyError, type ToolPaths } from './call-tool.ts'
 import { type PlainRequest, plainRequest } from './envelope.ts'
@@ -20,6 +16,7 @@ import {
   rpcErrorText,
   rpcResultText,
 } from './json-rpc.ts'
+import { PAYMENT_EXTENSION, PAYMENT_META_KEY } from './paid-tools.ts'
 import { LISTS_KEPT, type McpCore, type McpExtension } from './protocol-server.ts'
 import { readMessage } from './read-message.ts'
 import { isForeignOrigin, type RequestGuard, refusalOf } from './request-guard.ts'
@@ -48,6 +45,8 @@ export interface McpRoutesOptions extends ToolPaths {
 interface Edge {
   readonly options: McpRoutesOptions
   readonly sdk: SdkExchange
+  /** Aborted when nobody waits for the answer any more. */
+  readonly untilGone: (reply: FastifyReply) => AbortSignal
   /** The result of `tools/list` in each era, and what every result of the era ends with. */
   readonly toolList: Readonly<Record<PlainRequest['era'], string>>
   readonly tail: Readonly<Record<PlainRequest['era'], string>>
@@ -67,7 +66,7 @@ const PREFLIGHT_HEADERS = {
  * @example await app.register(mcpRoutes, { calls, checkKey, addressOf, guard, sources })
  */
 export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, options) => {
-  const edge = createEdge(options, app.log)
+  const edge = createEdge(options, app)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     'application/json',
@@ -109,7 +108,7 @@ function refuseOtherMethods(app: FastifyInstance): void {
   })
 }
 
-function createEdge(options: McpRoutesOptions, log: FastifyBaseLogger): Edge {
+function createEdge(options: McpRoutesOptions, app: FastifyInstance): Edge {
   const info = { name: SERVER_NAME, title: SERVER_TITLE, version: options.sources.version }
   const ours = listedTools({
     hasKnowledge: options.knowledge !== undefined,
@@ -131,7 +130,8 @@ function createEdge(options: McpRoutesOptions, log: FastifyBaseLogger): Edge {
   const kept = `"ttlMs":${LISTS_KEPT.ttlMs},"cacheScope":"${LISTS_KEPT.cacheScope}"`
   return {
     options,
-    sdk: createSdkExchange(core, log),
+    sdk: createSdkExchange(core, app.log),
+    untilGone: createWaits(app),
     toolList: { legacy: `{"tools":${tools}}`, modern: `{"tools":${tools},${kept}${tail.modern}}` },
     tail,
   }
@@ -166,10 +166,23 @@ async function answerToolCall(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const caller = callerOf(edge, request, params)
-  const outcome = await callTool(edge.options, caller, params.name, params.arguments ?? {})
+  const caller = callerOf(edge, request, params, () => edge.untilGone(reply))
+  const { _meta: given, name, arguments: sent = {} } = params
+  const meta = isJsonObject(given) ? given : {}
+  const outcome = await callTool(edge.options, caller, {
+    name,
+    request: sent,
+    payment: meta[PAYMENT_META_KEY],
+  })
   if (outcome.kind === 'answer' && outcome.isReplay) reply.header('idempotency-replayed', 'true')
-  return send(reply, toolAnswerText(id, outcome, edge.tail[era]))
+  return send(reply, toolAnswerText(id, outcome, edge.tail[era], era === 'modern' && takesOffers(meta)))
+}
+
+/** Whether a client says that it knows results that are offers. */
+function takesOffers(meta: JsonObject): boolean {
+  const { [CLIENT_CAPABILITIES_META_KEY]: capabilities } = meta
+  const { extensions } = isJsonObject(capabilities) ? capabilities : {}
+  return isJsonObject(extensions) && Object.hasOwn(extensions, PAYMENT_EXTENSION)
 }
 
 /** Notifications have no answer that could refuse them, and do nothing here; a tool call checks its own key. */
@@ -188,7 +201,7 @@ async function answerBySdk(
 ): Promise<FastifyReply> {
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort())
-  const caller = callerOf(edge, request, message.params)
+  const caller = callerOf(edge, request, message.params, () => gone.signal)
   const { headers } = request
   const response = await edge.sdk.answer({ message, headers, caller, signal: gone.signal })
   const contentType = response.headers.get('content-type')
@@ -202,7 +215,12 @@ async function answerBySdk(
 /** W3C Trace Context §3.2, level 1. */
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
-function callerOf(edge: Edge, request: FastifyRequest, params: Json | undefined): Caller {
+function callerOf(
+  edge: Edge,
+  request: FastifyRequest,
+  params: Json | undefined,
+  signal: Caller['signal'],
+): Caller {
   const { authorization, 'idempotency-key': idempotencyKey, traceparent } = request.headers
   return {
     authorization,
@@ -210,6 +228,7 @@ function callerOf(edge: Edge, request: FastifyRequest, params: Json | undefined)
     idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
     traceparent: [traceparent, tracedBy(params)].find(isTraceparent),
     requestId: request.id,
+    signal,
     log: request.log,
     logCause: edge.options.logCause,
   }

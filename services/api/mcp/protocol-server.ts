@@ -12,6 +12,7 @@ import { forCallers, isServiceError } from '../../../contracts/errors.ts'
 import type { Json } from '../../../contracts/json.ts'
 import { type Caller, callTool, type ToolOutcome, type ToolPaths } from './call-tool.ts'
 import { JSON_RPC_CODES } from './json-rpc.ts'
+import { PAYMENT_EXTENSION, PAYMENT_META_KEY } from './paid-tools.ts'
 import { type McpResource, NOTICE } from './resources.ts'
 import type { ListedTool } from './tool-list.ts'
 import { toolResult } from './tool-result.ts'
@@ -36,7 +37,7 @@ export interface McpExtension {
 
 /** What the service itself answers. */
 export interface McpBase {
-  readonly callTool: (name: string, request: Json) => Promise<ToolOutcome>
+  readonly callTool: (name: string, request: Json, payment?: Json) => Promise<ToolOutcome>
   readonly listResources: () => ListResourcesResult
   readonly readResource: (uri: string) => Promise<ReadResourceResult>
   readonly announce: Announcer
@@ -57,7 +58,12 @@ const INSTRUCTIONS = `Trade calls (BUY, SELL, HOLD), market regimes, scans and f
 /** The SDK's server for one exchange: it knows the protocol, this file knows the service. */
 export function createProtocolServer(core: McpCore, caller: Caller, announce: Announcer): Server {
   const server = new Server(core.info, {
-    capabilities: { tools: {}, resources: {}, ...core.extension?.capabilities },
+    capabilities: {
+      tools: {},
+      resources: {},
+      ...(core.paths.paid !== undefined && { extensions: { [PAYMENT_EXTENSION]: {} } }),
+      ...core.extension?.capabilities,
+    },
     instructions: INSTRUCTIONS,
     cacheHints: {
       'tools/list': LISTS_KEPT,
@@ -72,9 +78,10 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
     refuseCursor(params?.cursor)
     return { tools: [...core.tools, ...(core.extension?.tools ?? [])] }
   })
-  server.setRequestHandler('tools/call', async ({ params }) =>
-    toolResult(await base.callTool(params.name, (params.arguments ?? {}) as Json)),
-  )
+  server.setRequestHandler('tools/call', async ({ params }) => {
+    const { name, arguments: request = {}, _meta: meta } = params
+    return toolResult(await base.callTool(name, request as Json, meta?.[PAYMENT_META_KEY] as Json))
+  })
   server.setRequestHandler('resources/list', ({ params }) => {
     refuseCursor(params?.cursor)
     return base.listResources()
@@ -91,7 +98,7 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
 function createBase(core: McpCore, caller: Caller, announce: Announcer): McpBase {
   return {
     announce,
-    callTool: (name, request) => callTool(core.paths, caller, name, request),
+    callTool: (name, request, payment) => callTool(core.paths, caller, { name, request, payment }),
     listResources: () => ({ resources: core.resources.map(listed) }),
     async readResource(uri) {
       const resource = core.resources.find((one) => one.uri === uri)

@@ -54,6 +54,11 @@ export const discoveryOperations: Operations = {
     'Whose keys may list this domain in the MCP registry',
     TEXT,
   ),
+  'GET /.well-known/did.json': document(
+    'didDocument',
+    'Whose key signs the offers and receipts of this origin',
+    json('application/did+json'),
+  ),
   'GET /llms.txt': document('llms', 'The service in one page of Markdown, for language models', TEXT),
   'GET /llms-full.txt': document('llmsFull', 'The documentation in one file of Markdown', TEXT),
 }

@@ -1,13 +1,21 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { paymentAnswerSchema } from '../../../contracts/payment-answers.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { type PaymentAnswer, paymentAnswerSchema } from '../../../contracts/payment-answers.ts'
 import type { Payment } from '../../../projections/index.ts'
+import { sendPublic } from '../discovery/discovery-routes.ts'
 import { toPaymentAnswer } from '../payment-answers.ts'
 import { answerPaidFailure, answerPreflight, PAID_CORS_HEADERS } from './x402.ts'
 
 export interface PaymentRoutesOptions {
   /** @throws ServiceError `payment_unknown`, and those of the store */
   readonly showPayment: (paymentId: string) => Promise<Payment>
+  /** What is signed; left out, nothing is. */
+  readonly receipts?: {
+    /** Undefined until there is something to be proved. */
+    readonly of: (payment: Payment) => JsonObject | undefined
+    readonly didDocument: () => JsonObject
+  }
 }
 
 const PATH = '/x402/payments/:id'
@@ -18,7 +26,10 @@ const PATH = '/x402/payments/:id'
  *
  * @example curl http://127.0.0.1:8402/x402/payments/019abcde-7c00-7001-8000-00000000000a
  */
-export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async (app, { showPayment }) => {
+export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async (
+  app,
+  { showPayment, receipts },
+) => {
   app.setErrorHandler(answerPaidFailure)
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers(PAID_CORS_HEADERS)
@@ -27,6 +38,14 @@ export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async 
     params: z.strictObject({ id: z.uuid().toLowerCase() }),
     response: { 200: paymentAnswerSchema },
   }
-  app.get(PATH, { schema }, async ({ params }) => toPaymentAnswer(await showPayment(params.id)))
+  app.get(PATH, { schema }, async ({ params }) => {
+    const payment = await showPayment(params.id)
+    const receipt = receipts?.of(payment) as PaymentAnswer['receipt']
+    return { ...toPaymentAnswer(payment), ...(receipt && { receipt }) }
+  })
+  if (receipts !== undefined)
+    app.get('/.well-known/did.json', async (request, reply) =>
+      sendPublic(request, reply, 'application/did+json', JSON.stringify(receipts.didDocument())),
+    )
   answerPreflight(app, PATH)
 }

@@ -4,6 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../calls/index.ts'
 import { answerFailure, errorBody, toServiceError } from '../errors.ts'
+import { createWaits } from '../waits.ts'
 import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'
 
 export interface PaidRoutesOptions {
@@ -136,27 +137,4 @@ export function answerPaidFailure(
   const seconds = details?.retry_after_s
   if (typeof seconds === 'number') reply.header('retry-after', Math.max(1, Math.ceil(seconds)))
   return answerFailure(error, request, reply)
-}
-
-/**
- * Signals for those who wait: aborted when the caller hangs up, or this process is told to end, so that a shutdown is
- * not held up by a chain.
- */
-function createWaits(app: FastifyInstance): (reply: FastifyReply) => AbortSignal {
-  const waits = new Set<AbortController>()
-  let isClosing = false
-  app.addHook('preClose', async () => {
-    isClosing = true
-    for (const wait of waits) wait.abort()
-  })
-  return ({ raw }) => {
-    const wait = new AbortController()
-    if (isClosing || raw.destroyed) wait.abort()
-    waits.add(wait)
-    raw.once('close', () => {
-      waits.delete(wait)
-      if (!raw.writableFinished) wait.abort()
-    })
-    return wait.signal
-  }
 }

@@ -12,6 +12,7 @@ export const NO_PAYMENTS: NonNullable<ServerOptions['payments']> = {
     plans: { buy: async () => unavailable(), offer: unavailable },
   },
   showPayment: async () => unavailable(),
+  receipts: { of: unavailable, didDocument: unavailable },
   paymentDesk: {
     list: async () => unavailable(),
     show: async () => unavailable(),

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { payments as paymentsProjection } from '../../../projections/index.ts'
 import type { Plan } from '../../accounts/index.ts'
 import { createPaidCalls } from '../../calls/index.ts'
 import {
+  createOfferSigner,
   createPaymentIndex,
   createPayments,
   openRecovery,
@@ -17,6 +19,7 @@ import { openMemoryStore } from '../../platform/event-store/memory/memory-store.
 import { uuidV7 } from '../../platform/ids/uuid.ts'
 import { type Projector, startProjector } from '../../platform/projector/projector.ts'
 import { openRowTables } from '../../platform/projector/row-tables.ts'
+import { mcpOptions } from '../mcp/testing/mcp-edge.fixture.ts'
 import { createServer } from '../server.ts'
 import { NO_PAYMENTS } from './no-payments.ts'
 import { serverOptions } from './server-options.fixture.ts'
@@ -25,6 +28,9 @@ import { serverOptions } from './server-options.fixture.ts'
 export const ADA = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 /** Whom everything is paid to, as the settings hold it. */
 export const PAY_TO = `0x${'22'.repeat(20)}` as const
+
+/** Whoever asks has used up what is free. */
+const NOBODY_HAS_CALLS = { call: () => Promise.reject(new ServiceError('quota_exhausted')) }
 
 const DAYS_30_MS = 30 * 86_400_000
 
@@ -62,7 +68,9 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
   const address = { url: '' }
   const computed: unknown[] = []
   const plans = new Map<string, Plan>()
+  const signer = createOfferSigner({ seed: Buffer.alloc(32, 7), publicUrl: () => address.url })
   const payments = createPayments({
+    signer,
     index: createPaymentIndex(projector),
     chain: RICH_CHAIN,
     payTo: PAY_TO,
@@ -84,7 +92,7 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
   }
   const window = { id: '2026-11', from: 0, to: 1 }
   const paid = createPaidCalls({
-    calls: { call: () => Promise.reject(new Error('nobody has calls left here')) },
+    calls: NOBODY_HAS_CALLS,
     payments,
     async identify(authorization) {
       if (authorization !== 'Bearer key') return { outcome: 'ABSENT' }
@@ -108,7 +116,16 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
   const app = await createServer(
     serverOptions({
       newId: () => uuidV7(Date.now(), randomBytes(10)),
-      payments: { ...NO_PAYMENTS, paid, showPayment: (id) => payments.show(id) },
+      mcp: mcpOptions({ calls: NOBODY_HAS_CALLS, paid: paid.tools }),
+      payments: {
+        ...NO_PAYMENTS,
+        paid,
+        showPayment: (id) => payments.show(id),
+        receipts: {
+          of: (payment) => payments.signedReceipt(payment),
+          didDocument: () => signer.didDocument(),
+        },
+      },
     }),
   )
   await app.listen({ host: '127.0.0.1', port: 0 })

@@ -99,6 +99,7 @@ export function fakePayments(change: Partial<Pick<Payments, 'isOffering'>> = {})
       await fake.whenSettled()
       return newest(payment)
     },
+    signedReceipt: () => undefined,
     receipt: ({ transaction }, protocol) =>
       transaction === null
         ? undefined

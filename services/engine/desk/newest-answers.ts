@@ -2,10 +2,11 @@ import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { isTimeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { GetMarketRegimeResponse } from '../../../contracts/tools/get-market-regime.ts'
 import type { GetTradeCallResponse } from '../../../contracts/tools/get-trade-call.ts'
 import type { ToolName, ToolRequest } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
-import { tradeCallAnswer } from './verdict-answers.ts'
+import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
 
 /** The newest verdict of each series, as the log has them. */
 export interface NewestVerdicts {
@@ -22,9 +23,19 @@ export interface NewestAnswers {
     tool: Name,
     request: ToolRequest<Name>,
   ): { readonly answer: GetTradeCallResponse; readonly isToBeAskedFor: boolean } | undefined
+  /**
+   * What can be said where nobody computes: less than an engine would, as the answer says. Undefined where a newer bar
+   * may have closed, nothing is known of the series, or the tool needs more.
+   */
+  withoutEngine<Name extends ToolName>(
+    tool: Name,
+    request: ToolRequest<Name>,
+  ): GetMarketRegimeResponse | undefined
   /** Takes note of which exchange those who compute take where none is named. */
   learn(request: object, answer: object): void
 }
+
+type AskedSeries = Pick<ToolRequest<'get_trade_call'>, 'exchange' | 'coin' | 'timeframe'>
 
 /** Often enough that a series which is followed on demand goes on being followed. */
 const ASK_EVERY_MS = LIMITS.onDemandKeepMs / 4
@@ -47,7 +58,7 @@ export function createNewestAnswers(options: {
   let { defaultExchange } = options
   const askedAt = new Map<string, number>()
 
-  function verdictOf({ exchange = defaultExchange, coin, timeframe }: ToolRequest<'get_trade_call'>) {
+  function verdictOf({ exchange = defaultExchange, coin, timeframe }: AskedSeries) {
     if (newest === undefined || exchange === undefined) return undefined
     if (!isExchange(exchange) || !isTimeframe(timeframe)) return undefined
     try {
@@ -56,6 +67,15 @@ export function createNewestAnswers(options: {
       return undefined
     }
   }
+
+  /** The newest verdict that is asked for, as long as there can be no newer one. */
+  function readingOf(asked: AskedSeries) {
+    const verdict = verdictOf(asked)
+    if (verdict === undefined || newest === undefined) return undefined
+    const dataAgeMs = Math.max(0, Math.floor(newest.clock() - verdict.barClose))
+    return dataAgeMs >= timeframeMs(verdict.timeframe) ? undefined : { verdict, dataAgeMs }
+  }
+  const url = (): string => publicUrl().replace(/\/+$/, '')
 
   function isToBeAskedFor(series: Series): boolean {
     const name = seriesName(series)
@@ -70,18 +90,19 @@ export function createNewestAnswers(options: {
 
   return {
     answer(tool, request) {
-      if (tool !== 'get_trade_call' || newest === undefined) return undefined
+      if (tool !== 'get_trade_call') return undefined
       const asked = request as ToolRequest<'get_trade_call'>
-      const verdict = verdictOf(asked)
-      if (verdict === undefined) return undefined
-      const dataAgeMs = Math.max(0, Math.floor(newest.clock() - verdict.barClose))
-      if (dataAgeMs >= timeframeMs(verdict.timeframe)) return undefined
-      const reading = { verdict, dataAgeMs }
-      const url = publicUrl().replace(/\/+$/, '')
+      const reading = readingOf(asked)
+      if (reading === undefined) return undefined
       return {
-        answer: tradeCallAnswer(reading, asked.include_factors, url),
-        isToBeAskedFor: isToBeAskedFor(verdict),
+        answer: tradeCallAnswer(reading, asked.include_factors, url()),
+        isToBeAskedFor: isToBeAskedFor(reading.verdict),
       }
+    },
+    withoutEngine(tool, request) {
+      if (tool !== 'get_market_regime') return undefined
+      const reading = readingOf(request as ToolRequest<'get_market_regime'>)
+      return reading && marketRegimeAnswer(reading, url())
     },
     learn(request, answer) {
       if ('exchange' in request && request.exchange !== undefined) return

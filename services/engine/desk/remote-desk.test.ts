@@ -252,6 +252,18 @@ describe('the newest verdict in the log', () => {
     expect(refusal.message).not.toContain('10.0.0.7')
   })
 
+  test('tells a regime where no engine does, without what only an engine measures, until the next bar closes', async () => {
+    let now = barClose
+    const { remote, asked } = held(() => now)
+    const { metrics, ...answer } = await remote.answer('get_market_regime', { coin: 'BTC', timeframe: '1h' })
+    expect(answer).toMatchObject({ regime: verdict.regime, regime_strength: verdict.regimeStrength })
+    expect(new Set(Object.values(metrics))).toEqual(new Set([null]))
+    expect(asked()).toBeGreaterThan(0)
+    now += HOUR_MS
+    const late = await refusalOf(remote.answer('get_market_regime', { coin: 'BTC', timeframe: '1h' }))
+    expect(late.code).toBe('engine_unavailable')
+  })
+
   test('is asked for at an engine now and then, so that a series goes on being followed', async () => {
     const { remote, asked } = held(() => barClose)
     for (let n = 0; n < 50; n++) await remote.answer('get_trade_call', { coin: 'BTC' })
@@ -262,7 +274,7 @@ describe('the newest verdict in the log', () => {
   test.each([
     ['get_trade_call', { coin: 'SOL' }],
     ['get_trade_call', { coin: 'BTC', exchange: 'HL' }],
-    ['get_market_regime', { coin: 'BTC' }],
+    ['get_market_regime', { coin: 'SOL' }],
     ['scan_trade_calls', {}],
   ] as const)('says nothing of %s %j', async (tool, request) => {
     const { remote } = held(() => barClose)

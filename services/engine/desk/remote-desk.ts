@@ -134,9 +134,15 @@ export function createRemoteDesk(options: RemoteDeskOptions): RemoteDesk {
       }
       const known = newest.answer(tool, checked)
       if (known === undefined) {
-        const answer = (await ask(body)) as ToolResponse<Name>
-        newest.learn(checked, answer)
-        return answer
+        try {
+          const answer = (await ask(body)) as ToolResponse<Name>
+          newest.learn(checked, answer)
+          return answer
+        } catch (error) {
+          const less = isServiceError(error, 'engine_unavailable') && newest.withoutEngine(tool, checked)
+          if (!less) throw error
+          return less as ToolResponse<Name>
+        }
       }
       // A series that nobody asks for is not followed for ever.
       if (known.isToBeAskedFor) ask(body).catch((error: unknown) => report(reasonOf(error)))

@@ -30,9 +30,13 @@ export const tradeCallAnswer = (
   data_age_ms: dataAgeMs,
 })
 
-/** The answer of `get_market_regime`. */
+/** The answer of `get_market_regime`; without metrics where nobody is there who measured. */
 export const marketRegimeAnswer = (
-  { verdict, metrics, dataAgeMs }: FreshReading,
+  {
+    verdict,
+    metrics,
+    dataAgeMs,
+  }: Pick<FreshReading, 'verdict' | 'dataAgeMs'> & Partial<Pick<FreshReading, 'metrics'>>,
   publicUrl: string,
 ): GetMarketRegimeResponse => ({
   call: verdict.call,
@@ -42,13 +46,13 @@ export const marketRegimeAnswer = (
   regime_strength: verdict.regimeStrength,
   volatility_percentile: verdict.volatilityPercentile,
   metrics: {
-    rsi: metrics.rsi14,
-    adx: metrics.adx14,
-    plus_di: metrics.plusDi14,
-    minus_di: metrics.minusDi14,
-    atr_percent: metrics.atrPercent,
-    ema_gap_atr: metrics.emaGapAtr,
-    realised_volatility: metrics.realisedVolatility,
+    rsi: metrics?.rsi14 ?? null,
+    adx: metrics?.adx14 ?? null,
+    plus_di: metrics?.plusDi14 ?? null,
+    minus_di: metrics?.minusDi14 ?? null,
+    atr_percent: metrics?.atrPercent ?? null,
+    ema_gap_atr: metrics?.emaGapAtr ?? null,
+    realised_volatility: metrics?.realisedVolatility ?? null,
   },
   coin: verdict.coin,
   timeframe: verdict.timeframe,

@@ -10,15 +10,19 @@ import {
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Offered, Quote } from '../payments.ts'
+import type { OfferSigner } from '../signing/offer-signer.ts'
 
 export interface QuoteTerms {
   /** Whom payments are for; undefined where none are taken. */
   readonly payTo: string | undefined
   /** Whether the payment gateway is offered as a second rail. */
   readonly offersGateway: boolean
+  /** Signs what is offered, where it is signed, and until when it binds, Unix seconds. */
+  readonly signing?: { readonly signer: OfferSigner; readonly validUntil: number } | undefined
 }
 
 const MIME_TYPE = 'application/json'
+const JSON_SCHEMA = 'https://json-schema.org/draft/2020-12/schema'
 /** What catalogues show of who offers. */
 const SERVICE = { serviceName: 'Signal service', tags: ['trading', 'crypto', 'signals', 'market-data'] }
 
@@ -32,7 +36,11 @@ export const NOT_CONFIGURED = 'payments_not_configured: no recipient is set (X40
  * @param error in words of x402 or of the registry, for the field of that name
  * @example const { body, header } = makeQuote({ payTo, offersGateway: true }, offered, 'payment_required')
  */
-export function makeQuote({ payTo, offersGateway }: QuoteTerms, offered: Offered, error: string): Quote {
+export function makeQuote(
+  { payTo, offersGateway, signing }: QuoteTerms,
+  offered: Offered,
+  error: string,
+): Quote {
   const recipient = payTo === undefined ? undefined : getAddress(payTo)
   const said = recipient === undefined ? NOT_CONFIGURED : error
   const { url, description } = offered
@@ -42,7 +50,18 @@ export function makeQuote({ payTo, offersGateway }: QuoteTerms, offered: Offered
     error: said,
     resource: { url, description, mimeType: MIME_TYPE, ...SERVICE },
     accepts,
-    ...(accepts.length > 0 && { extensions: { bazaar: discoveryOf(offered.example) } }),
+    ...(accepts.length > 0 && {
+      extensions: {
+        bazaar: discoveryOf(offered.example),
+        'payment-identifier': IDENTIFIER,
+        ...(signing && {
+          'offer-receipt': {
+            info: { offers: signing.signer.offers(url, accepts, signing.validUntil) },
+            schema: { $schema: JSON_SCHEMA, type: 'object', properties: { offers: { type: 'array' } } },
+          },
+        }),
+      },
+    }),
   }
   return {
     body: {
@@ -52,6 +71,17 @@ export function makeQuote({ payTo, offersGateway }: QuoteTerms, offered: Offered
     },
     header: Buffer.from(JSON.stringify(required)).toString('base64'),
   }
+}
+
+/** A client may name its payment, and is then never charged for a second one of that name. */
+const IDENTIFIER = {
+  info: { required: false },
+  schema: {
+    $schema: JSON_SCHEMA,
+    type: 'object',
+    properties: { required: { type: 'boolean' }, id: { type: 'string', minLength: 16, maxLength: 128 } },
+    required: ['required'],
+  },
 }
 
 /** Members that clients of version 1 insist on, and none that they stumble over: `outputSchema: null` is one. */
@@ -68,7 +98,7 @@ const offerV1 = (payTo: string, { price, url, description }: Offered): JsonObjec
   extra: { ...USDC_DOMAIN },
 })
 
-function offersV2(payTo: string, offersGateway: boolean, price: bigint): JsonObject[] {
+function offersV2(payTo: string, offersGateway: boolean, price: bigint) {
   const common = { scheme: 'exact', network: NETWORK, amount: price.toString(), asset: USDC_ADDRESS, payTo }
   const direct = { ...common, maxTimeoutSeconds: LIMITS.paymentValidityS, extra: { ...USDC_DOMAIN } }
   const gateway = {
@@ -102,7 +132,7 @@ function discoveryOf({ request, answer }: Offered['example']): JsonObject {
       output: { type: 'json', example: answer },
     },
     schema: {
-      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      $schema: JSON_SCHEMA,
       ...object,
       properties: { input, output },
       required: ['input'],

@@ -8,6 +8,7 @@ import {
   NETWORK_V1,
   USDC_DOMAIN,
 } from '../../../contracts/chain.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import type { PresentedPayment } from '../payments.ts'
@@ -90,7 +91,8 @@ function readVersion2(sent: Readonly<Record<string, unknown>>): PresentedPayment
   requireOffered(accepted, NETWORK)
   const { asset, extra } = parse(acceptedSchema, accepted, 'accepted')
   const payload = parse(payloadSchema, sent.payload, 'payload')
-  return presented({ protocol: 2, rail: railOf(extra ?? {}), network: NETWORK, asset, payload })
+  const identifier = identifierIn(sent.extensions)
+  return presented({ protocol: 2, rail: railOf(extra ?? {}), network: NETWORK, asset, payload, identifier })
 }
 
 /** The scheme first: what another one's payload looks like is not known here. */
@@ -126,7 +128,23 @@ function railOf(extra: NonNullable<z.output<typeof acceptedSchema>['extra']>): R
   )
 }
 
-interface Parts extends Pick<PresentedPayment, 'protocol' | 'rail' | 'network' | 'asset'> {
+/** @throws ServiceError `payment_malformed` for a name that is none */
+function identifierIn(extensions: unknown): string | undefined {
+  const { 'payment-identifier': extension } = (extensions ?? {}) as Record<
+    string,
+    { info?: unknown } | undefined
+  >
+  const { id } = (extension?.info ?? {}) as { readonly id?: unknown }
+  if (id === undefined) return undefined
+  if (typeof id === 'string' && IDENTIFIER.test(id)) return id
+  throw new ServiceError('payment_malformed', {
+    message: `The payment identifier is ${shown(id)}; it must have 16 to 128 letters, digits, - or _.`,
+  })
+}
+
+const IDENTIFIER = /^[A-Za-z0-9_-]{16,128}$/
+
+interface Parts extends Pick<PresentedPayment, 'protocol' | 'rail' | 'network' | 'asset' | 'identifier'> {
   readonly payload: z.output<typeof payloadSchema>
 }
 

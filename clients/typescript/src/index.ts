@@ -1,0 +1,7 @@
+export { createSignalClient, type SignalClient, type SignalClientOptions } from './client.ts'
+export { type Offer, type PayerAccount, signPayment } from './payments.ts'
+export { checkProof, type Proven } from './proofs.ts'
+export { checkReceipt, type SignedTerms } from './receipts.ts'
+export { SignalRefusal } from './refusal.ts'
+export type * from './tools.ts'
+export { type VerifyWebhookOptions, verifyWebhook, type Webhook } from './webhooks.ts'

@@ -1,0 +1,195 @@
+export type Timeframe = '1m' | '3m' | '5m' | '15m' | '30m' | '1h' | '2h' | '4h' | '8h' | '12h' | '1d'
+export type Call = 'BUY' | 'SELL' | 'HOLD'
+export type Regime = 'TRENDING_UP' | 'TRENDING_DOWN' | 'RANGING' | 'VOLATILE'
+
+/** What every answer says of itself and of the caller. */
+export interface ServiceBlock {
+  readonly version: string
+  readonly tool: string
+  readonly request_id: string
+  readonly auth: { readonly outcome: string; readonly tier: string }
+  readonly quota: { readonly remaining: number; readonly limit: number; readonly resets_at: string } | null
+  readonly payment?: {
+    readonly id: string
+    readonly state: string
+    readonly amount_usdc: string
+    readonly transaction: string | null
+    readonly status_url: string
+  }
+  readonly notice: string
+}
+
+interface Answered {
+  readonly _service: ServiceBlock
+}
+
+/** A measured value, and its exact share of the log-odds. */
+export interface Factor {
+  readonly name: string
+  readonly value: number | null
+  readonly contribution: number
+  readonly status: 'measured' | 'unavailable'
+}
+
+export interface TradeCallRequest {
+  readonly coin: string
+  readonly timeframe?: Timeframe
+  readonly exchange?: string
+  readonly include_factors?: boolean
+}
+
+export interface TradeCall extends Answered {
+  readonly call: Call
+  /** 100 × the calibrated probability of the called side; capped at 60. */
+  readonly confidence: number
+  readonly strength: number
+  readonly regime: Regime
+  readonly coin: string
+  readonly timeframe: Timeframe
+  readonly exchange: string
+  readonly probability: number
+  readonly barrier: number
+  readonly price: number
+  readonly bar_close: string
+  readonly valid_until: string
+  readonly verdict_id: string
+  readonly model_version: string
+  readonly factors: readonly Factor[]
+  readonly reasoning: string
+  readonly verify_url: string
+  readonly data_age_ms: number
+}
+
+export interface MarketRegimeRequest {
+  readonly coin: string
+  readonly timeframe?: Timeframe
+  readonly exchange?: string
+}
+
+export interface MarketRegime extends Answered {
+  readonly call: Call
+  readonly confidence: number
+  readonly regime: Regime
+  readonly regime_since: string
+  readonly regime_strength: number
+  readonly volatility_percentile: number
+  readonly metrics: Readonly<Record<string, number | null>>
+  readonly coin: string
+  readonly timeframe: Timeframe
+  readonly exchange: string
+  readonly bar_close: string
+  readonly verdict_id: string
+  readonly verify_url: string
+  readonly data_age_ms: number
+}
+
+export interface TradeScanRequest {
+  readonly exchange?: string
+  readonly timeframe?: Timeframe
+  readonly top_n?: number
+  readonly universe_by?: 'volume' | 'open_interest'
+  readonly min_confidence?: number
+  readonly include_holds?: boolean
+  readonly limit?: number
+  readonly rank_by?: 'strength' | 'volume' | 'confidence' | 'change'
+}
+
+export interface TradeScan extends Answered {
+  readonly exchange: string
+  readonly timeframe: Timeframe
+  readonly completed_at: string
+  readonly calls: readonly {
+    readonly rank: number
+    readonly coin: string
+    readonly call: Call
+    readonly confidence: number
+    readonly strength: number
+    readonly regime: Regime
+    readonly price: number
+    readonly change_24h: number | null
+    readonly quote_volume_24h: number
+    readonly bar_close: string
+    readonly valid_until: string
+    readonly verdict_id: string
+    readonly verify_url: string
+  }[]
+  readonly scanned: number
+  readonly holds: number
+  readonly errors: readonly { readonly coin: string; readonly code: string; readonly message: string }[]
+  readonly note: string | null
+}
+
+export interface FundingScanRequest {
+  readonly min_net_bps?: number
+  readonly holding_hours?: number
+  readonly limit?: number
+  readonly coins?: readonly string[]
+  readonly taker_fee_bps?: number
+}
+
+/** One side of a pair. */
+export interface FundingLeg {
+  readonly exchange: string
+  readonly contract: string
+  readonly side: 'long' | 'short'
+  readonly rate: number
+  readonly interval_hours: number
+  readonly annualised: number
+  readonly next_funding: string
+}
+
+export interface FundingScan extends Answered {
+  readonly completed_at: string
+  readonly holding_hours: number
+  readonly fees_bps: number
+  readonly opportunities: readonly {
+    readonly rank: number
+    readonly coin: string
+    readonly long: FundingLeg
+    readonly short: FundingLeg
+    readonly annualised_gross: number
+    readonly expected_annualised: number
+    readonly net_expected_bps: number
+    readonly break_even_hours: number | null
+    readonly persistence: number
+    readonly history_days: number
+  }[]
+  readonly note: string | null
+}
+
+/** Which recorded verdicts are wanted; several values of one field are separated by commas. */
+export interface VerdictFilter {
+  readonly exchange?: string
+  readonly coin?: string
+  readonly timeframe?: string
+  readonly call?: string
+  /** Bars that close at this instant or later, ISO 8601. */
+  readonly from?: string
+  /** Bars that close before this instant. */
+  readonly to?: string
+  /** The cursor of a row: what comes behind it. */
+  readonly after?: string
+}
+
+/** A recorded verdict. */
+export interface Verdict extends Omit<TradeCall, '_service' | 'verify_url' | 'data_age_ms'> {
+  /** Where to go on behind this row. */
+  readonly cursor: string
+  readonly recorded_at: string
+  readonly regime_since: string
+  readonly regime_strength: number
+  readonly volatility_percentile: number
+  readonly anchor_bar: string
+  readonly inputs_hash: string
+  readonly shifted_from: Regime | ''
+  readonly bars_missed: number
+  readonly recorded_late: boolean
+}
+
+/** Every tool by its name: what it is asked, and what it answers. */
+export interface Tools {
+  readonly get_trade_call: { readonly request: TradeCallRequest; readonly answer: TradeCall }
+  readonly get_market_regime: { readonly request: MarketRegimeRequest; readonly answer: MarketRegime }
+  readonly scan_trade_calls: { readonly request: TradeScanRequest; readonly answer: TradeScan }
+  readonly scan_funding_arb: { readonly request: FundingScanRequest; readonly answer: FundingScan }
+}

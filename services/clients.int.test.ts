@@ -1,0 +1,435 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { createHmac, generateKeyPairSync, hash, sign } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { compactVerify, importJWK, type JWK } from 'jose'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  checkProof,
+  checkReceipt,
+  createSignalClient,
+  type SignalClientOptions,
+  type Tools,
+  type Verdict,
+  verifyWebhook,
+} from '../clients/typescript/src/index.ts'
+import type { ServiceBlock } from '../contracts/service-block.ts'
+import type { ToolName, ToolResponse } from '../contracts/tools/tool-catalogue.ts'
+import type { VerdictRow } from '../contracts/verdict-row.ts'
+import { startPaidService } from './api/testing/paid-service.fixture.ts'
+import { type RunningService, startService } from './composition/start-service.ts'
+import { createOfferSigner } from './payments/index.ts'
+import { readSettings } from './platform/config/read-settings.ts'
+
+const CLIENT = resolve(import.meta.dirname, '../clients/python')
+const hasPython = spawnSync('python3', ['--version']).status === 0
+const reason = hasPython ? '' : ' (skipped: python3 not on PATH)'
+const run = promisify(execFile)
+
+/** What a program of Python, which has the client at hand, prints as JSON. */
+async function python(program: string, input: unknown = null): Promise<unknown> {
+  const script = `import json, sys\nfrom signal_client import *\ngiven = json.loads(sys.argv[1])\n${program}`
+  const environment = { PATH: process.env.PATH, PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' }
+  const { stdout } = await run('python3', ['-c', script, JSON.stringify(input)], { env: environment })
+  return JSON.parse(stdout)
+}
+
+/** That what the client says of an answer is so: what is not assignable does not compile. */
+type Answered = { [Name in ToolName]: ToolResponse<Name> & { readonly _service: ServiceBlock } }
+type IsSo = Answered extends { [Name in keyof Tools]: Tools[Name]['answer'] } ? true : false
+type IsRow = VerdictRow extends Verdict ? true : false
+
+test('the types of the client are those of the answers', () => {
+  const isSo: [IsSo, IsRow] = [true, true]
+  expect(isSo).toEqual([true, true])
+})
+
+describe('against a service that runs', () => {
+  let folder: string
+  let service: RunningService
+  let url: string
+  let rows: readonly Verdict[]
+
+  const client = (change: Partial<SignalClientOptions> = {}) => createSignalClient({ url, ...change })
+  const take = async (some: AsyncIterable<Verdict>, most = Number.POSITIVE_INFINITY): Promise<Verdict[]> => {
+    const taken: Verdict[] = []
+    for await (const row of some) {
+      taken.push(row)
+      if (taken.length >= most) break
+    }
+    return taken
+  }
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'clients-'))
+    const flags = [
+      '--port',
+      '0',
+      '--data-dir',
+      folder,
+      '--log-level',
+      'error',
+      '--rate-per-address',
+      'off',
+      '--console',
+      'off',
+    ]
+    service = await startService(
+      readSettings(flags, { COINS: 'BTC', TIMEFRAMES: '1m', MARKET_SPEED: '120' }),
+      process.stdout,
+    )
+    url = service.url ?? expect.fail('it has no address')
+    while ((await take(client().replay({}), 4)).length < 4) await setTimeout(200)
+    const newest = (await take(client().replay({}))).at(-1)
+    rows = await take(client().replay({ to: newest?.bar_close ?? '' }))
+  })
+  afterAll(async () => {
+    await service?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('a tool is asked by its name, typed', async () => {
+    const answer = await client().getTradeCall({ coin: 'BTC', timeframe: '1m' })
+    expect(['BUY', 'SELL', 'HOLD']).toContain(answer.call)
+    expect(answer).toMatchObject({ _service: { auth: { outcome: 'ABSENT', tier: 'free' } } })
+    await expect(client().getTradeCall({ coin: 'NOBODY' })).rejects.toMatchObject({ code: 'unknown_coin' })
+    await expect(client({ apiKey: `sk_live_${'A'.repeat(43)}` }).scanTradeCalls()).rejects.toThrow(/key/)
+  })
+
+  test('a lost or late answer is asked for again, as the same request', async () => {
+    const keys: (string | null)[] = []
+    const troubles: (() => Promise<Response>)[] = [
+      () => Promise.reject(new TypeError('fetch failed')),
+      async () => new Response('busy', { status: 503, headers: { 'retry-after': '0' } }),
+      async () =>
+        Response.json(
+          { code: 'rate_limited', message: '…' },
+          { status: 429, headers: { 'retry-after': '0' } },
+        ),
+    ]
+    const answer = await client({
+      fetch: async (input, init) => {
+        keys.push(new Headers(init?.headers).get('idempotency-key'))
+        return troubles.shift()?.() ?? fetch(input, init)
+      },
+    }).getTradeCall({ coin: 'BTC', timeframe: '1m' })
+    expect([answer.coin, keys.length, new Set(keys).size]).toEqual(['BTC', 4, 1])
+  })
+
+  test('a replay that is cut off goes on behind the last row that was whole', async () => {
+    let cuts = 0
+    const cutting: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init)
+      cuts += 1
+      if (cuts > 2) return response
+      const bytes = new Uint8Array(await response.arrayBuffer())
+      const cut = new ReadableStream({
+        pull(controller) {
+          controller.enqueue(bytes.slice(0, bytes.length / 2))
+          controller.error(new Error('cut off'))
+        },
+      })
+      return new Response(cut, { status: 200, headers: response.headers })
+    }
+    const all = await take(client({ fetch: cutting }).replay({ to: rows.at(-1)?.valid_until ?? '' }))
+    const ids = all.map(({ verdict_id: id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids).toEqual(expect.arrayContaining(rows.map(({ verdict_id: id }) => id)))
+  })
+
+  test('the live tail begins behind a row', async () => {
+    const stopping = new AbortController()
+    const after = rows[0]?.cursor ?? expect.fail('nothing was recorded')
+    const live = await take(client().follow({ after }, { signal: stopping.signal }), 2)
+    expect(live).toEqual(rows.slice(1, 3))
+  })
+
+  test.skipIf(!hasPython)(`Python: tools, replay and live tail${reason}`, async () => {
+    const found = (await python(
+      `
+signals = SignalClient(given["url"])
+answer = signals.get_trade_call(coin="BTC", timeframe="1m")
+try:
+    signals.get_trade_call(coin="NOBODY")
+    code = None
+except Refusal as refusal:
+    code = refusal.code
+rows = [row["verdict_id"] for row in signals.replay(end=given["end"])]
+live = signals.follow(after=given["after"])
+print(json.dumps({"coin": answer["coin"], "code": code, "rows": rows, "live": [next(live)["cursor"], next(live)["cursor"]]}))`,
+      { url, end: rows.at(-1)?.bar_close, after: rows[0]?.cursor },
+    )) as Record<string, unknown>
+    const ids = (await take(client().replay({ to: rows.at(-1)?.bar_close ?? '' }))).map(
+      ({ verdict_id: id }) => id,
+    )
+    expect(found).toEqual({
+      coin: 'BTC',
+      code: 'unknown_coin',
+      rows: ids,
+      live: rows.slice(1, 3).map(({ cursor }) => cursor),
+    })
+  })
+})
+
+describe('who has no calls left pays', () => {
+  let service: Awaited<ReturnType<typeof startPaidService>>
+  beforeAll(async () => void (service = await startPaidService()))
+  afterAll(() => service.stop())
+  const newPayer = () => privateKeyToAccount(generatePrivateKey())
+
+  test('by an account of viem, once, also where the answer is lost', async () => {
+    const payments = new Set<string>()
+    let lost = 0
+    const signals = createSignalClient({
+      url: service.url,
+      payer: newPayer(),
+      async fetch(input, init) {
+        const answer = await fetch(input, init)
+        const [payment] = /"nonce":"[^"]+"/.exec(init?.body as string) ?? []
+        if (payment === undefined) return answer
+        payments.add(payment)
+        lost += 1
+        if (lost < 3) throw new TypeError('fetch failed')
+        return answer
+      },
+    })
+    const before = service.computed.length
+    const answer = await signals.getTradeCall({ coin: 'BTC' })
+    expect(answer).toMatchObject({ _service: { payment: { amount_usdc: '0.02' } } })
+    expect([payments.size, lost, service.computed.length - before]).toEqual([1, 3, 1])
+  })
+
+  test('and no more than it was told, and for nothing but USDC on Base', async () => {
+    const payer = newPayer()
+    const signed: unknown[] = []
+    const watched = {
+      address: payer.address,
+      signTypedData: async (data: never) => (signed.push(data), payer.signTypedData(data)),
+    }
+    const frugal = createSignalClient({ url: service.url, payer: watched, mostUsdc: 0.019 })
+    await expect(frugal.getTradeCall({ coin: 'BTC' })).rejects.toMatchObject({ code: 'offer_unacceptable' })
+    const lying =
+      (from: string, to: string): typeof fetch =>
+      async (input, init) =>
+        new Response((await (await fetch(input, init)).text()).replaceAll(from, to))
+    for (const [from, to] of [
+      ['eip155:8453', 'eip155:1'],
+      ['0x833589', '0x933589'],
+      ['"USD Coin"', '"USD Coins"'],
+    ] as const) {
+      const signals = createSignalClient({ url: service.url, payer: watched, fetch: lying(from, to) })
+      await expect(signals.getTradeCall({ coin: 'BTC' })).rejects.toThrow(/offer_unacceptable|is no/)
+    }
+    expect(signed).toEqual([])
+    await expect(createSignalClient({ url: service.url }).scanTradeCalls()).rejects.toMatchObject({
+      code: 'quota_exhausted',
+    })
+  })
+})
+
+describe('what is signed', () => {
+  const urls = { ours: 'https://signals.example', theirs: 'https://copycat.example' }
+  const signerOf = (seed: number, url: string) =>
+    createOfferSigner({ seed: Buffer.alloc(32, seed), publicUrl: () => url })
+  const [ours, theirs, impostor] = [signerOf(1, urls.ours), signerOf(2, urls.theirs), signerOf(2, urls.ours)]
+  const paid = {
+    product: 'get_trade_call',
+    payer: `0x${'11'.repeat(20)}`,
+    transaction: `0x${'ab'.repeat(32)}`,
+    changedAt: 5_000,
+  }
+  const serving: typeof fetch = async (input) => {
+    const { origin, pathname } = new URL(input instanceof Request ? input.url : input)
+    expect(pathname).toBe('/.well-known/did.json')
+    return Response.json((origin === urls.ours ? ours : theirs).didDocument())
+  }
+  const check = (signed: object, at = urls.ours, now = 0) =>
+    checkReceipt(signed as { format: string; signature: string }, at, { fetch: serving, now })
+
+  test('a receipt is of who signed it, as another library says too', async () => {
+    const receipt = ours.receipt(paid) as { signature: string }
+    const expected = {
+      version: 1,
+      network: 'eip155:8453',
+      payer: paid.payer,
+      transaction: paid.transaction,
+      issuedAt: 5,
+    }
+    expect(await check(receipt)).toEqual({ ...expected, resourceUrl: `${urls.ours}/x402/get_trade_call` })
+    const [method] = (ours.didDocument() as { verificationMethod: { publicKeyJwk: JWK }[] })
+      .verificationMethod
+    const key = await importJWK(method?.publicKeyJwk ?? {}, 'EdDSA')
+    const { payload, protectedHeader } = await compactVerify(receipt.signature, key)
+    expect(JSON.parse(Buffer.from(payload).toString())).toMatchObject(expected)
+    expect(protectedHeader.kid).toBe('did:web:signals.example#x402')
+  })
+
+  test('an offer binds until it ends', async () => {
+    const accepted = { scheme: 'exact', network: 'eip155:8453', asset: '0x1', payTo: '0x2', amount: '20000' }
+    const [offer = {}] = ours.offers(`${urls.ours}/x402/get_trade_call`, [accepted], 600)
+    expect(await check(offer, urls.ours, 600_000)).toMatchObject({ ...accepted, validUntil: 600 })
+    await expect(check(offer, urls.ours, 600_001)).rejects.toThrow(/has ended/)
+  })
+
+  test.each([
+    ['of another service', () => theirs.receipt(paid), /not signed for signals.example/],
+    ['in our name, by another key', () => impostor.receipt(paid), /signature does not fit/],
+    [
+      'about another address',
+      () =>
+        createOfferSigner({ seed: Buffer.alloc(32, 1), publicUrl: () => urls.ours }).offers(
+          'https://elsewhere.example/x',
+          [{ scheme: 'a', network: 'b', asset: 'c', payTo: 'd', amount: '1' }],
+          9,
+        )[0] ?? {},
+      /not about signals/,
+    ],
+    ['of another form', () => ({ ...ours.receipt(paid), format: 'eip712' }), /no compact JWS/],
+    ['without a signature', () => ({ format: 'jws', signature: 'e30.e30.' }), /not signed for/],
+  ])('one %s is refused', async (_, make, words) => {
+    await expect(check(make())).rejects.toThrow(words)
+  })
+})
+
+describe('a delivery', () => {
+  const secret = 'whsec_c2VjcmV0'
+  const body = JSON.stringify({
+    event: 'trade_call',
+    delivery_id: 'a',
+    created_at: 'now',
+    data: { coin: 'BTC' },
+  })
+  const now = 1_800_000_000_000
+  const signature = createHmac('sha256', secret)
+    .update(`${now / 1_000}.${body}`)
+    .digest('hex')
+  const headers = {
+    'X-Service-Event': 'trade_call',
+    'X-Service-Delivery': 'a',
+    'X-Service-Timestamp': String(now / 1_000),
+    'X-Service-Signature': signature,
+  }
+  const cases = [
+    ['as it was sent', {}, true],
+    [
+      'signed by a newer secret',
+      {
+        headers: { ...headers, 'X-Service-Signature': 'ab', 'X-Service-Signature-Next': `cd, ${signature}` },
+      },
+      true,
+    ],
+    ['with another body', { body: body.replace('BTC', 'ETH') }, false],
+    ['of another secret', { secret: 'whsec_b3RoZXI=' }, false],
+    ['sent again later', { now: now + 301_000 }, false],
+    ['without a time', { headers: { ...headers, 'X-Service-Timestamp': '' } }, false],
+    ['under another name', { headers: { ...headers, 'X-Service-Delivery': 'b' } }, false],
+    ['without a signature', { headers: { ...headers, 'X-Service-Signature': '' } }, false],
+  ] as const
+  const all = cases.map(([, change, isGood]) => ({ secret, headers, body, now, ...change, isGood }))
+
+  test.each(cases)('%s', async (_, change, isGood) => {
+    const verified = verifyWebhook({ secret, headers, body, now, ...change })
+    if (isGood) expect(await verified).toMatchObject({ data: { coin: 'BTC' } })
+    else await expect(verified).rejects.toMatchObject({ code: 'webhook_invalid' })
+    const ofFetch = verifyWebhook({
+      secret,
+      body,
+      now,
+      ...change,
+      headers: new Headers({ ...headers, ...('headers' in change && change.headers) }),
+    })
+    expect(
+      await ofFetch.then(
+        () => true,
+        () => false,
+      ),
+    ).toBe(isGood)
+  })
+
+  test.skipIf(!hasPython)(`Python decides the same${reason}`, async () => {
+    const decided = await python(
+      `
+def is_good(one):
+    try:
+        return bool(verify_webhook(one["secret"], one["headers"], one["body"].encode(), one["now"] / 1000))
+    except WebhookInvalid:
+        return False
+print(json.dumps([is_good(one) for one in given]))`,
+      all,
+    )
+    expect(decided).toEqual(all.map(({ isGood }) => isGood))
+  })
+})
+
+describe('a proof', () => {
+  const sha = (...parts: Buffer[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer')
+  const content = JSON.stringify({
+    data: { validUntil: 1_800_000_000_000 },
+    id: 'x',
+    schema: 1,
+    type: 'VerdictRecorded',
+  })
+  const opens = Buffer.alloc(8)
+  opens.writeBigUInt64BE(1_800_000_000_000n)
+  const entry = Buffer.concat([Buffer.of(1, 1), opens, sha(Buffer.from(content))])
+  const leaves = [entry, ...[1, 2, 3, 4].map((number) => Buffer.alloc(42, number))].map((one) =>
+    sha(Buffer.of(0), one),
+  )
+  const node = (left: Buffer | undefined, right: Buffer | undefined): Buffer =>
+    sha(Buffer.of(1), left ?? Buffer.of(), right ?? Buffer.of())
+  const [a, b, c, d, e] = leaves
+  const root = node(node(node(a, b), node(c, d)), e)
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const raw = Buffer.concat([Buffer.of(1), publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)])
+  const id = sha(Buffer.from('log.example\n'), raw).subarray(0, 4)
+  const vkey = `log.example+${id.toString('hex')}+${raw.toString('base64')}`
+  const text = `log.example\n5\n${root.toString('base64')}\n`
+  const line = Buffer.concat([id, sign(null, Buffer.from(text), privateKey)]).toString('base64')
+  const path = [b, node(c, d), e].map((one) => one?.toString('base64'))
+  const file = [
+    'c2sp.org/tlog-proof@v1',
+    `extra ${Buffer.from(content).toString('base64')}`,
+    'index 0',
+    ...path,
+    '',
+    text,
+    `— log.example ${line}\n`,
+  ].join('\n')
+  const other = { content: Buffer.from(content.replace('"x"', '"y"')).toString('base64') }
+  const cases = [
+    ['as it is', file, [vkey], true],
+    ['of another event', file.replace(/extra .*/, `extra ${other.content}`), [vkey], false],
+    ['at another place', file.replace('index 0', 'index 1'), [vkey], false],
+    ['of a larger tree', file.replace('\n5\n', '\n6\n'), [vkey], false],
+    ['with a hash less', file.replace(`${path[2]}\n`, ''), [vkey], false],
+    ['by nobody who is known', file, [], false],
+    ['by another key', file, [vkey.replace('log.example', 'log.elsewhere')], false],
+    ['cut off', file.slice(0, -40), [vkey], false],
+    ['that is none', '{}', [vkey], false],
+  ] as const
+
+  test.each(cases)('%s', async (_, given, keys, isGood) => {
+    const checked = checkProof(given, keys)
+    if (isGood)
+      expect(await checked).toMatchObject({ content: { id: 'x' }, index: 0, size: 5, origin: 'log.example' })
+    else await expect(checked).rejects.toMatchObject({ code: 'proof_invalid' })
+  })
+
+  test.skipIf(!hasPython)(`Python decides the same${reason}`, async () => {
+    const decided = await python(
+      `
+def is_good(text, keys):
+    try:
+        return bool(check_proof(text, keys))
+    except ProofInvalid:
+        return False
+print(json.dumps([is_good(*one) for one in given]))`,
+      cases.map(([, given, keys]) => [given, keys]),
+    )
+    expect(decided).toEqual(cases.map(([, , , isGood]) => isGood))
+  })
+})

@@ -1,0 +1,79 @@
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
+import { NETWORK } from '../../../contracts/chain.ts'
+import { DOCUMENTED_ADDRESS } from '../../../contracts/documented-address.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { Payment } from '../../../projections/index.ts'
+
+/** One of `accepts`, as it is offered. */
+type Accepted = JsonObject & {
+  readonly scheme: string
+  readonly network: string
+  readonly asset: string
+  readonly payTo: string
+  readonly amount: string
+}
+
+/** Signs what is offered, and what was paid and answered (x402, extension `offer-receipt`, format JWS). */
+export interface OfferSigner {
+  /** @param validUntil Unix seconds: until then the offer binds */
+  offers(resourceUrl: string, accepts: readonly Accepted[], validUntil: number): JsonObject[]
+  /** That a payment came and was answered; the same for ever. */
+  receipt(payment: Pick<Payment, 'product' | 'payer' | 'transaction' | 'changedAt'>): JsonObject
+  /** Who may sign for this origin, as `/.well-known/did.json` tells it (DID Core, method web). */
+  didDocument(): JsonObject
+}
+
+/** In front of the 32 bytes of a seed: DER of PKCS #8. */
+const SEED_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
+const KEY_NAME = 'x402'
+
+/**
+ * @param seed 32 secret bytes, which are for nothing else; every process of a log has the same
+ * @param publicUrl the address under which callers reach the service, whose domain the key signs for
+ */
+export function createOfferSigner({
+  seed,
+  publicUrl,
+}: {
+  readonly seed: Uint8Array
+  readonly publicUrl: () => string
+}): OfferSigner {
+  const key = createPrivateKey({ key: Buffer.concat([SEED_PREFIX, seed]), format: 'der', type: 'pkcs8' })
+  const { kty, crv, x } = createPublicKey(key).export({ format: 'jwk' })
+  const origin = (): string => publicUrl() || DOCUMENTED_ADDRESS
+  const did = (): string => `did:web:${encodeURIComponent(new URL(origin()).host)}`
+  const signed = (payload: JsonObject): JsonObject => {
+    const header = { alg: 'EdDSA', kid: `${did()}#${KEY_NAME}` }
+    const text = [header, payload].map((part) => encoded(JSON.stringify(part))).join('.')
+    return { format: 'jws', signature: `${text}.${encoded(sign(null, Buffer.from(text), key))}` }
+  }
+  return {
+    offers: (resourceUrl, accepts, validUntil) =>
+      accepts.map(({ scheme, network, asset, payTo, amount }, acceptIndex) => ({
+        acceptIndex,
+        ...signed({ version: 1, resourceUrl, scheme, network, asset, payTo, amount, validUntil }),
+      })),
+    receipt: ({ product, payer, transaction, changedAt }) =>
+      signed({
+        version: 1,
+        network: NETWORK,
+        resourceUrl: `${origin()}/x402/${product}`,
+        payer,
+        issuedAt: Math.floor(changedAt / 1_000),
+        ...(transaction !== null && { transaction }),
+      }),
+    didDocument() {
+      const id = did()
+      const method = `${id}#${KEY_NAME}`
+      const publicKeyJwk = { kty: kty ?? '', crv: crv ?? '', x: x ?? '' }
+      return {
+        '@context': ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/jwk/v1'],
+        id,
+        verificationMethod: [{ id: method, type: 'JsonWebKey', controller: id, publicKeyJwk }],
+        assertionMethod: [method],
+      }
+    },
+  }
+}
+
+const encoded = (bytes: string | Uint8Array): string => Buffer.from(bytes).toString('base64url')

@@ -1,0 +1,70 @@
+import { parseArgs } from 'node:util'
+import { PLANTS, type Plant } from './plants.ts'
+
+/** What the command is asked for. */
+export type Asked =
+  | { readonly kind: 'help' }
+  | { readonly kind: 'plants' }
+  | { readonly kind: 'refused'; readonly why: string }
+  | {
+      readonly kind: 'run'
+      readonly from: number
+      readonly seeds: number
+      readonly plant: Plant | undefined
+      readonly tells: boolean
+    }
+
+export const HELP = `Lives seeds through: several processes of the service in one, over a simulated network, disk, clock and chain.
+
+  npm run simulate -- [--from S] [--seeds N] [--plant NAME] [--tell]
+  npm run simulate -- --list-plants
+
+  --from S        first seed, a whole number from 0 to ${2 ** 32 - 1}; 1 without it
+  --seeds N       how many seeds; 100 without it
+  --plant NAME    puts a fault into the service, to see that it is found
+  --tell          prints what happens as it happens: for one seed
+  --list-plants   names of the faults, one a line
+  --help          this
+
+Ends with 0 where all is as it must be, with 1 at the first seed that finds something, with 2 for arguments that are none.`
+
+const MOST = 2 ** 32 - 1
+const refused = (why: string): Asked => ({ kind: 'refused', why })
+
+/** @example readArguments(['--seeds', '10']) */
+export function readArguments(given: readonly string[]): Asked {
+  let values: ReturnType<typeof parse>
+  try {
+    values = parse(given)
+  } catch (error) {
+    return refused(error instanceof Error ? error.message : String(error))
+  }
+  if (values.help) return { kind: 'help' }
+  if (values['list-plants']) return { kind: 'plants' }
+  const { from = '1', seeds = values.tell === true ? '1' : '100', plant: name } = values
+  if (!isCount(from)) return refused(`--from must be a whole number from 0 to ${MOST}, not ${from}`)
+  if (!isCount(seeds) || Number(seeds) === 0)
+    return refused(`--seeds must be a whole number from 1 to ${MOST}, not ${seeds}`)
+  if (Number(from) + Number(seeds) - 1 > MOST) return refused(`seeds end at ${MOST}: ask for fewer`)
+  const plant = PLANTS.find((one) => one.name === name)
+  if (name !== undefined && plant === undefined)
+    return refused(
+      `there is no plant ${name}; --list-plants names all: ${PLANTS.map((one) => one.name).join(', ')}`,
+    )
+  return { kind: 'run', from: Number(from), seeds: Number(seeds), plant, tells: values.tell === true }
+}
+
+const isCount = (text: string): boolean => /^\d{1,10}$/.test(text) && Number(text) <= MOST
+
+const parse = (args: readonly string[]) =>
+  parseArgs({
+    args: [...args],
+    options: {
+      from: { type: 'string' },
+      seeds: { type: 'string' },
+      plant: { type: 'string' },
+      tell: { type: 'boolean' },
+      'list-plants': { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
+  }).values

@@ -1,0 +1,308 @@
+import { createHmac } from 'node:crypto'
+import type { Candle } from '../../contracts/candle.ts'
+import { EXCHANGES } from '../../contracts/exchanges.ts'
+import { PROJECTIONS, payments as paymentsProjection } from '../../projections/index.ts'
+import {
+  type Accounts,
+  createAccountIndex,
+  createAccounts,
+  createDebitIndex,
+  createQuotaLedger,
+  createSubscriberAccounts,
+} from '../../services/accounts/index.ts'
+import { type CallPath, createCallPath, createPaidCalls, type PaidCalls } from '../../services/calls/index.ts'
+import {
+  CONFIDENCE_CAP,
+  createOutcomeRecorder,
+  createRecorder,
+  type VerdictDraft,
+} from '../../services/engine/index.ts'
+import { createPaymentIndex, createPayments, createSettler } from '../../services/payments/index.ts'
+import type { RecoverSigner } from '../../services/payments/recovery/recover-signer.ts'
+import type { Bus } from '../../services/platform/bus/bus.ts'
+import type { Cache } from '../../services/platform/cache/cache.ts'
+import type { EventStore } from '../../services/platform/event-store/event-store.ts'
+import { createFactIds } from '../../services/platform/ids/fact-id.ts'
+import { uuidV7 } from '../../services/platform/ids/uuid.ts'
+import { createLeases } from '../../services/platform/lease/create-leases.ts'
+import type { Leases } from '../../services/platform/lease/leases.ts'
+import { type Projector, startProjector } from '../../services/platform/projector/projector.ts'
+import type { RowTables } from '../../services/platform/projector/row-tables.ts'
+import {
+  createDispatcher,
+  createSign,
+  createSubscriptionDirectory,
+  createSubscriptionIndex,
+  createSubscriptions,
+  openDeliveryLog,
+  relaySignals,
+  type Sender,
+  type Subscriptions,
+} from '../../services/webhooks/index.ts'
+import { followBars, type Market } from './market.ts'
+import { type Host, never } from './network.ts'
+import type { Random } from './random.ts'
+import type { Around, Part, Seams } from './seams.ts'
+import type { SimulatedChain } from './simulated-chain.ts'
+import type { SimulatedTime } from './time.ts'
+
+export const PAY_TO = '0x2222222222222222222222222222222222222222'
+const SHARDS = 4
+const SECRET = Buffer.alloc(32, 3)
+
+/** A process, and its ways to everything outside it. */
+export interface Machine extends Host {
+  /** How much its clock is ahead, milliseconds. */
+  readonly ahead: () => number
+  readonly time: SimulatedTime
+  readonly random: Random
+  readonly store: EventStore
+  readonly bus: Bus
+  readonly cache: Cache
+  readonly tables: RowTables
+  readonly chain: ReturnType<SimulatedChain['connect']>
+  readonly sender: Sender
+  readonly recovery: RecoverSigner
+  readonly market: Market
+  readonly seams: Seams
+  /** Told of what would be a fault of the program. */
+  readonly onFault: (error: unknown) => void
+}
+
+/** What runs in a process. */
+export interface Service {
+  readonly accounts: Accounts
+  readonly calls: CallPath
+  readonly paid: PaidCalls
+  readonly subscriptions: Subscriptions
+  readonly projector: Projector
+  /** By the name of their group. */
+  readonly leases: ReadonlyMap<string, Leases>
+  /** Ends all work, and resolves when it has ended. */
+  stop(): Promise<void>
+}
+
+const idOf = createFactIds(SECRET)
+const nothing = async (): Promise<void> => undefined
+
+/** The production code of a process with every role, put together as the service does it, over simulated ports. */
+export async function startMachine(machine: Machine): Promise<Service> {
+  const { time, random, bus, cache, market, seams, onFault } = machine
+  const ending = new AbortController()
+  const { signal } = ending
+  const now = (): number => time.now() + machine.ahead()
+  const newId = (): string => uuidV7(time.now(), random.bytes(10))
+  const sleep = async (milliseconds: number, until?: AbortSignal): Promise<void> => {
+    await time.sleep(milliseconds, until)
+    if (machine.dead.aborted) await never
+  }
+  const around: Around = { random, newId, sleep }
+  const storeOf = (part: Part): EventStore => seams.store?.(part, machine.store, around) ?? machine.store
+  const { chain: plainChain, wallet } = machine.chain
+  const chain = seams.chain?.(plainChain) ?? plainChain
+  const sender = seams.sender?.(machine.sender, around) ?? machine.sender
+  const deriveSecret = (purpose: string): Uint8Array => createHmac('sha256', SECRET).update(purpose).digest()
+  const randomBytes = (count: number): Uint8Array => random.bytes(count)
+  const holder = newId()
+  const publicUrl = (): string => 'https://signals.example.com'
+  const report = (error: unknown): void => {
+    if (error instanceof TypeError || error instanceof RangeError) onFault(error)
+  }
+  const leases = new Map<string, Leases>()
+  const leasesOf = (group: string, shards: number): Leases => {
+    const made = createLeases({
+      store: storeOf('leases'),
+      group,
+      shards,
+      holder,
+      newId,
+      now,
+      elapsed: time.now,
+      sleep,
+      report,
+      ...seams.leases,
+    })
+    leases.set(group, made)
+    return made
+  }
+
+  const projector = startProjector({
+    store: storeOf('projector'),
+    tables: seams.tables?.(machine.tables, around) ?? machine.tables,
+    projections: PROJECTIONS,
+    sleep,
+    onProblem: ({ state, detail }) => {
+      if (state === 'stopped') onFault(new Error(`a read model stopped: ${detail}`))
+    },
+  })
+  await projector.inService()
+  const accountParts = {
+    store: storeOf('accounts'),
+    index: createAccountIndex(projector),
+    newId,
+    random: randomBytes,
+    deriveSecret,
+    now,
+    sleep,
+    signal,
+  }
+  const accounts = createAccounts({
+    ...accountParts,
+    idOf,
+    cache,
+    mailer: { send: nothing, close: nothing },
+    publicUrl,
+    report: () => undefined,
+  })
+  const ledger = createQuotaLedger({
+    store: storeOf('quota'),
+    index: createDebitIndex(projector),
+    idOf,
+    newId,
+    now,
+    sleep,
+    signal,
+  })
+  const answer = async (tool: string) => ({ tool, verdict_id: newId() })
+  const calls = createCallPath({
+    admit: nothing,
+    identify: accounts.identify,
+    anonymousPayer: (address) => `address-${idOf('address', address)}`,
+    ledger,
+    answer,
+    market: 'simulated',
+    version: 'simulated',
+    now,
+  })
+
+  const payments = createPayments({
+    store: storeOf('payments'),
+    index: createPaymentIndex(projector),
+    chain,
+    payTo: PAY_TO,
+    offersGateway: false,
+    taking: ['direct'],
+    caps: { payer: 10n ** 9n, total: 10n ** 10n },
+    recovery: machine.recovery,
+    newId,
+    now,
+    sleep,
+    onClaimed: () => undefined,
+    report: () => undefined,
+  })
+  const paid = createPaidCalls({
+    calls,
+    payments,
+    identify: accounts.identify,
+    answer,
+    plans: { requireRoom: nothing, started: () => Promise.reject(new Error('no plans here')) },
+    market: 'simulated',
+    version: 'simulated',
+    publicUrl,
+  })
+  const settler = createSettler({
+    store: storeOf('settler'),
+    reader: projector.reader(paymentsProjection),
+    chain,
+    wallet,
+    leases: leasesOf('settler', 1),
+    onPaid: nothing,
+    newId,
+    now,
+    sleep,
+    report: () => undefined,
+  })
+
+  const owners = createSubscriberAccounts(accountParts)
+  const index = createSubscriptionIndex(projector)
+  const store = storeOf('subscriptions')
+  const sign = createSign({ userAgent: 'simulated' })
+  const dispatcher = createDispatcher({
+    store: storeOf('dispatcher'),
+    bus,
+    deliveries: openDeliveryLog({ store: storeOf('deliveries'), newId, now, sleep, signal }),
+    sender,
+    sign,
+    idOf,
+    newId,
+    sleep,
+    shards: SHARDS,
+    leases: leasesOf('dispatcher', SHARDS),
+    holder,
+    directory: createSubscriptionDirectory({ index, owners, now, sleep, signal }),
+    baseUrl: publicUrl,
+    notify: nothing,
+    now,
+    elapsed: time.now,
+    marketNow: market.now,
+    random: random.next,
+    report,
+  })
+  const subscriptions = createSubscriptions({
+    store,
+    looking: store,
+    owners,
+    index,
+    idOf,
+    newId,
+    sender,
+    sign,
+    sleep,
+    signal,
+    report: () => undefined,
+    reach: () => ({ highestConfidence: CONFIDENCE_CAP, silentTimeframes: [], exchanges: undefined }),
+    random: randomBytes,
+    takeUnasked: nothing,
+    checkUrl: async (url) => ({ origin: new URL(url).origin }),
+    settle: (id) => dispatcher.forget(id),
+    baseUrl: publicUrl,
+    now,
+  })
+
+  const engineLeases = leasesOf('engine', EXCHANGES.length)
+  const recording = { store: storeOf('engine'), idOf, sleep, signal }
+  const recorder = createRecorder({
+    ...recording,
+    clock: market.now,
+    holds: (exchange) => engineLeases.held().some(({ shard }) => EXCHANGES[shard] === exchange),
+  })
+  const outcomes = createOutcomeRecorder(recording)
+  const record = async (drafts: readonly VerdictDraft[], bars: readonly Candle[]): Promise<void> => {
+    const [first] = drafts
+    if (first === undefined) return
+    const { exchange, coin, timeframe } = first
+    const series = { exchange, coin, timeframe }
+    await outcomes.label(series, bars, await recorder.record(series, drafts))
+  }
+
+  const working = Promise.all([
+    relaySignals({ store, bus, signal, report }),
+    dispatcher.run(signal),
+    projector.caughtUp().then(() => settler.run(signal)),
+    engineLeases.run({ gained: nothing, lost: nothing }, signal),
+    ...market.series.map((series) =>
+      followBars(series, { market, store: recording.store, sleep, signal, record }),
+    ),
+  ])
+  working.catch((error: unknown) => {
+    if (!signal.aborted) onFault(error)
+  })
+  return {
+    accounts,
+    calls,
+    paid,
+    subscriptions,
+    projector,
+    leases,
+    async stop() {
+      ending.abort()
+      await Promise.all([
+        working.catch(() => undefined),
+        payments.close(),
+        accounts.close(),
+        subscriptions.ended(),
+      ])
+      await projector.close()
+    },
+  }
+}

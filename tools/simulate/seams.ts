@@ -1,0 +1,40 @@
+import type { SettlementChain } from '../../services/payments/chain/chain.ts'
+import type { EventStore } from '../../services/platform/event-store/event-store.ts'
+import type { LeasesOptions } from '../../services/platform/lease/create-leases.ts'
+import type { RowTables } from '../../services/platform/projector/row-tables.ts'
+import type { Sender } from '../../services/webhooks/index.ts'
+import type { Random } from './random.ts'
+import type { StoreSeams } from './simulated-store.ts'
+
+/** The parts of a process, each with a port of its own to the log. */
+export type Part =
+  | 'accounts'
+  | 'deliveries'
+  | 'dispatcher'
+  | 'engine'
+  | 'leases'
+  | 'payments'
+  | 'projector'
+  | 'quota'
+  | 'settler'
+  | 'subscriptions'
+
+/** What a seam may use. */
+export interface Around {
+  readonly random: Random
+  readonly newId: () => string
+  readonly sleep: (milliseconds: number) => Promise<void>
+}
+
+/**
+ * Where the parts of a process are put together over their ports, and where a planted fault stands between a part and a
+ * port. Nothing in the service knows of them: only a simulation hands other ports in.
+ */
+export interface Seams {
+  readonly server?: StoreSeams
+  readonly store?: (part: Part, store: EventStore, around: Around) => EventStore
+  readonly tables?: (tables: RowTables, around: Around) => RowTables
+  readonly leases?: Partial<Pick<LeasesOptions, 'graceMs' | 'ttlMs'>>
+  readonly chain?: (chain: SettlementChain) => SettlementChain
+  readonly sender?: (sender: Sender, around: Around) => Sender
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest'
+import { readArguments } from './command.ts'
+import { PLANTS } from './plants.ts'
+import { simulate } from './simulation.ts'
+
+/** Seeds of every hour, so that another run sees others. */
+const SOMEWHERE = Math.floor(Date.now() / 3_600_000) * 1_000
+const MOST_MS = 12_000
+const LEAST_SEEDS = 3
+/** Of so many one finds a fault that is planted. */
+const MOST_SEEDS = 200
+
+test('seeds find nothing', async () => {
+  const began = performance.now()
+  for (let n = 0; n < LEAST_SEEDS || performance.now() - began < MOST_MS; n++) {
+    const seed = SOMEWHERE + n
+    const { found } = await simulate(seed)
+    expect(found, `npm run simulate -- --from ${seed} --seeds 1 --tell`).toEqual([])
+  }
+}, 120_000)
+
+test('one seed is the same run every time, whatever ran before', async () => {
+  const first = await simulate(2)
+  await simulate(3)
+  expect(await simulate(2)).toEqual(first)
+}, 120_000)
+
+describe('a fault that is planted', () => {
+  test.each(PLANTS)(
+    'is found: $what',
+    async ({ seams }) => {
+      let found: readonly string[] = []
+      for (let seed = 1; found.length === 0 && seed <= MOST_SEEDS; seed++)
+        ({ found } = await simulate(seed, seams))
+      expect(found).not.toEqual([])
+    },
+    240_000,
+  )
+})
+
+test('arguments that are none are refused in words', () => {
+  const why = (...given: string[]): string => {
+    const asked = readArguments(given)
+    return asked.kind === 'refused' ? asked.why : asked.kind
+  }
+  expect(why('--seeds', 'many')).toBe('--seeds must be a whole number from 1 to 4294967295, not many')
+  expect(why('--seeds', '0')).toContain('not 0')
+  expect(why('--from', '-1')).toContain("'--from'")
+  expect(why('--from', '4294967295', '--seeds', '2')).toContain('ask for fewer')
+  expect(why('--plant', 'no-such')).toContain('there is no plant no-such')
+  expect(why('--nonsense')).toContain('--nonsense')
+  expect(why('--list-plants')).toBe('plants')
+  expect(new Set(PLANTS.map(({ name }) => name)).size).toBeGreaterThanOrEqual(10)
+})

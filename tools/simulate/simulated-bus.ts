@@ -1,0 +1,118 @@
+import { ServiceError } from '../../contracts/errors.ts'
+import type { Bus, BusMessage, ConsumeOptions, Consumption } from '../../services/platform/bus/bus.ts'
+import type { Cache } from '../../services/platform/cache/cache.ts'
+import type { Failures, Host, Network } from './network.ts'
+import type { Random } from './random.ts'
+
+/** A server that may be down, and what of its work gets lost though it said that it has it. */
+export interface Wakeful {
+  isUp: boolean
+  lostAfterwards: number
+}
+
+const failuresOf = (code: 'bus_unavailable' | 'cache_unavailable'): Failures => ({
+  unknown: () => new ServiceError(code, { message: 'no answer in time' }),
+  away: () => new ServiceError(code, { message: 'it cannot be reached' }),
+})
+
+/** The bus as one process reaches it over the network; the messages themselves are kept by the bus of one process. */
+export function connectBus(server: Bus, state: Wakeful, network: Network, host: Host, random: Random): Bus {
+  const failures = failuresOf('bus_unavailable')
+  const closing = new AbortController()
+  const isOver = AbortSignal.any([closing.signal, host.dead])
+  const closed = (): ServiceError => new ServiceError('bus_unavailable', { message: 'the bus is closed' })
+  const requireUp = (): void => {
+    if (!state.isUp) throw failures.away()
+  }
+
+  async function* arriving(messages: Consumption): AsyncGenerator<BusMessage> {
+    for await (const message of messages) {
+      await network.arrival(host, 'bus')
+      yield message
+    }
+  }
+
+  return {
+    async publish(message) {
+      if (closing.signal.aborted) throw closed()
+      return network.call(
+        host,
+        'bus',
+        `publish ${message.subject}`,
+        async () => {
+          requireUp()
+          if (random.chance(state.lostAfterwards)) return { duplicate: false }
+          return server.publish(message)
+        },
+        failures,
+      )
+    },
+    consume(options: ConsumeOptions): Consumption {
+      if (closing.signal.aborted) throw closed()
+      const consumption = server.consume({ ...options, signal: AbortSignal.any([options.signal, isOver]) })
+      return {
+        established: consumption.established,
+        [Symbol.asyncIterator]: () => arriving(consumption),
+      }
+    },
+    async request(subject, body, options) {
+      if (closing.signal.aborted) throw closed()
+      return network.call(
+        host,
+        'bus',
+        `request ${subject}`,
+        async () => {
+          requireUp()
+          return server.request(subject, body, options)
+        },
+        failures,
+      )
+    },
+    serve(subject, handler, { signal }) {
+      if (closing.signal.aborted) throw closed()
+      server.serve(subject, handler, { signal: AbortSignal.any([signal, isOver]) })
+    },
+    async health() {
+      const ok = state.isUp && !closing.signal.aborted
+      return { ok, adapter: 'simulated', detail: ok ? 'up' : 'away' }
+    },
+    async close() {
+      closing.abort()
+    },
+  }
+}
+
+/** The cache as one process reaches it over the network. */
+export function connectCache(server: Cache, state: Wakeful, network: Network, host: Host): Cache {
+  const failures = failuresOf('cache_unavailable')
+  let isClosed = false
+  const ask = <Value>(what: string, work: () => Promise<Value>): Promise<Value> => {
+    if (isClosed)
+      return Promise.reject(new ServiceError('cache_unavailable', { message: 'the cache is closed' }))
+    return network.call(
+      host,
+      'cache',
+      what,
+      async () => {
+        if (!state.isUp) throw failures.away()
+        return work()
+      },
+      failures,
+    )
+  }
+  return {
+    get: (key) => ask('get', () => server.get(key)),
+    set: (key, value, ttlMs) => ask('set', () => server.set(key, value, ttlMs)),
+    delete: (key) => ask('delete', () => server.delete(key)),
+    increment: (key, options) => ask('increment', () => server.increment(key, options)),
+    acquireLock: (name, options) => ask('lock', () => server.acquireLock(name, options)),
+    releaseLock: (name, token) => ask('unlock', () => server.releaseLock(name, token)),
+    async health() {
+      const ok = state.isUp && !isClosed
+      return { ok, adapter: 'simulated', detail: ok ? 'up' : 'away' }
+    },
+    async close() {
+      isClosed = true
+    },
+  }
+}
