@@ -197,8 +197,12 @@ export const LIMITS = {
   marketRows: 200,
   /** Rows in one answer of the track record. */
   trackRecordRows: 200,
+  /** Months of the track record in one answer, models and timeframes together. */
+  trackRecordMonths: 1_000,
   /** Series in one answer of the board. */
   boardRows: 5_000,
+  /** Verdicts in one answer of the history of a series. */
+  historyRows: 300,
   /** Visitors of the board who are told of changes, in one process, and how many of them one address may have. */
   boardWatchers: 500,
   boardWatchersPerAddress: 10,

@@ -3,7 +3,6 @@ import { faultMessage, inputFaults } from '../../../contracts/input-faults.ts'
 import { HISTORY_TOOLS, type HistoryToolName } from '../../../contracts/tools/history-catalogue.ts'
 import type { ToolAnswer, ToolCall } from '../../calls/index.ts'
 import { type RegimeShiftReader, regimeHistory } from '../regime-history.ts'
-import type { KeyCheck } from './call-tool.ts'
 
 /** What the tools that read the record stand on. */
 export interface HistoryTools {
@@ -18,7 +17,7 @@ export interface HistoryTools {
  */
 export async function callHistoryTool(
   { regimeShifts }: HistoryTools,
-  checkKey: (authorization: string) => Promise<KeyCheck>,
+  checkKey: (authorization: string) => Promise<'ok' | 'unknown' | 'unverifiable'>,
   tool: HistoryToolName,
   { request, authorization }: Pick<ToolCall, 'request' | 'authorization'>,
 ): Promise<ToolAnswer> {
