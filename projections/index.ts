@@ -1,4 +1,5 @@
 import { accounts } from './accounts/accounts.ts'
+import { challengers } from './challengers/challengers.ts'
 import { chats } from './chats/chats.ts'
 import { debits } from './debits/debits.ts'
 import { decided } from './decided/decided.ts'
@@ -24,6 +25,7 @@ export {
   keyIdRowKey,
   keyRowKey,
 } from './accounts/accounts.ts'
+export { challengers, type PairedRow, pairedKey } from './challengers/challengers.ts'
 export { type ChatPlace, chatKey, chats } from './chats/chats.ts'
 export {
   type DebitPlace,
@@ -108,6 +110,7 @@ export { type VerdictPlace, verdictIndex } from './verdict-index/verdict-index.t
 /** Every read model of the service. */
 export const PROJECTIONS: readonly Projection[] = [
   accounts,
+  challengers,
   chats,
   debits,
   decided,

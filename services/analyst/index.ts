@@ -33,5 +33,6 @@ export {
   type TrackRecordPage,
   type TrackRecordQuery,
   trackRecordReport,
+  trackRecordRow,
 } from './track-record-report.ts'
 export { eventHash, type VerdictIndex, verifyVerdict } from './verify-verdict.ts'

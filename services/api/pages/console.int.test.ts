@@ -24,7 +24,10 @@ interface AxeResult {
 /** What an endpoint answers, and what must stay text wherever it is shown. */
 const HOSTILE = '</pre><script>document.title = "run"</script><img src=x onerror="document.title = \'run\'">'
 
-describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, () => {
+/** A browser beside a whole run of tests takes its time. */
+const PATIENCE_MS = 300_000
+
+describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeout: PATIENCE_MS }, () => {
   let service: ServiceProcess
   let endpoint: Server
   let browser: Browser
@@ -52,7 +55,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, () => {
     context = await browser.newContext({ viewport: { width: 1_200, height: 900 } })
     page = await context.newPage()
     watch(page)
-    page.setDefaultTimeout(30_000)
+    page.setDefaultTimeout(90_000)
   }, 90_000)
   afterAll(async () => {
     await browser?.close()

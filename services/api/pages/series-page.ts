@@ -36,7 +36,7 @@ export interface SeriesLook {
 }
 
 /** Bars in the picture; the table holds all of the page. */
-const CHART_BARS = 120
+export const CHART_BARS = 120
 
 /** One series: what it says, what it said, and what became of that. */
 export function seriesPage({ history, bars, after, asked }: SeriesLook): Page {

@@ -66,8 +66,8 @@ function outcomePart({ outcome, verdict, window_closes_at: closes }: Verificatio
   ])}`
 }
 
-/** A verification for people. */
-export function verificationPage(answer: VerificationAnswer): Page {
+/** A verification for people. @param hasLog whether a proof file can be had of it */
+export function verificationPage(answer: VerificationAnswer, hasLog: boolean): Page {
   const { event, hash, market, notice, verdict } = answer
   const title = `${verdict.call} ${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`
   const body = `<p class="dim"><a href="${escapeHtml(seriesPath(verdict))}">${escapeHtml(`${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`)}</a></p>
@@ -90,7 +90,12 @@ ${table([
 <h2>What became of it</h2>
 ${outcomePart(answer)}
 <h2>How to check it</h2>
-<p>The SHA-256 is over <code>{data, id, schema, type}</code> of the event as JSON without spaces, the keys of every object sorted. Ask for <code>?format=json</code> to have it byte for byte:</p>
+${
+  hasLog
+    ? `<p><a href="/log/proof/${escapeHtml(event.id)}">The proof file</a> shows that the log holds it, without asking this service: <a href="/docs/verify">how to check it</a>.</p>
+`
+    : ''
+}<p>The SHA-256 is over <code>{data, id, schema, type}</code> of the event as JSON without spaces, the keys of every object sorted. Ask for <code>?format=json</code> to have it byte for byte:</p>
 <pre tabindex="0" role="region" aria-label="All of it as JSON">${escapeHtml(JSON.stringify(answer, null, 2))}</pre>`
   return { title, at: '/', body: trusted(body) }
 }

@@ -48,10 +48,11 @@ export const verifyRoutes: FastifyPluginAsyncZod<
     reply.header('cache-control', isFinal ? 'public, max-age=31536000, immutable' : 'no-store')
     reply.header('vary', 'accept')
     if (!isPage) return answer
+    const hasLog = app.hasRoute({ method: 'GET', url: '/log/proof/:verdict_id' })
     return reply
       .headers(PAGE_HEADERS)
       .serializer(String)
-      .send(page(options.frame(), verificationPage(answer)))
+      .send(page(options.frame(), verificationPage(answer, hasLog)))
   })
 }
 
