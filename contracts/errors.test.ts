@@ -21,7 +21,7 @@ describe.each(DEFINITIONS)('%s', (code, { status, exitCode, message, nextStep })
     // Those of search and chat are in capitals, as their callers know them.
     expect(code).toMatch(/^(?:[a-z]+(?:_[a-z]+)*|[A-Z]+(?:_[A-Z]+)*)$/)
     expect([
-      400, 401, 402, 403, 404, 405, 408, 409, 413, 414, 415, 422, 429, 431, 500, 502, 503, 504,
+      400, 401, 402, 403, 404, 405, 408, 409, 413, 414, 415, 416, 422, 429, 431, 500, 502, 503, 504,
     ]).toContain(status)
   })
 

@@ -21,6 +21,11 @@ export const ERRORS = defineErrors({
     message: 'The credential is missing or not valid.',
     nextStep: 'Send `Authorization: Bearer …` with a valid token.',
   },
+  cross_site: {
+    status: 403,
+    message: 'This form was not sent by a page of this service.',
+    nextStep: 'Open the page here and send the form from there.',
+  },
   not_found: {
     status: 404,
     message: 'There is nothing at this address.',
@@ -185,6 +190,11 @@ export const ERRORS = defineErrors({
     status: 404,
     message: 'There is no tool of this name.',
     nextStep: 'Choose one of the tools in `details.available`.',
+  },
+  model_unknown: {
+    status: 404,
+    message: 'No model of this version runs here.',
+    nextStep: 'Choose one of `details.available`, or name its file in MODEL_FILES and restart.',
   },
   stale_market_data: {
     status: 503,

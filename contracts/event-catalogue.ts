@@ -23,7 +23,7 @@ import {
   upcast,
 } from './event-definition.ts'
 import { LeaseReleased, LeaseTaken } from './lease-events.ts'
-import { SpeechRestored, SpeechWithdrawn } from './model-events.ts'
+import { ChallengerVerdictRecorded, ModelChosen, SpeechRestored, SpeechWithdrawn } from './model-events.ts'
 import { OwnerNotified } from './notice-events.ts'
 import { outcomeSchema } from './outcome.ts'
 import {
@@ -161,6 +161,8 @@ export const EVENT_CATALOGUE = {
   OutcomeLabelled,
   SpeechWithdrawn,
   SpeechRestored,
+  ModelChosen,
+  ChallengerVerdictRecorded,
   UniverseRanked,
   ScanCompleted,
   ModelAnnounced,

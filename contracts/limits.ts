@@ -109,6 +109,8 @@ export const LIMITS = {
 
   /** Bars in one answer. */
   barsPerPage: 5_000,
+  /** What is said of a sealed day. */
+  manifestCharacters: 20_000,
   /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
   logKeys: 8,
   /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */
@@ -195,8 +197,12 @@ export const LIMITS = {
   marketRows: 200,
   /** Rows in one answer of the track record. */
   trackRecordRows: 200,
+  /** Months of the track record in one answer, models and timeframes together. */
+  trackRecordMonths: 1_000,
   /** Series in one answer of the board. */
   boardRows: 5_000,
+  /** Verdicts in one answer of the history of a series. */
+  historyRows: 300,
   /** Visitors of the board who are told of changes, in one process, and how many of them one address may have. */
   boardWatchers: 500,
   boardWatchersPerAddress: 10,

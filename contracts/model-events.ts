@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
 import { timeframeSchema } from './timeframes.ts'
+import { verdictSchema } from './verdict.ts'
 
 const timeMs = z.int().nonnegative()
 export const modelVersionSchema = z.string().min(1).max(64)
@@ -40,4 +41,30 @@ export const SpeechRestored = defineEvent({
   stream: speech,
   summary: 'A model makes calls again at a timeframe where they had been withdrawn.',
   data: speechChangeSchema,
+})
+
+/** Which model speaks. */
+export const modelChoiceSchema = z.object({
+  modelVersion: modelVersionSchema,
+  /** Of its file: another file of the same version is another model. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** For bars that close from here on, Unix milliseconds of market time. */
+  from: timeMs,
+})
+
+export type ModelChoice = z.infer<typeof modelChoiceSchema>
+
+export const ModelChosen = defineEvent({
+  type: 'ModelChosen',
+  stream: 'model-choice',
+  summary: 'The operator has another model speak, in every process; the one that spoke goes on beside it.',
+  data: modelChoiceSchema,
+})
+
+export const ChallengerVerdictRecorded = defineEvent({
+  type: 'ChallengerVerdictRecorded',
+  stream: 'challenger-{model}.{exchange}.{coin}.{timeframe}',
+  summary:
+    'What a model that does not speak would have said at a closed bar. Nobody is served it, and it is part of no replay and no track record; it is scored by the same races.',
+  data: verdictSchema,
 })

@@ -18,6 +18,17 @@ export const PROOF_ERRORS = defineErrors({
     message: 'There is no signed checkpoint that holds this yet.',
     nextStep: 'Ask again in ten seconds. Where it stays so, the operator finds the reason in /readyz.',
   },
+  day_not_sealed: {
+    status: 404,
+    message: 'There is no sealed file of this day.',
+    nextStep:
+      'Ask GET /sealed which days there are; one is sealed when all windows of its verdicts have closed.',
+  },
+  range_invalid: {
+    status: 416,
+    message: 'The range is outside of the file.',
+    nextStep: 'Ask for bytes within the length that Content-Range names.',
+  },
   proof_invalid: {
     status: 400,
     exitCode: 17,

@@ -93,7 +93,8 @@ export const DaySealed = defineEvent({
   data: z.object({
     exchange: exchangeSchema,
     day: z.iso.date(),
-    /** Of the manifest's bytes. */
+    /** What the files hold, as text; and the hash of its bytes. */
+    manifest: z.string().max(LIMITS.manifestCharacters),
     sha256: sha256Schema,
     rows: z.int().nonnegative(),
     bytes: z.int().nonnegative(),

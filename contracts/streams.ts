@@ -22,6 +22,13 @@ export const seriesOfVerdictStream = (stream: string): string | undefined =>
 /** @example outcomeStream({ exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'outcome-SIM.BTC.1m' */
 export const outcomeStream = (series: Series): string => `outcome-${seriesName(series)}`
 
+/** Which model speaks. */
+export const MODEL_CHOICE_STREAM = 'model-choice'
+
+/** @example challengerStream('barrier-4', { exchange: 'SIM', coin: 'BTC', timeframe: '1m' }) === 'challenger-barrier-4.SIM.BTC.1m' */
+export const challengerStream = (modelVersion: string, series: Series): string =>
+  `challenger-${modelVersion}.${seriesName(series)}`
+
 /** Whether a model speaks at a timeframe. @example speechStream('barrier-3', '1h') === 'speech-barrier-3.1h' */
 export const speechStream = (modelVersion: string, timeframe: Timeframe): string =>
   `speech-${modelVersion}.${timeframe}`

@@ -143,6 +143,11 @@ export const testAnswerSchema = z.object({
   detail: z.string().describe('The first bytes of the answer, or what went wrong'),
 })
 
+export const signatureCheckSchema = z.object({
+  is_valid: z.boolean(),
+  reason: z.string().nullable().describe('What does not fit; null where all does'),
+})
+
 export const replayAnswerSchema = z.object({
   replay_id: z.uuid(),
   from_sequence: sequence,

@@ -1,4 +1,5 @@
 import { accounts } from './accounts/accounts.ts'
+import { challengers } from './challengers/challengers.ts'
 import { chats } from './chats/chats.ts'
 import { debits } from './debits/debits.ts'
 import { decided } from './decided/decided.ts'
@@ -6,7 +7,9 @@ import { latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 import { logCheckpoints } from './log-checkpoints/log-checkpoints.ts'
 import { payments } from './payments/payments.ts'
 import type { Projection } from './projection.ts'
+import { recordMonths } from './record-months/record-months.ts'
 import { regimeShifts } from './regime-shifts/regime-shifts.ts'
+import { sealedDays } from './sealed-days/sealed-days.ts'
 import { speech } from './speech/speech.ts'
 import { subscriptions } from './subscriptions/subscriptions.ts'
 import { trackRecord } from './track-record/track-record.ts'
@@ -22,6 +25,7 @@ export {
   keyIdRowKey,
   keyRowKey,
 } from './accounts/accounts.ts'
+export { challengers, type PairedRow, pairedKey } from './challengers/challengers.ts'
 export { type ChatPlace, chatKey, chats } from './chats/chats.ts'
 export {
   type DebitPlace,
@@ -65,7 +69,15 @@ export {
   type Rows,
   rowsInMemory,
 } from './projection.ts'
+export { MONTH_PREFIX, recordMonths } from './record-months/record-months.ts'
 export { type RegimeShift, regimeShiftKey, regimeShifts } from './regime-shifts/regime-shifts.ts'
+export {
+  SEALED_DAY_PREFIX,
+  type SealedDay,
+  type SealedManifestRow,
+  sealedDays,
+  sealedManifestKey,
+} from './sealed-days/sealed-days.ts'
 export {
   type DueSpeech,
   SPEECH_PREFIX,
@@ -87,6 +99,7 @@ export {
   subscriptions,
   WANTED_DIGEST_PREFIX,
 } from './subscriptions/subscriptions.ts'
+export type { CallTally } from './track-record/call-tally.ts'
 export {
   SERIES_PREFIX,
   TIMEFRAME_PREFIX,
@@ -97,13 +110,16 @@ export { type VerdictPlace, verdictIndex } from './verdict-index/verdict-index.t
 /** Every read model of the service. */
 export const PROJECTIONS: readonly Projection[] = [
   accounts,
+  challengers,
   chats,
   debits,
   decided,
   latestVerdicts,
   logCheckpoints,
   payments,
+  recordMonths,
   regimeShifts,
+  sealedDays,
   speech,
   subscriptions,
   trackRecord,

@@ -34,9 +34,11 @@ interface Running {
   out(): string
   /** Waits until the output matches. */
   until(pattern: RegExp): Promise<RegExpExecArray>
-  /** Waits until so many lines of verdicts were written. */
+  /** Waits until so many more verdicts were recorded. */
   untilVerdicts(count: number): Promise<void>
 }
+
+const SERVED_AT = /(http:\/\/127\.0\.0\.1:\d+)\/ +what is served/
 
 /** The service as a user starts it, with its own data folder and any free port. */
 function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Running {
@@ -79,7 +81,9 @@ function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Ru
     })
   const until = (pattern: RegExp) => untilOutput(() => pattern.exec(out) ?? undefined, String(pattern))
   const untilVerdicts = async (count: number): Promise<void> => {
-    await untilOutput(() => (out.split('  SIM ').length > count ? true : undefined), `${count} verdicts`)
+    const [, url = ''] = await until(SERVED_AT)
+    const before = (await rows(url)).length
+    while ((await rows(url)).length < before + count) await new Promise((resolve) => setTimeout(resolve, 50))
   }
   const service = { child, ended, out: () => out, until, untilVerdicts }
   running.push(service)
@@ -95,8 +99,11 @@ async function freePort(): Promise<number> {
   return port
 }
 
-const urlOf = async (service: Running): Promise<string> =>
-  (await service.until(/(http:\/\/127\.0\.0\.1:\d+)\/ +what is served/))[1] ?? ''
+const urlOf = async (service: Running): Promise<string> => (await service.until(SERVED_AT))[1] ?? ''
+
+/** How many series are on the board. */
+const seriesOf = async (url: string): Promise<number> =>
+  ((await (await fetch(`${url}/api/board?limit=1`)).json()) as { series: number }).series
 
 async function rows(url: string, query = '', token = true): Promise<Record<string, unknown>[]> {
   const headers: Record<string, string> = token ? { authorization: `Bearer ${OPERATOR_TOKEN}` } : {}
@@ -132,7 +139,9 @@ describe('npm start', () => {
     const service = start(['--health-port', String(healthPort)])
     const url = await urlOf(service)
     expect(service.out()).toMatch(/simulated market .*embedded store in .*in-process bus, memory cache/)
-    await service.until(/SIM XRP 1m +(BUY|SELL|HOLD) +\d\d %/)
+    expect(service.out()).toMatch(/^http:\S+\/ +what is served/)
+    await service.until(/\d+ verdicts said HOLD/)
+    while ((await seriesOf(url)) < 66) await new Promise((resolve) => setTimeout(resolve, 50))
     const all = await rows(url)
     // A minute may close meanwhile, and the first series have a second verdict then.
     expect(new Set(all.map((row) => `${String(row.coin)} ${String(row.timeframe)}`)).size).toBe(66)
@@ -208,7 +217,7 @@ describe('npm start', () => {
     first.child.kill('SIGTERM')
     expect((await first.ended).code).toBe(0)
     const second = start(args)
-    await second.until(/SIM BTC 1m/)
+    await second.untilVerdicts(1)
     second.child.kill('SIGTERM')
     await second.ended
     const bars = verdictsOf(await logOf('simulated')).filter(({ data }) => data.timeframe === '1m')

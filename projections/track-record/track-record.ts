@@ -92,43 +92,48 @@ export const trackRecord: Projection<Row> = {
   events: ['OutcomeLabelled', 'VerdictsMissing'],
   fold(rows, event) {
     if (event.type === 'VerdictsMissing') return countApart(rows, event.data, missed(event.data))
-    if (event.type !== 'OutcomeLabelled') return
-    const outcome = event.data
-    // What was recorded behind its window foresaw nothing: it is counted, and nothing is made of it.
-    if (outcome.recordedLate) return countApart(rows, outcome, late(outcome))
-    const { modelVersion, timeframe, barClose } = outcome
-    const name = seriesName(outcome)
-    const seriesKey = seriesRecordKey(modelVersion, name)
-    const own = (rows.get(seriesKey) as TrackRecord | undefined) ?? emptyRecord(outcome, name)
-    const isApart = outcome.call !== 'HOLD' && barClose >= own.freeFrom
-    const net = isApart ? netReturn(outcome) : null
-    const index = blockOf(timeframe, barClose)
-
-    const counted = count(own, outcome, isApart)
-    const current: Block = own.block.index === index ? own.block : NO_BLOCK
-    const next = net === null ? current : addToBlock(current, net)
-    rows.put(seriesKey, {
-      ...counted,
-      freeFrom: isApart ? outcome.validUntil : own.freeFrom,
-      blocks: net === null ? own.blocks : replaceBlock(own.blocks, current, next),
-      block: { n: next.n, sum: next.sum, index },
-    })
-
-    const pooledKey = timeframeRecordKey(modelVersion, timeframe)
-    const pooled = (rows.get(pooledKey) as TrackRecord | undefined) ?? emptyRecord(outcome, null)
-    if (net === null) {
-      rows.put(pooledKey, count(pooled, outcome, isApart))
-      return
-    }
-    const blockKey = `block/${modelVersion}/${timeframe}/${index}`
-    const before = (rows.get(blockKey) as Block | undefined) ?? NO_BLOCK
-    const after = addToBlock(before, net)
-    rows.put(blockKey, after)
-    rows.put(pooledKey, {
-      ...count(pooled, outcome, isApart),
-      blocks: replaceBlock(pooled.blocks, before, after),
-    })
+    if (event.type === 'OutcomeLabelled') scoreOutcome(rows, event.data)
   },
+}
+
+export type TrackRecordRows = Rows<Row>
+
+/** Counts an outcome for the model that foresaw it. */
+export function scoreOutcome(rows: TrackRecordRows, outcome: Outcome): void {
+  // What was recorded behind its window foresaw nothing: it is counted, and nothing is made of it.
+  if (outcome.recordedLate) return countApart(rows, outcome, late(outcome))
+  const { modelVersion, timeframe, barClose } = outcome
+  const name = seriesName(outcome)
+  const seriesKey = seriesRecordKey(modelVersion, name)
+  const own = (rows.get(seriesKey) as TrackRecord | undefined) ?? emptyRecord(outcome, name)
+  const isApart = outcome.call !== 'HOLD' && barClose >= own.freeFrom
+  const net = isApart ? netReturn(outcome) : null
+  const index = blockOf(timeframe, barClose)
+
+  const counted = count(own, outcome, isApart)
+  const current: Block = own.block.index === index ? own.block : NO_BLOCK
+  const next = net === null ? current : addToBlock(current, net)
+  rows.put(seriesKey, {
+    ...counted,
+    freeFrom: isApart ? outcome.validUntil : own.freeFrom,
+    blocks: net === null ? own.blocks : replaceBlock(own.blocks, current, next),
+    block: { n: next.n, sum: next.sum, index },
+  })
+
+  const pooledKey = timeframeRecordKey(modelVersion, timeframe)
+  const pooled = (rows.get(pooledKey) as TrackRecord | undefined) ?? emptyRecord(outcome, null)
+  if (net === null) {
+    rows.put(pooledKey, count(pooled, outcome, isApart))
+    return
+  }
+  const blockKey = `block/${modelVersion}/${timeframe}/${index}`
+  const before = (rows.get(blockKey) as Block | undefined) ?? NO_BLOCK
+  const after = addToBlock(before, net)
+  rows.put(blockKey, after)
+  rows.put(pooledKey, {
+    ...count(pooled, outcome, isApart),
+    blocks: replaceBlock(pooled.blocks, before, after),
+  })
 }
 
 /** Changes the records of a series and of its timeframe by what is no verdict to be scored. */

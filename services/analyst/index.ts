@@ -7,6 +7,7 @@ export {
   VERDICT_FORMATS,
   type VerdictFormat,
 } from './formats/verdict-formats.ts'
+export { recordMonthsReport } from './record-months.ts'
 export {
   type RegimeShiftPage,
   type RegimeShiftQuery,
@@ -25,10 +26,13 @@ export {
 export { type ReplaySource, replaysInTurns } from './replay-source.ts'
 export { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
 export { openReplayWorker } from './replay-worker.ts'
+export { createDaySealer, type DaySealer } from './sealing/day-sealer.ts'
+export { type SeriesHistoryQuery, seriesHistory } from './series-history.ts'
 export {
   speechRow,
   type TrackRecordPage,
   type TrackRecordQuery,
   trackRecordReport,
+  trackRecordRow,
 } from './track-record-report.ts'
 export { eventHash, type VerdictIndex, verifyVerdict } from './verify-verdict.ts'

@@ -7,7 +7,10 @@ import { faultMessage, type InputFault, type InputIssue, inputFaults } from '../
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 
+import { acceptsHtmlFirst } from './accepts-html.ts'
 import type { CauseLog } from './cause-log.ts'
+import type { ShownRefusal } from './pages/error-page.ts'
+import { PAGE_HEADERS } from './pages/send-page.ts'
 
 /** The body of every refusal. */
 export interface ErrorBody extends JsonObject {
@@ -28,8 +31,17 @@ export function errorBody(error: ServiceError, requestId: string): ErrorBody {
   }
 }
 
+/** Makes pages of refusals, for who would rather have one. */
+const PAGE_OF = Symbol('page of a refusal')
+
 /** Answers every failure of a route in the words of the registry; the framework's own codes never show. */
-export function useErrorRegistry(app: FastifyInstance, logCause?: CauseLog): void {
+export function useErrorRegistry(
+  app: FastifyInstance,
+  logCause?: CauseLog,
+  pageOf?: (refusal: ShownRefusal) => string,
+): void {
+  // Read where an error is sent, which some routes do for themselves.
+  if (pageOf !== undefined) app.decorate(PAGE_OF, pageOf)
   app.setErrorHandler((error: FastifyError, request, reply) => {
     logCause?.(toServiceError(error), request.id)
     return answerFailure(error, request, reply)
@@ -108,13 +120,28 @@ export function refuseExpectation(_request: IncomingMessage, response: ServerRes
   response.end(JSON.stringify({ code: 'invalid_request', message }))
 }
 
+/** What a browser goes to, or a form of a page; a script or a program that asks has no use for a page. */
+const isForPeople = ({ method, headers }: FastifyRequest): boolean =>
+  acceptsHtmlFirst(headers.accept) &&
+  (['GET', 'HEAD'].includes(method) || headers['content-type'] === 'application/x-www-form-urlencoded')
+
 function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError): FastifyReply {
   // Whoever knows better has said so already.
   if (ERRORS[error.code].status === 429 && !reply.hasHeader('retry-after')) {
     const seconds = error.details?.retry_after_s
     reply.header('retry-after', typeof seconds === 'number' ? seconds : 1)
   }
-  return reply.code(ERRORS[error.code].status).send(errorBody(error, request.id))
+  const { status } = ERRORS[error.code]
+  const pageOf = isForPeople(request)
+    ? (request.server as { [PAGE_OF]?: (refusal: ShownRefusal) => string })[PAGE_OF]
+    : undefined
+  if (pageOf === undefined) return reply.code(status).send(errorBody(error, request.id))
+  const { code, message, nextStep } = forCallers(error)
+  return reply
+    .code(status)
+    .headers({ ...PAGE_HEADERS, 'cache-control': 'no-store' })
+    .serializer(String)
+    .send(pageOf({ status, code, message, nextStep, requestId: request.id }))
 }
 
 /** Framework failures that callers can cause, in our words. */

@@ -22,7 +22,9 @@ import { useJsonBodies } from './json-bodies.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
-import type { PageFrame } from './pages/layout.ts'
+import { errorPage } from './pages/error-page.ts'
+import { type PageFrame, page } from './pages/layout.ts'
+import { createOwnClient } from './pages/own-client.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from './routes/accounts.ts'
@@ -35,11 +37,15 @@ import { type DocsRoutesOptions, docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
 import { type MarketRoutesOptions, marketRoutes } from './routes/markets.ts'
 import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from './routes/operator-accounts.ts'
+import { type OperatorModelRoutesOptions, operatorModelRoutes } from './routes/operator-models.ts'
 import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from './routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
 import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from './routes/operator-webhooks.ts'
+import { pages } from './routes/pages.ts'
 import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from './routes/regime-shifts.ts'
+import { type SealedRoutesOptions, sealedRoutes } from './routes/sealed.ts'
 import { type SearchRoutesOptions, searchRoutes } from './routes/search.ts'
+import { type SeriesRoutesOptions, seriesRoutes } from './routes/series.ts'
 import { type TrackRecordRoutesOptions, trackRecordRoutes } from './routes/track-record.ts'
 import { type TransparencyLogRoutesOptions, transparencyLogRoutes } from './routes/transparency-log.ts'
 import { type UsageRoutesOptions, usageRoutes } from './routes/usage.ts'
@@ -59,8 +65,12 @@ export interface ServerOptions
     VerifyRoutesOptions,
     MarketRoutesOptions,
     BoardRoutesOptions,
+    SeriesRoutesOptions,
     UsageRoutesOptions,
-    OperatorToolRoutesOptions {
+    OperatorToolRoutesOptions,
+    OperatorModelRoutesOptions {
+  /** Files of days; not served where they are left out. */
+  readonly sealed?: SealedRoutesOptions['sealed'] | undefined
   /** Bars of the market; not served where they are left out. */
   readonly bars?: BarsRoutesOptions['bars'] | undefined
   /** The log that proves what was recorded; not served where it is left out. */
@@ -74,7 +84,9 @@ export interface ServerOptions
     | (Omit<PaidRoutesOptions, 'addressOf'> & PaymentRoutesOptions & OperatorPaymentRoutesOptions)
     | undefined
   /** Search, questions and pages of the documentation; not served where they are left out. */
-  readonly knowledge?: (SearchRoutesOptions & ChatRoutesOptions & DocsRoutesOptions) | undefined
+  readonly knowledge?:
+    | (SearchRoutesOptions & ChatRoutesOptions & Omit<DocsRoutesOptions, 'frame'>)
+    | undefined
   /** Subscriptions to webhooks; not served where they are left out. */
   readonly webhooks?: (Omit<WebhookDeliveryRoutesOptions, 'looks'> & OperatorWebhookRoutesOptions) | undefined
   readonly log: FastifyBaseLogger
@@ -126,11 +138,16 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     clientErrorHandler: refuseMalformed,
     forceCloseConnections: 'idle',
   })
+  const frame = (): PageFrame => ({
+    market: options.market,
+    version: options.version,
+    publicUrl: options.publicUrl?.() ?? '',
+  })
   const closing = new AbortController()
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   const logCause = createCauseLog(options.log, () => performance.now())
-  useErrorRegistry(app, logCause)
+  useErrorRegistry(app, logCause, (refusal) => page(frame(), errorPage(refusal)))
   useJsonBodies(app)
   useMetrics(app, options.metrics)
 
@@ -163,11 +180,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   if (options.rateLimits !== undefined) useRateLimits(app, { limits: options.rateLimits, addressOf })
 
   const document = await useOpenApi(app, { publicUrl: () => '', ...options })
-  const frame = (): PageFrame => ({
-    market: options.market,
-    version: options.version,
-    publicUrl: options.publicUrl?.() ?? '',
-  })
   const describe = () => ({
     service: 'signal-service',
     version: options.version,
@@ -177,6 +189,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   })
   await app.register(assetRoutes)
   await app.register(boardRoutes, options)
+  await app.register(seriesRoutes, options)
   await app.register(boardPages, {
     ...options,
     addressOf,
@@ -189,12 +202,14 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(verdictRoutes, { ...options, addressOf })
   await app.register(trackRecordRoutes, options)
   await app.register(regimeShiftRoutes, options)
-  await app.register(verifyRoutes, options)
+  await app.register(verifyRoutes, { ...options, frame })
+  if (options.sealed !== undefined) await app.register(sealedRoutes, { sealed: options.sealed })
   if (options.bars !== undefined) await app.register(barsRoutes, { bars: options.bars })
   if (options.transparencyLog !== undefined)
     await app.register(transparencyLogRoutes, { ...options, transparencyLog: options.transparencyLog })
   await app.register(usageRoutes, options)
   await app.register(operatorToolRoutes, options)
+  await app.register(operatorModelRoutes, options)
   if (options.accounts !== undefined) {
     await app.register(accountRoutes, { ...options.accounts, addressOf })
     await app.register(operatorAccountRoutes, { ...options, ...options.accounts })
@@ -209,6 +224,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(chatRoutes, options.knowledge)
     await app.register(docsRoutes, {
       ...options.knowledge,
+      frame,
       ...(options.publicUrl && { publicUrl: options.publicUrl }),
     })
   }
@@ -218,6 +234,17 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(webhookDeliveryRoutes, webhooks)
     await app.register(operatorWebhookRoutes, { ...options, ...options.webhooks })
   }
+  await app.register(pages, {
+    client: createOwnClient(app, addressOf),
+    frame,
+    now: Date.now,
+    operatorToken: options.operatorToken,
+    readiness: options.readiness,
+    paymentDesk: options.payments?.paymentDesk,
+    subscriptions: options.webhooks?.subscriptions,
+    hasAccounts: options.accounts !== undefined,
+    hasWebhooks: options.webhooks !== undefined,
+  })
   await app.register(discoveryRoutes, {
     version: options.version,
     publicUrl: options.publicUrl ?? (() => ''),

@@ -7,6 +7,7 @@ import { doctorCommand } from './doctor.ts'
 import { exportCommand } from './export.ts'
 import { keyCommands } from './keys.ts'
 import { logOriginCommand } from './log-origin.ts'
+import { modelCommands } from './models.ts'
 import { paymentCommands } from './payments.ts'
 import { replayCommand } from './replay.ts'
 import { trackRecordCommand } from './track-record.ts'
@@ -27,5 +28,6 @@ export const COMMANDS: readonly Command[] = [
   ...keyCommands,
   ...accountCommands,
   ...webhookCommands,
+  ...modelCommands,
   ...paymentCommands,
 ]

@@ -13,8 +13,8 @@ const MARKET_WORDS: Readonly<Record<MarketKind, string>> = {
 }
 
 /** Where to go first. */
+const BOARD = ['/', 'what is served: the board in a browser, a description to programs'] as const
 const SERVED = [
-  ['/', 'what is served'],
   ['/mcp', 'the tools, for agents and bots'],
   ['/docs', 'the documentation'],
   ['/api/verdicts', 'recorded verdicts, one JSON object a line, shown once their window has closed'],
@@ -39,7 +39,9 @@ export function bannerLines(about: {
   const lines = [`signal-service ${version}: ${[market, ...platform].join(', ')}`]
   if (monitoring !== undefined) lines.push(`  monitoring ${monitoring}`, `  ${WHERE_CALLS_ARE_MADE}`)
   if (url !== undefined) {
-    lines.push(...SERVED.map(([path, what]) => `  ${url}${path.padEnd(PATH_WIDTH)}${what}`))
+    const lineOf = ([path, what]: readonly [string, string]) => `  ${url}${path.padEnd(PATH_WIDTH)}${what}`
+    lines.unshift(lineOf(BOARD).trimStart(), '')
+    lines.push(...SERVED.map(lineOf))
   }
   if (demo !== undefined) lines.push(...demoLines(demo))
   if (settings.WEBHOOKS_ALLOW_PRIVATE)

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import { createConsole } from './console.ts'
 
 function consoleThatIs(isOn: boolean) {
@@ -32,5 +33,16 @@ describe('lines for people', () => {
     const { people, text } = consoleThatIs(true)
     people.banner(['what runs', 'where to go'], 'signal-service at http://127.0.0.1:1')
     expect(text()).toBe('what runs\nwhere to go\n')
+  })
+
+  test('are calls, and series that go back to HOLD; every other HOLD is counted', () => {
+    const { people, text } = consoleThatIs(true)
+    people.verdicts([aVerdict({ coin: 'ETH' }), aVerdict({ call: 'BUY' }), aVerdict({ coin: 'XRP' })])
+    const lines = text().trimEnd().split('\n')
+    expect(lines).toHaveLength(2)
+    expect(lines[0]).toContain('SIM BTC 1h          BUY ')
+    expect(lines[1]).toMatch(/^2 verdicts said HOLD/)
+    people.verdicts([aVerdict(), aVerdict({ coin: 'ETH' })])
+    expect(text()).toMatch(/^.*SIM BTC 1h          HOLD .*\n$/)
   })
 })

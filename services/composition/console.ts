@@ -1,5 +1,6 @@
 import type { FeedProgress } from '../../contracts/feed.ts'
-import type { Verdict } from '../../contracts/verdict.ts'
+import { seriesName } from '../../contracts/series.ts'
+import type { Call, Verdict } from '../../contracts/verdict.ts'
 
 /** Lines for people, on standard output. */
 export interface Console {
@@ -19,9 +20,11 @@ const silent: Omit<Console, 'banner'> = {
 /** A progress line goes to a terminal at most this often, and to a file once per twentieth. */
 const PROGRESS_EVERY_MS = 100
 const BAR_WIDTH = 30
+/** How often a file is told how many verdicts were no calls. */
+const HOLDS_EVERY_MS = 60_000
 
 /**
- * @param showVerdicts a line per verdict; off where bars are replayed faster than anybody reads.
+ * @param showVerdicts a line for each call, and for each series that goes back to HOLD; the others are counted. Off where bars are replayed faster than anybody reads.
  */
 export function createConsole(options: {
   readonly isOn: boolean
@@ -49,10 +52,33 @@ export function createConsole(options: {
     hasBar = false
     write(`${text}\n`)
   }
+  /** The call of each series that was told last. */
+  const told = new Map<string, Call>()
+  let holds = 0
+  let countedAt = Number.NEGATIVE_INFINITY
+  /** In one line that is written over on a terminal; in a file now and then. */
+  const countHolds = (): void => {
+    if (holds === 0) return
+    const text = `${holds.toLocaleString('en')} verdicts said HOLD and are not shown; they stand on the board`
+    if (output.isTTY) {
+      write(`\r${text}\u001b[K`)
+      hasBar = true
+    } else if (now() - countedAt >= HOLDS_EVERY_MS) {
+      line(text)
+      countedAt = now()
+    }
+  }
   return {
     banner: (lines) => lines.forEach(line),
     verdicts(verdicts) {
-      if (options.showVerdicts) for (const verdict of verdicts) line(verdictLine(verdict))
+      if (!options.showVerdicts) return
+      for (const verdict of verdicts) {
+        const isNews = isCall(verdict) || isCall({ call: told.get(seriesName(verdict)) ?? 'HOLD' })
+        if (isNews) line(verdictLine(verdict))
+        else holds += 1
+        told.set(seriesName(verdict), verdict.call)
+      }
+      countHolds()
     },
     progress({ barsDone, barsTotal }, recorded) {
       const share = barsTotal === 0 ? 1 : Math.min(1, barsDone / barsTotal)
@@ -72,6 +98,8 @@ export function createConsole(options: {
     summary: (lines) => lines.forEach(line),
   }
 }
+
+const isCall = ({ call }: Pick<Verdict, 'call'>): boolean => call !== 'HOLD'
 
 /** One verdict on one line, in columns. */
 export function verdictLine(verdict: Verdict): string {

@@ -10,8 +10,10 @@ import {
   type Board,
   createAnnouncer,
   createBoard,
+  createChallengerRecorder,
   createDesk,
   createEngine,
+  createEnsemble,
   createFollower,
   createFundingBook,
   createOutcomeRecorder,
@@ -22,7 +24,6 @@ import {
   keepSpeech,
   type LocalDesk,
   labelUnfollowed,
-  modelFile,
   runEngine,
   scanFundingArb,
 } from '../engine/index.ts'
@@ -123,22 +124,43 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       options.onTrouble(error.code)
     },
   }
-  const { model, orders } = options.speech
-  const engine = createEngine({
-    model,
-    withdrawal: (timeframe, barClose) => orders.withdrawal(model.version, timeframe, barClose),
-  })
-  const file = modelFile()
+  const { models, orders } = options.speech
+  const championNow = () => options.speech.champion(feed.clock())
+  const engineOf = ({ model }: (typeof models)[number]) =>
+    createEngine({
+      model,
+      withdrawal: (timeframe, barClose) => orders.withdrawal(model.version, timeframe, barClose),
+    })
+  const [first, ...others] = models
+  const engine =
+    others.length === 0
+      ? engineOf(first)
+      : createEnsemble(
+          [engineOf(first), ...others.map(engineOf)],
+          (at) => options.speech.champion(at).version,
+        )
   const announcer = createAnnouncer({ ...recording, newId, clock: () => feed.clock() })
   const board = createBoard()
   // A market that is replayed at full speed has no present to load a series into, to rank coins at, or to be late for.
   const hasPresent = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
   const leases = sharedLeases({ settings, platform, group: 'engine', shards: EXCHANGES.length, log })
+  const holds =
+    leases && ((exchange: Exchange) => leases.held().some(({ shard }) => EXCHANGES[shard] === exchange))
   const recorder = createRecorder({
     ...recording,
     clock: hasPresent ? () => feed.clock() : undefined,
     isMonitored: (series) => watchList.has(series),
-    holds: leases && ((exchange) => leases.held().some(({ shard }) => EXCHANGES[shard] === exchange)),
+    holds,
+  })
+  const challengers = createChallengerRecorder({
+    ...recording,
+    clock: hasPresent ? () => feed.clock() : undefined,
+    holds,
+    onFailure: (series, error) =>
+      log.warn(
+        { err: error, series: seriesName(series) },
+        'verdicts of models that do not speak are not recorded',
+      ),
   })
   const outcomes = createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled })
   const funding = createFundingBook({ keepDays: FUNDING_HISTORY_DAYS })
@@ -176,11 +198,15 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     onClosed: (series: Series, error: ServiceError) => void,
   ): Promise<EngineRun> {
     const ending = new AbortController()
-    await announcer.announceModel(file, 'serving')
+    for (const { model, file } of models) {
+      const role = model.version === championNow().version ? 'serving' : 'challenger'
+      await announcer.announceModel(file, role)
+    }
     try {
       return await runEngine({
         engine,
         recorder,
+        challengers,
         outcomes,
         board: on,
         series,
@@ -295,7 +321,9 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
 
   const desk = createDesk({
     board,
-    model,
+    get model() {
+      return championNow()
+    },
     withdrawn: (timeframe) => options.speech.withdrawn(timeframe, feed.clock()),
     monitored: watchList,
     listings: () => feed.listings(),

@@ -1,9 +1,10 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import type { MarketKind } from '../../contracts/event-catalogue.ts'
-import { decided, regimeShifts, trackRecord, verdictIndex } from '../../projections/index.ts'
+import { decided, recordMonths, regimeShifts, trackRecord, verdictIndex } from '../../projections/index.ts'
 import {
   type Board,
   createBoard,
+  recordMonthsReport,
   regimeShiftHistory,
   speechRow,
   trackRecordReport,
@@ -30,7 +31,7 @@ export function readModelAnswers(
   projector: Projector | undefined,
   marketNow: () => number,
   speech: Pick<OpenedSpeech, 'rows'>,
-): Pick<ServerOptions, 'trackRecord' | 'speech' | 'regimeShifts' | 'verify'> {
+): Pick<ServerOptions, 'trackRecord' | 'recordMonths' | 'speech' | 'regimeShifts' | 'verify'> {
   const there = (): Projector => projector ?? keepsNoReadModels()
   return {
     trackRecord(query) {
@@ -41,6 +42,7 @@ export function readModelAnswers(
       }
       return trackRecordReport(source, query)
     },
+    recordMonths: (query) => recordMonthsReport(there().reader(recordMonths), query),
     speech: () => [...speech.rows()].map(speechRow),
     regimeShifts(query) {
       const reader = there().reader(regimeShifts)

@@ -1,9 +1,13 @@
 import type { Logger } from 'pino'
-import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
+import { ServiceError } from '../../contracts/errors.ts'
+import type { ModelFile } from '../../contracts/proof-events.ts'
+import { SPOKEN_TIMEFRAMES } from '../../contracts/spoken-timeframes.ts'
+import type { Timeframe } from '../../contracts/timeframes.ts'
 import { SPEECH_PREFIX, type SpeechRow, speech } from '../../projections/index.ts'
 import {
   createStandingOrders,
   loadModel,
+  modelFile,
   type StandingOrders,
   type VerdictModel,
   withdrawalReason,
@@ -14,9 +18,20 @@ import type { Projector } from '../platform/projector/projector.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { startProjections } from './start-projections.ts'
 
-/** Who speaks where: the model, and what the log says of it. */
-export interface OpenedSpeech {
+export interface LoadedModel {
   readonly model: VerdictModel
+  readonly file: ModelFile
+}
+
+/** Who speaks where: the models, and what the log says of them. */
+export interface OpenedSpeech {
+  /** The one of this release, then those that the settings name. */
+  readonly models: readonly [LoadedModel, ...LoadedModel[]]
+  /**
+   * The model that speaks of bars that close at an instant: the one that the operator chose, where its very file is
+   * here, else the one of this release.
+   */
+  champion(at: number): VerdictModel
   readonly orders: StandingOrders
   /** How the models do at their timeframes; empty where this process has no use for it. */
   rows(): Iterable<SpeechRow>
@@ -37,11 +52,11 @@ export async function openSpeech(
   log: Logger,
   onClose: OnClose,
 ): Promise<OpenedSpeech> {
-  const model = loadModel()
+  const models = loadModels(settings.MODEL_FILES ?? [])
   const ending = new AbortController()
   const orders = createStandingOrders({
     store: platform.store,
-    models: [model.version],
+    models: models.map(({ model }) => model.version),
     sleep,
     onFailure: (reason) => log.warn({ reason }, 'what is withdrawn and restored cannot be followed just now'),
   })
@@ -54,9 +69,26 @@ export async function openSpeech(
     await following
     if (isAlone) await own?.close()
   })
-  const withdrawalAt = (timeframe: Timeframe, at: number) => orders.withdrawal(model.version, timeframe, at)
+  const toldMissing = new Set<string>()
+  function champion(at: number): VerdictModel {
+    const chosen = orders.chosen(at)
+    const found = models.find(
+      ({ file }) => file.modelVersion === chosen?.modelVersion && file.sha256 === chosen.sha256,
+    )
+    if (found === undefined && chosen !== undefined && !toldMissing.has(chosen.sha256)) {
+      toldMissing.add(chosen.sha256)
+      log.error(
+        { ...chosen, instead: models[0].model.version },
+        'the model that was chosen is not here: name its file in MODEL_FILES, or choose another',
+      )
+    }
+    return (found ?? models[0]).model
+  }
+  const withdrawalAt = (timeframe: Timeframe, at: number) =>
+    orders.withdrawal(champion(at).version, timeframe, at)
   return {
-    model,
+    models,
+    champion,
     orders,
     *rows() {
       if (own === undefined) return
@@ -73,11 +105,29 @@ export async function openSpeech(
       return change && withdrawalReason(change)
     },
     note(at) {
-      if (!orders.hasChanges()) return ''
-      const silent = TIMEFRAMES.filter((timeframe) => withdrawalAt(timeframe, at) !== undefined)
+      const { timeframes, version } = champion(at)
+      if (!orders.hasChanges() && version === models[0].model.version) return ''
+      const silent = SPOKEN_TIMEFRAMES.filter(
+        (timeframe) => !timeframes[timeframe].skill || withdrawalAt(timeframe, at) !== undefined,
+      )
       return silent.length === 0
         ? ''
-        : `For now the answer is HOLD at ${silent.join(', ')}, too, where the forecasts have ranked worse than chance.`
+        : `For now the answer is HOLD at ${silent.join(', ')}, too, where the model that speaks has not shown skill of late.`
     },
   }
+}
+
+/** @throws ServiceError `config_invalid` for a file that is none of this release, or a version that is there twice */
+function loadModels(files: readonly string[]): [LoadedModel, ...LoadedModel[]] {
+  const models: [LoadedModel, ...LoadedModel[]] = [{ model: loadModel(), file: modelFile() }]
+  for (const path of files) {
+    const model = loadModel(path)
+    if (models.some((other) => other.model.version === model.version)) {
+      throw new ServiceError('config_invalid', {
+        message: `MODEL_FILES: the model in ${path} has the version ${model.version}, which another one has; give it a version of its own.`,
+      })
+    }
+    models.push({ model, file: modelFile(path) })
+  }
+  return models
 }

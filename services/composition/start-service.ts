@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Json } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
-import { followVerdicts, type ReplaySource } from '../analyst/index.ts'
+import { followVerdicts, type ReplaySource, seriesHistory } from '../analyst/index.ts'
 import { createRateLimits, createServer, readinessOf } from '../api/index.ts'
 import { type Desk, type EngineRun, type RemoteDesk, serveDesk } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
@@ -16,6 +16,7 @@ import { componentsOf } from './components.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { createMarketsSource } from './markets-source.ts'
 import { mcpOptions } from './mcp-options.ts'
+import { modelDesk } from './model-desk.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
 import { openParts, type Parts } from './open-parts.ts'
 import type { OnClose } from './open-platform.ts'
@@ -86,7 +87,15 @@ async function compose(
   const desk = engine?.desk ?? remote
   const served = await openServed(parts, { desk, watchList, publicUrl: () => address.url, version }, onClose)
   const replay = openReplays(settings, platform, onClose)
-  const app = await createHttpServer(parts, { desk, remote, served, watchList, address, replay })
+  const app = await createHttpServer(parts, {
+    desk,
+    remote,
+    served,
+    watchList,
+    address,
+    replay,
+    signal: ending.signal,
+  })
   const owner: { socket?: OwnerSocket | undefined; health?: ListeningServer | undefined } = {}
   let working: Promise<void> = Promise.resolve()
   // Before anything listens, so that what cannot start does not go on answering.
@@ -137,6 +146,7 @@ function createHttpServer(
     readonly watchList: WatchList | undefined
     readonly address: { readonly url: string }
     readonly replay: ReplaySource
+    readonly signal: AbortSignal
   },
 ) {
   const { desk, remote, served, watchList, address, replay } = behind
@@ -186,13 +196,17 @@ function createHttpServer(
         }),
       ),
     ...answers,
+    models: modelDesk(platform, projector, speech, served.marketNow, behind.signal),
     bars: createBars(feed),
+    sealed: transparencyLog?.sealed,
     transparencyLog: transparencyLog?.server,
     board: openBoard(projector, {
       market: settings.MARKET,
       marketNow: served.marketNow,
       staleAfterMs: staleAfterMs(settings),
     }),
+    seriesHistory: (query, signal) =>
+      seriesHistory(platform.store, query, { market: settings.MARKET, now: served.marketNow(), signal }),
     usage: callers.usage,
     accounts: accountOptions({ platform, log }, callers),
     payments: payments.server,

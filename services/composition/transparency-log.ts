@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { logCheckpoints } from '../../projections/index.ts'
+import { type CheckpointRow, logCheckpoints, NEWEST_CHECKPOINT, sealedDays } from '../../projections/index.ts'
+import { createDaySealer } from '../analyst/index.ts'
 import type { ServerOptions } from '../api/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
@@ -19,6 +20,8 @@ import { openLeases } from './shared-leases.ts'
 /** The log that proves what was recorded, in this process. */
 export interface OpenedTransparencyLog {
   readonly server: NonNullable<ServerOptions['transparencyLog']>
+  /** Days as files. */
+  readonly sealed: NonNullable<ServerOptions['sealed']>
   /** What keeps it from being signed at the moment. */
   problem(): string | undefined
   /** Signs where it is this process's turn, until the signal. */
@@ -49,10 +52,30 @@ export function openTransparencyLog(
     sleep,
     onProblem: (why) => log.warn({ why }, 'the transparency log is not signed'),
   })
+  const dayRows = projector.reader(sealedDays)
+  const sealer = createDaySealer({
+    store,
+    rows: { get: (key) => dayRows.get(key), range: (options) => dayRows.range(options) },
+    directory: join(directory, 'sealed'),
+    market: settings.MARKET,
+    marketNow,
+    checkpoint() {
+      const newest = row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
+      return newest === undefined ? null : { origin: newest.origin, size: newest.size, root: newest.root }
+    },
+    newId,
+    now: Date.now,
+    sleep,
+    onProblem: (error) => log.warn({ err: error }, 'a day cannot be sealed'),
+  })
   const leases = openLeases({ settings, platform, group: 'log', shards: 1, log })
   let signing: { readonly ending: AbortController; readonly done: Promise<void> } | undefined
+  const workOn = async (signal: AbortSignal): Promise<void> =>
+    void (await Promise.all([signer.run(signal), sealer.run(signal)]))
+
   return {
     server: { ...views, openOrigin: (origin, reason) => signer.openOrigin(origin, reason) },
+    sealed: sealer,
     problem: () => signer.problem(),
     async run(signal) {
       // What is read before it is caught up is short of what was signed, and would be taken for a log set back.
@@ -64,7 +87,7 @@ export function openTransparencyLog(
               {
                 gained: async () => {
                   const ending = new AbortController()
-                  signing = { ending, done: signer.run(AbortSignal.any([signal, ending.signal])) }
+                  signing = { ending, done: workOn(AbortSignal.any([signal, ending.signal])) }
                 },
                 lost: async () => {
                   signing?.ending.abort()

@@ -104,10 +104,11 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
   const { marketNow } = parts
   const queries = createDeliveryQueries({ store: looking, idOf, marketNow, baseUrl: publicUrl })
   const takeUnasked = createUnaskedLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE })
-  const { timeframes } = parts.speech.model
   const reach = () => ({
     highestConfidence: CONFIDENCE_CAP,
-    silentTimeframes: TIMEFRAMES.filter((timeframe) => !timeframes[timeframe].skill),
+    silentTimeframes: TIMEFRAMES.filter(
+      (timeframe) => !parts.speech.champion(marketNow()).timeframes[timeframe].skill,
+    ),
     withdrawn: (timeframe: Timeframe) => parts.speech.withdrawn(timeframe, marketNow()),
     exchanges: parts.exchanges(),
   })

@@ -10,11 +10,13 @@ export {
   type Engine,
   type VerdictDraft,
 } from './engine.ts'
+export { createEnsemble } from './ensemble.ts'
 export { createFundingBook, FUNDING_HISTORY_DAYS } from './funding/funding-book.ts'
 export { scanFundingArb } from './funding/scan-funding-arb.ts'
 export { loadModel, modelFile, type VerdictModel } from './model.ts'
 export { createRace, type Race } from './race.ts'
 export { createAnnouncer } from './recording/announcer.ts'
+export { createChallengerRecorder } from './recording/challenger-recorder.ts'
 export { createFollower } from './recording/keep-following.ts'
 export { labelUnfollowed } from './recording/label-unfollowed.ts'
 export { createOutcomeRecorder } from './recording/outcome-recorder.ts'
@@ -23,6 +25,7 @@ export { type EngineRun, NOTHING_RUN, runEngine, together } from './recording/ru
 export type { ScoredCall } from './scoring/call-columns.ts'
 export { evaluateVerdicts } from './scoring/evaluate-verdicts.ts'
 export { formatEvaluation } from './scoring/format-evaluation.ts'
+export { chooseModel } from './speech/choose-model.ts'
 export { type KeepSpeechOptions, keepSpeech } from './speech/keep-speech.ts'
 export { withdrawalReason } from './speech/silenced.ts'
 export { createStandingOrders, type StandingOrders } from './speech/standing-orders.ts'

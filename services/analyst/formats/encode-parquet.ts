@@ -5,7 +5,7 @@ import { type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
 /** Rows held in memory at a time, 3 MB of them: encoding a group keeps everybody else waiting for 40 ms. */
 const ROW_GROUP_ROWS = 2_000
 
-const PHYSICAL: Readonly<Record<ColumnKind, Omit<SchemaElement, 'name'>>> = {
+export const PARQUET_TYPES: Readonly<Record<ColumnKind, Omit<SchemaElement, 'name'>>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   uuid: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
   integer: { type: 'INT32' },
@@ -18,7 +18,7 @@ const PHYSICAL: Readonly<Record<ColumnKind, Omit<SchemaElement, 'name'>>> = {
 const SCHEMA: SchemaElement[] = [
   { name: 'verdict', num_children: VERDICT_COLUMNS.length },
   ...VERDICT_COLUMNS.map(
-    ({ name, kind }): SchemaElement => ({ name, repetition_type: 'REQUIRED', ...PHYSICAL[kind] }),
+    ({ name, kind }): SchemaElement => ({ name, repetition_type: 'REQUIRED', ...PARQUET_TYPES[kind] }),
   ),
 ]
 

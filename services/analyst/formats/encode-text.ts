@@ -1,3 +1,4 @@
+import type { Json } from '../../../contracts/json.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { VERDICT_COLUMNS } from './verdict-columns.ts'
 
@@ -13,16 +14,19 @@ export const encodeNdjson = (rows: AsyncIterable<VerdictRow>): AsyncGenerator<st
  * writes them, factors JSON in one column. Values are never altered to please a spreadsheet.
  */
 export const encodeCsv = (rows: AsyncIterable<VerdictRow>): AsyncGenerator<string, void, void> =>
-  inChunks(CSV_HEADER, rows, csvLine)
+  inChunks(CSV_HEADER, rows, csvRow)
 
 const CSV_HEADER = `${VERDICT_COLUMNS.map(({ name }) => name).join(',')}\r\n`
 
-function csvLine(row: VerdictRow): string {
-  const fields = VERDICT_COLUMNS.map(({ name, kind }) =>
-    kind === 'json' ? quoted(JSON.stringify(row[name])) : quoted(String(row[name])),
-  )
-  return `${fields.join(',')}\r\n`
+/** Null is an empty field; lists and objects are JSON. */
+export const csvLine = (values: readonly Json[]): string => `${values.map(csvField).join(',')}\r\n`
+
+const csvField = (value: Json): string => {
+  if (value === null) return ''
+  return quoted(typeof value === 'string' ? value : JSON.stringify(value))
 }
+
+const csvRow = (row: VerdictRow): string => csvLine(VERDICT_COLUMNS.map(({ name }) => row[name]))
 
 /** RFC 4180 §2.6: fields with line breaks, quotes or commas are quoted; §2.7: a quote in them is doubled. */
 const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)

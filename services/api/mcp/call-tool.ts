@@ -1,44 +1,14 @@
-import type { FastifyBaseLogger } from 'fastify'
 import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../../contracts/errors.ts'
-import type { Json, JsonObject } from '../../../contracts/json.ts'
+import type { Json } from '../../../contracts/json.ts'
 import { isKnowledgeTool } from '../../../contracts/tools/knowledge-catalogue.ts'
 import type { CallPath, KnowledgeDesk, PaidCallPath, ToolAnswer } from '../../calls/index.ts'
-import type { CauseLog } from '../cause-log.ts'
 import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
 import { callKnowledgeTool } from './knowledge-tools.ts'
 import { offerForTool, payForTool } from './paid-tools.ts'
+import type { Caller, ToolOutcome } from './tool-outcome.ts'
 
 /** What became of the caller's key. */
 export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
-
-/** What a request brings to a tool call beside its message. */
-export interface Caller {
-  readonly authorization: string | undefined
-  readonly address: string
-  readonly idempotencyKey: string | undefined
-  readonly traceparent: string | undefined
-  readonly requestId: string
-  /** Aborted when nobody waits for the answer any more; asked for only where something has to be waited for. */
-  readonly signal: () => AbortSignal
-  readonly log: FastifyBaseLogger
-  readonly logCause?: CauseLog | undefined
-}
-
-/** What came of a tool call: an answer, a refusal that a model can read, or an error of the protocol. */
-export type ToolOutcome =
-  | {
-      readonly kind: 'answer'
-      readonly body: JsonObject
-      /** The body as JSON text, where it is at hand. */
-      readonly text?: string | undefined
-      readonly isReplay: boolean
-      /** What became of the payment that came with the call. */
-      readonly settlement?: JsonObject | undefined
-    }
-  | { readonly kind: 'refusal'; readonly text: string; readonly body: JsonObject }
-  /** What the call costs, and why it is to be paid for. */
-  | { readonly kind: 'offer'; readonly body: JsonObject }
-  | { readonly kind: 'error'; readonly error: RpcError }
 
 /** Where tool calls go: those about markets, and those about the service, where it answers them. */
 export interface ToolPaths {

@@ -6,7 +6,7 @@ import type { CallPath, KnowledgeDesk, PaidCallPath } from '../../calls/index.ts
 import type { CauseLog } from '../cause-log.ts'
 import { createWaits } from '../waits.ts'
 import { acceptsJson } from './accepts-json.ts'
-import { type Caller, callTool, type KeyCheck, keyError } from './call-tool.ts'
+import { callTool, type KeyCheck, keyError } from './call-tool.ts'
 import { type PlainRequest, plainRequest } from './envelope.ts'
 import {
   idOf,
@@ -25,6 +25,7 @@ import { type McpResourceSources, mcpResources } from './resources.ts'
 import { createSdkExchange, type SdkExchange } from './sdk-exchange.ts'
 import { SERVER_NAME, SERVER_TITLE } from './server-info.ts'
 import { listedTools } from './tool-list.ts'
+import type { Caller } from './tool-outcome.ts'
 import { toolAnswerText } from './tool-result.ts'
 import { answerTransportFailure } from './transport-failures.ts'
 

@@ -1,7 +1,7 @@
 import { forCallers, type ServiceError } from '../../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import type { PaidCall, PaidCallPath, PaidOutcome } from '../../calls/index.ts'
-import type { Caller, ToolOutcome } from './call-tool.ts'
+import type { Caller, ToolOutcome } from './tool-outcome.ts'
 
 /** Where a call carries its payment, and an answer what became of it (x402, transport for MCP). */
 export const PAYMENT_META_KEY = 'x402/payment'

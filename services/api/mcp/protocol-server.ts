@@ -10,11 +10,12 @@ import {
 } from '@modelcontextprotocol/server'
 import { forCallers, isServiceError } from '../../../contracts/errors.ts'
 import type { Json } from '../../../contracts/json.ts'
-import { type Caller, callTool, type ToolOutcome, type ToolPaths } from './call-tool.ts'
+import { callTool, type ToolPaths } from './call-tool.ts'
 import { JSON_RPC_CODES } from './json-rpc.ts'
 import { PAYMENT_EXTENSION, PAYMENT_META_KEY } from './paid-tools.ts'
 import { type McpResource, NOTICE } from './resources.ts'
 import type { ListedTool } from './tool-list.ts'
+import type { Caller, ToolOutcome } from './tool-outcome.ts'
 import { toolResult } from './tool-result.ts'
 
 /** What every exchange of this edge shares. */

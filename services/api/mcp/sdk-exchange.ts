@@ -5,10 +5,10 @@ import {
 } from '@modelcontextprotocol/server'
 import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObject } from '../../../contracts/json.ts'
-import type { Caller } from './call-tool.ts'
 import { LEGACY_VERSIONS } from './envelope.ts'
 import { idOf, JSON_RPC_CODES, rpcErrorText } from './json-rpc.ts'
 import { createProtocolServer, type McpCore } from './protocol-server.ts'
+import type { Caller } from './tool-outcome.ts'
 
 /** One message as it came over HTTP. */
 export interface Exchange {

@@ -1,8 +1,8 @@
 import { type CallToolResult, ProtocolError } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../../../contracts/json.ts'
-import type { ToolOutcome } from './call-tool.ts'
 import { type RequestId, rpcErrorText, rpcResultText } from './json-rpc.ts'
 import { SETTLEMENT_META_KEY } from './paid-tools.ts'
+import type { ToolOutcome } from './tool-outcome.ts'
 
 /**
  * The answer to `tools/call` as text, put together around one serialisation of the tool's answer.

@@ -111,6 +111,12 @@ const TRIES: readonly Try[] = [
   { path: '/api/track-record', status: 200 },
   { path: '/api/regime-shifts?exchange=SIM&coin=BTC&timeframe=1h', status: 200 },
   { path: `/verify/${NOBODY}`, template: '/verify/{verdict_id}', status: 404 },
+  { path: '/sealed', status: 200 },
+  {
+    path: '/sealed/exchange=SIM/date=2026-01-31/verdicts.parquet',
+    template: '/sealed/{exchange}/{date}/{file}',
+    status: 404,
+  },
   { path: '/log/checkpoint', status: 503 },
   { path: '/log/vkeys', status: 503 },
   { path: '/log/tile/0/000', template: '/log/tile/{*}', status: 404 },

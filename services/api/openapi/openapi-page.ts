@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../contracts/json.ts'
-import { escapeHtml, PAGE_STYLE, stylePolicy } from '../pages/page.ts'
+import { escapeHtml } from '../pages/html.ts'
+import { PAGE_STYLE, stylePolicy } from '../pages/page.ts'
 import type { OpenApiDocument } from './openapi-document.ts'
 import type { OpenApiOperation } from './operation.ts'
 import { schemaLines } from './schema-lines.ts'

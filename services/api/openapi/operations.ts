@@ -72,6 +72,16 @@ const verdictOperations: Operations = {
     },
     tryPath: '/api/board?timeframe=1h',
   },
+  'GET /api/series/:exchange/:coin/:timeframe': {
+    ...recorded,
+    id: 'seriesHistory',
+    summary: 'The verdicts of one series with what became of them, newest first',
+    description:
+      'On a live market a verdict is shown once its window has closed. Of all series together, in the order of the log: `GET /api/verdicts`.',
+    errors: ['invalid_request', 'store_unavailable'],
+    parameters: { after: 'Older rows: the `next` of the answer before', limit: 'Rows at most' },
+    tryPath: '/api/series/SIM/BTC/1h',
+  },
   'GET /api/verdicts': {
     ...recorded,
     id: 'replayVerdicts',
@@ -124,6 +134,14 @@ const verdictOperations: Operations = {
       limit: 'Rows at most',
     },
     tryPath: '/api/track-record?group_by=series&coin=BTC',
+  },
+  'GET /api/track-record/months': {
+    ...recorded,
+    id: 'trackRecordMonths',
+    summary: 'What the calls of each month came to, beside baselines',
+    errors: ['invalid_request', 'store_unavailable'],
+    parameters: { timeframe: 'One timeframe' },
+    tryPath: '/api/track-record/months?timeframe=1h',
   },
   'GET /api/regime-shifts': {
     ...recorded,

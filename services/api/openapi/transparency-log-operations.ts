@@ -8,6 +8,44 @@ const PATH = {
 const ERRORS = ['invalid_request', 'log_path_invalid', 'log_not_there', 'store_unavailable'] as const
 
 export const transparencyLogOperations: Operations = {
+  'GET /sealed': {
+    tag: 'verdicts',
+    key: 'none',
+    id: 'sealedDays',
+    summary: 'Days that never change any more, as files: verdicts with their outcomes',
+    description: 'A day without verdicts is listed without a file.',
+    errors: ['invalid_request', 'store_unavailable'],
+    parameters: {
+      exchange: 'One exchange',
+      after: 'Days behind this one: `next` of an answer',
+      limit: 'Days at most',
+    },
+    tryPath: '/sealed',
+  },
+  'GET /sealed/:exchange/:date/:file': {
+    tag: 'verdicts',
+    key: 'none',
+    id: 'sealedFile',
+    summary: 'A sealed file, or its manifest; read by parts with Range',
+    description: '`/sealed/exchange=HL/date=2026-01-31/verdicts.parquet`: the path that `GET /sealed` names.',
+    errors: ['invalid_request', 'day_not_sealed', 'range_invalid', 'store_unavailable'],
+    parameters: { exchange: 'As `exchange=HL`', date: 'As `date=2026-01-31`', file: 'Which file' },
+    headers: { Range: 'One range of bytes' },
+    answers: {
+      200: {
+        description: 'The file',
+        content: {
+          'application/vnd.apache.parquet': undefined,
+          'application/gzip': undefined,
+          'application/json': undefined,
+        },
+      },
+      206: {
+        description: 'A part of it',
+        content: { 'application/vnd.apache.parquet': undefined, 'application/gzip': undefined },
+      },
+    },
+  },
   'GET /log/checkpoint': {
     ...log,
     id: 'logCheckpoint',

@@ -114,6 +114,15 @@ const managing: Operations = {
     errors: [...OWN_ERRORS, 'rate_limited', 'cache_unavailable', 'subscription_stopped'],
     parameters,
   },
+  'POST /api/webhooks/:id/check-signature': {
+    ...own,
+    id: 'checkWebhookSignature',
+    summary: 'Whether what your receiver got fits the secrets of this subscription',
+    description: 'How long ago it was sent does not matter here; your receiver should refuse what is old.',
+    errors: [...OWN_ERRORS, ...LINE_ERRORS],
+    parameters,
+    bodyExample: { timestamp: '1795392000', signature: '5d41…', body: '{"event":"trade_call"}' },
+  },
   'POST /api/webhooks/:id/replay': {
     ...own,
     id: 'replayWebhook',

@@ -1,15 +1,9 @@
 import { type Block, type DocPage, plainText } from '../../knowledge/index.ts'
-import { escapeHtml, PAGE_STYLE, stylePolicy } from './page.ts'
+import { escapeHtml, trusted } from './html.ts'
+import type { Page } from './layout.ts'
 
-const STYLE = `${PAGE_STYLE}
-th { width: auto; white-space: normal } thead th { border-top: 0 } h3 { font-size: 1rem; margin: 1.5rem 0 .25rem } li { margin: .25rem 0 }
-:target { background: var(--soft) } a { color: inherit; text-underline-offset: .15em } h2 a, h3 a, h4 a { text-decoration: none }`
-
-/** Admits the style of these pages by its hash, and nothing else. */
-export const DOCS_PAGE_POLICY = stylePolicy(STYLE)
-
-/** A page of the documentation as HTML. @param names of all pages, which links may lead to */
-export function docsPage(page: DocPage, names: readonly string[]): string {
+/** A page of the documentation. @param names of all pages, which links may lead to */
+export function docsPage(page: DocPage, names: readonly string[]): Page {
   const sections = page.blocks.filter((block) => block.kind === 'heading' && block.level === 2)
   const contents = sections.flatMap((block) =>
     block.kind === 'heading'
@@ -24,7 +18,7 @@ export function docsPage(page: DocPage, names: readonly string[]): string {
 }
 
 /** The list of all pages, each with the sentence that it begins with. */
-export function docsIndexPage(pages: readonly DocPage[]): string {
+export function docsIndexPage(pages: readonly DocPage[]): Page {
   const rows = pages.map(({ name, title, blocks }) => {
     const first = blocks.find((block) => block.kind === 'paragraph')
     const about = first === undefined ? '' : (plainText(first.text).split(/(?<=\.)\s/)[0] ?? '')
@@ -36,26 +30,12 @@ export function docsIndexPage(pages: readonly DocPage[]): string {
   )
 }
 
-const htmlPage = (title: string, body: string): string => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-${body}
-</main>
-</body>
-</html>
-`
+const htmlPage = (title: string, body: string): Page => ({ title, at: '/docs', body: trusted(body) })
 
 function blockHtml(block: Block, names: readonly string[]): string {
   const inline = (text: string): string => inlineHtml(text, names)
   if (block.kind === 'paragraph') return `<p>${inline(block.text)}</p>`
-  if (block.kind === 'code') return `<pre><code>${escapeHtml(block.text)}</code></pre>`
+  if (block.kind === 'code') return `<pre tabindex="0"><code>${escapeHtml(block.text)}</code></pre>`
   if (block.kind === 'list') {
     const items = block.items.map((item) => `<li>${inline(item)}</li>`).join('\n')
     return block.isOrdered ? `<ol>${items}</ol>` : `<ul>${items}</ul>`
@@ -69,7 +49,7 @@ function blockHtml(block: Block, names: readonly string[]): string {
   const rows = block.rows.map(
     (cells) => `<tr>${cells.map((cell) => `<td>${inline(cell)}</td>`).join('')}</tr>`,
   )
-  return `<table><thead><tr>${head}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`
+  return `<div class="scroll" tabindex="0"><table><thead><tr>${head}</tr></thead><tbody>${rows.join('\n')}</tbody></table></div>`
 }
 
 /** Code, links, bold text and emphasis, in this order: what is code is nothing else. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** The style of every page: readable without images and fonts, light or dark as the reader has it. */
+/** The style of pages that stand alone: readable without images and fonts, light or dark as the reader has it. */
 export const PAGE_STYLE = `
 :root { color-scheme: light dark; --line: light-dark(#d8dce2, #3a4049); --soft: light-dark(#f4f6f8, #1d2127); --dim: light-dark(#5b6470, #9aa4b0) }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 0 auto; padding: 2rem 1rem }
@@ -13,14 +13,3 @@ code, pre { font: .85rem/1.45 ui-monospace, monospace } pre { background: var(--
 /** Admits one style element by its hash (CSP Level 3 §2.3.1), and nothing else. */
 export const stylePolicy = (style: string): string =>
   `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** Text that is safe in an element and in a quoted attribute. */
-export const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => ESCAPES[sign] ?? '')

@@ -1,4 +1,5 @@
 import type { Result } from '../../../contracts/board.ts'
+import type { Json } from '../../../contracts/json.ts'
 import type { Regime } from '../../../contracts/regime.ts'
 import type { Series } from '../../../contracts/series.ts'
 import type { Call } from '../../../contracts/verdict.ts'
@@ -110,3 +111,7 @@ export function address(
   }
   return given.size === 0 ? path : `${path}?${given.toString()}`
 }
+
+/** A value of an answer as text. */
+export const valueText = (value: Json | undefined): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? '')

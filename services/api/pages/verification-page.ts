@@ -1,9 +1,8 @@
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { ProofEvent, VerificationAnswer } from '../../../contracts/verification.ts'
-import { escapeHtml, PAGE_STYLE, stylePolicy } from './page.ts'
-
-/** Admits the style of the page by its hash, and nothing else. */
-export const VERIFICATION_PAGE_POLICY = stylePolicy(PAGE_STYLE)
+import { escapeHtml, trusted } from './html.ts'
+import type { Page } from './layout.ts'
+import { seriesPath } from './parts.ts'
 
 /** A value as text. */
 const shown = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
@@ -22,7 +21,7 @@ const row = (name: string, text: string): string =>
   `<tr><th scope="row">${escapeHtml(name)}</th><td>${escapeHtml(text)}</td></tr>`
 
 const table = (rows: readonly (readonly [string, string])[]): string =>
-  `<table>${rows.map(([name, text]) => row(name, text)).join('')}</table>`
+  `<table class="facts">${rows.map(([name, text]) => row(name, text)).join('')}</table>`
 
 const placeRows = (event: ProofEvent, hash: string) =>
   [
@@ -67,20 +66,11 @@ function outcomePart({ outcome, verdict, window_closes_at: closes }: Verificatio
   ])}`
 }
 
-/** A verification for people: plain HTML without scripts and without anything from elsewhere. */
-export function verificationPage(answer: VerificationAnswer): string {
+/** A verification for people. @param hasLog whether a proof file can be had of it */
+export function verificationPage(answer: VerificationAnswer, hasLog: boolean): Page {
   const { event, hash, market, notice, verdict } = answer
   const title = `${verdict.call} ${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<style>${PAGE_STYLE}</style>
-</head>
-<body>
-<main>
+  const body = `<p class="dim"><a href="${escapeHtml(seriesPath(verdict))}">${escapeHtml(`${verdict.coin} ${verdict.timeframe} on ${verdict.exchange}`)}</a></p>
 <h1>${escapeHtml(title)}</h1>
 <p>at the bar that closed ${escapeHtml(verdict.bar_close)}, with a confidence of ${verdict.confidence} %</p>
 <p><strong>${MARKETS[market]}</strong></p>
@@ -100,10 +90,12 @@ ${table([
 <h2>What became of it</h2>
 ${outcomePart(answer)}
 <h2>How to check it</h2>
-<p>The SHA-256 is over <code>{data, id, schema, type}</code> of the event as JSON without spaces, the keys of every object sorted. Ask for <code>?format=json</code> to have it byte for byte:</p>
-<pre>${escapeHtml(JSON.stringify(answer, null, 2))}</pre>
-</main>
-</body>
-</html>
+${
+  hasLog
+    ? `<p><a href="/log/proof/${escapeHtml(event.id)}">The proof file</a> shows that the log holds it, without asking this service: <a href="/docs/verify">how to check it</a>.</p>
 `
+    : ''
+}<p>The SHA-256 is over <code>{data, id, schema, type}</code> of the event as JSON without spaces, the keys of every object sorted. Ask for <code>?format=json</code> to have it byte for byte:</p>
+<pre tabindex="0" role="region" aria-label="All of it as JSON">${escapeHtml(JSON.stringify(answer, null, 2))}</pre>`
+  return { title, at: '/', body: trusted(body) }
 }

@@ -7,8 +7,10 @@ import type { Knowledge } from '../../knowledge/index.ts'
 import { acceptsHtmlFirst } from '../accepts-html.ts'
 import { sendPublic } from '../discovery/discovery-routes.ts'
 import { etagOf, isNoneMatch } from '../etag.ts'
-import { DOCS_PAGE_POLICY, docsIndexPage, docsPage } from '../pages/docs-page.ts'
-import { escapeHtml } from '../pages/page.ts'
+import { docsIndexPage, docsPage } from '../pages/docs-page.ts'
+import { escapeHtml } from '../pages/html.ts'
+import { type PageFrame, page as wholePage } from '../pages/layout.ts'
+import { PAGE_HEADERS } from '../pages/send-page.ts'
 
 export interface DocsRoutesOptions {
   readonly knowledge: Pick<Knowledge, 'pages' | 'page'>
@@ -16,6 +18,7 @@ export interface DocsRoutesOptions {
   readonly examples?: ReadonlyMap<string, string>
   /** The address under which callers reach the service, which examples name; empty while it is not known. */
   readonly publicUrl?: () => string
+  readonly frame: () => PageFrame
 }
 
 /** Only what was read into memory is looked up, so a name leads to no file. */
@@ -27,8 +30,10 @@ const params = z.strictObject({ page: z.string().max(64) })
  * @example curl http://127.0.0.1:8402/docs/quotas
  */
 export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, options) => {
-  const { knowledge, examples = new Map(), publicUrl = () => '' } = options
-  app.get('/docs', async (request, reply) => sendPage(request, reply, docsIndexPage(await knowledge.pages())))
+  const { knowledge, examples = new Map(), publicUrl = () => '', frame } = options
+  app.get('/docs', async (request, reply) =>
+    sendPage(request, reply, wholePage(frame(), docsIndexPage(await knowledge.pages()))),
+  )
   app.get('/docs/:page', { schema: { params } }, async (request, reply) => {
     // As they lie in the folder, which is how they link to one another.
     const name = request.params.page.replace(/\.md$/, '')
@@ -43,7 +48,11 @@ export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, 
       return sendPublic(request, reply, 'text/markdown; charset=utf-8', atAddress(page.markdown, publicUrl()))
     }
     const names = (await knowledge.pages()).map((one) => one.name)
-    return sendPage(request, reply, atAddress(docsPage(page, names), escapeHtml(publicUrl())))
+    return sendPage(
+      request,
+      reply,
+      atAddress(wholePage(frame(), docsPage(page, names)), escapeHtml(publicUrl())),
+    )
   })
   app.get('/docs/examples/:file', { schema: { params: exampleParams } }, async (request, reply) => {
     const text = examples.get(request.params.file)
@@ -66,9 +75,5 @@ function sendPage(request: FastifyRequest, reply: FastifyReply, html: string): F
   const etag = etagOf(html)
   reply.headers({ 'cache-control': 'public, max-age=300', etag })
   if (isNoneMatch(request.headers['if-none-match'], etag)) return reply.code(304).send()
-  return reply
-    .header('content-security-policy', DOCS_PAGE_POLICY)
-    .type('text/html; charset=utf-8')
-    .serializer(String)
-    .send(html)
+  return reply.headers(PAGE_HEADERS).serializer(String).send(html)
 }

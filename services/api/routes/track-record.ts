@@ -3,11 +3,17 @@ import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
+import { type RecordMonth, recordMonthsSchema } from '../../../contracts/record-month.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
 import { type SpeechAnswerRow, trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 
 export interface TrackRecordRoutesOptions {
   readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
+  readonly recordMonths: (query: {
+    readonly timeframe?: Timeframe | undefined
+    readonly limit: number
+  }) => RecordMonth[]
   /** How each model does of late. */
   readonly speech: () => SpeechAnswerRow[]
 }
@@ -62,6 +68,15 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
     reply.header('cache-control', 'public, max-age=60')
     const speech = after === undefined ? options.speech().filter(isAskedFor(query)) : []
     return { notice: NOTICE, as_of: page.asOf, rows: page.rows, speech, next }
+  })
+
+  const months = {
+    querystring: z.strictObject({ timeframe: timeframeParameter.optional() }),
+    response: { 200: recordMonthsSchema },
+  }
+  app.get('/api/track-record/months', { schema: months }, async ({ query }, reply) => {
+    reply.header('cache-control', 'public, max-age=60')
+    return { rows: options.recordMonths({ ...query, limit: LIMITS.trackRecordMonths }) }
   })
 }
 

@@ -9,7 +9,9 @@ import {
   verificationAnswerSchema,
 } from '../../../contracts/verification.ts'
 import { acceptsHtmlFirst } from '../accepts-html.ts'
-import { VERIFICATION_PAGE_POLICY, verificationPage } from '../pages/verification-page.ts'
+import { type PageFrame, page } from '../pages/layout.ts'
+import { PAGE_HEADERS } from '../pages/send-page.ts'
+import { verificationPage } from '../pages/verification-page.ts'
 
 export interface VerifyRoutesOptions {
   readonly market: MarketKind
@@ -30,7 +32,9 @@ const schema = {
  *
  * @example curl 'http://127.0.0.1:8402/verify/5c146b14-3c52-8afd-938a-375d0df1fbf6'
  */
-export const verifyRoutes: FastifyPluginAsyncZod<VerifyRoutesOptions> = async (app, options) => {
+export const verifyRoutes: FastifyPluginAsyncZod<
+  VerifyRoutesOptions & { readonly frame: () => PageFrame }
+> = async (app, options) => {
   app.get('/verify/:verdict_id', { schema }, async (request, reply) => {
     const left = new AbortController()
     // Fires after a complete answer as well, when aborting does nothing.
@@ -44,11 +48,11 @@ export const verifyRoutes: FastifyPluginAsyncZod<VerifyRoutesOptions> = async (a
     reply.header('cache-control', isFinal ? 'public, max-age=31536000, immutable' : 'no-store')
     reply.header('vary', 'accept')
     if (!isPage) return answer
+    const hasLog = app.hasRoute({ method: 'GET', url: '/log/proof/:verdict_id' })
     return reply
-      .header('content-security-policy', VERIFICATION_PAGE_POLICY)
-      .type('text/html; charset=utf-8')
+      .headers(PAGE_HEADERS)
       .serializer(String)
-      .send(verificationPage(answer))
+      .send(page(options.frame(), verificationPage(answer, hasLog)))
   })
 }
 

@@ -8,6 +8,7 @@ import {
   createdSubscriptionAnswerSchema,
   replayAnswerSchema,
   rotatedSecretAnswerSchema,
+  signatureCheckSchema,
   subscriptionAnswerSchema,
   subscriptionsAnswerSchema,
   testAnswerSchema,
@@ -93,6 +94,13 @@ const rotateSchema = z
       .describe('How long the secrets before it sign beside it'),
   })
   .nullish()
+
+/** What a receiver got of one delivery. */
+const checkSchema = z.strictObject({
+  timestamp: z.string().max(12).describe('`X-Service-Timestamp`, as it came'),
+  signature: z.string().max(1_024).describe('`X-Service-Signature`, or the newer one of a rotation'),
+  body: z.string().max(LIMITS.requestBodyBytes).describe('The body, as it came'),
+})
 
 const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
 const replaySchema = z.union(
@@ -211,6 +219,18 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
       latency_ms: durationMs,
       detail,
     }
+  })
+
+  const check = {
+    params: subscriptionParams,
+    body: checkSchema,
+    response: { 200: signatureCheckSchema },
+  }
+  app.post('/api/webhooks/:id/check-signature', { schema: check }, async (request, reply) => {
+    const { accountId } = await callerOf(request)
+    const asked = () => subscriptions.checkSignature(accountId, request.params.id, request.body)
+    const reason = await looks.look(accountId, reply, asked)
+    return { is_valid: reason === undefined, reason: reason ?? null }
   })
 
   const replay = { params: subscriptionParams, body: replaySchema, response: { 202: replayAnswerSchema } }

@@ -6,7 +6,15 @@ import type { ServerOptions } from '../server.ts'
 /** A server's read models in tests that do not ask them: no markets, an empty track record, and no verdict to verify. */
 export const NO_READ_MODELS: Pick<
   ServerOptions,
-  'trackRecord' | 'speech' | 'regimeShifts' | 'verify' | 'markets' | 'usage' | 'board'
+  | 'trackRecord'
+  | 'speech'
+  | 'regimeShifts'
+  | 'verify'
+  | 'markets'
+  | 'usage'
+  | 'board'
+  | 'seriesHistory'
+  | 'recordMonths'
 > = {
   trackRecord: () => ({ asOf: START, rows: [], next: undefined }),
   speech: () => [],
@@ -17,6 +25,15 @@ export const NO_READ_MODELS: Pick<
     marketNow: () => 0,
     staleAfterMs: 0,
     now: () => 0,
+  }),
+  recordMonths: () => [],
+  seriesHistory: async ({ series }) => ({
+    market: 'simulated',
+    market_time: '1970-01-01T00:00:00.000Z',
+    series,
+    rows: [],
+    withheld: 0,
+    next: null,
   }),
   regimeShifts: () => ({ asOf: START, rows: [], next: undefined }),
   markets: {

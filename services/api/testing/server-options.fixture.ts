@@ -22,6 +22,8 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   follow: async function* () {},
   answerTool: absent,
   board: { read: absent },
+  recordMonths: absent,
+  seriesHistory: absent,
   trackRecord: absent,
   speech: () => [],
   regimeShifts: absent,

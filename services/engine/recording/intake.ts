@@ -4,6 +4,7 @@ import { fundingFault } from '../../../contracts/funding.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Market, marketName, type Series, seriesName } from '../../../contracts/series.ts'
 import { type BarFault, BarRefused, type Engine, type MarketMetrics, type VerdictDraft } from '../engine.ts'
+import type { Ensemble } from '../ensemble.ts'
 
 /** A series of a run; bars and drafts are those that wait to be recorded. */
 export interface Followed {
@@ -17,6 +18,8 @@ export interface Followed {
   barClose: number | undefined
   waiting: Candle[]
   drafts: VerdictDraft[]
+  /** Those of the models that do not speak. */
+  others: VerdictDraft[]
   /** What was measured at the newest draft's bar. */
   metrics: MarketMetrics | undefined
   /** Bars that were refused since the last one that was taken. */
@@ -26,7 +29,7 @@ export interface Followed {
 }
 
 export interface IntakeOptions {
-  readonly engine: Engine
+  readonly engine: Engine & Partial<Pick<Ensemble, 'others'>>
   /** Market time, Unix milliseconds: a bar that closes well after it is none. */
   readonly clock?: (() => number) | undefined
   /** Told of what was left out of a batch: nothing is computed or recorded from it. */
@@ -56,6 +59,7 @@ export function createIntake(
     if (reading.status !== 'verdict') return
     one.drafts.push(reading.verdict)
     one.metrics = reading.metrics
+    one.others.push(...(engine.others?.(one.slot) ?? []))
   }
 
   /** @throws BarRefused; whatever the engine fails with */

@@ -8,6 +8,7 @@ import type { Verdict } from '../../../contracts/verdict.ts'
 import { batchesOf } from '../../platform/async/batches.ts'
 import { mapInTurns } from '../../platform/async/map-in-turns.ts'
 import type { Board } from '../board.ts'
+import type { ChallengerRecorder } from './challenger-recorder.ts'
 import { createIntake, type Followed, type IntakeOptions } from './intake.ts'
 import type { OutcomeRecorder } from './outcome-recorder.ts'
 import type { Recorded, Recorder } from './recorder.ts'
@@ -18,6 +19,8 @@ import type { Recorded, Recorder } from './recorder.ts'
  */
 export interface RunEngineOptions extends IntakeOptions {
   readonly recorder: Recorder
+  /** Records what models say that do not speak, where there are any. */
+  readonly challengers?: ChallengerRecorder
   /** Labels the verdicts whose window a bar closes; history bars serve the verdicts of earlier runs. */
   readonly outcomes: OutcomeRecorder
   /** Says what every series of this run says now, until the run ends. */
@@ -184,6 +187,7 @@ function openSeries(
       barClose: undefined,
       waiting: [],
       drafts: [],
+      others: [],
       metrics: undefined,
       refusedInARow: 0,
       fault: undefined,
@@ -196,12 +200,13 @@ function openSeries(
 }
 
 function closeSeries(
-  { engine, board, recorder, outcomes }: RunEngineOptions,
+  { engine, board, recorder, challengers, outcomes }: RunEngineOptions,
   { series, slot, fault }: Followed,
 ): void {
   engine.close(slot)
   board.remove(series)
   recorder.release(series, fault !== undefined)
+  challengers?.release(series)
   outcomes.release(series)
 }
 
@@ -211,15 +216,17 @@ const hasNews = ({ waiting, drafts, isNewlyLive, fault }: Followed): boolean =>
 
 /** Records what a series has waiting, and brings it to the board once that is durable. */
 async function recordStep(
-  { recorder, board }: RunEngineOptions,
+  { recorder, board, challengers }: RunEngineOptions,
   one: Followed,
   counts: { recorded: number; known: number },
 ): Promise<Step> {
-  const { series, isLive, waiting, drafts, bars, barClose, metrics } = one
+  const { series, isLive, waiting, drafts, others, bars, barClose, metrics } = one
   one.waiting = []
   one.drafts = []
+  one.others = []
   one.isNewlyLive = false
   const recorded = drafts.length === 0 ? undefined : await recorder.record(series, drafts)
+  if (others.length > 0) await challengers?.record(series, others)
   const added = recorded?.added.length ?? 0
   counts.recorded += added
   counts.known += drafts.length - added

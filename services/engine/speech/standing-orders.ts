@@ -1,7 +1,7 @@
 import { reasonOf } from '../../../contracts/errors.ts'
 import { decodeEvent, type EventType, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
-import type { SpeechChange } from '../../../contracts/model-events.ts'
-import { speechStream } from '../../../contracts/streams.ts'
+import type { ModelChoice, SpeechChange } from '../../../contracts/model-events.ts'
+import { MODEL_CHOICE_STREAM, speechStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 
@@ -9,6 +9,8 @@ import type { EventStore } from '../../platform/event-store/event-store.ts'
 export interface StandingOrders {
   /** What silences a model for bars that close at an instant of market time; undefined where nothing does. */
   withdrawal(modelVersion: string, timeframe: Timeframe, barClose: number): SpeechChange | undefined
+  /** Which model the operator chose for bars that close at an instant; undefined where none was chosen. */
+  chosen(barClose: number): ModelChoice | undefined
   /** Whether anything was ever withdrawn: most never ask further. */
   hasChanges(): boolean
   /** Reads what stands in the log; to be awaited before anything is computed. */
@@ -26,9 +28,10 @@ export interface StandingOrdersOptions {
   readonly onFailure: (reason: string) => void
 }
 
-const TYPES = ['SpeechWithdrawn', 'SpeechRestored'] as const satisfies readonly EventType[]
+const TYPES = ['SpeechWithdrawn', 'SpeechRestored', 'ModelChosen'] as const satisfies readonly EventType[]
 /** A bar may be older than the newest change, not than several: a change takes two weeks. */
 const CHANGES_KEPT = 4
+const CHOICES_KEPT = 16
 const AGAIN_AFTER_MS = 5_000
 
 type Change = SpeechChange & { readonly isWithdrawal: boolean }
@@ -38,9 +41,12 @@ export function createStandingOrders(options: StandingOrdersOptions): StandingOr
   const { store, models, sleep, onFailure } = options
   /** By stream, in the order in which they hold. */
   const changes = new Map<string, Change[]>()
+  /** In the order in which they hold. */
+  let choices: ModelChoice[] = []
   let after: Awaited<ReturnType<EventStore['head']>> | undefined
 
   function take(event: ServiceEvent): void {
+    if (event.type === 'ModelChosen') choices = [...choices, event.data].slice(-CHOICES_KEPT)
     if (event.type !== 'SpeechWithdrawn' && event.type !== 'SpeechRestored') return
     const { stream, data, type } = event
     const known = (changes.get(stream) ?? []).filter(({ from }) => from !== data.from)
@@ -57,6 +63,14 @@ export function createStandingOrders(options: StandingOrdersOptions): StandingOr
           take(decodeEvent(event))
       }),
     )
+    const chosen = []
+    for await (const event of store.read(MODEL_CHOICE_STREAM, {
+      direction: 'backwards',
+      limit: CHOICES_KEPT,
+    }))
+      chosen.unshift(decodeEvent(event))
+    choices = []
+    for (const event of chosen) take(event)
     after = head
   }
 
@@ -76,6 +90,7 @@ export function createStandingOrders(options: StandingOrdersOptions): StandingOr
       return newest?.isWithdrawal === true ? newest : undefined
     },
     hasChanges: () => changes.size > 0,
+    chosen: (barClose) => choices.findLast(({ from }) => from <= barClose),
     load,
     async follow(signal) {
       while (!signal.aborted) {

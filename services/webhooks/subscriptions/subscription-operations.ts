@@ -103,6 +103,12 @@ export interface Subscriptions {
   ): Promise<readonly OpenedAttempt[]>
   /** Sends a sample now, in whatever state the subscription is. @throws ServiceError `rate_limited` */
   test(accountId: string, subscriptionId: string): Promise<SampleOutcome>
+  /** What of a delivery as it was received does not fit the secrets that sign; undefined where all fits. */
+  checkSignature(
+    accountId: string,
+    subscriptionId: string,
+    received: { readonly timestamp: string; readonly signature: string; readonly body: string },
+  ): Promise<string | undefined>
   /** @throws ServiceError `invalid_request`, `subscription_state` */
   replay(
     accountId: string,

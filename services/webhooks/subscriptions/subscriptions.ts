@@ -3,6 +3,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import { mapInTurns } from '../../platform/async/map-in-turns.ts'
 import { hasAccepted } from '../deliveries/may-pull.ts'
+import { verifyWebhook } from '../receiving/verify-webhook.ts'
 import { changing, executeFor } from './change-subscription.ts'
 import { createSubscription } from './create-subscription.ts'
 import {
@@ -104,7 +105,7 @@ function reading(parts: SubscriptionParts): Pick<Subscriptions, 'list' | 'show' 
   }
 }
 
-function sending(parts: SubscriptionParts): Pick<Subscriptions, 'test' | 'replay'> {
+function sending(parts: SubscriptionParts): Pick<Subscriptions, 'test' | 'checkSignature' | 'replay'> {
   const { looking, owners, deliveries, takeUnasked, now, newId } = parts
   return {
     async test(accountId, id) {
@@ -115,6 +116,17 @@ function sending(parts: SubscriptionParts): Pick<Subscriptions, 'test' | 'replay
       const target = { url: opened.url, secrets: signingAt(opened, now()) }
       const [event = 'trade_call'] = currentFilter(subscription).events
       return sendSample(parts, target, event)
+    },
+    async checkSignature(accountId, id, { timestamp, signature, body }) {
+      const opened = await openSubscription(owners, await findOwn(parts, accountId, id))
+      const verified = verifyWebhook({
+        secret: opened.secrets.map(({ secret }) => secret),
+        headers: { 'x-service-timestamp': timestamp, 'x-service-signature': signature },
+        body,
+        // When it came is for the receiver to judge, who was there.
+        now: Number(timestamp) * 1_000,
+      })
+      return verified.ok ? undefined : verified.reason
     },
     async replay(accountId, id, window, origin) {
       await findOwn(parts, accountId, id)

@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import { timeframeSchema } from './timeframes.ts'
+
+const count = z.int().nonnegative()
+const sum = z.number().describe('Sum over the trades, basis points of one unit each, 12 per trade taken off')
+
+/** What the calls of a month came to, of each series those whose windows do not overlap. */
+export const recordMonthSchema = z.object({
+  model_version: z.string(),
+  timeframe: timeframeSchema,
+  month: z.string().describe('Of the bars, as 2026-01'),
+  calls: count,
+  reached: count.describe('Races that reached a barrier'),
+  wins: count,
+  trades: count.describe('Calls whose return is known'),
+  net_bps: sum,
+  always_buy_bps: sum,
+  always_sell_bps: sum,
+  random_bps: sum.describe('What a fair coin can expect on the same bars'),
+})
+
+export type RecordMonth = z.infer<typeof recordMonthSchema>
+
+export const recordMonthsSchema = z.object({ rows: z.array(recordMonthSchema) })

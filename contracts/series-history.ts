@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { RESULTS, resultOf } from './board.ts'
+import { MARKET_KINDS } from './event-catalogue.ts'
+import { isoTime } from './iso-time.ts'
+import { type Outcome, RACE_OUTCOMES } from './outcome.ts'
+import { seriesSchema } from './series.ts'
+import { verdictRowSchema } from './verdict-row.ts'
+
+const instant = z.iso.datetime().describe('ISO 8601, UTC')
+const price = z.number().nullable()
+
+/** What became of a verdict, as the history of a series shows it. */
+export const historyOutcomeSchema = z.object({
+  race: z.enum(RACE_OUTCOMES).describe('Which barrier came first'),
+  result: z.enum(RESULTS),
+  entry_price: price,
+  exit_price: price,
+  decided_at: instant.nullable(),
+})
+
+export type HistoryOutcome = z.infer<typeof historyOutcomeSchema>
+
+export const historyOutcome = (outcome: Outcome): HistoryOutcome => ({
+  race: outcome.race,
+  result: resultOf(outcome),
+  entry_price: outcome.entryPrice,
+  exit_price: outcome.exitPrice,
+  decided_at: outcome.decidedAt === null ? null : isoTime(outcome.decidedAt),
+})
+
+export const historyRowSchema = verdictRowSchema.omit({ cursor: true }).extend({
+  is_open: z.boolean().describe('Whether its window is open'),
+  outcome: historyOutcomeSchema.nullable().describe('Null before it is decided'),
+})
+
+export type HistoryRow = z.infer<typeof historyRowSchema>
+
+export const seriesHistorySchema = z.object({
+  market: z.enum(MARKET_KINDS),
+  market_time: instant.describe('The present instant of this market'),
+  series: seriesSchema,
+  rows: z.array(historyRowSchema).describe('Newest first'),
+  withheld: z
+    .int()
+    .nonnegative()
+    .describe('Verdicts of this stretch that are not shown, as their window is open on a live market'),
+  next: z.string().nullable().describe('Give it as `after` for older rows; null at the beginning of the log'),
+})
+
+export type SeriesHistory = z.infer<typeof seriesHistorySchema>

@@ -1,0 +1,61 @@
+import { isoTime } from '../../../contracts/iso-time.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { Outcome } from '../../../contracts/outcome.ts'
+import type { Verdict } from '../../../contracts/verdict.ts'
+import { verdictRow } from '../../../contracts/verdict-row.ts'
+import { type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
+
+/** A verdict with its outcome, by the names of the columns. */
+export type SealedRow = JsonObject
+
+export interface SealedColumn {
+  readonly name: string
+  readonly kind: ColumnKind
+  /** Whether it may be null. */
+  readonly isOptional: boolean
+}
+
+const outcomeColumn = (name: string, kind: ColumnKind, isOptional = true): SealedColumn => ({
+  name,
+  kind,
+  isOptional,
+})
+
+/** Columns of a sealed file; new ones join at the end. */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  ...VERDICT_COLUMNS.filter(({ name }) => name !== 'cursor').map(({ name, kind }) => ({
+    name,
+    kind,
+    isOptional: false,
+  })),
+  outcomeColumn('visible_at', 'instant', false),
+  outcomeColumn('decided_at', 'instant'),
+  outcomeColumn('race', 'text', false),
+  outcomeColumn('entry_price', 'number'),
+  outcomeColumn('exit_price', 'number'),
+  outcomeColumn('highest', 'number'),
+  outcomeColumn('lowest', 'number'),
+  outcomeColumn('labelled_at', 'instant', false),
+]
+
+/** @param at when each was appended, ISO 8601 */
+export function sealedRow(
+  verdict: Verdict,
+  outcome: Outcome,
+  at: { readonly recorded: string; readonly labelled: string },
+): SealedRow {
+  const { cursor: _cursor, ...row } = verdictRow(verdict, '', at.recorded)
+  const { race, entryPrice, exitPrice, highest, lowest, decidedAt } = outcome
+  return {
+    ...(row as unknown as JsonObject),
+    // A replay shows it once its window has closed; one that came later, at once.
+    visible_at: row.recorded_late ? at.recorded : row.valid_until,
+    decided_at: decidedAt === null ? null : isoTime(decidedAt),
+    race,
+    entry_price: entryPrice,
+    exit_price: exitPrice,
+    highest,
+    lowest,
+    labelled_at: at.labelled,
+  }
+}

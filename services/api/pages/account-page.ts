@@ -1,0 +1,191 @@
+import type { AccountAnswer } from '../../../contracts/account-answers.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { PaymentAnswer } from '../../../contracts/payment-answers.ts'
+import { PLAN_LIMITS } from '../../../contracts/plans.ts'
+import type { UsageAnswer } from '../../../contracts/usage.ts'
+import { action, type FormState, input, refusalNote } from './forms.ts'
+import { type Html, html } from './html.ts'
+import type { Page } from './layout.ts'
+import { address, copyable, note, pager, table, tag, tiles, time, whole } from './parts.ts'
+
+/** Asks for an address, to which a code is sent. @param notice why one is here, where it was not one's own doing */
+export function signInPage(state: FormState, notice?: string): Page {
+  return {
+    title: 'Sign in',
+    at: '/account',
+    body: html`<h1>Sign in</h1>
+<p class="lead">A code is sent to your address; there is no password. Who signs in for the first time has an account from then on: ${whole(PLAN_LIMITS.free.callsPerWindow)} calls a month for nothing.</p>
+${notice !== undefined && note(html`<p>${notice}</p>`, 'warn')}
+${refusalNote(state.refusal)}
+<form method="post" action="/account/sign-in" class="stack">
+${input(state, 'email', { label: 'E-mail address', type: 'email', isRequired: true, autocomplete: 'email', maxLength: LIMITS.emailCharacters, hint: html`It is sealed with a key of your account; erasing the account forgets it. <a href="/docs/privacy">Privacy</a>` })}
+<div><button type="submit" class="main">Send the code</button></div>
+</form>`,
+  }
+}
+
+export interface CodeForm extends FormState {
+  readonly email: string
+  readonly signInId: string
+}
+
+/** Asks for the code. */
+export function codePage(state: CodeForm): Page {
+  return {
+    title: 'Enter the code',
+    at: '/account',
+    isPrivate: true,
+    body: html`<h1>Enter the code</h1>
+<p class="lead">If a code can be sent to ${state.email}, it is on its way. It is good for ${LIMITS.signInCodeMs / 60_000} minutes.</p>
+${refusalNote(state.refusal)}
+<form method="post" action="/account/confirm" class="stack">
+<input type="hidden" name="email" value="${state.email}"><input type="hidden" name="sign_in_id" value="${state.signInId}">
+${input(state, 'code', { label: 'Code of the mail', isRequired: true, autocomplete: 'one-time-code', maxLength: 64, isCode: true })}
+<div><button type="submit" class="main">Sign in</button></div>
+</form>
+<p><a href="/account">Use another address, or ask for another code</a></p>`,
+  }
+}
+
+export interface AccountLook {
+  readonly account: AccountAnswer
+  readonly usage: UsageAnswer
+  readonly payments: readonly Omit<PaymentAnswer, 'next_step'>[] | undefined
+  /** The key of this session, which signing out ends. */
+  readonly hint: string
+  readonly issued?: { readonly key: string; readonly label: string } | undefined
+  readonly state: FormState
+  readonly after: string | undefined
+  readonly sold: boolean
+}
+
+/** The account: plan, keys, usage, payments, and how to leave. */
+export function accountPage(look: AccountLook): Page {
+  const { account, usage, issued, state, after } = look
+  const { quota } = account
+  return {
+    title: 'Account',
+    at: '/account',
+    isPrivate: true,
+    body: html`<h1>Account</h1>
+<p class="lead">${account.email ?? 'opened by the operator, without an address'} ${action('/account/sign-out', 'Sign out')}</p>
+${issued !== undefined && note(html`<p><strong>Your new key${issued.label !== '' && html` “${issued.label}”`}.</strong> It is shown this once; only its hash is kept.</p>${copyable(issued.key, 'The new key')}`, 'good')}
+${refusalNote(state.refusal)}
+${tiles([
+  [
+    'Plan',
+    account.tier,
+    account.plan === null
+      ? html`since ${time(account.opened_at, 'day')}`
+      : html`until ${time(account.plan.to, 'day')}`,
+  ],
+  [
+    'Calls left',
+    whole(quota.remaining),
+    html`of ${whole(quota.limit)}; counted anew ${time(quota.resets_at)}`,
+  ],
+  [
+    'Used',
+    whole(quota.used),
+    quota.daily === null ? 'no limit a day' : html`today ${quota.daily.used} of ${quota.daily.limit}`,
+  ],
+])}
+${planPart(look)}
+${keysPart(look)}
+${usagePart(usage, after)}
+${paymentsPart(look)}
+<h2 id="erase">Erase</h2>
+<p>Keys end, webhooks are removed, and the address is forgotten. Nobody can undo it. What was called stays in the log, of nobody.</p>
+<form method="post" action="/account/erase" class="stack">
+${input(state, 'confirm', { label: 'Type ERASE to do so', isRequired: true, maxLength: 16, isCode: true })}
+<div><button type="submit" class="bad">Erase this account</button></div>
+</form>`,
+  }
+}
+
+function planPart({ account, sold }: AccountLook): Html {
+  const rows = account.next_plans.map(({ tier, from, to }) => [tier, time(from), time(to)])
+  return html`<h2>Plan</h2>
+<p>${sold ? html`Plans are bought in USDC with this account's key: <a href="/docs/paying">how to pay</a>, <a href="/docs/prices">prices</a>.` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
+${rows.length > 0 && table('Plans that begin later', ['Plan', 'From', 'To'], rows)}`
+}
+
+function keysPart({ account, hint, state }: AccountLook): Html {
+  const rows = account.keys.map(({ key_id: id, hint: shown, label, created_at }) => [
+    html`<code>${shown}</code>`,
+    label,
+    time(created_at),
+    shown === hint
+      ? tag('this session')
+      : action('/account/keys/revoke', 'Revoke', {
+          tone: 'bad',
+          fields: { id },
+          question: `Revoke the key ${shown}? Programs that use it are refused from then on.`,
+          label: `Revoke the key ${shown}`,
+        }),
+  ])
+  return html`<h2 id="keys">Keys</h2>
+${table(`${account.keys.length} of at most ${LIMITS.keysPerAccount}; a browser session is a key too`, ['Key', 'Name', 'Made', 'Revoke'], rows)}
+<form method="post" action="/account/keys" class="row">
+${input(state, 'label', { label: 'Name of a new key', maxLength: LIMITS.keyLabelCharacters })}
+<button type="submit">Make a key</button>
+</form>`
+}
+
+function usagePart({ days, debits, next }: UsageAnswer, after: string | undefined): Html {
+  const tools = [...new Set(days.flatMap((day) => Object.keys(day.tools)))].toSorted()
+  const most = Math.max(1, ...days.map(({ calls }) => calls))
+  const bar = (calls: number) =>
+    html`<svg width="120" height="12" viewBox="0 0 120 12" aria-hidden="true"><rect class="dot" x="0" y="1" height="10" width="${Math.max(1, Math.round((120 * calls) / most))}"/></svg>`
+  return html`<h2 id="usage">Usage</h2>
+${
+  days.length === 0
+    ? html`<p>No call was counted yet. <a href="/#ask">Make the first one</a> with a key from above.</p>`
+    : table(
+        'Calls by day and tool',
+        [
+          'Day',
+          { name: 'Calls', isNumber: true },
+          'Share',
+          ...tools.map((name) => ({ name, isNumber: true })),
+        ],
+        days.map((day) => [day.day, day.calls, bar(day.calls), ...tools.map((name) => day.tools[name] ?? 0)]),
+      )
+}
+${
+  debits.length > 0 &&
+  html`<details${after !== undefined && html` open`}><summary>Calls one by one</summary>${table(
+    'Counted calls of the window, newest first',
+    ['Counted', 'Tool', 'Channel', { name: 'Used', isNumber: true }],
+    debits.map(({ at, tool, channel, used }) => [time(at, 'second'), tool, channel, used]),
+  )}${pager(after === undefined ? undefined : '/account#usage', next === null ? undefined : `${address('/account', { after: next })}#usage`)}</details>`
+}`
+}
+
+function paymentsPart({ payments }: AccountLook): Html {
+  if (payments === undefined) return html``
+  return html`<h2 id="payments">Payments</h2>
+${
+  payments.length === 0
+    ? html`<p>None with this account.</p>`
+    : table(
+        'Payments for plans of this account, newest first',
+        ['Paid', 'For', { name: 'USDC', isNumber: true }, 'On the chain', 'Transaction'],
+        payments.map((one) => [
+          html`<a href="/x402/payments/${one.id}">${time(one.claimed_at)}</a>`,
+          one.product,
+          one.amount_usdc,
+          html`${tag(one.state)}${one.reason !== null && html` ${one.reason}`}`,
+          one.transaction === null ? '' : html`<code>${one.transaction}</code>`,
+        ]),
+      )
+}`
+}
+
+/** After an account was erased. */
+export const erasedPage: Page = {
+  title: 'Erased',
+  at: '/account',
+  isPrivate: true,
+  body: html`<h1>The account is erased</h1><p>Its keys have ended, its webhooks are removed, and its address is forgotten.</p><p><a href="/">To the board</a></p>`,
+}

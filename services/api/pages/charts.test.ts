@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import { historyRowSchema } from '../../../contracts/series-history.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { verdictRow } from '../../../contracts/verdict-row.ts'
+import { csvOf } from './csv.ts'
+import { equityChart, reliabilityChart } from './record-charts.ts'
+import { scale, ticks } from './scale.ts'
+import { bandsOf, seriesChart } from './series-chart.ts'
+
+const row = (n: number, change: Parameters<typeof aVerdict>[0] = {}, result?: 'won' | 'lost') => {
+  const { cursor: _cursor, ...shown } = verdictRow(
+    aVerdict({ barClose: n * HOUR_MS, regimeSince: 0, price: 100 + n, barrier: 0.05, ...change }),
+    '',
+    '2026-01-01T00:00:00.000Z',
+  )
+  const outcome =
+    result === undefined
+      ? null
+      : { race: 'up' as const, result, entry_price: 1, exit_price: 1, decided_at: null }
+  return historyRowSchema.parse({ ...shown, is_open: result === undefined, outcome })
+}
+
+describe('scales', () => {
+  test('map a range to a stretch, and an empty range to its middle', () => {
+    expect(scale([0, 10], [100, 0])(2.5)).toBe(75)
+    expect(scale([3, 3], [0, 10])(3)).toBe(5)
+  })
+  test('have round marks within the range', () => {
+    expect(ticks([0, 1], 4)).toEqual([0, 0.25, 0.5, 0.75, 1])
+    expect(ticks([76_310, 77_120], 5)).toEqual([76_400, 76_600, 76_800, 77_000])
+    expect(ticks([-0.07, 0.03], 5)).toEqual([-0.06, -0.04, -0.02, 0, 0.02])
+    expect(ticks([5, 5], 5)).toEqual([5])
+  })
+})
+
+describe('the picture of a series', () => {
+  test('has bands of regimes, calls with a way to their proof, and barriers as far as their window', () => {
+    const rows = [
+      row(1, { regime: 'VOLATILE' }),
+      row(2, { regime: 'VOLATILE', call: 'BUY' }, 'lost'),
+      row(3, { call: 'SELL' }),
+    ]
+    expect(bandsOf(rows)).toEqual([
+      { regime: 'VOLATILE', from: HOUR_MS, to: 2 * HOUR_MS },
+      { regime: 'RANGING', from: 3 * HOUR_MS, to: 3 * HOUR_MS },
+    ])
+    const text = String(seriesChart(rows))
+    expect(text.match(/class="r-/g)).toHaveLength(2)
+    expect(text.match(/class="barrier"/g)).toHaveLength(2)
+    expect(text.match(/href="\/verify\//g)).toHaveLength(2)
+    expect(text).toContain('class="up hollow"')
+    expect(text).toContain('BUY 51 %, 1970-01-01 02:00: lost')
+    expect(text).not.toMatch(/NaN|Infinity|undefined/)
+  })
+  test('is nothing without a verdict, and has no broken number with one', () => {
+    expect(String(seriesChart([]))).toBe('')
+    expect(String(seriesChart([row(1)]))).not.toMatch(/NaN|Infinity/)
+    const bar = { openTime: 0, open: 100, high: 103, low: 99, close: 101, volume: 1 }
+    expect(String(seriesChart([row(1)], [bar]))).toContain('<g class="up">')
+  })
+})
+
+test('the reliability diagram puts what came true as said on its line, with the interval of Wilson', () => {
+  const text = String(reliabilityChart([{ from: 0.5, to: 0.51, races: 100, wins: 50, said: 0.5 }]))
+  const [, y] = /<circle class="dot" cx="[\d.]+" cy="([\d.]+)"/.exec(text) ?? []
+  const [, x0 = 0, y0 = 0, x1 = 0, y1 = 0] = (
+    /class="ideal" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"/.exec(text) ?? []
+  ).map(Number)
+  const [, cx] = /cx="([\d.]+)"/.exec(text) ?? []
+  const onLine = y0 + ((Number(cx) - x0) / (x1 - x0)) * (y1 - y0)
+  expect(Number(y)).toBeCloseTo(onLine, 0)
+  expect(text).toContain('said 50.0 %, happened 50.0 % of 100')
+})
+
+test('equity adds up months for each of four lines', () => {
+  const month = (name: string, net: number) => ({
+    month: name,
+    net_bps: net,
+    always_buy_bps: -net,
+    always_sell_bps: 0,
+    random_bps: 10,
+  })
+  const text = String(equityChart([month('2026-01', 100), month('2026-02', -250)]))
+  expect(text).toContain('calls -1.5 %, always BUY 1.5 %, always SELL 0 %, a coin 0.2 %')
+  expect(text.match(/<polyline/g)).toHaveLength(4)
+})
+
+test('a cell of CSV is neither broken nor run as a formula', () => {
+  expect(csvOf([{ a: '=1+1', b: 'x,"y"', c: null, d: -1 }])).toBe(`a,b,c,d\r\n'=1+1,"x,""y""",,-1\r\n`)
+})

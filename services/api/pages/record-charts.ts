@@ -1,0 +1,95 @@
+import type { RecordMonth } from '../../../contracts/record-month.ts'
+import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
+import { type Html, html } from './html.ts'
+import { percent, whole } from './parts.ts'
+import { rangeOf, scale, ticks } from './scale.ts'
+import type { ReliabilityBin } from './track-record-figures.ts'
+
+const SIZE = 380
+const BOX = { left: 46, right: SIZE - 12, top: 12, bottom: SIZE - 40 } as const
+
+/** What was said against what happened: on the dashed line both are the same. Whiskers are 95 % intervals. */
+export function reliabilityChart(bins: readonly ReliabilityBin[]): Html {
+  const shown = bins.flatMap((bin) => {
+    const interval = wilsonInterval(bin.wins, bin.races)
+    return interval === undefined ? [] : [{ ...bin, ...interval }]
+  })
+  const solid = shown.filter(({ races }) => races >= 30)
+  const most = Math.max(0.6, ...solid.map(({ high, said }) => Math.max(high, said)))
+  const least = Math.min(0.45, ...solid.map(({ low }) => low))
+  const range = [Math.max(0, least - 0.02), Math.min(1, most + 0.02)] as const
+  const said = [0.495, Math.max(0.6, ...shown.map((bin) => bin.said)) + 0.01] as const
+  const x = scale(said, [BOX.left, BOX.right])
+  const y = scale(range, [BOX.bottom, BOX.top])
+  const inside = (value: number): number => Math.min(BOX.bottom, Math.max(BOX.top, y(value)))
+  const rules = ticks(range, 5).map(
+    (value) =>
+      html`<path class="rule" d="M${BOX.left} ${y(value)}H${BOX.right}"/><text x="${BOX.left - 6}" y="${y(value) + 4}" text-anchor="end">${percent(value, 0)}</text>`,
+  )
+  const names = ticks(said, 5).map(
+    (value) =>
+      html`<text x="${x(value)}" y="${BOX.bottom + 16}" text-anchor="middle">${percent(value, 0)}</text>`,
+  )
+  const largest = Math.max(1, ...shown.map(({ races }) => races))
+  const dots = shown.map(({ said: at, value, low, high, races }) => {
+    const radius = Math.round(10 * (2.5 + 5 * Math.sqrt(races / largest))) / 10
+    const about = `said ${percent(at)}, happened ${percent(value)} of ${whole(races)}`
+    return html`<g><path class="whisker" d="M${x(at)} ${inside(low)}V${inside(high)}"/><circle class="dot" cx="${x(at)}" cy="${inside(value)}" r="${radius}"><title>${about}</title></circle></g>`
+  })
+  return html`<svg viewBox="0 0 ${SIZE} ${SIZE}" role="img" aria-label="Reliability: what was said against what happened, ${shown.length} bins">${rules}${names}<path class="ideal" d="M${x(said[0])} ${y(said[0])}L${x(said[1])} ${inside(said[1])}"/>${dots}<text x="${(BOX.left + BOX.right) / 2}" y="${SIZE - 6}" text-anchor="middle">said</text></svg>`
+}
+
+const [WIDTH, HEIGHT] = [960, 320] as const
+const PLOT = { left: 64, right: WIDTH - 150, top: 14, bottom: HEIGHT - 28 } as const
+
+/** Lines of the equity chart, in the order of their colours. */
+export const EQUITY_LINES = [
+  ['net_bps', 'calls'],
+  ['always_buy_bps', 'always BUY'],
+  ['always_sell_bps', 'always SELL'],
+  ['random_bps', 'a coin'],
+] as const satisfies readonly (readonly [keyof RecordMonth, string])[]
+
+/** What the calls came to after costs, month by month, beside three baselines on the same bars. */
+export function equityChart(months: readonly EquityMonth[]): Html {
+  const lines = EQUITY_LINES.map(([name, text]) => {
+    let sum = 0
+    return { text, points: [0, ...months.map((month) => (sum += month[name] / 100))] }
+  })
+  const range = rangeOf(lines.flatMap(({ points }) => points))
+  const x = scale([0, months.length], [PLOT.left, PLOT.right])
+  const y = scale(range, [PLOT.bottom, PLOT.top])
+  const rules = ticks(range, 5).map(
+    (value) =>
+      html`<path class="rule" d="M${PLOT.left} ${y(value)}H${PLOT.right}"/><text x="${PLOT.left - 6}" y="${y(value) + 4}" text-anchor="end">${value} %</text>`,
+  )
+  const every = Math.max(1, Math.ceil(months.length / 8))
+  const names = months.flatMap(({ month }, index) =>
+    index % every === 0
+      ? [html`<text x="${x(index + 1)}" y="${HEIGHT - 8}" text-anchor="middle">${month}</text>`]
+      : [],
+  )
+  const ends = placed(lines.map(({ points }) => y(points.at(-1) ?? 0)))
+  const drawn = lines.map(({ text, points }, index) => {
+    const path = points.map((value, at) => `${x(at)},${y(value)}`).join(' ')
+    return html`<polyline class="line c${index + 1}" points="${path}"/><text x="${PLOT.right + 8}" y="${(ends[index] ?? 0) + 4}">${text} ${Math.round(10 * (points.at(-1) ?? 0)) / 10} %</text>`
+  })
+  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Sums of returns after costs over ${months.length} months: ${lines.map(({ text, points }) => `${text} ${Math.round(10 * (points.at(-1) ?? 0)) / 10} %`).join(', ')}">${rules}${names}${drawn}</svg>`
+}
+
+export type EquityMonth = Pick<
+  RecordMonth,
+  'month' | 'net_bps' | 'always_buy_bps' | 'always_sell_bps' | 'random_bps'
+>
+
+/** Heights of labels, moved so far apart that none covers another. */
+function placed(heights: readonly number[]): number[] {
+  const order = heights.map((height, index) => ({ height, index })).toSorted((a, b) => a.height - b.height)
+  let last = Number.NEGATIVE_INFINITY
+  const result: number[] = []
+  for (const { height, index } of order) {
+    last = Math.max(height, last + 14)
+    result[index] = last
+  }
+  return result
+}

@@ -1,0 +1,167 @@
+import type { Candle } from '../../../contracts/candle.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { HistoryRow, SeriesHistory } from '../../../contracts/series-history.ts'
+import { type Html, html } from './html.ts'
+import type { Page } from './layout.ts'
+import type { Refusal } from './own-client.ts'
+import {
+  address,
+  callTag,
+  facts,
+  note,
+  pager,
+  price,
+  proofLink,
+  regimeText,
+  resultTag,
+  seriesPath,
+  table,
+  tag,
+  tiles,
+  time,
+  valueText,
+} from './parts.ts'
+import { seriesChart } from './series-chart.ts'
+
+export interface SeriesLook {
+  readonly history: SeriesHistory
+  /** Of the same stretch, oldest first; none where they are not at hand. */
+  readonly bars: readonly Candle[]
+  /** Where the page begins, as it stands in the address. */
+  readonly after: string | undefined
+  /** What the call that was asked for answered. */
+  readonly asked?:
+    | { readonly body?: JsonObject | undefined; readonly refusal?: Refusal | undefined }
+    | undefined
+}
+
+/** Bars in the picture; the table holds all of the page. */
+export const CHART_BARS = 120
+
+/** One series: what it says, what it said, and what became of that. */
+export function seriesPage({ history, bars, after, asked }: SeriesLook): Page {
+  const { series, rows, withheld, next, market } = history
+  const name = `${series.coin} ${series.timeframe} on ${series.exchange}`
+  const [newest] = rows
+  const oldestFirst = rows.slice(0, CHART_BARS).toReversed()
+  return {
+    title: name,
+    description: `Verdicts of ${name}, with the regime, what became of each, and proof of both.`,
+    at: '/',
+    body: html`<p class="dim"><a href="/">Board</a></p>
+<h1>${name}</h1>
+${newest === undefined ? html`<p>${withheld > 0 ? 'No window of this series has closed yet.' : 'There is no verdict of this series.'}</p>` : newestPart(newest, history, after)}
+${(market === 'live' || asked !== undefined) && askPart(history, asked)}
+${
+  newest !== undefined &&
+  html`<h2>Price, regimes and calls</h2>
+<figure class="wide">${seriesChart(oldestFirst, bars)}
+<figcaption>Bands: the regime. Triangles: BUY (up) and SELL (down), hollow where the call was lost; each leads to its proof. Dotted: the barriers of the newest calls. ${bars.length > 0 ? 'Bars: candles.' : 'Line: closes.'} The same in the table below.</figcaption></figure>
+${factorsPart(newest)}`
+}
+${historyPart(history)}
+${pager(after === undefined ? undefined : seriesPath(series), next === null ? undefined : address(seriesPath(series), { after: next }))}
+<p class="dim noprint">As data: <a href="${address(`/api${seriesPath(series)}`, { after })}">JSON</a>, <a href="${address('/api/verdicts', { exchange: series.exchange, coin: series.coin, timeframe: series.timeframe, format: 'csv' })}">all decided verdicts as CSV</a>, <a href="${address('/api/regime-shifts', { exchange: series.exchange, coin: series.coin, timeframe: series.timeframe })}">shifts of the regime</a>.</p>`,
+  }
+}
+
+function newestPart(row: HistoryRow, { market, withheld }: SeriesHistory, after: string | undefined): Html {
+  const state = outcomeTag(row)
+  return html`<p class="lead">${row.reasoning}</p>
+${tiles([
+  [
+    after === undefined ? (market === 'live' ? 'Newest decided' : 'Says now') : 'Newest on this page',
+    callTag(row.call),
+    html`at ${price(row.price)}, bar closed ${time(row.bar_close)}`,
+  ],
+  ['Confidence', `${row.confidence} %`, html`a coin has 50 %; strength ${row.strength} of 100`],
+  ['Regime', regimeText(row.regime), html`since ${time(row.regime_since)}`],
+  [
+    'Outcome',
+    state,
+    html`${row.is_open ? 'decided by' : 'window closed'} ${time(row.valid_until)}; ${proofLink(row.verdict_id, 'the newest verdict')}`,
+  ],
+])}
+${withheld > 0 && html`<p class="dim">${withheld} newer ${withheld === 1 ? 'verdict is' : 'verdicts are'} open and not shown: callers ask for them.</p>`}`
+}
+
+function askPart({ series }: SeriesHistory, asked: SeriesLook['asked']): Html {
+  const answer = asked?.body
+  return html`<h2 id="ask">The open call</h2>
+${asked?.refusal !== undefined && note(html`<p>${asked.refusal.message}</p><p>${asked.refusal.next_step}</p>`, 'bad')}
+${
+  answer !== undefined &&
+  note(
+    html`<p>${callTag(answer.call as HistoryRow['call'])} with ${valueText(answer.confidence)} % confidence; ${regimeText(answer.regime as HistoryRow['regime'])}.</p><p>${valueText(answer.reasoning)}</p>`,
+    'good',
+  )
+}
+<form method="post" action="${seriesPath(series)}#ask"><button type="submit" class="main">Show the open call</button> <span class="dim">It is counted as one call, whatever it says.</span></form>`
+}
+
+const FACTOR_WIDTH = 160
+
+function factorsPart(row: HistoryRow): Html {
+  const most = Math.max(...row.factors.map(({ contribution }) => Math.abs(contribution)), 1e-9)
+  const bar = (contribution: number) => {
+    const length = Math.round((10 * Math.abs(contribution) * FACTOR_WIDTH) / 2 / most) / 10
+    const middle = FACTOR_WIDTH / 2
+    return html`<svg width="${FACTOR_WIDTH}" height="14" viewBox="0 0 ${FACTOR_WIDTH} 14" aria-hidden="true"><path class="axis" d="M${middle} 0V14"/><rect class="${contribution < 0 ? 'neg' : 'pos'}" x="${contribution < 0 ? middle - length : middle}" y="2" width="${length}" height="10"/></svg>`
+  }
+  const rows = row.factors
+    .toSorted((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution))
+    .map(({ name, value, contribution, status }) => [
+      name.replaceAll('_', ' '),
+      bar(contribution),
+      `${contribution >= 0 ? '+' : '−'}${Math.abs(contribution).toFixed(4)}`,
+      value === null ? (status === 'unavailable' ? 'not available' : '—') : Number(value.toPrecision(4)),
+    ])
+  return html`<h2>Why</h2>${table(
+    `What spoke for BUY (right) and for SELL (left) in the verdict of ${row.bar_close.slice(0, 16).replace('T', ' ')}; together they are its log-odds`,
+    ['Factor', 'Share', { name: 'Log-odds', isNumber: true }, { name: 'Measured', isNumber: true }],
+    rows,
+  )}
+${facts([
+  ['Model', html`<code>${row.model_version}</code>`],
+  ['Probability', html`${Number(row.probability.toPrecision(6))} that +1σ is reached before −1σ`],
+  [
+    'Barriers',
+    html`${price(row.price * (1 + row.barrier))} above, ${price(row.price * (1 - row.barrier))} below: ±${(100 * row.barrier).toFixed(2)} %`,
+  ],
+  ['Inputs', html`<code>${row.inputs_hash}</code>`],
+])}`
+}
+
+function outcomeTag({ call, outcome, is_open: isOpen }: HistoryRow): Html {
+  if (outcome === null) return tag(isOpen ? 'open' : 'to be labelled')
+  return call === 'HOLD' ? html`<span class="dim">no call</span>` : resultTag(outcome.result)
+}
+
+function historyPart({ rows }: SeriesHistory): Html {
+  if (rows.length === 0) return html``
+  return html`<h2>History</h2>${table(
+    `${rows.length} verdicts, newest first`,
+    [
+      'Bar closed',
+      'Call',
+      { name: 'Confidence', isNumber: true },
+      'Regime',
+      { name: 'Price', isNumber: true },
+      'Outcome',
+      'Race',
+      'Window closes',
+      'Proof',
+    ],
+    rows.map((row) => [
+      time(row.bar_close),
+      callTag(row.call),
+      `${row.confidence} %`,
+      html`${regimeText(row.regime)}${row.shifted_from !== '' && html` <small>was ${regimeText(row.shifted_from)}</small>`}`,
+      price(row.price),
+      outcomeTag(row),
+      row.outcome?.race ?? '',
+      time(row.valid_until),
+      proofLink(row.verdict_id, `the verdict of ${row.bar_close.slice(0, 16).replace('T', ' ')}`),
+    ]),
+  )}`
+}

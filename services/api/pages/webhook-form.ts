@@ -1,0 +1,105 @@
+import type { z } from 'zod'
+import { EXCHANGES } from '../../../contracts/exchanges.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { CADENCES, SIGNAL_TYPES, type SignalType } from '../../../contracts/subscription.ts'
+import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import type { dryRunAnswerSchema } from '../../../contracts/webhook-answers.ts'
+import { choices, type FormState, input, refusalNote, select, type Typed } from './forms.ts'
+import { type Html, html } from './html.ts'
+import type { Page } from './layout.ts'
+import type { Refusal } from './own-client.ts'
+import { note, table, time, valueText, whole } from './parts.ts'
+
+export const SIGNAL_WORDS: Readonly<Record<SignalType, string>> = {
+  trade_call: 'Trade calls',
+  regime_shift: 'Shifts of the regime',
+  scan_digest: 'Digests of a scan',
+  model_notice: 'Models that fall silent or speak again',
+}
+
+const same = (values: readonly string[]) => values.map((value) => [value, value] as const)
+
+/** Fields of a filter, as a subscription is made with them. */
+const filterParts = (state: FormState): Html => html`
+${choices(
+  state,
+  'events',
+  SIGNAL_TYPES.map((type) => [type, SIGNAL_WORDS[type]] as const),
+  { label: 'Tell me of', chosen: ['trade_call'] },
+)}
+${choices(state, 'timeframes', same(TIMEFRAMES), { label: 'Timeframes', hint: 'None ticked: all of them' })}
+${input(state, 'assets', { label: 'Coins', hint: 'As BTC, ETH, or top:10 for the ten largest; empty: all', isCode: true })}
+<div class="row">${input(state, 'min_confidence', { label: 'Least confidence', type: 'number', hint: 'percent; it lives in 50–60' })}${input(state, 'min_strength', { label: 'Least strength', type: 'number', hint: '0–100' })}</div>
+${choices(state, 'only_changes', [['true', 'Only when a series turns BUY or SELL, not for each bar that stays so']], { label: 'Changes' })}
+<details${[state.typed.events].flat().includes('scan_digest') && html` open`}><summary>Digest of a scan</summary>
+<div class="row">${select(state, 'timeframe', [['', '—'], ...same(TIMEFRAMES)], { label: 'Timeframe' })}${select(state, 'exchange', [['', '—'], ...same(EXCHANGES)], { label: 'Exchange' })}${input(state, 'top_n', { label: 'Rows', type: 'number', hint: '1–100' })}${select(state, 'cadence', [['', '—'], ...same(CADENCES)], { label: 'Every' })}</div></details>`
+
+/** What a filter form asks for, in the fields of the interface: what was left empty is left out. */
+export function filterOf(typed: Typed): JsonObject {
+  const list = (name: string) => [typed[name] ?? []].flat().filter((one) => one !== '')
+  const text = (name: string) => list(name)[0]
+  const number = (name: string) => {
+    const value = text(name)?.trim()
+    return value === undefined ? undefined : /^-?\d+(?:\.\d+)?$/.test(value) ? Number(value) : value
+  }
+  const assets = (text('assets') ?? '').split(/[\s,]+/).filter((one) => one !== '')
+  const fields = {
+    events: list('events'),
+    timeframes: list('timeframes').length > 0 ? list('timeframes') : undefined,
+    assets: assets.length > 0 ? assets : undefined,
+    min_confidence: number('min_confidence'),
+    min_strength: number('min_strength'),
+    only_changes: text('only_changes') === 'true' ? true : undefined,
+    timeframe: text('timeframe'),
+    exchange: text('exchange'),
+    top_n: number('top_n'),
+    cadence: text('cadence'),
+  }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as JsonObject
+}
+
+export type DryRun = z.infer<typeof dryRunAnswerSchema>
+
+/** What would have been sent in the last day. */
+export function dryRunPart(run: DryRun | undefined, refusal?: Refusal): Html {
+  const rows = run?.rows.map(({ at, data }) => [
+    time(at),
+    valueText(data.type),
+    `${valueText(data.coin)} ${valueText(data.timeframe)}`,
+    valueText(data.call ?? data.regime),
+    data.confidence === undefined ? '' : `${valueText(data.confidence)} %`,
+  ])
+  const { trade_call: calls = 0, regime_shift: shifts = 0, scan_digest: digests = 0 } = run?.matched ?? {}
+  return html`<div id="dry-run" aria-live="polite">
+${refusal !== undefined && html`<p class="dim">Not yet: ${refusal.message}</p>`}
+${
+  run !== undefined &&
+  html`<p><strong>In the last day: ${whole(calls)} calls, ${whole(shifts)} shifts, ${whole(digests)} digests</strong> whose window has closed.${run.next !== null && ' More was not looked through.'}</p>
+${
+  run.warnings.length > 0 &&
+  note(
+    run.warnings.map((warning) => html`<p>${warning}</p>`),
+    'warn',
+  )
+}
+${(rows?.length ?? 0) > 0 && table('The first of them', ['Recorded', 'Signal', 'Series', 'Says', { name: 'Confidence', isNumber: true }], rows ?? [])}`
+}</div>`
+}
+
+/** Makes a webhook, and shows before what it would have sent. */
+export function newWebhookPage(state: FormState, run: DryRun | undefined, previewRefusal?: Refusal): Page {
+  return {
+    title: 'New webhook',
+    at: '/webhooks',
+    isPrivate: true,
+    body: html`<p class="dim"><a href="/webhooks">Webhooks</a></p>
+<h1>New webhook</h1>
+<p class="lead">Signals are sent to your address as they are recorded, signed, in order, and again until you take them. <a href="/docs/webhooks">How it works</a></p>
+${refusalNote(state.refusal)}
+<div class="split"><form method="post" action="/webhooks" class="stack" data-preview="/webhooks/dry-run" data-preview-into="dry-run">
+${input(state, 'url', { label: 'Address', type: 'url', isRequired: true, hint: 'HTTPS, port 443 or 8443, public', maxLength: 2_048 })}
+${filterParts(state)}
+<div class="row"><button type="submit" class="main">Create</button><button type="submit" formaction="/webhooks/dry-run" formnovalidate>What would it have sent?</button></div>
+</form><section aria-label="What it would have sent"><h2>What it would have sent</h2>${dryRunPart(run, previewRefusal)}</section></div>`,
+  }
+}

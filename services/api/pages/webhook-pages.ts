@@ -1,0 +1,298 @@
+import type { z } from 'zod'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type {
+  AttemptAnswer,
+  attemptsAnswerSchema,
+  deliveryAnswerSchema,
+  eventsAnswerSchema,
+  SubscriptionAnswer,
+  subscriptionsAnswerSchema,
+  testAnswerSchema,
+} from '../../../contracts/webhook-answers.ts'
+import { action, EMPTY_FORM, type FormState, input, refusalNote, select, textarea } from './forms.ts'
+import { type Html, html } from './html.ts'
+import type { Page } from './layout.ts'
+import { address, copyable, facts, note, pager, type Tone, table, tag, tiles, time, whole } from './parts.ts'
+import { SIGNAL_WORDS } from './webhook-form.ts'
+
+export type Webhooks = z.infer<typeof subscriptionsAnswerSchema>
+export type Attempts = z.infer<typeof attemptsAnswerSchema>
+export type Delivery = z.infer<typeof deliveryAnswerSchema>
+export type Missed = z.infer<typeof eventsAnswerSchema>
+export type TestAnswer = z.infer<typeof testAnswerSchema>
+
+const STATE_TONES: Readonly<Record<SubscriptionAnswer['state'], Tone>> = {
+  active: 'ok',
+  paused: 'warn',
+  degraded: 'warn',
+  disabled: 'failed',
+  stopped: 'failed',
+}
+const RESULT_TONES: Readonly<Record<AttemptAnswer['result'], Tone>> = {
+  delivered: 'ok',
+  failed: 'warn',
+  exhausted: 'failed',
+  skipped: '',
+}
+const instant = (iso: string | null): Html | string => (iso === null ? '—' : time(iso, 'second'))
+
+export const webhookPath = (id: string, ...rest: readonly string[]): string =>
+  ['/webhooks', ...[id, ...rest].map(encodeURIComponent)].join('/')
+
+/** All webhooks of the account, with how each is doing. */
+export function webhooksPage(
+  { webhooks, next, needs_review: needsReview }: Webhooks,
+  after: string | undefined,
+): Page {
+  return {
+    title: 'Webhooks',
+    at: '/webhooks',
+    isPrivate: true,
+    body: html`<h1>Webhooks</h1>
+<p class="lead">Where signals are sent, and whether they arrive. <a class="button main" href="/webhooks/new">New webhook</a></p>
+${needsReview > 0 && note(html`<p><strong>${needsReview} need you:</strong> nothing is sent there any more. Open them to see why, and resume.</p>`, 'warn')}
+${
+  webhooks.length === 0
+    ? html`<p>There is none yet. A new one shows what it would have sent before you create it; <a href="/docs/webhook-receivers">receivers in Python and TypeScript</a> are ready to run.</p>`
+    : table(
+        'In the order of their creation',
+        [
+          'Address',
+          'State',
+          'Sends',
+          { name: 'Delivered', isNumber: true },
+          { name: 'Given up', isNumber: true },
+          { name: 'Waiting', isNumber: true },
+          'Last taken',
+        ],
+        webhooks.map((one) => [
+          html`<a href="${webhookPath(one.id)}">${shortened(one.url)}</a>`,
+          tag(one.state, STATE_TONES[one.state]),
+          one.events.map((event) => SIGNAL_WORDS[event]).join(', '),
+          whole(one.counts.delivered),
+          whole(one.counts.exhausted),
+          whole(one.retries_open),
+          instant(one.last_success_at),
+        ]),
+      )
+}
+${pager(after === undefined ? undefined : '/webhooks', next === null ? undefined : address('/webhooks', { after: next }))}`,
+  }
+}
+
+const shortened = (url: string): string => (url.length > 60 ? `${url.slice(0, 57)}…` : url)
+
+export interface WebhookLook {
+  readonly webhook: SubscriptionAnswer
+  readonly attempts: Attempts
+  readonly after: string | undefined
+  readonly result: string | undefined
+  /** A secret, the one time that it is shown, and why. */
+  readonly secret?: { readonly text: string; readonly about: string } | undefined
+  readonly tested?: TestAnswer | undefined
+  readonly state: FormState
+}
+
+/** One webhook: how it is doing, what was sent, and all that can be done with it. */
+export function webhookPage(look: WebhookLook): Page {
+  const { webhook, attempts, secret, tested, state, after, result } = look
+  const path = webhookPath(webhook.id)
+  return {
+    title: 'Webhook',
+    at: '/webhooks',
+    isPrivate: true,
+    body: html`<p class="dim"><a href="/webhooks">Webhooks</a></p>
+<h1>${shortened(webhook.url)}</h1>
+<p>${tag(webhook.state, STATE_TONES[webhook.state])} since ${time(webhook.state_since)}${webhook.reason !== null && html`: ${webhook.reason}`}</p>
+${secret !== undefined && note(html`<p><strong>${secret.about}</strong> It is shown this once: your receiver needs it to check what comes.</p>${copyable(secret.text, 'The secret')}`, 'good')}
+${tested !== undefined && testedNote(tested)}
+${refusalNote(state.refusal)}
+${
+  webhook.warnings.length > 0 &&
+  note(
+    webhook.warnings.map((warning) => html`<p>${warning}</p>`),
+    'warn',
+  )
+}
+${tiles([
+  ['Delivered', whole(webhook.counts.delivered), html`last ${instant(webhook.last_success_at)}`],
+  [
+    'Waiting behind the cursor',
+    webhook.lag === null ? '—' : `${whole(webhook.lag.signals)}${webhook.lag.is_more ? '+' : ''}`,
+    `the next one is number ${webhook.cursor.sequence}`,
+  ],
+  ['To be tried again', whole(webhook.retries_open), html`next ${instant(webhook.next_attempt_at)}`],
+  ['Given up', whole(webhook.counts.exhausted), html`${whole(webhook.failures_in_a_row)} failures in a row`],
+])}
+<div class="row noprint">
+${action(`${path}/test`, 'Send a test')}
+${webhook.state === 'active' || webhook.state === 'degraded' ? action(`${path}/pause`, 'Pause') : webhook.state === 'stopped' ? '' : html`${action(`${path}/resume`, 'Resume where it stopped', { tone: 'main' })}${action(`${path}/resume`, 'Resume from now', { fields: { from: 'now' } })}`}
+${action(`${path}/rotate`, 'Rotate the secret', { question: 'Make a new secret? The present one signs beside it for a day.' })}
+${webhook.secrets_signing > 1 && action(`${path}/end-overlap`, 'End the overlap')}
+<a href="${path}/missed">Pull what was missed</a>
+<a href="${path}/signature">Check a signature</a>
+${action(`${path}/delete`, 'Delete', { tone: 'bad', question: 'Delete this webhook? Nothing is sent any more, and it cannot be undone.' })}
+</div>
+<h2 id="deliveries">Deliveries</h2>
+<form method="get" action="${path}#deliveries" class="row noprint">${select(
+      { typed: { result } },
+      'result',
+      [
+        ['', 'all'],
+        ['delivered', 'delivered'],
+        ['failed', 'failed, to be tried again'],
+        ['exhausted', 'given up'],
+        ['skipped', 'skipped as too old'],
+      ],
+      { label: 'Attempts that ended' },
+    )}<button type="submit">Show</button></form>
+${attemptsPart(webhook.id, attempts)}
+${pager(after === undefined ? undefined : `${address(path, { result })}#deliveries`, attempts.next === null ? undefined : `${address(path, { result, after: attempts.next })}#deliveries`)}
+${replayPart(webhook, state)}
+<h2>Filter</h2>
+${facts([
+  ['Address', webhook.url],
+  ['Signals', webhook.events.map((event) => SIGNAL_WORDS[event]).join(', ')],
+  ['Timeframes', webhook.timeframes?.join(', ') ?? 'all'],
+  ['Coins', webhook.assets?.join(', ') ?? 'all'],
+  ['Exchanges', webhook.exchanges?.join(', ') ?? 'all'],
+  ['Least confidence, strength', `${webhook.min_confidence} %, ${webhook.min_strength}`],
+  ['Only changes', webhook.only_changes ? 'yes' : 'no'],
+  ...(webhook.cadence === null
+    ? []
+    : [
+        [
+          'Digest',
+          `${webhook.top_n} of ${webhook.exchange} ${webhook.timeframe}, every ${webhook.cadence}`,
+        ] as const,
+      ]),
+  ['Id', html`<code>${webhook.id}</code>`],
+])}
+<p class="dim noprint">The same over HTTP: <code>GET /api/webhooks/${webhook.id}</code>, <a href="/openapi">all of it</a>.</p>`,
+  }
+}
+
+function testedNote({ accepted, outcome, status, latency_ms: ms, detail }: TestAnswer): Html {
+  const said = status === null ? outcome.replaceAll('_', ' ') : `status ${status}`
+  return note(
+    html`<p><strong>${accepted ? 'The test arrived' : 'The test did not arrive'}: ${said}</strong>, after ${Math.round(ms)} ms.</p>${detail !== '' && html`<pre tabindex="0" role="region" aria-label="What was answered">${detail}</pre>`}`,
+    accepted ? 'good' : 'bad',
+  )
+}
+
+function attemptsPart(id: string, { attempts }: Attempts): Html {
+  if (attempts.length === 0) return html`<p>No attempt was made yet.</p>`
+  return table(
+    'Newest first',
+    [
+      'When',
+      { name: 'No.', isNumber: true },
+      'Result',
+      'Answer',
+      { name: 'Try', isNumber: true },
+      { name: 'Took', isNumber: true },
+      'Again at',
+      'Delivery',
+    ],
+    attempts.map((one) => [
+      time(one.at, 'second'),
+      one.sequence,
+      html`${tag(one.result, RESULT_TONES[one.result])}${one.replay_id !== null && ' replay'}`,
+      one.status ?? one.reason ?? '',
+      one.attempt,
+      `${Math.round(one.duration_ms)} ms`,
+      instant(one.next_at),
+      html`<a href="${webhookPath(id, 'deliveries', one.delivery_id)}" aria-label="Delivery ${one.sequence}, try ${one.attempt}">open</a>`,
+    ]),
+  )
+}
+
+function replayPart(webhook: SubscriptionAnswer, state: FormState): Html {
+  const { replays } = webhook
+  return html`<h2 id="replay">Send again</h2>
+<p>What was tried since an instant, with the same ids and bodies; what was never tried comes by itself.</p>
+<form method="post" action="${webhookPath(webhook.id)}/replay#replay" class="row">
+${input(state, 'from', { label: 'Since, in UTC', type: 'datetime-local', isRequired: true })}
+<button type="submit">Send again</button></form>
+${
+  replays.length > 0 &&
+  table(
+    'The latest, newest first',
+    ['Asked for', 'Numbers', 'Progress', 'State'],
+    replays.toReversed().map((one) => {
+      const [done, all] = [
+        Math.max(0, one.through - one.from_sequence + 1),
+        one.to_sequence - one.from_sequence + 1,
+      ]
+      return [
+        time(one.requested_at, 'second'),
+        `${one.from_sequence}–${one.to_sequence}`,
+        html`<progress max="${all}" value="${Math.min(all, done)}" aria-label="Sent again"></progress> ${whole(Math.min(all, done))} of ${whole(all)}`,
+        one.is_done ? tag('done', 'ok') : tag('under way'),
+      ]
+    }),
+  )
+}`
+}
+
+/** One delivery: the timeline of its attempts and the exact body. */
+export function deliveryPage(id: string, delivery: Delivery): Page {
+  const { attempts, body, body_sha256: sha } = delivery
+  return {
+    title: `Delivery ${delivery.sequence}`,
+    at: '/webhooks',
+    isPrivate: true,
+    body: html`<p class="dim"><a href="/webhooks">Webhooks</a> / <a href="${webhookPath(id)}">this one</a></p>
+<h1>Delivery ${delivery.sequence}</h1>
+<p class="lead">${SIGNAL_WORDS[delivery.event]}; id <code>${delivery.delivery_id}</code></p>
+<h2>Attempts</h2>
+<ol class="timeline">${attempts.map(
+      (one) =>
+        html`<li class="${one.result === 'delivered' ? 'ok' : 'failed'}"><strong>${tag(one.result, RESULT_TONES[one.result])}</strong> ${time(one.at, 'second')}, try ${one.attempt}${one.replay_id !== null && ', a replay'}: ${one.status === null ? (one.reason ?? 'nothing was sent') : `status ${one.status}`} after ${Math.round(one.duration_ms)} ms${one.next_at !== null && html`; again at ${time(one.next_at, 'second')}`}
+${one.detail !== null && one.detail !== '' && html`<pre tabindex="0" role="region" aria-label="What was answered to try ${one.attempt}">${one.detail}</pre>`}</li>`,
+    )}</ol>
+${!delivery.is_complete && html`<p class="dim">So much was recorded since that the newest may be missing.</p>`}
+<h2>Body</h2>
+<p>Exactly these bytes were sent; SHA-256 <code>${sha}</code>. To check your copy: <code>sha256sum body.json</code></p>
+${copyable(body, 'The body')}`,
+  }
+}
+
+/** What was sent or is due, behind a number. */
+export function missedPage(id: string, { events, next }: Missed, after: string): Page {
+  return {
+    title: 'Missed',
+    at: '/webhooks',
+    isPrivate: true,
+    body: html`<p class="dim"><a href="/webhooks">Webhooks</a> / <a href="${webhookPath(id)}">this one</a></p>
+<h1>Pull what was missed</h1>
+<p class="lead">All signals behind a number, with the bodies they are sent with, whether they arrived or not.</p>
+<form method="get" class="row">${input({ typed: { after } }, 'after', { label: 'Behind number', maxLength: 64, isCode: true })}<button type="submit">Show</button></form>
+${events.length === 0 ? html`<p>There is nothing behind it that can be pulled now.</p>` : events.map((event) => html`<h3>${event.sequence}: ${SIGNAL_WORDS[event.event]}, ${time(event.created_at, 'second')}</h3>${copyable(JSON.stringify(event, null, 2), `Signal ${event.sequence}`)}`)}
+${pager(undefined, next === null ? undefined : address(webhookPath(id, 'missed'), { after: next }))}`,
+  }
+}
+
+export interface SignatureCheck {
+  readonly is_valid: boolean
+  readonly reason: string | null
+}
+
+/** Checks what a receiver got against the secrets of its webhook. */
+export function signaturePage(id: string, state: FormState = EMPTY_FORM, checked?: SignatureCheck): Page {
+  return {
+    title: 'Check a signature',
+    at: '/webhooks',
+    isPrivate: true,
+    body: html`<p class="dim"><a href="/webhooks">Webhooks</a> / <a href="${webhookPath(id)}">this one</a></p>
+<h1>Check a signature</h1>
+<p class="lead">Paste what your receiver got; it is checked with the secrets of this webhook, which are not shown. Time does not matter here; your receiver should refuse what is older than ${LIMITS.webhookToleranceS} s.</p>
+${refusalNote(state.refusal)}
+${checked !== undefined && note(checked.is_valid ? html`<p><strong>The signature fits.</strong> This service sent exactly this body at that time.</p>` : html`<p><strong>It does not fit:</strong> ${checked.reason}.</p><p>Most often the body was parsed and written again: check the bytes as they came.</p>`, checked.is_valid ? 'good' : 'bad')}
+<form method="post" class="stack">
+${input(state, 'timestamp', { label: 'X-Service-Timestamp', isRequired: true, maxLength: 12, isCode: true })}
+${input(state, 'signature', { label: 'X-Service-Signature', isRequired: true, maxLength: 1_024, isCode: true })}
+${textarea(state, 'body', { label: 'Body, as it came', isRequired: true })}
+<div><button type="submit" class="main">Check</button></div></form>`,
+  }
+}

@@ -1,0 +1,182 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import type { AccountAnswer, SignInAnswer } from '../../../contracts/account-answers.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { UsageAnswer } from '../../../contracts/usage.ts'
+import { accountPage, codePage, erasedPage, signInPage } from '../pages/account-page.ts'
+import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
+import { type Refusal, refusedAs } from '../pages/own-client.ts'
+import { address } from '../pages/parts.ts'
+import { sendPage } from '../pages/send-page.ts'
+import { beginSession, endSession, requireOwnForm, SESSION_LABEL, sessionKey } from '../pages/session.ts'
+import type { PagesOptions } from './series-pages.ts'
+
+export type Form = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** What a form sent under a name; the first where it was sent several times. */
+export const textOf = (form: Form, name: string): string => {
+  const value = form[name]
+  return typeof value === 'string' ? value : (value?.[0] ?? '')
+}
+
+/** The fields of a form. @throws ServiceError `cross_site` for one that is not this service's */
+export function ownForm(request: FastifyRequest, publicUrl: string): Form {
+  requireOwnForm(request, publicUrl)
+  return typeof request.body === 'object' && request.body !== null ? (request.body as Form) : {}
+}
+
+/** Lists show how a key begins, and that it goes on. */
+const isHintOf = (hint: string, key: string): boolean => key.startsWith(hint.replace(/…$/, ''))
+
+/** The refusals that mean that nobody is signed in any more. */
+export const isSessionOver = ({ code }: Refusal): boolean => ['unauthorized', 'key_unknown'].includes(code)
+
+/** Asks to sign in, and says why where there was a session. */
+export function sendSignIn(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { frame }: Pick<PagesOptions, 'frame'>,
+  state: FormState = EMPTY_FORM,
+): FastifyReply {
+  const isOver = sessionKey(request) !== undefined
+  if (isOver) endSession(reply)
+  const notice = isOver
+    ? 'Your session has ended: its key was revoked, or has been gone for long. Sign in again.'
+    : undefined
+  return sendPage(reply.code(state.refusal?.status ?? 200), frame(), signInPage(state, notice))
+}
+
+const querySchema = z.strictObject({
+  after: z.string().max(256).optional(),
+  signed_in: z.string().max(1).optional(),
+})
+
+/** `/account`: sign-in by a code, and the account of a session: plan, keys, usage, payments, the end of it all. */
+export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, options) => {
+  const { client, frame } = options
+  const formOf = (request: FastifyRequest) => ownForm(request, frame().publicUrl)
+
+  async function sendAccount(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    more: {
+      readonly after?: string | undefined
+      readonly state?: FormState
+      readonly issued?: SignInAnswer
+    } = {},
+  ): Promise<FastifyReply> {
+    const [account, usage] = await Promise.all([
+      client.ask<AccountAnswer>(request, { path: '/api/account' }),
+      client.ask<UsageAnswer>(request, { path: address('/api/usage', { after: more.after, limit: 20 }) }),
+    ])
+    if (!account.isOk) {
+      if (isSessionOver(account.refusal)) return sendSignIn(request, reply, options)
+      throw refusedAs(account.refusal)
+    }
+    if (!usage.isOk) throw refusedAs(usage.refusal)
+    const key = sessionKey(request) ?? ''
+    const { state = EMPTY_FORM, issued, after } = more
+    const look = {
+      account: account.body,
+      usage: usage.body,
+      payments: undefined,
+      hint: account.body.keys.find(({ hint }) => isHintOf(hint, key))?.hint ?? '',
+      issued: issued && { key: issued.key, label: issued.label },
+      state,
+      after,
+      sold: app.hasRoute({ method: 'POST', url: '/x402/plans/starter' }),
+    }
+    return sendPage(reply.code(state.refusal?.status ?? 200), frame(), accountPage(look))
+  }
+
+  app.get('/account', { schema: { querystring: querySchema } }, async (request, reply) => {
+    if (sessionKey(request) !== undefined) return sendAccount(request, reply, request.query)
+    if (request.query.signed_in === undefined) return sendSignIn(request, reply, options)
+    const notice =
+      'You are signed in, but your browser did not keep the session: it keeps it over HTTPS, and at localhost, only.'
+    return sendPage(reply, frame(), signInPage(EMPTY_FORM, notice))
+  })
+
+  app.post('/account/sign-in', async (request, reply) => {
+    const email = textOf(formOf(request), 'email').trim()
+    const asked = await client.ask<{ sign_in_id: string }>(request, {
+      method: 'POST',
+      path: '/api/sign-in',
+      body: { email },
+    })
+    if (!asked.isOk) return sendSignIn(request, reply, options, { typed: { email }, refusal: asked.refusal })
+    return sendPage(reply, frame(), codePage({ typed: {}, email, signInId: asked.body.sign_in_id }))
+  })
+
+  app.post('/account/confirm', async (request, reply) => {
+    const form = formOf(request)
+    const [email, code, signInId] = ['email', 'code', 'sign_in_id'].map((name) =>
+      textOf(form, name).trim(),
+    ) as [string, string, string]
+    const body: JsonObject = {
+      email,
+      code,
+      label: SESSION_LABEL,
+      ...(signInId !== '' && { sign_in_id: signInId }),
+    }
+    const confirmed = await client.ask<SignInAnswer>(request, {
+      method: 'POST',
+      path: '/api/sign-in/confirm',
+      body,
+    })
+    if (!confirmed.isOk) {
+      const { refusal } = confirmed
+      return sendPage(
+        reply.code(refusal.status),
+        frame(),
+        codePage({ typed: { code }, refusal, email, signInId }),
+      )
+    }
+    return beginSession(reply, confirmed.body.key).redirect('/account?signed_in=1', 303)
+  })
+
+  app.post('/account/sign-out', async (request, reply) => {
+    formOf(request)
+    const key = sessionKey(request) ?? ''
+    const account = await client.ask<AccountAnswer>(request, { path: '/api/account' })
+    const own = account.isOk ? account.body.keys.find(({ hint }) => isHintOf(hint, key)) : undefined
+    if (own !== undefined) await client.ask(request, { method: 'DELETE', path: `/api/keys/${own.key_id}` })
+    return endSession(reply).redirect('/', 303)
+  })
+
+  app.post('/account/keys', async (request, reply) => {
+    const label = textOf(formOf(request), 'label')
+    const issued = await client.ask<SignInAnswer>(request, {
+      method: 'POST',
+      path: '/api/keys',
+      body: { label },
+    })
+    if (issued.isOk) return sendAccount(request, reply, { issued: issued.body })
+    return sendAccount(request, reply, { state: { typed: { label }, refusal: issued.refusal } })
+  })
+
+  app.post('/account/keys/revoke', async (request, reply) => {
+    const id = textOf(formOf(request), 'id')
+    const gone = await client.ask(request, { method: 'DELETE', path: `/api/keys/${encodeURIComponent(id)}` })
+    if (gone.isOk) return reply.redirect('/account#keys', 303)
+    return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
+  })
+
+  app.post('/account/erase', async (request, reply) => {
+    const typed = textOf(formOf(request), 'confirm').trim()
+    if (typed !== 'ERASE') {
+      const refusal = {
+        status: 400,
+        code: 'invalid_request',
+        message: 'Nothing was erased.',
+        next_step: 'Type ERASE, in capitals, if you mean it.',
+        details: { fields: [{ field: 'confirm', problem: 'is not the word ERASE' }] },
+      }
+      return sendAccount(request, reply, { state: { typed: { confirm: typed }, refusal } })
+    }
+    const gone = await client.ask(request, { method: 'DELETE', path: '/api/account' })
+    if (!gone.isOk) return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
+    return sendPage(endSession(reply), frame(), erasedPage)
+  })
+}

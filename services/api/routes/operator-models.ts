@@ -1,0 +1,59 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type ModelRow, modelChoiceSchema, modelsAnswerSchema } from '../../../contracts/model-answers.ts'
+import type { ModelChoice } from '../../../contracts/model-events.ts'
+import { isOperator } from '../operator.ts'
+
+export interface OperatorModelRoutesOptions {
+  readonly models?: {
+    /** Every model at every timeframe, in one order. */
+    readonly list: () => readonly ModelRow[]
+    /** @throws ServiceError `model_unknown` */
+    readonly choose: (modelVersion: string, meta: NewEvent['meta']) => Promise<ModelChoice>
+  }
+}
+
+const listSchema = z.strictObject({
+  after: z
+    .string()
+    .regex(/^\d{1,6}$/, 'must be the `next` of an answer')
+    .transform(Number)
+    .default(0),
+  limit: z.coerce.number().int().min(1).max(LIMITS.trackRecordRows).default(LIMITS.trackRecordRows),
+})
+
+/**
+ * Models for the operator, under `/operator`: by the owner's socket or with the operator's token.
+ *
+ * @example curl --unix-socket data/simulated/owner.sock http://localhost/operator/models
+ */
+export const operatorModelRoutes: FastifyPluginAsyncZod<
+  OperatorModelRoutesOptions & { readonly operatorToken: string | undefined }
+> = async (app, { models, operatorToken }) => {
+  if (models === undefined) return
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
+    reply.header('cache-control', 'no-store')
+  })
+
+  const list = { querystring: listSchema, response: { 200: modelsAnswerSchema } }
+  app.get('/operator/models', { schema: list }, async ({ query: { after, limit } }) => {
+    const rows = models.list()
+    const next = after + limit < rows.length ? String(after + limit) : null
+    return { models: rows.slice(after, after + limit), next }
+  })
+
+  const using = {
+    body: z.strictObject({ model_version: z.string().min(1).max(64) }),
+    response: { 200: modelChoiceSchema },
+  }
+  app.post('/operator/models/use', { schema: using }, async ({ id, body }) => {
+    const meta = { correlationId: id, actor: 'operator' }
+    const { modelVersion, sha256, from } = await models.choose(body.model_version, meta)
+    return { model_version: modelVersion, sha256, from: isoTime(from) }
+  })
+}

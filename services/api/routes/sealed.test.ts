@@ -1,0 +1,234 @@
+import { hash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { DuckDBInstance } from '@duckdb/node-api'
+import type { FastifyInstance } from 'fastify'
+import { asyncBufferFromUrl, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
+import { compressors } from 'hyparquet-compressors'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { NewEvent } from '../../../contracts/event.ts'
+import { decodeEvent, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
+import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
+import { DAY_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
+import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
+import { rowsInMemory, sealedDays } from '../../../projections/index.ts'
+import { createDaySealer, type DaySealer } from '../../analyst/index.ts'
+import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
+import { uuidV8 } from '../../platform/ids/uuid.ts'
+import { createServer } from '../server.ts'
+import { serverOptions } from '../testing/server-options.fixture.ts'
+import { rangeOf } from './sealed.ts'
+
+const DAY = Date.UTC(2026, 0, 1)
+const CALLS = ['BUY', 'SELL', 'HOLD'] as const
+const COINS = ['ADA', 'BTC', 'ETH']
+const meta = { correlationId: 'test', actor: 'test' }
+const { signal } = new AbortController()
+
+let made = 0
+const nextId = (): string => uuidV8(Buffer.from(hash('sha256', String(++made)), 'hex').subarray(0, 16))
+
+describe('sealed days', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'sealed-'))
+  const store = openMemoryStore({ now: () => DAY + 2 * DAY_MS })
+  const rows = rowsInMemory()
+  let marketNow = DAY + 12 * 60 * MINUTE_MS
+  let sealer: DaySealer
+  let app: FastifyInstance
+  let address: string
+
+  async function append(stream: string, events: readonly NewEvent[]): Promise<void> {
+    for (let at = 0; at < events.length; at += 250)
+      await store.append(stream, events.slice(at, at + 250), { expected: 'any' })
+  }
+
+  /** Every minute of a day a verdict of each coin; and one the day after the next, so that a day between is empty. */
+  async function record(): Promise<void> {
+    for (const coin of COINS) {
+      const series = { exchange: 'HL', coin, timeframe: '1m' } as const
+      const [verdicts, outcomes]: NewEvent[][] = [[], []]
+      for (const minute of [...Array(1_440).keys(), 2 * 1_440]) {
+        const [id, barClose, call] = [nextId(), DAY + minute * MINUTE_MS, CALLS[(minute * 7) % 3] ?? 'HOLD']
+        const inputsHash = hash('sha256', id)
+        // As many digits as measured values have.
+        const factors = Array.from({ length: 8 }, (_, n) => {
+          const value = Number.parseInt(inputsHash.slice(n, n + 13), 16) / 16 ** 13
+          return { name: `feature_${n}`, value, contribution: value / 7, status: 'measured' as const }
+        })
+        const change = {
+          verdictId: id,
+          barClose,
+          call,
+          factors,
+          inputsHash,
+          validUntil: barClose + 15 * MINUTE_MS,
+        }
+        const data = aVerdict({ ...series, ...change, reasoning: `Bar ${minute}, "quoted", of ${coin}.` })
+        verdicts?.push({ id, type: VerdictRecorded.type, schema: VerdictRecorded.schema, data, meta })
+        const { event } = outcomeLabelled({ coin, call, race: 'timeout', barClose })
+        const { validUntil } = data
+        outcomes?.push({
+          ...event,
+          id: nextId(),
+          data: { ...event.data, ...series, verdictId: id, validUntil, decidedAt: null },
+        })
+      }
+      await append(verdictStream(series), verdicts ?? [])
+      await append(outcomeStream(series), outcomes ?? [])
+    }
+  }
+
+  let folded = 'start'
+  async function catchUp(): Promise<void> {
+    for await (const event of store.readAll({ after: folded, filter: { types: sealedDays.events } })) {
+      sealedDays.fold(rows as never, decodeEvent(event))
+      folded = event.position
+    }
+  }
+
+  beforeAll(async () => {
+    const sorted = () =>
+      [...rows.entries].map(([key, row]) => ({ key, row })).toSorted((a, b) => (a.key < b.key ? -1 : 1))
+    sealer = createDaySealer({
+      store,
+      rows: {
+        get: (key) => rows.get(key),
+        range: ({ prefix, after = '', limit }) =>
+          sorted()
+            .filter(({ key }) => key.startsWith(prefix) && key > after)
+            .slice(0, limit),
+      },
+      directory,
+      market: 'live',
+      marketNow: () => marketNow,
+      checkpoint: () => null,
+      newId: nextId,
+      now: () => 0,
+      sleep: async () => undefined,
+      onProblem: (error) => {
+        throw error
+      },
+    })
+    await record()
+    await catchUp()
+    await sealer.look(signal)
+    app = await createServer(serverOptions({ sealed: sealer }))
+    address = await app.listen({ port: 0, host: '127.0.0.1' })
+  })
+  afterAll(async () => {
+    await app.close()
+    rmSync(directory, { recursive: true })
+  })
+
+  const PLACE = '/sealed/exchange=HL/date=2026-01-01'
+
+  test('nothing is sealed while the day goes on; then each day once, and days without verdicts are told', async () => {
+    await catchUp()
+    expect(sealer.list({ exchange: undefined, after: undefined, limit: 10 })).toEqual({
+      days: [],
+      next: null,
+    })
+    marketNow = DAY + 4 * DAY_MS
+    await sealer.look(signal)
+    await catchUp()
+    await sealer.look(signal)
+    await catchUp()
+    const { body } = await app.inject('/sealed?exchange=HL')
+    const { days } = JSON.parse(body) as {
+      days: { date: string; rows: number; manifest_sha256: string; path: string | null }[]
+    }
+    expect(days.map(({ date, rows: count, path }) => [date, count, path])).toEqual([
+      ['2026-01-01', 1_440 * COINS.length, `${PLACE}/`],
+      ['2026-01-02', 0, null],
+      ['2026-01-03', COINS.length, '/sealed/exchange=HL/date=2026-01-03/'],
+    ])
+    const manifest = (await app.inject(`${PLACE}/manifest.json`)).body
+    expect(hash('sha256', manifest)).toBe(days[0]?.manifest_sha256)
+    for (const { name, bytes, sha256 } of JSON.parse(manifest).files) {
+      const { rawPayload, headers } = await app.inject(`${PLACE}/${name}`)
+      expect([rawPayload.length, hash('sha256', rawPayload), headers.etag]).toEqual([
+        bytes,
+        sha256,
+        `"${sha256}"`,
+      ])
+    }
+  })
+
+  test('a filtered count reads under one part in a hundred of a file, and DuckDB counts the same', async () => {
+    const url = `${address}${PLACE}/verdicts.parquet`
+    const head = await fetch(url, { method: 'HEAD' })
+    const all = Number(head.headers.get('content-length'))
+    let read = 0
+    const counted = await asyncBufferFromUrl({ url, byteLength: all })
+    const file = {
+      byteLength: counted.byteLength,
+      async slice(from: number, to?: number) {
+        const bytes = await counted.slice(from, to)
+        read += bytes.byteLength
+        return bytes
+      },
+    }
+    const metadata = await parquetMetadataAsync(file, { initialFetchSize: 1_024 })
+    const calls = await parquetReadObjects({ file, metadata, compressors, columns: ['call'] })
+    const buys = calls.filter(({ call }) => call === 'BUY').length
+    expect(buys).toBe(COINS.length * 480)
+    expect(metadata.key_value_metadata).toContainEqual({ key: 'schema_version', value: '1' })
+    expect(read / all).toBeLessThan(0.01)
+
+    const local = join(directory, 'local.parquet')
+    writeFileSync(local, Buffer.from(await (await fetch(url)).arrayBuffer()))
+    const duck = await (await DuckDBInstance.create(':memory:')).connect()
+    const answer = await duck.runAndReadAll(
+      `SELECT count(*) FILTER (call = 'BUY') AS buys, count(*) AS verdicts, max(bar_close)::VARCHAR AS newest, count(decided_at) AS decided FROM '${local}'`,
+    )
+    expect(answer.getRowObjects()).toEqual([
+      {
+        buys: BigInt(buys),
+        verdicts: 4_320n,
+        newest: expect.stringContaining('2026-01-01 23:59:00'),
+        decided: 0n,
+      },
+    ])
+    const csv = gunzipSync((await app.inject(`${PLACE}/verdicts.csv.gz`)).rawPayload).toString()
+    expect(csv.split('\r\n')).toHaveLength(4_322)
+    expect(csv).toContain('"Bar 0, ""quoted"", of ADA."')
+  })
+
+  test('a file that this process does not have is made again, the same', async () => {
+    rmSync(join(directory, 'exchange=HL'), { recursive: true })
+    const { rawPayload, headers } = await app.inject({
+      url: '/sealed/exchange=HL/date=2026-01-03/verdicts.parquet',
+      headers: { range: 'bytes=0-3' },
+    })
+    expect([rawPayload.toString(), headers['content-length']]).toEqual(['PAR1', '4'])
+  })
+
+  test.each([
+    [{ range: 'bytes=99999999-' }, `${PLACE}/verdicts.parquet`, 416, 'range_invalid'],
+    [{}, '/sealed/exchange=HL/date=2026-01-02/verdicts.parquet', 404, 'day_not_sealed'],
+    [{}, '/sealed/exchange=HL/date=2026-13-02/verdicts.parquet', 400, 'invalid_request'],
+    [{}, '/sealed/HL/2026-01-01/verdicts.parquet', 400, 'invalid_request'],
+    [{}, `${PLACE}/..%2f..%2fsealing.key`, 400, 'invalid_request'],
+    [{}, '/sealed?after=x', 400, 'invalid_request'],
+  ])('%j of %s is refused', async (headers, url, status, code) => {
+    const answer = await app.inject({ url, headers })
+    expect([answer.statusCode, JSON.parse(answer.body).code]).toEqual([status, code])
+  })
+})
+
+test.each([
+  [undefined, undefined],
+  ['bytes=0-', { from: 0, to: 9 }],
+  ['bytes=2-3', { from: 2, to: 3 }],
+  ['bytes=2-99', { from: 2, to: 9 }],
+  ['bytes=-4', { from: 6, to: 9 }],
+  ['bytes=-99', { from: 0, to: 9 }],
+  ['bytes=-0', 'beyond'],
+  ['bytes=10-', 'beyond'],
+  ['bytes=3-2', undefined],
+  ['bytes=0-1,4-5', undefined],
+  ['lines=1-2', undefined],
+])('the range %j of ten bytes', (header, part) => expect(rangeOf(header, 10)).toEqual(part))

@@ -1,0 +1,121 @@
+import type { Readable } from 'node:stream'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { type Exchange, exchangeSchema } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { exchangeParameter } from '../../../contracts/parameters.ts'
+import {
+  SEALED_FILES,
+  type SealedDays,
+  type SealedFileName,
+  sealedDaysSchema,
+} from '../../../contracts/sealed-manifest.ts'
+import { isNoneMatch } from '../etag.ts'
+
+export interface SealedRoutesOptions {
+  readonly sealed: {
+    list(query: {
+      exchange: Exchange | undefined
+      after: string | undefined
+      limit: number
+    }): Omit<SealedDays, 'notice'>
+    manifest(exchange: Exchange, date: string): { readonly text: string; readonly sha256: string }
+    file(
+      exchange: Exchange,
+      date: string,
+      name: SealedFileName,
+      signal: AbortSignal,
+    ): Promise<{ readonly bytes: number; readonly sha256: string; read(from: number, to: number): Readable }>
+  }
+}
+
+const NOTICE =
+  'Every verdict of a UTC day with its outcome, once all windows have closed. Files never change; the hash of each manifest is in the transparency log.'
+const FOR_EVER = 'public, max-age=31536000, immutable'
+
+const listSchema = z.strictObject({
+  exchange: exchangeParameter.optional(),
+  after: z
+    .string()
+    .regex(/^[A-Z]{1,20}\/\d{4}-\d{2}-\d{2}$/, 'must be the `next` of an answer')
+    .optional(),
+  limit: z.coerce.number().int().min(1).max(LIMITS.rowsPerPage).default(LIMITS.rowsPerPage),
+})
+
+const hive = (name: string) =>
+  z
+    .string()
+    .startsWith(`${name}=`)
+    .transform((text) => text.slice(name.length + 1))
+const paramsSchema = z.object({
+  exchange: hive('exchange').pipe(exchangeSchema),
+  date: hive('date').pipe(z.iso.date()),
+  file: z.enum([...SEALED_FILES, 'manifest.json']),
+})
+
+const TYPES = {
+  'verdicts.parquet': 'application/vnd.apache.parquet',
+  'verdicts.csv.gz': 'application/gzip',
+} as const
+
+/** `GET /sealed/…`: days that never change any more, as files that are read by parts. */
+export const sealedRoutes: FastifyPluginAsyncZod<SealedRoutesOptions> = async (app, { sealed }) => {
+  app.get(
+    '/sealed',
+    { schema: { querystring: listSchema, response: { 200: sealedDaysSchema } } },
+    async ({ query }, reply) => {
+      const { exchange, after, limit } = query
+      reply.header('cache-control', 'public, max-age=60')
+      return { notice: NOTICE, ...sealed.list({ exchange, after, limit }) }
+    },
+  )
+  app.get('/sealed/:exchange/:date/:file', { schema: { params: paramsSchema } }, async (request, reply) => {
+    const { exchange, date, file: name } = request.params
+    reply.headers({
+      'cache-control': FOR_EVER,
+      'access-control-allow-origin': '*',
+      'cross-origin-resource-policy': 'cross-origin',
+    })
+    if (name === 'manifest.json') {
+      const { text, sha256 } = sealed.manifest(exchange, date)
+      return reply
+        .header('etag', `"${sha256}"`)
+        .type('application/json; charset=utf-8')
+        .serializer(String)
+        .send(text)
+    }
+    const left = new AbortController()
+    reply.raw.once('close', () => left.abort())
+    const file = await sealed.file(exchange, date, name, left.signal)
+    const etag = `"${file.sha256}"`
+    reply.headers({ etag, 'accept-ranges': 'bytes' }).type(TYPES[name])
+    if (isNoneMatch(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    const { 'if-range': ifRange } = request.headers
+    const asked = ifRange === undefined || ifRange === etag ? request.headers.range : undefined
+    const part = rangeOf(asked, file.bytes)
+    if (part === 'beyond') {
+      reply.headers({ 'content-range': `bytes */${file.bytes}`, 'cache-control': 'no-store' })
+      throw new ServiceError('range_invalid', {
+        message: `The file has ${file.bytes} bytes; ${JSON.stringify(asked)} is outside of it.`,
+      })
+    }
+    const { from, to } = part ?? { from: 0, to: file.bytes - 1 }
+    if (part !== undefined) reply.code(206).header('content-range', `bytes ${from}-${to}/${file.bytes}`)
+    return reply.header('content-length', to - from + 1).send(file.read(from, to))
+  })
+}
+
+/** One range of bytes (RFC 9110 §14); undefined for the whole: other units, and several ranges, are not taken. */
+export function rangeOf(
+  header: string | undefined,
+  bytes: number,
+): { readonly from: number; readonly to: number } | 'beyond' | undefined {
+  const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
+  if (first === '' && last === '') return undefined
+  if (first === '')
+    return Number(last) === 0 ? 'beyond' : { from: Math.max(0, bytes - Number(last)), to: bytes - 1 }
+  if (last !== '' && Number(last) < Number(first)) return undefined
+  if (Number(first) >= bytes) return 'beyond'
+  return { from: Number(first), to: last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1) }
+}

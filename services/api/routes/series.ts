@@ -1,0 +1,47 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
+import { type SeriesHistory, seriesHistorySchema } from '../../../contracts/series-history.ts'
+import type { SeriesHistoryQuery } from '../../analyst/index.ts'
+
+export interface SeriesRoutesOptions {
+  /** @throws ServiceError `store_unavailable` */
+  readonly seriesHistory: (query: SeriesHistoryQuery, signal: AbortSignal) => Promise<SeriesHistory>
+}
+
+export const seriesParams = z.strictObject({
+  exchange: exchangeParameter,
+  coin: coinParameter,
+  timeframe: timeframeParameter,
+})
+
+const cursor = z
+  .string()
+  .regex(/^\d{1,15}\.\d{1,15}$/, 'must be the `next` of an answer')
+  .transform((text) => {
+    const [verdict = 0, outcome = 0] = text.split('.').map(Number)
+    return { verdict, outcome }
+  })
+  .optional()
+
+const querySchema = z.strictObject({
+  after: cursor,
+  limit: z.coerce.number().int().min(1).max(LIMITS.historyRows).default(100),
+})
+
+/**
+ * `GET /api/series/:exchange/:coin/:timeframe`: the verdicts of one series with what became of them, newest first. Open
+ * to all; on a live market without those whose window is open.
+ *
+ * @example curl http://127.0.0.1:8402/api/series/SIM/BTC/1h
+ */
+export const seriesRoutes: FastifyPluginAsyncZod<SeriesRoutesOptions> = async (app, options) => {
+  const schema = { params: seriesParams, querystring: querySchema, response: { 200: seriesHistorySchema } }
+  app.get('/api/series/:exchange/:coin/:timeframe', { schema }, async (request, reply) => {
+    const left = new AbortController()
+    reply.raw.once('close', () => left.abort())
+    reply.header('cache-control', 'public, max-age=5')
+    return options.seriesHistory({ series: request.params, ...request.query }, left.signal)
+  })
+}

@@ -1,0 +1,117 @@
+import { createHistogram } from 'node:perf_hooks'
+import { Agent, request } from 'undici'
+import { arrivalsOf } from './arrivals.ts'
+
+/** What the process that makes the load is asked for, as JSON in its first argument. */
+export interface Order {
+  readonly url: string
+  readonly keys: readonly string[]
+  /** Requests a second, and for how long. */
+  readonly rate: number
+  readonly seconds: number
+  /** Draws when requests are to begin. */
+  readonly seed: number
+}
+
+/** What came of it. Latencies are in milliseconds from when a request was to begin, whenever it did. */
+export interface Made {
+  readonly sent: number
+  readonly failed: number
+  /** Not answered when the time was over. */
+  readonly open: number
+  readonly p50: number
+  readonly p99: number
+  readonly p999: number
+  readonly p9999: number
+  /** How late requests began, at the 99th percentile: more than a few milliseconds is the generator's own fault. */
+  readonly lateP99: number
+  /** Share of one core that this process took. */
+  readonly cpu: number
+}
+
+/** The longest wait for answers behind the last request, milliseconds. */
+const PATIENCE_MS = 10_000
+const NANOS = 1e6
+
+const kinds = [
+  {
+    share: 0.6,
+    path: '/mcp',
+    body: {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'get_trade_call', arguments: { coin: 'BTC', timeframe: '1h' } },
+    },
+    ok: [200],
+  },
+  { share: 0.8, path: '/x402/get_trade_call', body: { coin: 'BTC' }, isAnonymous: true, ok: [402] },
+  { share: 0.9, path: '/api/account', ok: [200] },
+  { share: 1, path: '/api/verdicts?limit=20', ok: [200] },
+] as const
+
+const order = JSON.parse(process.argv[2] ?? '{}') as Order
+// Fixed before the first request is sent.
+const arrivals = arrivalsOf(order.rate, order.seconds, order.seed)
+const agent = new Agent({ connections: 256, pipelining: 1 })
+const latency = createHistogram({ figures: 3, highest: 120_000 * NANOS })
+const lateness = createHistogram({ figures: 3, highest: 120_000 * NANOS })
+let [failed, open] = [0, 0]
+
+async function send(index: number, dueAt: number): Promise<void> {
+  // The mix is the same for every rate: it follows from the number of the request.
+  const drawn = (((index * 0.618_033_988_75) % 1) + 1) % 1
+  const kind = kinds.find(({ share }) => drawn < share) ?? kinds[0]
+  const key = order.keys[index % order.keys.length] ?? ''
+  open += 1
+  try {
+    const { statusCode, body } = await request(order.url + kind.path, {
+      dispatcher: agent,
+      method: 'body' in kind ? 'POST' : 'GET',
+      headers: {
+        'content-type': 'application/json',
+        ...('isAnonymous' in kind ? {} : { authorization: `Bearer ${key}` }),
+      },
+      ...('body' in kind && { body: JSON.stringify(kind.body) }),
+    })
+    await body.dump()
+    if (!kind.ok.some((status) => status === statusCode)) failed += 1
+  } catch {
+    failed += 1
+  }
+  open -= 1
+  latency.record(Math.max(1, Math.round((performance.now() - dueAt) * NANOS)))
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms))
+const began = performance.now()
+const cpu = process.cpuUsage()
+for (let next = 0; next < arrivals.length; ) {
+  const dueAt = began + (arrivals[next] ?? 0)
+  const early = dueAt - performance.now()
+  if (early > 0.5) {
+    await pause(early)
+    continue
+  }
+  lateness.record(Math.max(1, Math.round(-early * NANOS)))
+  void send(next, dueAt)
+  next += 1
+}
+const { user, system } = process.cpuUsage(cpu)
+const tookMs = performance.now() - began
+const until = performance.now() + PATIENCE_MS
+// oxlint-disable-next-line no-unmodified-loop-condition -- answers change it
+while (open > 0 && performance.now() < until) await pause(20)
+const at = (percentile: number): number => latency.percentile(percentile) / NANOS
+const made: Made = {
+  sent: arrivals.length,
+  failed,
+  open,
+  p50: at(50),
+  p99: at(99),
+  p999: at(99.9),
+  p9999: at(99.99),
+  lateP99: lateness.percentile(99) / NANOS,
+  cpu: (user + system) / 1_000 / tookMs,
+}
+process.stdout.write(JSON.stringify(made), () => process.exit(0))
