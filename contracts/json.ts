@@ -55,12 +55,15 @@ function objectFault(value: object, maxDepth: number): string | undefined {
   return undefined
 }
 
-/** JSON with the keys of every object in order, so that equal values have equal text. */
+/** JSON with the keys of every object in order, so that equal values have equal text. Every entry of a tree passes here. */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonicalJson(entry)}`).join(',')}}`
+  let text = ''
+  for (const key of Object.keys(value).toSorted()) {
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`
+  }
+  return `{${text}}`
 }
 
 const isArray = (value: readonly Json[] | JsonObject): value is readonly Json[] => Array.isArray(value)

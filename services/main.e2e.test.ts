@@ -34,7 +34,7 @@ interface Running {
   out(): string
   /** Waits until the output matches. */
   until(pattern: RegExp): Promise<RegExpExecArray>
-  /** Waits until so many more verdicts were recorded. */
+  /** Waits until it has recorded so many verdicts. */
   untilVerdicts(count: number): Promise<void>
 }
 
@@ -82,8 +82,7 @@ function start(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Ru
   const until = (pattern: RegExp) => untilOutput(() => pattern.exec(out) ?? undefined, String(pattern))
   const untilVerdicts = async (count: number): Promise<void> => {
     const [, url = ''] = await until(SERVED_AT)
-    const before = (await rows(url)).length
-    while ((await rows(url)).length < before + count) await new Promise((resolve) => setTimeout(resolve, 50))
+    while ((await recordedBy(url)) < count) await new Promise((resolve) => setTimeout(resolve, 50))
   }
   const service = { child, ended, out: () => out, until, untilVerdicts }
   running.push(service)
@@ -100,6 +99,14 @@ async function freePort(): Promise<number> {
 }
 
 const urlOf = async (service: Running): Promise<string> => (await service.until(SERVED_AT))[1] ?? ''
+
+/** How many verdicts a process has recorded. */
+async function recordedBy(url: string): Promise<number> {
+  const headers = { authorization: `Bearer ${OPERATOR_TOKEN}` }
+  const metrics = await (await fetch(`${url}/metrics`, { headers })).text()
+  const counts = metrics.matchAll(/^verdicts_recorded_total\{[^}]*\} (\d+)$/gm)
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
+}
 
 /** How many series are on the board. */
 const seriesOf = async (url: string): Promise<number> =>
@@ -138,7 +145,7 @@ describe('npm start', () => {
     const healthPort = await freePort()
     const service = start(['--health-port', String(healthPort)])
     const url = await urlOf(service)
-    expect(service.out()).toMatch(/simulated market .*embedded store in .*in-process bus, memory cache/)
+    await service.until(/simulated market .*embedded store in .*in-process bus, memory cache/)
     expect(service.out()).toMatch(/^http:\S+\/ +what is served/)
     await service.until(/\d+ verdicts said HOLD/)
     while ((await seriesOf(url)) < 66) await new Promise((resolve) => setTimeout(resolve, 50))

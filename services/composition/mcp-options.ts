@@ -10,9 +10,11 @@ export function mcpOptions(
     accounts,
     calls,
     knowledge,
+    history,
     paid,
   }: Pick<Callers, 'accounts' | 'calls'> & {
     readonly knowledge: KnowledgeDesk
+    readonly history: McpRoutesOptions['history']
     readonly paid: McpRoutesOptions['paid']
   },
   deriveSecret: (purpose: string) => Uint8Array,
@@ -21,6 +23,7 @@ export function mcpOptions(
   return {
     calls,
     knowledge,
+    history,
     paid,
     sources,
     async checkKey(authorization) {

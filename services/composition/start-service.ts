@@ -217,6 +217,7 @@ function createHttpServer(
       {
         ...callers,
         knowledge: knowledge.desk,
+        history: answers,
         paid: payments.isOffering ? payments.server.paid.tools : undefined,
       },
       platform.deriveSecret,

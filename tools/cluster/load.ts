@@ -287,6 +287,8 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
       while (underWay.size > 0) await Promise.all(underWay)
     },
     async readBack() {
+      // What was recorded last is folded everywhere by then.
+      await pause(3_000)
       const paid = new Set(
         records.payments.flatMap(({ answers }) => answers.map(({ paymentId }) => paymentId)),
       )

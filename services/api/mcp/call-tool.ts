@@ -1,7 +1,9 @@
 import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Json } from '../../../contracts/json.ts'
+import { isHistoryTool } from '../../../contracts/tools/history-catalogue.ts'
 import { isKnowledgeTool } from '../../../contracts/tools/knowledge-catalogue.ts'
 import type { CallPath, KnowledgeDesk, PaidCallPath, ToolAnswer } from '../../calls/index.ts'
+import { callHistoryTool, type HistoryTools } from './history-tools.ts'
 import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
 import { callKnowledgeTool } from './knowledge-tools.ts'
 import { offerForTool, payForTool } from './paid-tools.ts'
@@ -10,10 +12,16 @@ import type { Caller, ToolOutcome } from './tool-outcome.ts'
 /** What became of the caller's key. */
 export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
 
-/** Where tool calls go: those about markets, and those about the service, where it answers them. */
+/** Where tool calls go: those about markets, those about the service, and those that read the record, where it answers them. */
 export interface ToolPaths {
   readonly calls: CallPath
   readonly knowledge?: KnowledgeDesk | undefined
+  readonly history?: HistoryTools | undefined
+  /**
+   * What became of a key, for messages that call no tool and for tools that need none; another tool finds out on its own
+   * way. What is no key at all is `ok`: it is served as anonymous.
+   */
+  readonly checkKey: (authorization: string) => Promise<KeyCheck>
   /** Calls that are paid for by themselves; left out, none are. */
   readonly paid?: Pick<PaidCallPath, 'call'> | undefined
 }
@@ -31,13 +39,13 @@ export interface SentToolCall {
  * protocol (-32003, -32004), everything else a refusal; who has no calls left and may pay is told the price.
  */
 export async function callTool(
-  { calls, knowledge, paid }: ToolPaths,
+  { calls, knowledge, history, paid, checkKey }: ToolPaths,
   caller: Caller,
   { name, request, payment }: SentToolCall,
 ): Promise<ToolOutcome> {
   const isKnowledge = knowledge !== undefined && isKnowledgeTool(name)
   try {
-    if (paid !== undefined && payment !== undefined && !isKnowledge)
+    if (paid !== undefined && payment !== undefined && !isKnowledge && !isHistoryTool(name))
       return await payForTool(paid, caller, nameOf(name), request, payment)
     const call = {
       request,
@@ -50,7 +58,9 @@ export async function callTool(
     } as const
     const answer: ToolAnswer = isKnowledge
       ? await callKnowledgeTool(knowledge, name, call)
-      : await calls.call({ ...call, tool: nameOf(name) })
+      : history !== undefined && isHistoryTool(name)
+        ? await callHistoryTool(history, checkKey, name, call)
+        : await calls.call({ ...call, tool: nameOf(name) })
     return { kind: 'answer', ...answer }
   } catch (error) {
     const failure = isKnowledge ? 'INTERNAL_ERROR' : 'internal_error'

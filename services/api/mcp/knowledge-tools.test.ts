@@ -140,7 +140,7 @@ test('without search and chat they are neither listed nor known', async () => {
 test('their schemas admit their answers and refusals, and no half ones', async () => {
   const isValid = async (schema: object, value: unknown): Promise<boolean> =>
     !('issues' in (await fromJsonSchema(schema)['~standard'].validate(value)))
-  const [search, chat] = listedTools(true).slice(4)
+  const [search, chat] = listedTools({ hasKnowledge: true }).slice(4)
   for (const [tool, answer] of [
     [search, SEARCH_ANSWER],
     [chat, CHAT_ANSWER],

@@ -2,11 +2,10 @@ import { CLIENT_CAPABILITIES_META_KEY } from '@modelcontextprotocol/server'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { CallPath, KnowledgeDesk, PaidCallPath } from '../../calls/index.ts'
 import type { CauseLog } from '../cause-log.ts'
 import { createWaits } from '../waits.ts'
 import { acceptsJson } from './accepts-json.ts'
-import { callTool, type KeyCheck, keyError } from './call-tool.ts'
+import { callTool, type KeyCheck, keyError, type ToolPaths } from './call-tool.ts'
 import { type PlainRequest, plainRequest } from './envelope.ts'
 import {
   idOf,
@@ -29,17 +28,8 @@ import type { Caller } from './tool-outcome.ts'
 import { toolAnswerText } from './tool-result.ts'
 import { answerTransportFailure } from './transport-failures.ts'
 
-export interface McpRoutesOptions {
-  readonly calls: CallPath
-  /** Search and questions; their tools are not listed where it is left out. */
-  readonly knowledge?: KnowledgeDesk | undefined
-  /** Calls that are paid for by themselves; left out, none are. */
-  readonly paid?: Pick<PaidCallPath, 'call'> | undefined
-  /**
-   * What became of a key, for messages that call no tool; a tool call finds out on its own way. What is no key
-   * at all is `ok`: it is served as anonymous.
-   */
-  readonly checkKey: (authorization: string) => Promise<KeyCheck>
+/** The tools of a part that is left out are not listed. */
+export interface McpRoutesOptions extends ToolPaths {
   /** Network address of the caller, behind trusted proxies only. */
   readonly addressOf: (request: FastifyRequest) => string
   readonly guard: RequestGuard
@@ -121,7 +111,10 @@ function refuseOtherMethods(app: FastifyInstance): void {
 
 function createEdge(options: McpRoutesOptions, app: FastifyInstance): Edge {
   const info = { name: SERVER_NAME, title: SERVER_TITLE, version: options.sources.version }
-  const ours = listedTools(options.knowledge !== undefined)
+  const ours = listedTools({
+    hasKnowledge: options.knowledge !== undefined,
+    hasHistory: options.history !== undefined,
+  })
   const core: McpCore = {
     info,
     paths: options,

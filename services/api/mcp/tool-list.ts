@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { serviceBlockSchema } from '../../../contracts/service-block.ts'
+import { HISTORY_TOOLS } from '../../../contracts/tools/history-catalogue.ts'
 import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
 import { TOOLS, type ToolDefinition } from '../../../contracts/tools/tool-catalogue.ts'
 
@@ -25,17 +26,25 @@ export const refusalSchema = z.object({
     .describe('What goes with the code, such as the values that exist; only in a refusal'),
 })
 
-/**
- * All tools of the service, in their order; what it lists does not depend on who asks.
- *
- * @param hasKnowledge whether those about the service itself are listed, behind the others
- */
-export const listedTools = (hasKnowledge = false): ListedTool[] => [
+/** Which tools are listed behind those about markets. */
+export interface FurtherTools {
+  /** Those about the service itself. */
+  readonly hasKnowledge?: boolean
+  /** Those that read the record. */
+  readonly hasHistory?: boolean
+}
+
+/** All tools of the service, in their order; what it lists does not depend on who asks. */
+export const listedTools = ({
+  hasKnowledge = false,
+  hasHistory = false,
+}: FurtherTools = {}): ListedTool[] => [
   // Nothing here changes anything but the caller's own quota; the market is a world of its own.
   ...Object.entries(TOOLS).map(([name, tool]) => listed(name, tool, true, { _service: serviceBlockSchema })),
   ...(hasKnowledge ? Object.entries(KNOWLEDGE_TOOLS) : []).map(([name, tool]) =>
     listed(name, tool, false, {}),
   ),
+  ...(hasHistory ? Object.entries(HISTORY_TOOLS) : []).map(([name, tool]) => listed(name, tool, false, {})),
 ]
 
 function listed(

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { serviceBlockSchema } from '../../../contracts/service-block.ts'
+import { HISTORY_TOOLS } from '../../../contracts/tools/history-catalogue.ts'
 import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
 import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Operations } from './operation.ts'
@@ -7,15 +8,16 @@ import type { Operations } from './operation.ts'
 const id = z.union([z.string(), z.int(), z.null()]).describe('Comes back with the answer')
 
 /** One shape per tool, by its name; every other method passes as well. */
-const toolCalls = Object.entries({ ...TOOLS, ...KNOWLEDGE_TOOLS }).map(([name, { request, description }]) =>
-  z
-    .object({
-      jsonrpc: z.literal('2.0'),
-      id,
-      method: z.literal('tools/call'),
-      params: z.object({ name: z.literal(name), arguments: request }),
-    })
-    .describe(description),
+const toolCalls = Object.entries({ ...TOOLS, ...KNOWLEDGE_TOOLS, ...HISTORY_TOOLS }).map(
+  ([name, { request, description }]) =>
+    z
+      .object({
+        jsonrpc: z.literal('2.0'),
+        id,
+        method: z.literal('tools/call'),
+        params: z.object({ name: z.literal(name), arguments: request }),
+      })
+      .describe(description),
 )
 const otherMethods = z
   .object({
@@ -32,7 +34,7 @@ const results = [
     words: `${title} (${name})`,
     answer: z.intersection(response, ofMarkets),
   })),
-  ...Object.entries(KNOWLEDGE_TOOLS).map(([name, { response, title }]) => ({
+  ...Object.entries({ ...KNOWLEDGE_TOOLS, ...HISTORY_TOOLS }).map(([name, { response, title }]) => ({
     words: `${title} (${name})`,
     answer: response,
   })),
@@ -82,7 +84,7 @@ export const mcpOperations: Operations = {
     tag: 'tools',
     summary: 'Ask a tool, through the Model Context Protocol',
     description:
-      'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. A key is taken but not needed: without one, the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, whatever the verdict; refusals and errors cost nothing. The two tools about the service itself, `search_knowledge` and `chat_knowledge`, need a key and cost no calls. A client looks at `error` first, then at `result.isError`.',
+      'JSON-RPC 2.0, one message in one request, answered with JSON; there are no sessions. A key is taken but not needed: without one, the free allowance of the caller’s address applies. Every answered tool call costs one call of the quota, whatever the verdict; refusals and errors cost nothing. The two tools about the service itself, `search_knowledge` and `chat_knowledge`, need a key and cost no calls; `get_regime_shifts` reads the record, needs none and is free. A client looks at `error` first, then at `result.isError`.',
     key: 'optional',
     errors: [],
     headers: {

@@ -109,7 +109,7 @@ describe.skipIf(CHROMIUM === undefined)(`pages in a browser${MISSING}`, { timeou
     await show('/')
     await page.waitForSelector('#live.on')
     const before = await page.textContent('#summary')
-    await page.waitForFunction(`document.querySelector('#summary').textContent !== ${JSON.stringify(before)}`)
+    while ((await page.textContent('#summary')) === before) await page.waitForTimeout(100)
     const found = await faults('board')
     const proof = await page.getAttribute('a[href^="/verify/"]', 'href')
     for (const [name, path] of [

@@ -202,7 +202,7 @@ function attemptsPart(id: string, { attempts }: Attempts): Html {
       one.attempt,
       `${Math.round(one.duration_ms)} ms`,
       instant(one.next_at),
-      html`<a href="${webhookPath(id, 'deliveries', one.delivery_id)}" aria-label="Delivery ${one.sequence}, try ${one.attempt}">open</a>`,
+      html`<a href="${webhookPath(id, 'deliveries', one.delivery_id)}" aria-label="open delivery ${one.sequence}, try ${one.attempt}">open</a>`,
     ]),
   )
 }

@@ -3,14 +3,11 @@ import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import { regimeShiftsAnswerSchema } from '../../../contracts/regime-shift-row.ts'
-import type { RegimeShiftPage, RegimeShiftQuery } from '../../analyst/index.ts'
+import { type RegimeShiftReader, regimeHistory } from '../regime-history.ts'
 
 export interface RegimeShiftRoutesOptions {
-  readonly regimeShifts: (query: Omit<RegimeShiftQuery, 'now'>) => RegimeShiftPage
+  readonly regimeShifts: RegimeShiftReader
 }
-
-const NOTICE =
-  'Shifts of the regime, each from the verdict before it in the series, once the window of its verdict has closed. A regime describes what was, and is no forecast. It is information, not advice.'
 
 const querySchema = z.strictObject({
   exchange: exchangeParameter,
@@ -19,7 +16,6 @@ const querySchema = z.strictObject({
   after: z
     .string()
     .regex(/^\d{1,15}$/, 'must be the `next` of an answer')
-    .transform(Number)
     .optional(),
   limit: z.coerce.number().int().min(1).max(LIMITS.trackRecordRows).default(LIMITS.trackRecordRows),
 })
@@ -31,10 +27,5 @@ const querySchema = z.strictObject({
  */
 export const regimeShiftRoutes: FastifyPluginAsyncZod<RegimeShiftRoutesOptions> = async (app, options) => {
   const schema = { querystring: querySchema, response: { 200: regimeShiftsAnswerSchema } }
-  app.get('/api/regime-shifts', { schema }, async ({ query }) => {
-    const { after, limit, ...series } = query
-    const page = options.regimeShifts({ series, limit, ...(after !== undefined && { before: after }) })
-    const next = page.next === undefined ? null : String(page.next)
-    return { notice: NOTICE, as_of: page.asOf, rows: [...page.rows], next }
-  })
+  app.get('/api/regime-shifts', { schema }, async ({ query }) => regimeHistory(options.regimeShifts, query))
 }

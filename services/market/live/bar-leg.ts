@@ -38,6 +38,8 @@ export interface BarLeg {
   nextAt(): number
   /** The bars that close at {@link BarLeg.nextAt}. May be none, where a bar served only to make longer ones. */
   tell(): ClosedBar[]
+  /** Has somebody told whenever {@link BarLeg.nextAt} may be another. One at a time. */
+  watch(onChange: () => void): void
 }
 
 const FOREVER = Number.POSITIVE_INFINITY
@@ -71,6 +73,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number): Ba
   /** Close of the longer bar in the making that closes first. */
   let pending = FOREVER
   let fetching: Promise<void> | undefined
+  let changed = (): void => undefined
 
   async function fetchNext(signal: AbortSignal): Promise<void> {
     const asked = now() - venue.clockBehindMs()
@@ -84,6 +87,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number): Ba
     const hasPassedEnd = nextOpen >= ends || bars.some(({ openTime }) => openTime >= ends)
     if (hasPassedEnd) fetchedTo = FOREVER
     else fetchedTo = pageEnd > asked ? Math.max(asked, nextOpen) : nextOpen
+    changed()
   }
 
   /** What to ask for: one bar more than there can be closed, because venues send the open one too. */
@@ -148,6 +152,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number): Ba
     if (headClose() === at) pushHead()
     const closed = aggregator.close(at)
     pending = aggregator.overdue(FOREVER) ?? FOREVER
+    changed()
     return closed.filter(({ series, candle: { openTime } }) => {
       const name = seriesName(series)
       // What a leg was making when it ended was told as it was; the rest of it, should it come, is too late.
@@ -176,14 +181,19 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number): Ba
     },
     end() {
       fetchedTo = FOREVER
+      changed()
     },
     resume() {
       fetchedTo = nextOpen
+      changed()
     },
     // Longer bars in the making that close behind the end are not its own to tell.
     isDone: () => fetchedTo === FOREVER && nextAt() > ends,
     nextAt,
     tell,
+    watch(onChange) {
+      changed = onChange
+    },
   }
 }
 

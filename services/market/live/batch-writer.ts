@@ -2,6 +2,7 @@ import type { BarBatch, ClosedBar, FundingUpdate } from '../../../contracts/feed
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
+import { createDueQueue } from '../../platform/async/due-queue.ts'
 import type { BarLeg } from './bar-leg.ts'
 
 /** Turns what the legs have into batches. */
@@ -42,40 +43,56 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   const rankOf = (bar: ClosedBar): number => ranks.get(seriesName(bar.series)) ?? 0
   const pastOf = pastLegs(legs)
   const held = new Map<string, ClosedBar[]>()
+  /** When legs have bars to tell, and series held ones that wait for nothing any more. What has changed since is left out. */
+  const due = createDueQueue<BarLeg | string>()
+  const queuedAt = new Map<BarLeg, number>()
   let funding: FundingUpdate[] = []
   let lastAt = begins
 
-  /** The bars of a series that wait for nothing any more. */
-  const released = (name: string): boolean => pastOf.get(name)?.isDone() ?? true
+  const isUpToDate = (item: BarLeg | string, at: number): boolean =>
+    at === (typeof item === 'string' ? closeOfFirst(held.get(item)) : queuedAt.get(item))
+
+  function requeue(leg: BarLeg): void {
+    const at = leg.nextAt()
+    if (at === queuedAt.get(leg)) return
+    queuedAt.set(leg, at)
+    if (at !== Number.POSITIVE_INFINITY) due.add(at, leg)
+  }
+
+  for (const leg of legs) {
+    leg.watch(() => {
+      requeue(leg)
+      if (leg.ends !== Number.POSITIVE_INFINITY && leg.isDone()) release(leg)
+    })
+    requeue(leg)
+  }
+
+  /** The newer bars of series whose past has been told, or is done without, wait for nothing any more. */
+  function release(past: BarLeg): void {
+    for (const one of past.series) {
+      const name = seriesName(one)
+      for (const bar of held.get(name) ?? []) due.add(closeOf(bar), name)
+    }
+  }
 
   function nextAt(): number {
-    let earliest = Number.POSITIVE_INFINITY
-    for (const leg of legs) earliest = Math.min(earliest, leg.nextAt())
-    for (const [name, [bar]] of held) {
-      if (bar !== undefined && released(name)) earliest = Math.min(earliest, closeOf(bar))
+    for (;;) {
+      const { nextAt: at, first } = due
+      if (at === undefined || first === undefined) return Number.POSITIVE_INFINITY
+      if (isUpToDate(first, at)) return at
+      due.take(at)
     }
-    return earliest
   }
 
   function settledBy(at: number): FundingUpdate[] {
-    const due = funding.filter((update) => update.funding.time <= at)
-    if (due.length === 0) return due
+    const settled = funding.filter((update) => update.funding.time <= at)
+    if (settled.length === 0) return settled
     funding = funding.filter((update) => update.funding.time > at)
-    return due.toSorted((a, b) => a.funding.time - b.funding.time)
+    return settled.toSorted((a, b) => a.funding.time - b.funding.time)
   }
 
   /** The newest bar of a series before the seam is worth a verdict, however late it comes. */
   const isLive = (bar: ClosedBar, at: number): boolean => at + timeframeMs(bar.series.timeframe) > liveFrom
-
-  function takeHeld(at: number): ClosedBar[] {
-    const bars: ClosedBar[] = []
-    for (const [name, waiting] of held) {
-      if (waiting[0] === undefined || closeOf(waiting[0]) !== at || !released(name)) continue
-      bars.push(...waiting.splice(0, 1))
-      if (waiting.length === 0) held.delete(name)
-    }
-    return bars
-  }
 
   function hold(bar: ClosedBar, name: string, past: BarLeg): void {
     const waiting = held.get(name) ?? []
@@ -86,17 +103,25 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     onGivenUp(past)
   }
 
+  function tell(leg: BarLeg): ClosedBar[] {
+    queuedAt.delete(leg)
+    return leg.tell().filter((bar) => {
+      const name = seriesName(bar.series)
+      const past = pastOf.get(name)
+      if (past === undefined || past === leg || past.isDone()) return true
+      hold(bar, name, past)
+      return false
+    })
+  }
+
   function takeBars(at: number): ClosedBar[] {
-    const bars = takeHeld(at)
-    for (const leg of legs) {
-      if (leg.nextAt() !== at) continue
-      for (const bar of leg.tell()) {
-        const name = seriesName(bar.series)
-        const past = pastOf.get(name)
-        if (past === undefined || past === leg || past.isDone()) bars.push(bar)
-        else hold(bar, name, past)
-      }
-    }
+    // All of them before any is told: what that releases has its turn afterwards, the oldest first.
+    const items: (BarLeg | string)[] = []
+    for (let item = due.take(at); item !== undefined; item = due.take(at))
+      if (isUpToDate(item, at)) items.push(item)
+    const bars = [...new Set(items)].flatMap((item) =>
+      typeof item === 'string' ? (held.get(item)?.splice(0, 1) ?? []) : tell(item),
+    )
     return bars.toSorted((a, b) => rankOf(a) - rankOf(b))
   }
 
@@ -141,6 +166,9 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
 }
 
 const closeOf = ({ series, candle }: ClosedBar): number => candle.openTime + timeframeMs(series.timeframe)
+
+const closeOfFirst = (bars: readonly ClosedBar[] = []): number | undefined =>
+  bars[0] === undefined ? undefined : closeOf(bars[0])
 
 /** By series, the leg of its past, where that is another than the one that goes on. */
 function pastLegs(legs: readonly BarLeg[]): ReadonlyMap<string, BarLeg> {

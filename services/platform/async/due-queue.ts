@@ -3,6 +3,8 @@ export interface DueQueue<Item> {
   readonly size: number
   /** When the earliest is due; undefined when there is none. */
   readonly nextAt: number | undefined
+  /** The earliest; undefined when there is none. */
+  readonly first: Item | undefined
   add(at: number, item: Item): void
   /** Takes the earliest, if it is due. */
   take(now: number): Item | undefined
@@ -37,6 +39,9 @@ export function createDueQueue<Item>(): DueQueue<Item> {
     },
     get nextAt() {
       return heap[0]?.at
+    },
+    get first() {
+      return heap[0]?.item
     },
     add(dueAt, item) {
       heap.push({ at: dueAt, item })

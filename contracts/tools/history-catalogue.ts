@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { coinParameter, exchangeParameter, timeframeParameter } from '../parameters.ts'
+import { regimeShiftsAnswerSchema } from '../regime-shift-row.ts'
+import type { ToolDefinition } from './tool-catalogue.ts'
+
+/** Rows of one answer: what a model can read, fewer than over HTTP. */
+const ROWS = 100
+
+/** The tools that read what was recorded. They are open and free, as the same is over HTTP, and need no key. */
+export const HISTORY_TOOLS = {
+  get_regime_shifts: {
+    title: 'History of regimes',
+    description:
+      'When the regime of a coin shifted at a timeframe on an exchange, newest first, each shift with the verdict it came with, once the window of that verdict has closed. Free, without a key. A description of what has been; information, not advice.',
+    request: z.strictObject({
+      exchange: exchangeParameter,
+      coin: coinParameter,
+      timeframe: timeframeParameter,
+      limit: z.int().min(1).max(ROWS).default(20).describe('Shifts at most'),
+      after: z
+        .string()
+        .regex(/^\d{1,15}$/, 'must be the `next` of an answer')
+        .optional()
+        .describe('The `next` of an answer, for the older shifts behind it'),
+    }),
+    response: regimeShiftsAnswerSchema,
+  },
+} as const satisfies Record<string, ToolDefinition>
+
+export type HistoryToolName = keyof typeof HISTORY_TOOLS
+
+export const isHistoryTool = (name: unknown): name is HistoryToolName =>
+  typeof name === 'string' && Object.hasOwn(HISTORY_TOOLS, name)

@@ -1,0 +1,35 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { faultMessage, inputFaults } from '../../../contracts/input-faults.ts'
+import { HISTORY_TOOLS, type HistoryToolName } from '../../../contracts/tools/history-catalogue.ts'
+import type { ToolAnswer, ToolCall } from '../../calls/index.ts'
+import { type RegimeShiftReader, regimeHistory } from '../regime-history.ts'
+
+/** What the tools that read the record stand on. */
+export interface HistoryTools {
+  readonly regimeShifts: RegimeShiftReader
+}
+
+/**
+ * Calls a tool that reads the record. It needs no key and costs nothing, but a key that does not hold is refused as
+ * everywhere.
+ *
+ * @throws ServiceError `key_unknown`, `key_unverifiable`, `invalid_request`, and what the read model refuses with
+ */
+export async function callHistoryTool(
+  { regimeShifts }: HistoryTools,
+  checkKey: (authorization: string) => Promise<'ok' | 'unknown' | 'unverifiable'>,
+  tool: HistoryToolName,
+  { request, authorization }: Pick<ToolCall, 'request' | 'authorization'>,
+): Promise<ToolAnswer> {
+  const key = authorization === undefined ? 'ok' : await checkKey(authorization)
+  if (key !== 'ok') throw new ServiceError(key === 'unknown' ? 'key_unknown' : 'key_unverifiable')
+  const parsed = HISTORY_TOOLS[tool].request.safeParse(request)
+  if (!parsed.success) {
+    const fields = inputFaults(parsed.error.issues, 'the arguments', 'this tool')
+    throw new ServiceError('invalid_request', {
+      message: `${tool}, ${faultMessage(fields)}`,
+      details: { fields },
+    })
+  }
+  return { body: regimeHistory(regimeShifts, parsed.data), isReplay: false }
+}
