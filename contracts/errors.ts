@@ -221,11 +221,6 @@ export const ERRORS = defineErrors({
     message: 'The exchange does not report open interest.',
     nextStep: 'Rank the universe by volume.',
   },
-  expected_return_unavailable: {
-    status: 422,
-    message: 'No model of this release tells which return is to be expected.',
-    nextStep: 'Rank by strength, or by expected_range for how far prices may go.',
-  },
   engine_unavailable: {
     status: 503,
     isInner: true,

@@ -105,7 +105,7 @@ describe('scan_trade_calls', () => {
       code: 'open_interest_unavailable',
       details: { exchange: 'SIM' },
     })
-    expect(await scan({ rank_by: 'expected_return' })).toMatchObject({ code: 'expected_return_unavailable' })
+    expect(await scan({ rank_by: 'expected_return' })).toMatchObject({ code: 'invalid_request' })
     expect(await scan({ exchange: 'NYSE' })).toMatchObject({ code: 'unknown_exchange' })
     expect(await scan({ exchange: 'OKX', timeframe: '1m' })).toMatchObject({
       code: 'unknown_timeframe',

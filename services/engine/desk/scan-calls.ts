@@ -32,7 +32,7 @@ export interface CallScannerOptions {
  * @param deadline wall clock, Unix milliseconds
  * @param asker because of whom coins are followed that are not monitored
  * @throws ServiceError `unknown_exchange`, `unknown_timeframe`, `open_interest_unavailable`,
- *   `expected_return_unavailable`, `venue_unavailable`
+ *   `invalid_request`, `venue_unavailable`
  */
 export async function scanCalls(
   options: CallScannerOptions,
@@ -77,9 +77,11 @@ export async function scanCalls(
 
 function rankingOf(asked: ScanTradeCallsRequest['rank_by']): Ranking {
   if (asked !== 'expected_return') return asked
-  throw new ServiceError('expected_return_unavailable', {
-    message:
-      'rank_by expected_return: out of sample no model told which return is to be expected with an interval above 0; rank by strength, or by expected_range',
+  const problem =
+    'no model of this release tells which return is to be expected; rank by strength, or by expected_range'
+  throw new ServiceError('invalid_request', {
+    message: `rank_by: ${problem}`,
+    details: { fields: [{ field: 'rank_by', problem }] },
   })
 }
 
