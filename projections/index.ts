@@ -37,7 +37,9 @@ export {
 export { type Decided, decided } from './decided/decided.ts'
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 export {
+  COSIGNED_CHECKPOINT,
   type CheckpointRow,
+  type CosignedRow,
   LOG_KEYS,
   type LogKeysRow,
   logCheckpoints,
