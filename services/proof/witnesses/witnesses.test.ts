@@ -9,10 +9,13 @@ import { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
+import { checkCosigned } from '../audit/cosigned-history.ts'
+import { createFindings } from '../audit/finding.ts'
 import { openCheckpoint, signCheckpoint } from '../notes/checkpoint.ts'
 import { parseVkey, SIGNATURE_TYPES, signerOf, type Verifier } from '../notes/note-keys.ts'
 import { checkProof } from '../proof-file.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../testing/made-up-log.fixture.ts'
+import { ENTRY_BYTES } from '../tree/entry.ts'
 import { consistencyProof, hashesOver, leafHash, rootOf } from '../tree/merkle.ts'
 import { formatAddCheckpoint } from './add-checkpoint.ts'
 import { createCosigner } from './cosigner.ts'
@@ -211,12 +214,27 @@ test('a log has its growth cosigned, with a witness away, and says how many verd
     share: 0.5,
     entries_waiting: 0,
   })
-  const [event] = await Array.fromAsync(
-    log.store.read(verdictStream(aVerdict({})), { direction: 'backwards', limit: 1 }),
-  )
+  const newest = log.store.read(verdictStream(aVerdict({})), { direction: 'backwards', limit: 1 })
+  const { value: event } = await newest[Symbol.asyncIterator]().next()
   if (event?.id !== id) throw new Error('the newest verdict is expected')
   const proof = await log.views.proof(event, new AbortController().signal)
   expect(checkProof(proof, here.signers)).toMatchObject({ content: { id } })
+
+  // An audit asks for a quorum, of the tree that is shown.
+  const leaves = Array.from({ length: first + 2 }, (_, index) => {
+    const start = index * ENTRY_BYTES
+    return leafHash(log.tree.entries(0).subarray(start, start + ENTRY_BYTES))
+  })
+  const { checkpoint, signatures } = openCheckpoint(log.views.checkpoint(), keys)
+  const shown = { checkpoint, signatures, leaves, entries: [] }
+  const audited = (given: string, over = shown): string[] => {
+    const findings = createFindings()
+    checkCosigned(log.views.cosigned(), { log: over, keys, policy: parsePolicy(given), findings })
+    return findings.told().map(({ fraud }) => fraud)
+  }
+  expect(audited(policy)).toEqual([])
+  expect(audited(policy, { ...shown, leaves: leaves.toReversed() })).toEqual(['second_history'])
+  expect(() => audited(policy.replace('any', 'all'))).toThrow(/not enough for the policy/)
 
   // What closes while nobody cosigns counts against the share.
   await record(log, 30)
@@ -247,7 +265,7 @@ test('a witness that has seen another history of a log is told of, and its word 
 test('a policy is met by its quorum, and one that nobody can satisfy is refused with its line', () => {
   const [a, b, c] = [1, 2, 3].map((byte) =>
     signerOf(`w${byte}.example.com`, SIGNATURE_TYPES.ed25519Cosignature, new Uint8Array(32).fill(byte)),
-  ) as [Verifier, Verifier, Verifier]
+  ) as unknown as readonly [Verifier, Verifier, Verifier]
   const lines = [`witness a ${a.vkey} http://a.example.com`, `witness b ${b.vkey}`, `\twitness  c ${c.vkey} `]
   const policy = parsePolicy(
     ['# two of three', ...lines, 'group ab any a b', 'group all all ab c', 'quorum all', ''].join('\n'),
