@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { reasonOf } from '../../../contracts/errors.ts'
 import {
@@ -120,16 +120,7 @@ export function witnessServer(witness: Witness, onFault: (error: unknown) => voi
   }
   const server = createServer(options, (request, response) => {
     request.on('error', () => undefined)
-    answer(request)
-      .catch((error: unknown) => {
-        onFault(error)
-        return refused(500, 'The checkpoint could not be kept; nothing was cosigned.')
-      })
-      .then(({ status, body, type = 'text/plain; charset=utf-8' }) => {
-        const isCut = status === 413 ? { connection: 'close' } : {}
-        response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store', ...isCut }).end(body)
-      })
-      .catch(onFault)
+    void respond(request, response)
   })
   server.maxConnections = 1_000
   return server

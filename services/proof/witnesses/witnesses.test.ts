@@ -103,7 +103,7 @@ test('a witness cosigns growth, refuses a fork, and signs nothing older after a 
 test('of two requests that stand on the same size, a witness cosigns one', async () => {
   const witness = await openWitness(folder(), [LOG_KEY])
   const answers = await Promise.all(['one', 'two'].map((word) => witness.post(treeOf(word, 4).request(0))))
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]))
 })
 
 test('what is no request of a log that a witness knows is refused, each for its reason', async () => {
