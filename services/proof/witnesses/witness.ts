@@ -113,6 +113,16 @@ export function witnessServer(witness: Witness, onFault: (error: unknown) => voi
       ? refused(413, `A request has at most ${MOST_BYTES} bytes.`)
       : witness.addCheckpoint(body)
   }
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const { status, body, type = 'text/plain; charset=utf-8' } = await answer(request)
+      const isCut = status === 413 ? { connection: 'close' } : {}
+      response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store', ...isCut }).end(body)
+    } catch (error) {
+      onFault(error)
+      response.writeHead(500).end('The checkpoint could not be kept; nothing was cosigned.\n')
+    }
+  }
   const options = {
     requestTimeout: PATIENCE_MS,
     headersTimeout: PATIENCE_MS,
