@@ -79,6 +79,7 @@ const CREATED = {
   accountId: ACCOUNT,
   generation: 0,
   sealedUrl: 'v1.c2VhbGVkIGFkZHJlc3M',
+  form: null,
   sealedSecret: 'v1.c2VhbGVkIHNlY3JldA',
   filter: {
     events: ['trade_call', 'scan_digest'],
@@ -967,6 +968,11 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
     sha256: '3aad1973a18022b22f5048f796a0eed6d3ffb087a3559f1da53326708d24fbee',
     stream: subscriptionStream(SUBSCRIPTION),
     current: CREATED,
+  },
+  'SubscriptionCreated.v3.json': {
+    sha256: '608dafe244f6f58607797fd658acbe9dda96c1832c48206b012603d4d4376510',
+    stream: subscriptionStream(SUBSCRIPTION),
+    current: { ...CREATED, form: 'slack' },
   },
   'SubscriptionChanged.v1.json': {
     sha256: '9a4132e051616939c65a943268e738b630a16fc9b81db735f00849836ca0fd2d',
