@@ -27,7 +27,7 @@ test('a channel that asks for quiet has it whole, and then gets all, and others 
   for (let n = 0; n < 40; n++) await world.time.pass(1_000)
   const [, refused, next] = world.postsTo('chat')
   expect((next?.at ?? 0) - (refused?.at ?? 0)).toBeGreaterThanOrEqual(20_000)
-  expect(world.sequences('chat').toSorted()).toEqual([1, 2, 2, 3, 4, 5])
+  expect(world.sequences('chat').toSorted((a, b) => a - b)).toEqual([1, 2, 2, 3, 4, 5])
   expect((await world.deliveries('chat')).open.size).toBe(0)
   expect(await world.told('chat')).toEqual(['SubscriptionCreated'])
 })

