@@ -31,11 +31,8 @@ export const FAULT_KINDS = [
 
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
-/**
- * How far clocks go wrong. Settling is put off by the wall clock: by as much as a clock is set back, and so by less here than
- * all is given to come to its end.
- */
-const CLOCKS_AHEAD_MS = [-60_000, -1_000, 0, 1_000, 60_000]
+/** How far clocks go wrong: also by more than all is given to come to its end, since nothing waits by them. */
+const CLOCKS_AHEAD_MS = [-600_000, -60_000, -1_000, 0, 1_000, 60_000, 600_000]
 const SERVERS = ['store', 'store', 'bus', 'cache', 'chain'] as const
 
 /** Lets one fault after the other begin, and each end by itself, until it is closed. */

@@ -209,6 +209,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
     onPaid: nothing,
     newId,
     now,
+    elapsed: time.now,
     sleep,
     report: () => undefined,
   })

@@ -87,7 +87,7 @@ const verdictOperations: Operations = {
     id: 'replayVerdicts',
     summary: 'Recorded verdicts, in the order of the log',
     description:
-      'A verdict is shown once its window has closed; fresh ones are answered by the tools. The body is streamed. An answer may end before the last row where the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on.',
+      'A verdict is shown once its window has closed; fresh ones are answered by the tools. The body is streamed, texts in zstd or gzip where `Accept-Encoding` names one. An answer may end before the last row where the connection does: go on with the `cursor` of the last row as `after`. One that found no row among very many events is empty and has the header `X-Next-Cursor`: send that as `after` to search on.',
     errors: ['invalid_request', 'unauthorized', 'store_unavailable', 'too_many_streams'],
     parameters: {
       ...filters,

@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { createGunzip, createZstdDecompress, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { parquetReadObjects } from 'hyparquet'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
@@ -11,6 +13,7 @@ import { followVerdicts } from '../../analyst/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
+import { encoded } from '../content-coding.ts'
 import { createServer } from '../server.ts'
 import { replaysOf } from '../testing/replays.fixture.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
@@ -92,6 +95,38 @@ describe('formats', () => {
     )
   })
 
+  test.each([
+    ['zstd, gzip', 'zstd', zstdDecompressSync],
+    ['gzip, deflate, br', 'gzip', gunzipSync],
+    ['zstd;q=0.4, gzip;q=0.5', 'gzip', gunzipSync],
+    ['zstd;q=0, GZIP', 'gzip', gunzipSync],
+    ['gzip;q=0.5, identity', undefined, undefined],
+    ['*', undefined, undefined],
+    ['gzip;q=none', undefined, undefined],
+    ['', undefined, undefined],
+  ])('to whom takes %j a text is sent in %s, and is the same', async (accepted, coding, decode) => {
+    for (let n = 0; n < 3; n++) await record(0)
+    const plain = await app.inject('/api/verdicts?format=csv')
+    const headers = { 'accept-encoding': accepted }
+    const answer = await app.inject({ url: '/api/verdicts?format=csv', headers })
+    const { vary, 'content-encoding': said } = answer.headers
+    expect([said, vary]).toEqual([coding, 'accept, accept-encoding'])
+    expect((decode?.(answer.rawPayload) ?? answer.rawPayload).toString()).toBe(plain.body)
+    const head = await app.inject({ method: 'HEAD', url: '/api/verdicts?format=csv', headers })
+    expect(head.headers['content-encoding']).toBe(coding)
+    const file = await app.inject({ url: '/api/verdicts?format=parquet', headers })
+    expect([file.headers['content-encoding'], file.rawPayload.subarray(0, 4).toString()]).toEqual([
+      undefined,
+      'PAR1',
+    ])
+  })
+
+  test('a refusal is sent as it is', async () => {
+    await store.close()
+    const answer = await app.inject({ url: '/api/verdicts', headers: { 'accept-encoding': 'zstd' } })
+    expect([answer.headers['content-encoding'], answer.json().code]).toEqual([undefined, 'store_unavailable'])
+  })
+
   test('refuse one that is not known', async () => {
     const response = await get('?format=xml')
     expect(response.status).toBe(400)
@@ -107,6 +142,43 @@ describe('formats', () => {
       'text/csv; charset=utf-8; header=present',
     ])
   })
+})
+
+describe('a coding', () => {
+  const decoders = { zstd: createZstdDecompress, gzip: createGunzip } as const
+
+  test.each(['zstd', 'gzip'] as const)('%s gives what was written before more is', async (coding) => {
+    async function* halted() {
+      yield 'first\n'
+      await new Promise(() => undefined)
+    }
+    // The reader has the first chunk while the source makes no second one.
+    const read = encoded(Readable.from(halted(), { objectMode: false }), coding)
+    const [text] = await once(read.pipe(decoders[coding]()), 'data')
+    expect(String(text)).toBe('first\n')
+  })
+
+  test.each(['zstd', 'gzip'] as const)(
+    '%s breaks with its source, and its source ends with it',
+    async (coding) => {
+      const broken = encoded(
+        Readable.from(
+          (async function* () {
+            yield 'first\n'
+            throw new Error('the store is away')
+          })(),
+          { objectMode: false },
+        ),
+        coding,
+      )
+      await expect(broken.toArray()).rejects.toThrow('the store is away')
+      const source = Readable.from(['first\n', 'second\n'], { objectMode: false })
+      const left = encoded(source, coding)
+      const closed = new Promise((resolve) => source.once('close', resolve))
+      left.destroy()
+      await closed
+    },
+  )
 })
 
 interface Tail {

@@ -19,6 +19,7 @@ import {
   VERDICT_FORMATS,
 } from '../../analyst/index.ts'
 import { addressBlock } from '../client-address.ts'
+import { acceptedCoding, encoded } from '../content-coding.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
 import { createPlaces, type Places } from '../places.ts'
 
@@ -43,7 +44,8 @@ const replaySchema = z.strictObject({ ...replayParameters, format: z.enum(VERDIC
 const streamSchema = z.strictObject(replayFilterParameters)
 
 /**
- * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV or Parquet, in the order of the log. `GET
+ * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV or Parquet, in the order of the log,
+ * the texts in zstd or gzip for those who take it. `GET
  * /api/verdicts/stream`: the same as server-sent events, as they become visible. Verdicts whose window is
  * still open are shown to the operator only.
  *
@@ -80,14 +82,16 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
     requireSound(query)
     const name = query.format ?? acceptedFormat(request.headers.accept)
     const format = FORMATS[name]
+    const coding = format.isText ? acceptedCoding(request.headers['accept-encoding']) : undefined
     const now = timeFor(request)()
     reply
       .header('content-type', format.mediaType)
       .header('cache-control', 'no-store')
-      .header('vary', 'accept')
+      .header('vary', 'accept, accept-encoding')
       .header('x-accel-buffering', 'no')
     if (name !== 'ndjson') reply.header('content-disposition', `attachment; filename="verdicts.${name}"`)
-    if (request.method === 'HEAD') return reply.send()
+    const encoding = coding === undefined ? {} : { 'content-encoding': coding }
+    if (request.method === 'HEAD') return reply.headers(encoding).send()
     takePlace(replays, request, reply)
     const replay = options.replay({
       options: { ...replayOptionsOf(query), now },
@@ -98,7 +102,9 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
     const chunks = await begin(replay.chunks)
     const goOnAfter = replay.goOnAfter()
     if (goOnAfter !== undefined) reply.header('x-next-cursor', goOnAfter)
-    return reply.send(Readable.from(chunks, { objectMode: false }))
+    // Not before: a refusal is sent as it is.
+    reply.headers(encoding)
+    return reply.send(encoded(Readable.from(chunks, { objectMode: false }), coding))
   })
 
   app.get('/api/verdicts/stream', { schema: { querystring: streamSchema } }, async (request, reply) => {

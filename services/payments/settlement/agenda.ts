@@ -1,4 +1,4 @@
-/** Payments that are to be looked at, each at its time. */
+/** Payments that are to be looked at, each at its time, by whatever clock its caller keeps to. */
 export interface Agenda {
   /**
    * Puts a payment at a time, also one that stands at another.

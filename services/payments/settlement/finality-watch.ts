@@ -12,8 +12,6 @@ export interface FinalityWatchOptions {
   readonly chain: SettlementChain | undefined
   readonly book: PaymentBook
   readonly timing: SettlementTiming
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 /** Payments that one look takes: their blocks are asked for in one request. */
@@ -21,7 +19,7 @@ export const FINALITY_PAYMENTS = 200
 const BLOCKS_AT_ONCE = 50
 
 /** Looks whether the blocks of settled payments are still there, until they are final. */
-export function createFinalityWatch({ chain, book, timing, now }: FinalityWatchOptions) {
+export function createFinalityWatch({ chain, book, timing }: FinalityWatchOptions) {
   /** Of the blocks that matter now, by number. */
   async function hashes(
     node: SettlementChain,
@@ -51,7 +49,7 @@ export function createFinalityWatch({ chain, book, timing, now }: FinalityWatchO
   /** Settled by a facilitator when no node was configured; now there is one, which knows the block. */
   async function findBlock(node: SettlementChain, loaded: LoadedPayment, signal: AbortSignal): Promise<void> {
     const { authorization, payment } = loaded
-    book.at(loaded.stream, now() + timing.finalityMs)
+    book.after(loaded.stream, timing.finalityMs)
     const outcome = await node.outcomeOf(authorization, payment.claimedAt)
     if (outcome.kind !== 'paid') return
     const { transaction, blockNumber, blockHash } = outcome
@@ -81,7 +79,7 @@ export function createFinalityWatch({ chain, book, timing, now }: FinalityWatchO
       const finality = decideFinality({ blockNumber, blockHash }, hashOf.get(blockNumber), finalBlock)
       if (finality === 'final') await finalise(loaded, signal)
       else if (finality === 'reorged') await reorged(loaded, signal)
-      else book.at(loaded.stream, now() + timing.finalityMs)
+      else book.after(loaded.stream, timing.finalityMs)
     }
   }
 

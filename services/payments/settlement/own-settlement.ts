@@ -13,8 +13,10 @@ export interface OwnSettlementOptions {
   readonly gas: GasGuard
   readonly book: PaymentBook
   readonly timing: SettlementTiming
-  /** Wall clock, Unix milliseconds. */
+  /** Wall clock, Unix milliseconds: how old what is in the log is. */
   readonly now: () => number
+  /** Elapsed time, milliseconds, which nobody sets: how long to wait. */
+  readonly elapsed: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
@@ -38,7 +40,7 @@ const GAS_WAITS = 5
  * The hash is in the log before the node has the transaction, so that ours is known again in every case.
  */
 export function createOwnSettlement(options: OwnSettlementOptions) {
-  const { chain, wallet, gas, book, timing, now, sleep } = options
+  const { chain, wallet, gas, book, timing, now, elapsed, sleep } = options
 
   /** All questions go out in one moment, and so in one request. */
   async function look(loaded: LoadedPayment, blockTime: number): Promise<Looked> {
@@ -99,7 +101,7 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
     const together = sendable.filter(({ loaded }) => !book.isIsolated(loaded.stream))
     const chosen = together.length > 0 ? together : sendable.slice(0, 1)
     for (const { loaded } of sendable) {
-      if (!chosen.some((one) => one.loaded === loaded)) book.at(loaded.stream, now())
+      if (!chosen.some((one) => one.loaded === loaded)) book.after(loaded.stream, 0)
     }
     return chosen.map(({ loaded }) => loaded)
   }
@@ -111,7 +113,7 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
   ): Promise<void> {
     const fees = gas.feesFor(await wallet.gas(), accountNonce, batch.length)
     if (fees === undefined) {
-      for (const { stream } of batch) book.at(stream, now() + GAS_WAITS * timing.retryMs)
+      for (const { stream } of batch) book.after(stream, GAS_WAITS * timing.retryMs)
       return
     }
     const authorizations = batch.map(({ authorization }) => authorization)
@@ -123,7 +125,7 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
     if (sent.length < batch.length) {
       // Somebody else has decided about one of them. Nothing was sent, and the next look begins anew for all, in a
       // while: a log that refuses at once must not be asked again and again.
-      for (const { stream } of batch) book.at(stream, now() + timing.retryMs)
+      for (const { stream } of batch) book.after(stream, timing.retryMs)
       return
     }
     const outcome = await wallet.send(transaction)
@@ -139,11 +141,11 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
     signal: AbortSignal,
   ): Promise<Receipt | undefined> {
     if (outcome.kind === 'underpriced' || outcome.kind === 'unaffordable') return undefined
-    const deadline = now() + timing.receiptMs
+    const deadline = elapsed() + timing.receiptMs
     while (!signal.aborted) {
       const receipt = await chain.receiptOf(hash).catch(unlessAway)
       if (receipt !== undefined) return receipt
-      if (now() >= deadline) return undefined
+      if (elapsed() >= deadline) return undefined
       if (outcome.kind === 'unknown') {
         const state = await chain.transactionState(hash).catch(unlessAway)
         if (state === 'missing') return undefined

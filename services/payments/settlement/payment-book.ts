@@ -15,8 +15,10 @@ export type Lane = (typeof LANES)[number]
 export interface PaymentBookOptions {
   readonly log: SettlementLog
   readonly timing: SettlementTiming
-  /** Wall clock, Unix milliseconds. */
+  /** Wall clock, Unix milliseconds: how old a payment is. */
   readonly now: () => number
+  /** Elapsed time, milliseconds, which nobody sets: when to look next. */
+  readonly elapsed: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told of a payment for an account whose money is there. @see SettlerOptions.onPaid */
   readonly onPaid: (payment: Payment) => Promise<void>
@@ -64,14 +66,19 @@ export interface PaymentBook {
   ): Promise<void>
   /** Records once that an attempt came to nothing for a reason that may pass, and looks again later. */
   refused(loaded: LoadedPayment, settler: SettlerKind, reason: string, signal: AbortSignal): Promise<void>
-  /** Looks again at a time, or later than the last time. */
-  at(stream: string, time: number): void
+  /** Looks again in so many milliseconds. */
+  after(stream: string, milliseconds: number): void
+  /** Looks again, later than the last time. */
   again(stream: string): void
   /** To be sent in a transaction of its own from now on. */
   isolate(stream: string): void
   isIsolated(stream: string): boolean
-  /** Puts those back that nobody has put anywhere: none is ever forgotten. @param at by default later than the last time */
-  putBack(streams: readonly string[], at?: number): void
+  /**
+   * Puts those back that nobody has put anywhere: none is ever forgotten.
+   *
+   * @param afterMs until they are looked at; by default longer than the last time
+   */
+  putBack(streams: readonly string[], afterMs?: number): void
   totals(): BookTotals
   clear(): void
 }
@@ -81,7 +88,7 @@ interface Entry {
   lane: Lane
   /** Looks in a row that brought nothing new. */
   failures: number
-  /** When it is looked at next. */
+  /** When it is looked at next, in elapsed time. */
   at: number
   isPlanned: boolean
   isTold: boolean
@@ -97,7 +104,7 @@ const laneOf = ({ state, rail }: Payment): Lane => {
 }
 
 export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
-  const { log, timing, now, sleep, onPaid, hasChain, report } = options
+  const { log, timing, now, elapsed, sleep, onPaid, hasChain, report } = options
   const entries = new Map<string, Entry>()
   const lanes = Object.fromEntries(
     LANES.map((lane) => [lane, { agenda: createAgenda(), alarm: createAlarm(sleep) }]),
@@ -124,7 +131,7 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
     if (entry === undefined) {
       const added = { payment, lane, failures: 0, at: 0, isPlanned: false, isTold: false, isIsolated: false }
       entries.set(stream, added)
-      plan(added, now())
+      plan(added, elapsed())
       return true
     }
     const wasPayable = isPayable(entry.payment)
@@ -136,13 +143,13 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
     lanes[entry.lane].agenda.delete(stream)
     entry.lane = lane
     entry.failures = 0
-    plan(entry, now())
+    plan(entry, elapsed())
     return false
   }
 
   const book: PaymentBook = {
     take(lane, most) {
-      const streams = lanes[lane].agenda.take(now(), most)
+      const streams = lanes[lane].agenda.take(elapsed(), most)
       for (const stream of streams) {
         const entry = entries.get(stream)
         if (entry !== undefined) entry.isPlanned = false
@@ -151,7 +158,7 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
     },
     async wait(lane, signal) {
       const { agenda, alarm } = lanes[lane]
-      await alarm.wait(agenda.nextIn(now()) ?? IDLE_MS, signal)
+      await alarm.wait(agenda.nextIn(elapsed()) ?? IDLE_MS, signal)
     },
     track(payment) {
       if (!entries.has(payment.stream)) note(payment)
@@ -168,7 +175,7 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
     },
     async record(loaded, facts, signal) {
       const recorded = await log.record(loaded, facts, signal)
-      if (recorded === undefined) book.at(loaded.stream, now())
+      if (recorded === undefined) book.after(loaded.stream, 0)
       else note(recorded.payment)
       return recorded
     },
@@ -217,27 +224,27 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
           : [failed(attempts)]
       await book.record(loaded, facts, signal)
     },
-    at(stream, time) {
+    after(stream, milliseconds) {
       const entry = entries.get(stream)
-      if (entry !== undefined) plan(entry, time)
+      if (entry !== undefined) plan(entry, elapsed() + milliseconds)
     },
     again(stream) {
       const entry = entries.get(stream)
       if (entry === undefined) return
       const wait = Math.min(timing.retryMs * 2 ** Math.min(entry.failures, 20), timing.retryMaxMs)
       entry.failures += 1
-      plan(entry, now() + wait)
+      plan(entry, elapsed() + wait)
     },
     isolate(stream) {
       const entry = entries.get(stream)
       if (entry !== undefined) entry.isIsolated = true
     },
     isIsolated: (stream) => entries.get(stream)?.isIsolated === true,
-    putBack(streams, at) {
+    putBack(streams, afterMs) {
       for (const stream of streams) {
         if (entries.get(stream)?.isPlanned !== false) continue
-        if (at === undefined) book.again(stream)
-        else book.at(stream, at)
+        if (afterMs === undefined) book.again(stream)
+        else book.after(stream, afterMs)
       }
     },
     totals() {

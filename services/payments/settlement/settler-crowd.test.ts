@@ -165,6 +165,7 @@ test('an honest payment among 30,000 of payers without funds is settled within i
     onPaid: async () => undefined,
     newId,
     now,
+    elapsed: now,
     sleep,
     report: () => undefined,
   })

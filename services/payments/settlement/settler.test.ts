@@ -1,11 +1,13 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterEach, expect, test } from 'vitest'
+import { CHAIN_ID } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Lease, Leases } from '../../platform/lease/leases.ts'
-import { type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
+import type { SettlementChain } from '../chain/chain.ts'
+import { QUICK, type SettlementWorld, settlementWorld } from '../testing/chain/settlement-world.ts'
 import type { Facilitator } from './facilitator.ts'
 
-const HASH = `0x${'ab'.repeat(32)}`
+const HASH = `0x${'ab'.repeat(32)}` as const
 const worlds: SettlementWorld[] = []
 afterEach(async () => {
   await Promise.all(worlds.splice(0).map((world) => world.stop()))
@@ -16,6 +18,20 @@ function aWorld(): SettlementWorld {
   return world
 }
 const aPayer = () => privateKeyToAccount(generatePrivateKey())
+
+const unasked = (): Promise<never> => Promise.reject(new Error('not asked here'))
+const UNASKED: SettlementChain = {
+  payerFacts: unasked,
+  rehearse: unasked,
+  outcomeOf: unasked,
+  blockTime: unasked,
+  transactionState: unasked,
+  receiptOf: unasked,
+  blockHash: unasked,
+  newestBlock: unasked,
+  finalBlock: unasked,
+  chainId: unasked,
+}
 
 /** A facilitator in this process, which counts. */
 function counting(): Facilitator & { readonly asked: string[] } {
@@ -77,6 +93,27 @@ test('a payment that could be settled and has waited for a minute is told by who
   expect(other.health().payableSince).toBeUndefined()
 })
 
+test('a clock that is set back by ten minutes puts off no look at a payment whose block is not final', async () => {
+  let now = Date.now()
+  const looks: number[] = []
+  const world = settlementWorld({ now: () => now })
+  worlds.push(world)
+  const chain: SettlementChain = {
+    ...UNASKED,
+    chainId: async () => CHAIN_ID,
+    blockTime: async () => Math.floor(now / 1_000),
+    outcomeOf: async () => ({ kind: 'paid', transaction: HASH, blockNumber: 1, blockHash: HASH }),
+    newestBlock: async () => 1,
+    finalBlock: async () => looks.push(now) - 1,
+    blockHash: async () => HASH,
+  }
+  const stream = await world.claim({ payer: aPayer(), value: 20_000n })
+  await world.start({ facilitator: counting(), chain, timing: { ...QUICK, finalityMs: 200 } })
+  while (looks.length === 0) await world.pause()
+  now -= 600_000
+  expect(await world.until(stream, 'final')).toMatchObject({ state: 'final' })
+})
+
 test('what troubled it while it settled is over when another process settles', async () => {
   const world = aWorld()
   const taken = new AbortController()
@@ -114,7 +151,7 @@ test('a facilitator with ever other words does not fill the log', async () => {
     },
   }
   const stream = await world.claim({ payer: aPayer(), value: 20_000n })
-  await world.start({ facilitator: chatty })
+  await world.start({ facilitator: chatty, elapsed: () => now })
   const goOn = async (): Promise<void> => {
     now += 20
     await world.pause()

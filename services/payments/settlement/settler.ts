@@ -50,6 +50,8 @@ export interface SettlerOptions {
   readonly newId: () => string
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number
+  /** Elapsed time, milliseconds, which nobody sets; by default that of this process. */
+  readonly elapsed?: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told what an operator should know. Holds no secrets. */
   readonly report: (event: string, details: Readonly<Record<string, string | number>>) => void
@@ -96,9 +98,10 @@ const RESTART_MS = 1_000
 
 export function createSettler(options: SettlerOptions): Settler {
   const { store, reader, chain, wallet, facilitator, gateway, leases, now, sleep, report } = options
+  const elapsed = options.elapsed ?? (() => performance.now())
   const timing = { ...SETTLEMENT_TIMING, ...options.timing }
   const log = createSettlementLog(options)
-  const book = createPaymentBook({ ...options, log, timing, hasChain: chain !== undefined })
+  const book = createPaymentBook({ ...options, elapsed, log, timing, hasChain: chain !== undefined })
   /** What is wrong at the moment, by whom it concerns. */
   const troubles = new Map<string, string>()
   let isWorking = false
@@ -149,7 +152,7 @@ export function createSettler(options: SettlerOptions): Settler {
       } catch (error) {
         tell(error)
         // It concerns the node and not these: when that is back, none of them may be too late.
-        book.putBack(streams, now() + TROUBLE_WAITS * timing.retryMs)
+        book.putBack(streams, TROUBLE_WAITS * timing.retryMs)
       } finally {
         book.putBack(streams)
       }
@@ -163,7 +166,7 @@ export function createSettler(options: SettlerOptions): Settler {
       firstReason(await Promise.allSettled(streams.map((stream) => forwarded.work(stream, signal))))
 
   function lanesOf(signal: AbortSignal): Promise<void>[] {
-    const parts = { book, timing, now, sleep }
+    const parts = { book, timing, now, elapsed, sleep }
     const atOnce = LIMITS.facilitatorRequestsAtOnce
     const finality = createFinalityWatch({ ...parts, chain })
     const lanes = [
