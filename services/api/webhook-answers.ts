@@ -61,6 +61,7 @@ export const toSubscriptionAnswer = (
   const signing = subscription.secrets.filter(({ signsUntil }) => signsUntil === null || signsUntil > now)
   return {
     id: subscription.subscriptionId,
+    form: subscription.form ?? 'signed_json',
     url: view.url ?? '',
     ...toFilterFields(currentFilter(subscription)),
     ...toState(view),

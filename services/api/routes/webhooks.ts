@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { DELIVERY_FORMS } from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import {
   createdSubscriptionAnswerSchema,
@@ -43,11 +44,23 @@ export const subscriptionParams = z.strictObject({ id: z.uuid().toLowerCase() })
 export const pointSchema = z.string().min(1).max(64)
 
 export const createSchema = z.strictObject({
+  form: z
+    .enum(DELIVERY_FORMS)
+    .optional()
+    .describe('`signed_json` without it; the others tell a chat in words'),
   url: z
     .string()
     .min(1)
     .max(LIMITS.webhookUrlCharacters)
-    .describe('Where deliveries are sent: a public HTTPS address on port 443 or 8443'),
+    .optional()
+    .describe(
+      'Where deliveries are sent: a public HTTPS address on port 443 or 8443; of `discord` and `slack` the incoming webhook. Required but for `telegram`',
+    ),
+  bot_token: z.string().max(128).optional().describe('Of `telegram`, as BotFather gave it'),
+  chat_id: z
+    .union([z.string().max(64), z.int()])
+    .optional()
+    .describe('Of `telegram`'),
   ...filterFields,
   start: pointSchema
     .default('now')
