@@ -37,8 +37,8 @@ export {
 export { type Decided, decided } from './decided/decided.ts'
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 export {
-  COSIGNED_CHECKPOINT,
   type CheckpointRow,
+  COSIGNED_CHECKPOINT,
   type CosignedRow,
   LOG_KEYS,
   type LogKeysRow,
