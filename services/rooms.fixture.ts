@@ -55,7 +55,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   nats: ['services/platform/bus/'],
   'node:child_process': ['services/own-node.js', 'services/payments/demo/'],
   'node:dns': ['services/webhooks/sending/'],
-  'node:http': ['services/api/', 'services/cli/'],
+  'node:http': ['services/api/', 'services/cli/', 'services/proof/witnesses/'],
   'node:https': ['services/cli/'],
   'node:sqlite': [
     'services/platform/sqlite/',
