@@ -63,8 +63,10 @@ export const ModelChosen = defineEvent({
 
 export const ChallengerVerdictRecorded = defineEvent({
   type: 'ChallengerVerdictRecorded',
+  schema: 2,
   stream: 'challenger-{model}.{exchange}.{coin}.{timeframe}',
   summary:
     'What a model that does not speak would have said at a closed bar. Nobody is served it, and it is part of no replay and no track record; it is scored by the same races.',
   data: verdictSchema,
+  upcasters: { 1: (data) => ({ ...data, forecast: null }) },
 })

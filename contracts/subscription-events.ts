@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
 import { positionSchema } from './position.ts'
-import { subscriptionFilterSchema } from './subscription.ts'
+import { CHAT_FORMS, subscriptionFilterSchema } from './subscription.ts'
 
 const subscriptionId = z.uuid()
 const accountId = z.uuid()
@@ -13,7 +13,7 @@ const reason = z.string().min(1).max(200)
 
 export const SubscriptionCreated = defineEvent({
   type: 'SubscriptionCreated',
-  schema: 2,
+  schema: 3,
   stream,
   summary:
     'An account subscribed an address to signals, from a position of the log on, which may lie in the past. Address and secret are sealed under the key of the account.',
@@ -22,13 +22,19 @@ export const SubscriptionCreated = defineEvent({
     accountId,
     generation: z.int().nonnegative(),
     sealedUrl: sealed,
+    /** The chat service that is told in words; null for signed JSON. */
+    form: z.enum(CHAT_FORMS).nullable(),
     sealedSecret: sealed,
     filter: subscriptionFilterSchema,
     /** Signals behind this position. */
     startAfter: positionSchema,
   }),
-  // The host stood in clear in schema 1; it is part of the sealed address, and read from there.
-  upcasters: { 1: ({ origin: _clear, ...data }) => data },
+  upcasters: {
+    // The host stood in clear in schema 1; it is part of the sealed address, and read from there.
+    1: ({ origin: _clear, ...data }) => data,
+    // There was signed JSON alone.
+    2: (data) => ({ ...data, form: null }),
+  },
 })
 
 export const SubscriptionChanged = defineEvent({

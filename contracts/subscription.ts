@@ -12,6 +12,11 @@ export type SignalType = (typeof SIGNAL_TYPES)[number]
 export const CADENCES = ['1h', '4h', '1d'] as const
 export type Cadence = (typeof CADENCES)[number]
 
+/** Chat services that are told in words, besides signed JSON. */
+export const CHAT_FORMS = ['discord', 'slack', 'telegram'] as const
+export type ChatForm = (typeof CHAT_FORMS)[number]
+export const DELIVERY_FORMS = ['signed_json', ...CHAT_FORMS] as const
+
 export const SUBSCRIPTION_STATES = ['active', 'paused', 'degraded', 'disabled', 'stopped', 'removed'] as const
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number]
 

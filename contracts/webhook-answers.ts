@@ -3,7 +3,7 @@ import { DELIVERY_RESULTS } from './delivery-events.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { NOTICE_KINDS } from './notice-events.ts'
 import { positionSchema } from './position.ts'
-import { CADENCES, SIGNAL_TYPES } from './subscription.ts'
+import { CADENCES, DELIVERY_FORMS, SIGNAL_TYPES } from './subscription.ts'
 import { timeframeSchema } from './timeframes.ts'
 
 const instant = z.iso.datetime()
@@ -74,7 +74,8 @@ const stateFields = {
 /** A subscription as its owner sees it. */
 export const subscriptionAnswerSchema = z.object({
   id: z.uuid(),
-  url: z.string(),
+  form: z.enum(DELIVERY_FORMS),
+  url: z.string().describe('Of a chat no more than where it is: the rest is a secret'),
   ...filterAnswerFields,
   ...stateFields,
   secrets_signing: sequence.describe(

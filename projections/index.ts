@@ -99,7 +99,7 @@ export {
   subscriptions,
   WANTED_DIGEST_PREFIX,
 } from './subscriptions/subscriptions.ts'
-export type { CallTally } from './track-record/call-tally.ts'
+export { type CallTally, countCall, NO_CALLS } from './track-record/call-tally.ts'
 export {
   SERIES_PREFIX,
   TIMEFRAME_PREFIX,

@@ -151,6 +151,10 @@ describe('names', () => {
     expect(unknown).toEqual([])
   })
 
+  /** As a shell parts them: what stands in quotes is one. */
+  const wordsOf = (line: string): string[] =>
+    [...line.matchAll(/"([^"]*)"|'([^']*)'|\S+/g)].map(([word, double, single]) => double ?? single ?? word)
+
   test.each(pages)(
     'of commands in $name exist, and take the flags they are shown with',
     ({ spans, blocks }) => {
@@ -158,7 +162,7 @@ describe('names', () => {
         [...line.matchAll(/(?:^|\s)npm run -s signal -- ([^|>#]*)/g)].map((match) => match[1] ?? ''),
       )
       for (const line of lines) {
-        const words = line.trim().split(/\s+/)
+        const words = wordsOf(line)
         const [name = ''] = words
         if (name === 'help' || name.startsWith('<') || name === '…') continue
         const found = findCommand(COMMANDS, words)

@@ -59,6 +59,7 @@ export async function openWebhookWorld(
             accountId: id,
             generation: 0,
             startAfter: START,
+            form: null,
             sealedUrl,
             sealedSecret: createSecret((bytes) => randomBytes(bytes)),
             origin: 'http://127.0.0.1',

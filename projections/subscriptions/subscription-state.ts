@@ -1,7 +1,7 @@
 import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Position } from '../../contracts/position.ts'
-import type { SubscriptionFilter, SubscriptionState } from '../../contracts/subscription.ts'
+import type { ChatForm, SubscriptionFilter, SubscriptionState } from '../../contracts/subscription.ts'
 
 /** A filter, and the position of the log behind which it applies. */
 export interface FilterPeriod extends JsonObject {
@@ -37,6 +37,8 @@ export interface Subscription extends JsonObject {
   readonly stateSince: number
   readonly generation: number
   readonly sealedUrl: string
+  /** The chat service that is told in words; null for signed JSON. */
+  readonly form: ChatForm | null
   /** Newest first. */
   readonly secrets: readonly SealedSecret[]
   /** Every filter it ever had, oldest first. */
@@ -63,12 +65,14 @@ export function evolveSubscription(
 ): Subscription | undefined {
   const at = Date.parse(event.at)
   if (event.type === 'SubscriptionCreated') {
-    const { filter, sealedSecret, generation, startAfter, subscriptionId, accountId, sealedUrl } = event.data
+    const { filter, sealedSecret, generation, startAfter, subscriptionId, accountId, sealedUrl, form } =
+      event.data
     return {
       subscriptionId,
       accountId,
       generation,
       sealedUrl,
+      form,
       startAfter,
       state: 'active',
       reason: null,

@@ -42,7 +42,7 @@ export const accountSubscriptionPrefix = (accountId: string): string => `account
  */
 export const subscriptions: Projection<SubscriptionsRow> = {
   name: 'subscriptions',
-  version: 2,
+  version: 3,
   changes: 'rows',
   events: [
     'SubscriptionCreated',

@@ -1,5 +1,9 @@
 import type { JsonObject } from '../../contracts/json.ts'
-import { callReturn, type Outcome, ROUND_TRIP_COST } from '../../contracts/outcome.ts'
+import { callReturn, type RaceEnd, ROUND_TRIP_COST } from '../../contracts/outcome.ts'
+import type { Call } from '../../contracts/verdict.ts'
+
+/** A call with the end of its race. */
+type EndedCall = RaceEnd & { readonly call: Call }
 
 /** BUY and SELL calls with what came of them, beside what the constants would have made of the same bars. */
 export interface CallTally extends JsonObject {
@@ -41,16 +45,15 @@ export const NO_CALLS: CallTally = {
 }
 
 /** What entering a side at the start of the race and leaving at its end earned after costs; null where unknown. */
-export function netReturn(outcome: Outcome, side: Outcome['call'] = outcome.call): number | null {
+export function netReturn(outcome: EndedCall, side: Call = outcome.call): number | null {
   const gross = callReturn(outcome, side)
   return gross === null ? null : gross - ROUND_TRIP_COST
 }
 
-const favours = (outcome: Outcome, side: Outcome['call']): number =>
-  (callReturn(outcome, side) ?? 0) > 0 ? 1 : 0
+const favours = (outcome: EndedCall, side: Call): number => ((callReturn(outcome, side) ?? 0) > 0 ? 1 : 0)
 
 /** Counts a BUY or SELL call. */
-export function countCall(tally: CallTally, outcome: Outcome): CallTally {
+export function countCall(tally: CallTally, outcome: EndedCall): CallTally {
   const { race, call } = outcome
   const isReached = race === 'up' || race === 'down' || race === 'both'
   const isWon = race === (call === 'BUY' ? 'up' : 'down')

@@ -120,9 +120,13 @@ export function refuseExpectation(_request: IncomingMessage, response: ServerRes
   response.end(JSON.stringify({ code: 'invalid_request', message }))
 }
 
+/** What programs ask is refused in their words, whoever looks at it. */
+const IS_FOR_PROGRAMS = /^\/(?:api|log|mcp|sealed|x402|\.well-known)(?:[/?]|$)/
+
 /** What a browser goes to, or a form of a page; a script or a program that asks has no use for a page. */
-const isForPeople = ({ method, headers }: FastifyRequest): boolean =>
+const isForPeople = ({ method, headers, url }: FastifyRequest): boolean =>
   acceptsHtmlFirst(headers.accept) &&
+  !IS_FOR_PROGRAMS.test(url) &&
   (['GET', 'HEAD'].includes(method) || headers['content-type'] === 'application/x-www-form-urlencoded')
 
 function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError): FastifyReply {

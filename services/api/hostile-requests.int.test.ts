@@ -63,6 +63,13 @@ function faultOf(request: HostileRequest, answer: RawAnswer): string | undefined
   if (status < 400) return undefined
   // Bytes that cannot be read are refused with a body, whatever method they begin with.
   if (request.bytes.subarray(0, 5).toString() === 'HEAD ' && body === '') return undefined
+  if (/^text\/html\b/.test(headers.get('content-type') ?? '')) {
+    const [, shown, code] = /<small>(\d+) <code>(\w+)<\/code>/.exec(body) ?? []
+    const errors: Readonly<Record<string, { readonly status: number }>> = ERRORS
+    return Number(shown) === status && errors[code ?? '']?.status === status
+      ? undefined
+      : `a page without its code: ${body}`
+  }
   if (!/^application\/json\b/.test(headers.get('content-type') ?? ''))
     return `status ${status} is not JSON: ${body}`
   try {

@@ -76,7 +76,7 @@ export interface ServerOptions
   /** The log that proves what was recorded; not served where it is left out. */
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
   /** The Model Context Protocol; not served where it is left out. */
-  readonly mcp?: Omit<McpRoutesOptions, 'addressOf'> | undefined
+  readonly mcp?: Omit<McpRoutesOptions, 'addressOf' | 'webhooks'> | undefined
   /** Sign-in, accounts and keys; not served where they are left out. */
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
   /** Answers and plans that are paid for by themselves; not served where they are left out. */
@@ -228,11 +228,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       ...(options.publicUrl && { publicUrl: options.publicUrl }),
     })
   }
-  if (options.webhooks !== undefined) {
-    const webhooks = { ...options.webhooks, looks: createWebhookLooks() }
+  const webhooks = options.webhooks && { ...options.webhooks, looks: createWebhookLooks() }
+  if (webhooks !== undefined) {
     await app.register(webhookRoutes, webhooks)
     await app.register(webhookDeliveryRoutes, webhooks)
-    await app.register(operatorWebhookRoutes, { ...options, ...options.webhooks })
+    await app.register(operatorWebhookRoutes, { ...options, ...webhooks })
   }
   await app.register(pages, {
     client: createOwnClient(app, addressOf),
@@ -254,7 +254,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     hasMcp: options.mcp !== undefined,
     registryProof: options.registryProof,
   })
-  if (options.mcp !== undefined) await app.register(mcpRoutes, { ...options.mcp, addressOf, logCause })
+  if (options.mcp !== undefined)
+    await app.register(mcpRoutes, { ...options.mcp, webhooks, addressOf, logCause })
   return app
 }
 

@@ -8,6 +8,7 @@ import type {
 import {
   currentFilter,
   type OpenedAttempt,
+  type Subscriptions,
   type SubscriptionView,
   toFilterFields,
 } from '../webhooks/index.ts'
@@ -60,6 +61,7 @@ export const toSubscriptionAnswer = (
   const signing = subscription.secrets.filter(({ signsUntil }) => signsUntil === null || signsUntil > now)
   return {
     id: subscription.subscriptionId,
+    form: subscription.form ?? 'signed_json',
     url: view.url ?? '',
     ...toFilterFields(currentFilter(subscription)),
     ...toState(view),
@@ -101,4 +103,20 @@ export const toRetry = (open: OpenDelivery) => ({
   first_at: isoTime(open.firstAt),
   last_at: isoTime(open.lastAt),
   next_at: isoTime(open.nextAt),
+})
+
+export const toTestAnswer = (sample: Awaited<ReturnType<Subscriptions['test']>>) => ({
+  delivery_id: sample.deliveryId,
+  event: sample.event,
+  accepted: sample.isAccepted,
+  outcome: sample.outcome.kind,
+  status: sample.outcome.status ?? null,
+  latency_ms: sample.outcome.durationMs,
+  detail: sample.outcome.detail,
+})
+
+export const toReplayAnswer = (asked: Awaited<ReturnType<Subscriptions['replay']>>) => ({
+  replay_id: asked.replayId,
+  from_sequence: asked.fromSequence,
+  to_sequence: asked.toSequence,
 })

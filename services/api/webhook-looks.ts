@@ -9,10 +9,15 @@ import { createFairLine, type FairLine } from '../platform/async/fair-line.ts'
  * leave most of the event loop to others. Dry runs, which take long, have a line of their own.
  */
 export interface WebhookLooks {
-  /** @throws ServiceError `rate_limited`, `too_many_streams` where there is no room in the line */
-  look<Answer>(accountId: string, reply: FastifyReply, work: () => Promise<Answer>): Promise<Answer>
-  dryRun<Answer>(accountId: string, reply: FastifyReply, work: () => Promise<Answer>): Promise<Answer>
+  /**
+   * @param asker the answer that is waited for, or what is aborted when nobody waits any more
+   * @throws ServiceError `rate_limited`, `too_many_streams` where there is no room in the line
+   */
+  look<Answer>(accountId: string, asker: Asker, work: () => Promise<Answer>): Promise<Answer>
+  dryRun<Answer>(accountId: string, asker: Asker, work: () => Promise<Answer>): Promise<Answer>
 }
+
+type Asker = FastifyReply | AbortSignal
 
 /** @example const looks = createWebhookLooks() // one for all routes of a process */
 export function createWebhookLooks(): WebhookLooks {
@@ -26,15 +31,21 @@ export function createWebhookLooks(): WebhookLooks {
     })
   const inLine =
     (line: FairLine) =>
-    <Answer>(accountId: string, reply: FastifyReply, work: () => Promise<Answer>): Promise<Answer> => {
-      const gone = new AbortController()
-      reply.raw.once('close', () => gone.abort(new ServiceError('shutting_down')))
-      return line.run(accountId, work, gone.signal)
-    }
+    <Answer>(accountId: string, asker: Asker, work: () => Promise<Answer>): Promise<Answer> =>
+      line.run(accountId, work, goneWith(asker))
   return {
     look: inLine(lineOf(LIMITS.webhookLooksAtOnce)),
     dryRun: inLine(lineOf(LIMITS.webhookDryRunsAtOnce)),
   }
+}
+
+function goneWith(asker: Asker): AbortSignal {
+  const gone = new AbortController()
+  const leave = (): void => gone.abort(new ServiceError('shutting_down'))
+  if (!(asker instanceof AbortSignal)) asker.raw.once('close', leave)
+  else if (asker.aborted) leave()
+  else asker.addEventListener('abort', leave, { once: true })
+  return gone.signal
 }
 
 const LONGEST_REST_MS = 1_000

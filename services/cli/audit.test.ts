@@ -66,15 +66,20 @@ const recorded = (verdict: Verdict): Fact => ({
   event: newEvent(VerdictRecorded, { id: verdict.verdictId, data: verdict, meta }),
 })
 
+/** How a race ended, with what was measured of it. */
+type RaceEnd = Pick<
+  Outcome,
+  'race' | 'entryPrice' | 'exitPrice' | 'decidedAt' | 'highest' | 'lowest' | 'closePrice'
+>
+
 const { raceOf } = auditTools({ get: async () => undefined })
 function labelled(verdict: Verdict, change: Partial<Outcome> = {}): Fact {
   const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
-  const { modelVersion, call, probability, barrier, recordedLate } = verdict
-  const { race, entryPrice, exitPrice, decidedAt, highest, lowest } = raceOf(
+  const { modelVersion, call, probability, barrier, forecast, recordedLate } = verdict
+  const result = raceOf(
     verdict,
     BARS.filter(({ openTime }) => openTime >= barClose),
-  ) as unknown as Outcome
-  const result = { race, entryPrice, exitPrice, decidedAt, highest, lowest }
+  ) as unknown as RaceEnd
   const about = {
     exchange,
     coin,
@@ -86,7 +91,7 @@ function labelled(verdict: Verdict, change: Partial<Outcome> = {}): Fact {
     call,
     probability,
   }
-  const data = { ...about, barrier, recordedLate, ...result, ...change }
+  const data = { ...about, barrier, forecast, recordedLate, ...result, ...change }
   return { stream: outcomeStream(verdict), event: newEvent(OutcomeLabelled, { id: nextId(), data, meta }) }
 }
 

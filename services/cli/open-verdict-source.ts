@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ServiceError } from '../../contracts/errors.ts'
+import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { seriesName } from '../../contracts/series.ts'
-import { parseVerdictStream } from '../../contracts/streams.ts'
+import { outcomeStream, parseVerdictStream } from '../../contracts/streams.ts'
 import {
   AT_START,
   followVerdicts,
@@ -84,6 +85,14 @@ function createStoreSource(store: EventStore, description: string, isShared: boo
     },
     verify: async (verdictId, signal) =>
       verifyVerdict({ store, index: await findInLog(store, verdictId, signal), sleep, signal }, verdictId),
+    async *outcomes(series, from, signal) {
+      for await (const recorded of store.read(outcomeStream(series), { direction: 'backwards', signal })) {
+        const event = decodeEvent(recorded)
+        if (event.type !== 'OutcomeLabelled') continue
+        if (event.data.barClose < from) return
+        yield event.data
+      }
+    },
     bars() {
       throw new ServiceError('config_invalid', {
         message: `${description} holds no bars: they are served by a service that runs. Start it, or name another (--server)`,

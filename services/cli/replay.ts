@@ -11,6 +11,7 @@ import { type CommandInput, defineCommand } from './command.ts'
 import { FILTER_FLAGS, SOURCE_FLAGS, switchFlag } from './common-flags.ts'
 import { openVerdictSource } from './open-verdict-source.ts'
 import type { VerdictRequest } from './verdict-source.ts'
+import { TABLE, writeWhatIf } from './what-if.ts'
 import { writeToStream } from './write-output.ts'
 
 /** Rows of all the pages together; no log has more. */
@@ -62,14 +63,20 @@ export const replayCommand = defineCommand({
   summary: 'Writes recorded verdicts to standard output, in the order of the log.',
   notes: [
     'With --follow it writes the verdicts that become visible from now on, or behind --after, until it is stopped; `--after start` begins at the beginning. It goes on by itself when the service restarts.',
+    'With --what-if each row has the recorded call and probability and those of the model in the file, as an engine with it would have had them over the same bars; both are scored on the same races in the end. A call depends on the one before it, so the first ones of a period are told once they no longer do, and as `?` until then. A verdict that lacks a feature which the model weighs is counted under its name, and not scored. The model is not judged by its own record, so its calls are never withdrawn.',
   ],
   operands: [],
   flags: {
     ...REPLAY_FLAGS,
     format: {
-      schema: z.enum(VERDICT_FORMATS.filter((format) => FORMATS[format].isText)).default('ndjson'),
-      help: 'How rows are written: ndjson or csv. Default: ndjson.',
+      schema: z.enum([...VERDICT_FORMATS.filter((format) => FORMATS[format].isText), TABLE]).optional(),
+      help: 'How rows are written: ndjson or csv; with --what-if table or ndjson. Default: the former of both.',
       example: 'csv',
+    },
+    'what-if': {
+      schema: z.string().min(1).optional(),
+      help: 'A model file: writes what this model would have said beside what was recorded, and what became of both.',
+      example: 'model.json',
     },
     follow: switchFlag('Goes on with what becomes visible from now on.'),
     ...SOURCE_FLAGS,
@@ -77,6 +84,7 @@ export const replayCommand = defineCommand({
   examples: [
     'signal replay --coin BTC --timeframe 1h --limit 5',
     'signal replay --call BUY,SELL --format csv > calls.csv',
+    'signal replay --what-if model.json --from 2025-01-01 --to 2025-02-01 --coin BTC',
     'signal replay --follow --server http://127.0.0.1:8402',
   ],
   async run(input) {
@@ -87,9 +95,14 @@ export const replayCommand = defineCommand({
       })
     }
     const request = verdictRequestOf(input)
+    if (flags['what-if'] !== undefined) return writeWhatIf(flags['what-if'], request, input)
+    const format = flags.format ?? 'ndjson'
+    if (format === TABLE) {
+      throw new ServiceError('config_invalid', { message: `--format ${TABLE} goes with --what-if only` })
+    }
     const source = await openVerdictSource(input)
     try {
-      const encode = flags.follow ? rowByRow(flags.format) : FORMATS[flags.format].encode
+      const encode = flags.follow ? rowByRow(format) : FORMATS[format].encode
       const rows = flags.follow ? source.follow(request) : source.replay(request)
       await writeToStream(stdout, encode(rows))
     } finally {

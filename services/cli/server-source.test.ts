@@ -2,7 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import { AT_START } from '../analyst/index.ts'
 import { askForState, createServerSource } from './server-source.ts'
 
@@ -112,6 +114,35 @@ describe('a replay', () => {
     await expect(cursors(source().replay(request(1)))).rejects.toMatchObject({ code: 'server_unreachable' })
     await expect(askForState({ url })).rejects.toMatchObject({ code: 'server_unreachable' })
   })
+})
+
+test('outcomes of a series are read page by page, back to the bar that is asked for', async () => {
+  const about = { market: 'recorded', market_time: '2025-01-02T00:00:00Z', withheld: 0 }
+  const series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
+  const won = { race: 'up', result: 'won', entry_price: 100, exit_price: 101, decided_at: null }
+  const row = (hour: number, outcome: object | null) => {
+    const { cursor: _, ...whole } = verdictRow(
+      aVerdict({
+        barClose: hour * 3_600_000,
+      }),
+      '',
+      '2025-01-01T00:00:00Z',
+    )
+    return { ...whole, is_open: outcome === null, outcome }
+  }
+  const page = (rows: object[], next: string | null) => (response: ServerResponse) =>
+    void response.end(JSON.stringify({ ...about, series, rows, next }))
+  answers = [page([row(9, null), row(8, won)], '7.6'), page([row(7, won), row(6, won)], '5.4')]
+  const found: number[] = []
+  for await (const { barClose, race, exitPrice } of source().outcomes(series, 7 * 3_600_000, signal)) {
+    expect([race, exitPrice]).toEqual(['up', 101])
+    found.push(barClose / 3_600_000)
+  }
+  expect(found).toEqual([8, 7])
+  expect(asked).toEqual([
+    `/api/series/SIM/BTC/1h?limit=${LIMITS.historyRows}`,
+    `/api/series/SIM/BTC/1h?limit=${LIMITS.historyRows}&after=7.6`,
+  ])
 })
 
 describe('following', () => {

@@ -6,6 +6,7 @@ import { barsAnswerSchema } from '../../contracts/bars-answer.ts'
 import { ERRORS, type ErrorCode, reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { seriesHistorySchema } from '../../contracts/series-history.ts'
 import { trackRecordAnswerSchema } from '../../contracts/track-record-row.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import { verificationSchema } from '../../contracts/verification.ts'
@@ -100,6 +101,23 @@ export function createServerSource(options: ServerSourceOptions): VerdictSource 
         const answer = await ask(options, '/api/track-record', query, signal)
         const page = await readJson(answer, options, trackRecordAnswerSchema)
         yield* page.rows
+        after = page.next
+      }
+    },
+
+    async *outcomes({ exchange, coin, timeframe }, from, signal) {
+      const path = `/api/series/${exchange}/${coin}/${timeframe}`
+      for (let after: string | null | undefined; after !== null; ) {
+        const query = { limit: String(LIMITS.historyRows), ...(after !== undefined && { after }) }
+        const answer = await ask(options, path, query, signal)
+        const page = await readJson(answer, options, seriesHistorySchema)
+        for (const { bar_close, barrier, outcome } of page.rows) {
+          const barClose = Date.parse(bar_close)
+          if (barClose < from) return
+          if (outcome === null) continue
+          const { race, entry_price: entryPrice, exit_price: exitPrice } = outcome
+          yield { barClose, barrier, race, entryPrice, exitPrice }
+        }
         after = page.next
       }
     },

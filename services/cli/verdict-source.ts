@@ -1,4 +1,5 @@
 import type { BarsAnswer } from '../../contracts/bars-answer.ts'
+import type { RaceEnd } from '../../contracts/outcome.ts'
 import type { Series } from '../../contracts/series.ts'
 import type { TrackRecordRow } from '../../contracts/track-record-row.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
@@ -11,6 +12,11 @@ export interface VerdictRequest extends Pick<ReplayOptions, 'filter' | 'limit' |
   readonly after?: ReplayOptions['after']
   readonly parameters: Readonly<Record<string, string>>
   readonly signal: AbortSignal
+}
+
+/** What became of the verdict of a bar; Unix milliseconds. */
+export interface BarOutcome extends RaceEnd {
+  readonly barClose: number
 }
 
 /** Recorded verdicts, wherever they are kept. */
@@ -27,6 +33,8 @@ export interface VerdictSource {
     parameters: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): AsyncIterable<TrackRecordRow>
+  /** What became of the verdicts of a series, of bars that close at an instant or later; newest first. */
+  outcomes(series: Series, from: number, signal: AbortSignal): AsyncIterable<BarOutcome>
   /**
    * Bars of a series that open in [from, to), a page at a time.
    *

@@ -151,7 +151,7 @@ export function loadModel(file: string | URL = RELEASED_MODEL): VerdictModel {
     data = JSON.parse(readFileSync(file, 'utf8'))
   } catch (cause) {
     throw new ServiceError('config_invalid', {
-      message: `The verdict model at ${String(file)} cannot be read; restore the file that came with this release.`,
+      message: `The verdict model at ${String(file)} cannot be read; ${file === RELEASED_MODEL ? 'restore the file that came with this release' : 'name a file that holds one'}.`,
       cause,
     })
   }

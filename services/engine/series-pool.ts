@@ -12,6 +12,7 @@ import { updateRange } from './indicators/range-position.ts'
 import { updateIndicators } from './indicators/update-indicators.ts'
 import { updateVolumeMomentum } from './indicators/volume-momentum.ts'
 import { logLevel } from './log-level.ts'
+import { contributionOf, probabilityOf } from './log-odds.ts'
 import type { ScoringModel } from './model.ts'
 import { rankNewest } from './rolling-rank.ts'
 import { stillnessOf, updateStillness } from './stillness.ts'
@@ -135,18 +136,18 @@ export function createSeriesPool(model: ScoringModel, ranges: RangeModel = relea
     let at = base + CELL.features
     for (let index = 0; index < featureCount; index++) {
       const value = measures[index]?.(cells, base) ?? Number.NaN
-      let contribution = 0
-      if (!Number.isNaN(value)) {
-        const scaled = value * cell(inverseScales, first + index)
-        const clipped = scaled > clip ? clip : scaled < -clip ? -clip : scaled
-        contribution = cell(weights, first + index) * clipped
-      }
+      const contribution = contributionOf(
+        value,
+        cell(inverseScales, first + index),
+        cell(weights, first + index),
+        clip,
+      )
       cells[at] = value
       cells[at + 1] = contribution
       at += CELLS_PER_FEATURE
       logOdds += contribution
     }
-    const probability = 1 / (1 + Math.exp(-logOdds))
+    const probability = probabilityOf(logOdds)
     cells[base + CELL.logOdds] = logOdds
     cells[base + CELL.probability] = probability
     if (bars < SETTLED_BARS) return

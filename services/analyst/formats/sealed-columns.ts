@@ -1,6 +1,7 @@
 import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
+import type { Position } from '../../../contracts/position.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { verdictRow } from '../../../contracts/verdict-row.ts'
 import { type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
@@ -23,10 +24,10 @@ const outcomeColumn = (name: string, kind: ColumnKind, isOptional = true): Seale
 
 /** Columns of a sealed file; new ones join at the end. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
-  ...VERDICT_COLUMNS.filter(({ name }) => name !== 'cursor').map(({ name, kind }) => ({
+  ...VERDICT_COLUMNS.filter(({ name }) => name !== 'cursor').map(({ name, kind, isOptional }) => ({
     name,
     kind,
-    isOptional: false,
+    isOptional: isOptional === true,
   })),
   outcomeColumn('visible_at', 'instant', false),
   outcomeColumn('decided_at', 'instant'),
@@ -36,16 +37,18 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   outcomeColumn('highest', 'number'),
   outcomeColumn('lowest', 'number'),
   outcomeColumn('labelled_at', 'instant', false),
+  outcomeColumn('close_price', 'number'),
+  outcomeColumn('labelled_position', 'text', false),
 ]
 
-/** @param at when each was appended, ISO 8601 */
+/** @param at when each was appended, ISO 8601; and where in the log the outcome is: figures are sums in that order */
 export function sealedRow(
   verdict: Verdict,
   outcome: Outcome,
-  at: { readonly recorded: string; readonly labelled: string },
+  at: { readonly recorded: string; readonly labelled: string; readonly position: Position },
 ): SealedRow {
   const { cursor: _cursor, ...row } = verdictRow(verdict, '', at.recorded)
-  const { race, entryPrice, exitPrice, highest, lowest, decidedAt } = outcome
+  const { race, entryPrice, exitPrice, highest, lowest, decidedAt, closePrice } = outcome
   return {
     ...(row as unknown as JsonObject),
     // A replay shows it once its window has closed; one that came later, at once.
@@ -57,5 +60,7 @@ export function sealedRow(
     highest,
     lowest,
     labelled_at: at.labelled,
+    close_price: closePrice,
+    labelled_position: at.position,
   }
 }

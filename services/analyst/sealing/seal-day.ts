@@ -60,7 +60,8 @@ async function rowsOf(
       const found = verdicts.get(event.data.verdictId)
       if (found === undefined) continue
       verdicts.delete(event.data.verdictId)
-      rows.push(sealedRow(found.verdict, event.data, { recorded: found.recorded, labelled: recorded.at }))
+      const at = { recorded: found.recorded, labelled: recorded.at, position: recorded.position }
+      rows.push(sealedRow(found.verdict, event.data, at))
     }
     if (rows.length > MOST_ROWS)
       throw new ServiceError('append_too_large', {

@@ -8,15 +8,17 @@ import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
 import { callKnowledgeTool } from './knowledge-tools.ts'
 import { offerForTool, payForTool } from './paid-tools.ts'
 import type { Caller, ToolOutcome } from './tool-outcome.ts'
+import { callWebhookTool, isWebhookTool, type WebhookDesk } from './webhook-tools.ts'
 
 /** What became of the caller's key. */
 export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
 
-/** Where tool calls go: those about markets, those about the service, and those that read the record, where it answers them. */
+/** Where tool calls go: those about markets, and those about the service, the record and webhooks, where it answers them. */
 export interface ToolPaths {
   readonly calls: CallPath
   readonly knowledge?: KnowledgeDesk | undefined
   readonly history?: HistoryTools | undefined
+  readonly webhooks?: WebhookDesk | undefined
   /**
    * What became of a key, for messages that call no tool and for tools that need none; another tool finds out on its own
    * way. What is no key at all is `ok`: it is served as anonymous.
@@ -39,13 +41,14 @@ export interface SentToolCall {
  * protocol (-32003, -32004), everything else a refusal; who has no calls left and may pay is told the price.
  */
 export async function callTool(
-  { calls, knowledge, history, paid, checkKey }: ToolPaths,
+  { calls, knowledge, history, webhooks, paid, checkKey }: ToolPaths,
   caller: Caller,
   { name, request, payment }: SentToolCall,
 ): Promise<ToolOutcome> {
   const isKnowledge = knowledge !== undefined && isKnowledgeTool(name)
   try {
-    if (paid !== undefined && payment !== undefined && !isKnowledge && !isHistoryTool(name))
+    const isFree = isKnowledge || isHistoryTool(name) || isWebhookTool(name)
+    if (paid !== undefined && payment !== undefined && !isFree)
       return await payForTool(paid, caller, nameOf(name), request, payment)
     const call = {
       request,
@@ -60,7 +63,9 @@ export async function callTool(
       ? await callKnowledgeTool(knowledge, name, call)
       : history !== undefined && isHistoryTool(name)
         ? await callHistoryTool(history, checkKey, name, call)
-        : await calls.call({ ...call, tool: nameOf(name) })
+        : webhooks !== undefined && isWebhookTool(name)
+          ? await callWebhookTool(webhooks, name, call, caller.signal)
+          : await calls.call({ ...call, tool: nameOf(name) })
     return { kind: 'answer', ...answer }
   } catch (error) {
     const failure = isKnowledge ? 'INTERNAL_ERROR' : 'internal_error'

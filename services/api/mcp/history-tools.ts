@@ -1,8 +1,8 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import { faultMessage, inputFaults } from '../../../contracts/input-faults.ts'
 import { HISTORY_TOOLS, type HistoryToolName } from '../../../contracts/tools/history-catalogue.ts'
 import type { ToolAnswer, ToolCall } from '../../calls/index.ts'
 import { type RegimeShiftReader, regimeHistory } from '../regime-history.ts'
+import { toolArguments } from './tool-arguments.ts'
 
 /** What the tools that read the record stand on. */
 export interface HistoryTools {
@@ -23,13 +23,6 @@ export async function callHistoryTool(
 ): Promise<ToolAnswer> {
   const key = authorization === undefined ? 'ok' : await checkKey(authorization)
   if (key !== 'ok') throw new ServiceError(key === 'unknown' ? 'key_unknown' : 'key_unverifiable')
-  const parsed = HISTORY_TOOLS[tool].request.safeParse(request)
-  if (!parsed.success) {
-    const fields = inputFaults(parsed.error.issues, 'the arguments', 'this tool')
-    throw new ServiceError('invalid_request', {
-      message: `${tool}, ${faultMessage(fields)}`,
-      details: { fields },
-    })
-  }
-  return { body: regimeHistory(regimeShifts, parsed.data), isReplay: false }
+  const asked = toolArguments(tool, HISTORY_TOOLS[tool].request, request)
+  return { body: regimeHistory(regimeShifts, asked), isReplay: false }
 }

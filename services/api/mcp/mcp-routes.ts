@@ -114,6 +114,7 @@ function createEdge(options: McpRoutesOptions, app: FastifyInstance): Edge {
   const ours = listedTools({
     hasKnowledge: options.knowledge !== undefined,
     hasHistory: options.history !== undefined,
+    hasWebhooks: options.webhooks !== undefined,
   })
   const core: McpCore = {
     info,

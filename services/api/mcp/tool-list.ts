@@ -4,6 +4,7 @@ import { serviceBlockSchema } from '../../../contracts/service-block.ts'
 import { HISTORY_TOOLS } from '../../../contracts/tools/history-catalogue.ts'
 import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
 import { TOOLS, type ToolDefinition } from '../../../contracts/tools/tool-catalogue.ts'
+import { webhookTools } from './webhook-tools.ts'
 
 /** A tool as MCP lists it. */
 export interface ListedTool extends JsonObject {
@@ -12,7 +13,12 @@ export interface ListedTool extends JsonObject {
   readonly description: string
   readonly inputSchema: JsonObject & { readonly type: 'object' }
   readonly outputSchema: JsonObject & { readonly type: 'object' }
-  readonly annotations: { readonly readOnlyHint: boolean; readonly openWorldHint: boolean }
+  readonly annotations: {
+    readonly readOnlyHint: boolean
+    readonly openWorldHint: boolean
+    readonly destructiveHint?: boolean
+    readonly idempotentHint?: boolean
+  }
 }
 
 /** What a refused tool call carries as `structuredContent`. */
@@ -32,19 +38,26 @@ export interface FurtherTools {
   readonly hasKnowledge?: boolean
   /** Those that read the record. */
   readonly hasHistory?: boolean
+  /** Those that manage webhooks. */
+  readonly hasWebhooks?: boolean
 }
 
 /** All tools of the service, in their order; what it lists does not depend on who asks. */
 export const listedTools = ({
   hasKnowledge = false,
   hasHistory = false,
+  hasWebhooks = false,
 }: FurtherTools = {}): ListedTool[] => [
-  // Nothing here changes anything but the caller's own quota; the market is a world of its own.
+  // But for webhooks, nothing here changes anything but the caller's own quota; the market is a world of its own.
   ...Object.entries(TOOLS).map(([name, tool]) => listed(name, tool, true, { _service: serviceBlockSchema })),
   ...(hasKnowledge ? Object.entries(KNOWLEDGE_TOOLS) : []).map(([name, tool]) =>
     listed(name, tool, false, {}),
   ),
   ...(hasHistory ? Object.entries(HISTORY_TOOLS) : []).map(([name, tool]) => listed(name, tool, false, {})),
+  ...(hasWebhooks ? webhookTools : []).map(([name, tool]) => {
+    const plain = listed(name, tool, true, {})
+    return { ...plain, annotations: { ...plain.annotations, ...tool.effect } }
+  }),
 ]
 
 function listed(

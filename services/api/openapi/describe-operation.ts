@@ -22,6 +22,9 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
 /** What one that may come with a body can refuse with beside that, whether or not it needs one. */
 const BODY_ERRORS: readonly ErrorCode[] = ['invalid_request', 'payload_too_large', 'unsupported_media_type']
 
+/** What a route calls a star: generators of clients need a name. */
+export const REST_OF_PATH = 'path'
+
 interface RawParameter {
   readonly name: string
   readonly in: string
@@ -74,6 +77,7 @@ function securityOf({ key, isOperators }: Operation): JsonObject[] {
 const parametersOf = (raw: JsonObject, { parameters }: Operation): OpenApiParameter[] =>
   ((raw.parameters ?? []) as unknown as readonly RawParameter[]).map((parameter) => ({
     ...parameter,
+    name: parameter.name === '*' ? REST_OF_PATH : parameter.name,
     schema: readableSchema(parameter.schema ?? {}),
     description: parameters?.[parameter.name] ?? parameter.description ?? parameter.name,
   }))

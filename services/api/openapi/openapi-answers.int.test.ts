@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { jsonSchemaFaults } from '../testing/json-schema-faults.ts'
 import { type ServiceProcess, startServiceProcess } from '../testing/start-service-process.ts'
@@ -24,6 +24,11 @@ beforeAll(async () => {
     body: '{"tier":"starter"}',
   })
   ;({ key } = (await made.json()) as { key: string })
+  // Signed within seconds of the start.
+  await vi.waitUntil(async () => (await fetch(`${service.url}/log/checkpoint`)).ok, {
+    timeout: 20_000,
+    interval: 200,
+  })
 })
 afterAll(async () => {
   await service?.stop()
@@ -117,11 +122,11 @@ const TRIES: readonly Try[] = [
     template: '/sealed/{exchange}/{date}/{file}',
     status: 404,
   },
-  { path: '/log/checkpoint', status: 503 },
-  { path: '/log/vkeys', status: 503 },
-  { path: '/log/tile/0/000', template: '/log/tile/{*}', status: 404 },
-  { path: '/log/tile/0/0', template: '/log/tile/{*}', status: 400 },
-  { path: '/log/contents/000', template: '/log/contents/{*}', status: 404 },
+  { path: '/log/checkpoint', status: 200 },
+  { path: '/log/vkeys', status: 200 },
+  { path: '/log/tile/5/000', template: '/log/tile/{path}', status: 404 },
+  { path: '/log/tile/0/0', template: '/log/tile/{path}', status: 400 },
+  { path: '/log/contents/x999/000', template: '/log/contents/{path}', status: 404 },
   { path: `/log/proof/${NOBODY}`, template: '/log/proof/{verdict_id}', status: 404 },
   { path: '/api/sign-in', method: 'POST', status: 202, body: { email: 'ada@example.com' } },
   { path: '/api/sign-in', method: 'POST', status: 400 },

@@ -1,6 +1,6 @@
 import { ERRORS } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { describeOperation } from './describe-operation.ts'
+import { describeOperation, REST_OF_PATH } from './describe-operation.ts'
 import { type OpenApiOperation, type Operations, TAGS } from './operation.ts'
 
 /** The part of an OpenAPI document that routes give of themselves. */
@@ -44,8 +44,9 @@ export const isHidden = ({
   readonly url: string
 }): boolean => IS_PAGE.test(url) || method === 'OPTIONS' || (method !== 'POST' && url === '/mcp')
 
-/** `/verify/{verdict_id}` as routes spell it: `/verify/:verdict_id`. */
-const routePath = (path: string): string => path.replaceAll(/\{([^}]+)\}/g, ':$1')
+/** `/verify/{verdict_id}` as routes spell it: `/verify/:verdict_id`; the rest of an address is a star. */
+const routePath = (path: string): string =>
+  path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => (name === '*' ? name : `:${name}`))
 
 /**
  * The description of the service: what its routes say of themselves, with what `operations` adds, and the errors of
@@ -67,7 +68,11 @@ export function openApiDocument(
     .toSorted((a, b) => rank(a.name) - rank(b.name))
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
   for (const { path, method, operation, name } of found) {
-    paths[path] = { ...paths[path], [method]: describeOperation(name, operation, operations[name]) }
+    const documented = path.replace('{*}', `{${REST_OF_PATH}}`)
+    paths[documented] = {
+      ...paths[documented],
+      [method]: describeOperation(name, operation, operations[name]),
+    }
   }
   return {
     openapi: '3.1.0',

@@ -86,6 +86,24 @@ ${(rows?.length ?? 0) > 0 && table('The first of them', ['Recorded', 'Signal', '
 }</div>`
 }
 
+const FORM_WORDS = [
+  ['signed_json', 'Signed JSON to a program'],
+  ['discord', 'Messages to Discord'],
+  ['slack', 'Messages to Slack'],
+  ['telegram', 'Messages to Telegram'],
+] as const
+
+/** Where a form asks to send to, in the fields of the interface. */
+export function channelOf(typed: Typed): JsonObject {
+  const fields = ['form', 'url', 'bot_token', 'chat_id'].map((name) => [
+    name,
+    [typed[name] ?? []].flat()[0]?.trim(),
+  ])
+  return Object.fromEntries(
+    fields.filter(([, value]) => value !== undefined && value !== '' && value !== 'signed_json'),
+  ) as JsonObject
+}
+
 /** Makes a webhook, and shows before what it would have sent. */
 export function newWebhookPage(state: FormState, run: DryRun | undefined, previewRefusal?: Refusal): Page {
   return {
@@ -97,7 +115,9 @@ export function newWebhookPage(state: FormState, run: DryRun | undefined, previe
 <p class="lead">Signals are sent to your address as they are recorded, signed, in order, and again until you take them. <a href="/docs/webhooks">How it works</a></p>
 ${refusalNote(state.refusal)}
 <div class="split"><form method="post" action="/webhooks" class="stack" data-preview="/webhooks/dry-run" data-preview-into="dry-run">
-${input(state, 'url', { label: 'Address', type: 'url', isRequired: true, hint: 'HTTPS, port 443 or 8443, public', maxLength: 2_048 })}
+${select(state, 'form', FORM_WORDS, { label: 'Send', hint: 'A chat is told in words; a program checks signed JSON' })}
+${input(state, 'url', { label: 'Address', type: 'url', hint: 'HTTPS, port 443 or 8443, public; of Discord and Slack the incoming webhook', maxLength: 2_048 })}
+<details${state.typed.form === 'telegram' && html` open`}><summary>Telegram: instead of an address</summary><div class="row">${input(state, 'bot_token', { label: 'Token of your bot', type: 'password', maxLength: 128 })}${input(state, 'chat_id', { label: 'Chat', hint: 'its number, or @name', isCode: true, maxLength: 64 })}</div></details>
 ${filterParts(state)}
 <div class="row"><button type="submit" class="main">Create</button><button type="submit" formaction="/webhooks/dry-run" formnovalidate>What would it have sent?</button></div>
 </form><section aria-label="What it would have sent"><h2>What it would have sent</h2>${dryRunPart(run, previewRefusal)}</section></div>`,

@@ -1,5 +1,6 @@
+import { execFile, spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -10,12 +11,13 @@ import { compressors } from 'hyparquet-compressors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { decodeEvent, VerdictRecorded } from '../../../contracts/event-catalogue.ts'
+import { RACE_OUTCOMES } from '../../../contracts/outcome.ts'
 import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { DAY_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { outcomeLabelled } from '../../../projections/given-events.fixture.ts'
-import { rowsInMemory, sealedDays } from '../../../projections/index.ts'
-import { createDaySealer, type DaySealer } from '../../analyst/index.ts'
+import { rowsInMemory, sealedDays, trackRecord } from '../../../projections/index.ts'
+import { createDaySealer, type DaySealer, trackRecordReport } from '../../analyst/index.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
 import { createServer } from '../server.ts'
@@ -27,6 +29,18 @@ const CALLS = ['BUY', 'SELL', 'HOLD'] as const
 const COINS = ['ADA', 'BTC', 'ETH']
 const meta = { correlationId: 'test', actor: 'test' }
 const { signal } = new AbortController()
+/** The first day, and one verdict on some of those behind: so many that there are enough blocks to tell their spread. */
+const MINUTES = [...Array(1_440).keys(), ...[2, 3, 4, 5, 6].map((day) => day * 1_440)]
+const NOTEBOOK = join(import.meta.dirname, '../../../docs/examples/track-record.ipynb')
+const isThere = (command: string): boolean => spawnSync(command, ['--version']).status === 0
+const hasPython = isThere('python3')
+const hasJupyter = isThere('jupyter')
+/** Runs the cells of a notebook one after the other. */
+const CELLS = `import json, sys
+names = {}
+for cell in json.load(open(sys.argv[1]))['cells']:
+    if cell['cell_type'] == 'code':
+        exec(''.join(cell['source']), names)`
 
 let made = 0
 const nextId = (): string => uuidV8(Buffer.from(hash('sha256', String(++made)), 'hex').subarray(0, 16))
@@ -35,6 +49,7 @@ describe('sealed days', () => {
   const directory = mkdtempSync(join(tmpdir(), 'sealed-'))
   const store = openMemoryStore({ now: () => DAY + 2 * DAY_MS })
   const rows = rowsInMemory()
+  const tallied = rowsInMemory()
   let marketNow = DAY + 12 * 60 * MINUTE_MS
   let sealer: DaySealer
   let app: FastifyInstance
@@ -45,12 +60,21 @@ describe('sealed days', () => {
       await store.append(stream, events.slice(at, at + 250), { expected: 'any' })
   }
 
-  /** Every minute of a day a verdict of each coin; and one the day after the next, so that a day between is empty. */
+  const sorted = (of: typeof rows) =>
+    [...of.entries].map(([key, row]) => ({ key, row })).toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  const pageOf =
+    (of: typeof rows) =>
+    ({ prefix, after = '', limit }: { prefix: string; after?: string; limit: number }) =>
+      sorted(of)
+        .filter(({ key }) => key.startsWith(prefix) && key > after)
+        .slice(0, limit)
+
+  /** Every minute of a day a verdict of each coin; and some on the days behind the next, so that a day between is empty. */
   async function record(): Promise<void> {
     for (const coin of COINS) {
       const series = { exchange: 'HL', coin, timeframe: '1m' } as const
       const [verdicts, outcomes]: NewEvent[][] = [[], []]
-      for (const minute of [...Array(1_440).keys(), 2 * 1_440]) {
+      for (const minute of MINUTES) {
         const [id, barClose, call] = [nextId(), DAY + minute * MINUTE_MS, CALLS[(minute * 7) % 3] ?? 'HOLD']
         const inputsHash = hash('sha256', id)
         // As many digits as measured values have.
@@ -58,6 +82,8 @@ describe('sealed days', () => {
           const value = Number.parseInt(inputsHash.slice(n, n + 13), 16) / 16 ** 13
           return { name: `feature_${n}`, value, contribution: value / 7, status: 'measured' as const }
         })
+        /** Between 0 and 1, of as many digits. */
+        const chance = (n: number): number => factors[n]?.value ?? 0
         const change = {
           verdictId: id,
           barClose,
@@ -65,15 +91,31 @@ describe('sealed days', () => {
           factors,
           inputsHash,
           validUntil: barClose + 15 * MINUTE_MS,
+          probability: 0.4 + chance(0) / 4,
+          barrier: 0.01 + chance(1) / 100,
+          recordedLate: minute % 97 === 5,
+          // Of a market that stood still there is none.
+          ...(minute % 50 === 3 && { forecast: null }),
         }
         const data = aVerdict({ ...series, ...change, reasoning: `Bar ${minute}, "quoted", of ${coin}.` })
+        const race = RACE_OUTCOMES[Math.floor(5 * chance(2))] ?? 'up'
+        const entryPrice = race === 'incomplete' ? null : 100 * (1 + chance(3))
+        const at = (move: number): number | null => entryPrice && entryPrice * (1 + move)
+        const moves = { up: data.barrier, down: -data.barrier, timeout: (chance(4) - 0.5) / 50 }
+        const ended = {
+          race,
+          entryPrice,
+          exitPrice: race === 'both' || race === 'incomplete' ? null : at(moves[race]),
+          closePrice: at((chance(5) - 0.5) / 20),
+        }
         verdicts?.push({ id, type: VerdictRecorded.type, schema: VerdictRecorded.schema, data, meta })
-        const { event } = outcomeLabelled({ coin, call, race: 'timeout', barClose })
-        const { validUntil } = data
+        const { event } = outcomeLabelled({ coin, call, barClose, ...ended })
+        const { validUntil, probability, barrier, recordedLate, forecast } = data
+        const said = { validUntil, probability, barrier, recordedLate, forecast }
         outcomes?.push({
           ...event,
           id: nextId(),
-          data: { ...event.data, ...series, verdictId: id, validUntil, decidedAt: null },
+          data: { ...event.data, ...series, ...said, verdictId: id, decidedAt: null },
         })
       }
       await append(verdictStream(series), verdicts ?? [])
@@ -90,16 +132,11 @@ describe('sealed days', () => {
   }
 
   beforeAll(async () => {
-    const sorted = () =>
-      [...rows.entries].map(([key, row]) => ({ key, row })).toSorted((a, b) => (a.key < b.key ? -1 : 1))
     sealer = createDaySealer({
       store,
       rows: {
         get: (key) => rows.get(key),
-        range: ({ prefix, after = '', limit }) =>
-          sorted()
-            .filter(({ key }) => key.startsWith(prefix) && key > after)
-            .slice(0, limit),
+        range: pageOf(rows),
       },
       directory,
       market: 'live',
@@ -115,7 +152,12 @@ describe('sealed days', () => {
     await record()
     await catchUp()
     await sealer.look(signal)
-    app = await createServer(serverOptions({ sealed: sealer }))
+    for await (const event of store.readAll({ after: 'start', filter: { types: ['OutcomeLabelled'] } }))
+      trackRecord.fold(tallied as never, decodeEvent(event))
+    const source = { range: pageOf(tallied), position: () => 'start' }
+    app = await createServer(
+      serverOptions({ sealed: sealer, trackRecord: (query) => trackRecordReport(source, query) }),
+    )
     address = await app.listen({ port: 0, host: '127.0.0.1' })
   })
   afterAll(async () => {
@@ -131,7 +173,7 @@ describe('sealed days', () => {
       days: [],
       next: null,
     })
-    marketNow = DAY + 4 * DAY_MS
+    marketNow = DAY + 8 * DAY_MS
     await sealer.look(signal)
     await catchUp()
     await sealer.look(signal)
@@ -143,7 +185,11 @@ describe('sealed days', () => {
     expect(days.map(({ date, rows: count, path }) => [date, count, path])).toEqual([
       ['2026-01-01', 1_440 * COINS.length, `${PLACE}/`],
       ['2026-01-02', 0, null],
-      ['2026-01-03', COINS.length, '/sealed/exchange=HL/date=2026-01-03/'],
+      ...[3, 4, 5, 6, 7].map((day) => [
+        `2026-01-0${day}`,
+        COINS.length,
+        `/sealed/exchange=HL/date=2026-01-0${day}/`,
+      ]),
     ])
     const manifest = (await app.inject(`${PLACE}/manifest.json`)).body
     expect(hash('sha256', manifest)).toBe(days[0]?.manifest_sha256)
@@ -204,6 +250,66 @@ describe('sealed days', () => {
       headers: { range: 'bytes=0-3' },
     })
     expect([rawPayload.toString(), headers['content-length']]).toEqual(['PAR1', '4'])
+  })
+
+  /** What the notebook prints, and whether it went through. */
+  const runNotebook = (sealed: string, command: string, args: readonly string[]) =>
+    new Promise<{ isThrough: boolean; out: string }>((resolve) => {
+      const env = { ...process.env, SEALED: sealed }
+      execFile(command, [...args, NOTEBOOK], { env }, (error, out, err) =>
+        resolve({ isThrough: error === null, out: out + err }),
+      )
+    })
+  const runCells = (sealed: string) => runNotebook(sealed, 'python3', ['-c', CELLS])
+  const [python, jupyter] = [
+    hasPython ? '' : ' (skipped: python3 not on PATH)',
+    hasJupyter ? '' : ' (skipped: jupyter not on PATH)',
+  ]
+
+  test.skipIf(!hasPython)(
+    `the notebook finds the published track record to the last digit${python}`,
+    async () => {
+      const { isThrough, out } = await runCells(address)
+      expect(out).toContain(`${MINUTES.length * COINS.length} verdicts\n`)
+      expect(out).toContain('1 of 1 rows are the published ones to the last digit')
+      expect(isThrough).toBe(true)
+      const [row] = JSON.parse((await app.inject('/api/track-record')).body).rows
+      expect([row.non_overlapping.t, row.ranges.pinball_bps, row.calibration_error]).not.toContain(null)
+    },
+  )
+
+  test.skipIf(!hasPython)(
+    `the notebook tells a digit that was improved, and a file that was exchanged${python}`,
+    async () => {
+      const folder = join(directory, 'copy')
+      for (const day of [1, 3, 4, 5, 6, 7]) {
+        const place = `exchange=HL/date=2026-01-0${day}`
+        mkdirSync(join(folder, place), { recursive: true })
+        for (const name of ['manifest.json', 'verdicts.csv.gz'])
+          writeFileSync(join(folder, place, name), (await app.inject(`/sealed/${place}/${name}`)).rawPayload)
+      }
+      const answer = JSON.parse((await app.inject('/api/track-record')).body)
+      answer.rows[0].non_overlapping.net_mean_bps *= 1 + 2 ** -51
+      writeFileSync(join(folder, 'track-record.json'), JSON.stringify(answer))
+      const improved = await runCells(folder)
+      expect([improved.isThrough, improved.out]).toEqual([false, expect.stringContaining('.net_mean_bps: ')])
+      writeFileSync(join(folder, 'exchange=HL/date=2026-01-03/verdicts.csv.gz'), 'another')
+      const exchanged = await runCells(folder)
+      expect([exchanged.isThrough, exchanged.out]).toEqual([
+        false,
+        expect.stringContaining('is not the file that was sealed'),
+      ])
+    },
+  )
+
+  test.skipIf(!hasJupyter)(`Jupyter executes the notebook${jupyter}`, async () => {
+    const { isThrough, out } = await runNotebook(address, 'jupyter', [
+      'nbconvert',
+      '--to=notebook',
+      '--execute',
+      '--stdout',
+    ])
+    expect([isThrough, out]).toEqual([true, expect.stringContaining('1 of 1 rows are the published ones')])
   })
 
   test.each([

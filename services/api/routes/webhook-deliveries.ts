@@ -25,7 +25,7 @@ export interface WebhookDeliveryRoutesOptions extends WebhookRoutesOptions {
 const limit = z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(50).describe('Rows at most')
 const after = z.string().min(1).max(64)
 
-const attemptsQuery = z.strictObject({
+export const attemptsQuery = z.strictObject({
   after: after.optional().describe('Those behind these: the `next` of the answer before'),
   limit,
   result: z.enum(DELIVERY_RESULTS).optional().describe('Only attempts that ended so'),

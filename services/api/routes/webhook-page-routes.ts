@@ -8,7 +8,7 @@ import type { Page } from '../pages/layout.ts'
 import { type OwnAnswer, type OwnRequest, type Refusal, refusedAs } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
 import { PAGE_HEADERS, sendPage } from '../pages/send-page.ts'
-import { type DryRun, dryRunPart, filterOf, newWebhookPage } from '../pages/webhook-form.ts'
+import { channelOf, type DryRun, dryRunPart, filterOf, newWebhookPage } from '../pages/webhook-form.ts'
 import {
   type Attempts,
   type Delivery,
@@ -91,7 +91,7 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
 
   app.post('/webhooks', async (request, reply) => {
     const typed = formOf(request)
-    const body = { url: textOf(typed, 'url').trim(), ...filterOf(typed) }
+    const body = { ...channelOf(typed), ...filterOf(typed) }
     const made = await client.ask<SubscriptionAnswer & { secret: string }>(request, {
       method: 'POST',
       path: '/api/webhooks',

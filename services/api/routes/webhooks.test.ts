@@ -1,8 +1,10 @@
 import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { createEgressGuard, createGuardedSender, verifyWebhook } from '../../webhooks/index.ts'
+import { listen } from '../mcp/testing/mcp-edge.fixture.ts'
 import type { OpenApiDocument } from '../openapi/openapi-document.ts'
 import { webhookOperations } from '../openapi/webhook-operations.ts'
 import {
@@ -139,6 +141,98 @@ describe('a subscription over HTTP', () => {
     await expect.poll(() => edge.text()).toContain('the account was erased')
     expect((await edge.ask('GET', `/api/webhooks/${id}`)).status).toBe(401)
     expect(edge.text()).not.toContain('wrappedKey')
+  })
+})
+
+describe('the tools of MCP', () => {
+  const clients: Client[] = []
+  afterEach(() => Promise.all(clients.splice(0).map((client) => client.close())))
+
+  async function connect(headers: Record<string, string>) {
+    const versionNegotiation = { mode: { pin: '2026-07-28' } } as const
+    const client = new Client({ name: 'owner', version: '1.0.0' }, { versionNegotiation })
+    clients.push(client)
+    const url = new globalThis.URL(address)
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
+    // It checks every answer against the schemas that it was shown.
+    const { tools } = await client.listTools()
+    const call = async (name: string, args: Record<string, unknown> = {}) => {
+      const { isError, structuredContent } = await client.callTool({ name, arguments: args })
+      return { isError, body: structuredContent as Record<string, unknown> }
+    }
+    return { tools, call }
+  }
+  let address: string
+  beforeEach(async () => {
+    address = await listen(edge.app)
+  })
+
+  test('do with a webhook what its routes do', async () => {
+    const headers = { authorization: `Bearer ${edge.key}`, 'idempotency-key': 'k1' }
+    const { tools, call } = await connect(headers)
+    const hints = Object.fromEntries(tools.map(({ name, annotations }) => [name, annotations]))
+    expect(hints).toMatchObject({
+      get_trade_call: { readOnlyHint: true },
+      list_webhooks: { readOnlyHint: true },
+      delete_webhook: { readOnlyHint: false, destructiveHint: true },
+    })
+    const wanted = { url: URL, events: ['trade_call'], assets: ['BTC'] }
+    const created = (await call('create_webhook', wanted)).body
+    const { id, secret } = created
+    expect(secret).toMatch(/^whsec_/)
+    const path = `/api/webhooks/${String(id)}`
+    expect((await call('create_webhook', wanted)).body).toEqual(created)
+    expect((await edge.create(wanted, { 'idempotency-key': 'k1' })).body).toEqual(created)
+
+    expect((await call('get_webhook', { id })).body).toEqual((await edge.ask('GET', path)).body)
+    const listed = await call('list_webhooks')
+    expect(listed.body).toEqual((await edge.ask('GET', '/api/webhooks')).body)
+    expect(JSON.stringify(listed)).not.toContain('whsec_')
+    expect((await call('pause_webhook', { id })).body).toMatchObject({ state: 'paused' })
+    expect((await call('resume_webhook', { id, from: 'now' })).body).toMatchObject({ state: 'active' })
+    const rotated = await call('rotate_webhook_secret', { id, overlap_hours: 0.5 })
+    expect(rotated.body).toEqual({
+      secret: expect.stringMatching(/^whsec_/),
+      overlap_until: new Date(edge.now + 1_800_000).toISOString(),
+    })
+    expect(rotated.body.secret).not.toBe(secret)
+    expect((await call('test_webhook', { id })).body).toMatchObject({ accepted: true, status: 204 })
+    expect((await call('list_webhook_deliveries', { id })).body).toEqual({ attempts: [], next: null })
+
+    const withoutIdempotency = await connect({ authorization: headers.authorization })
+    for (const [name, args, way] of [
+      ['replay_webhook_deliveries', { id, window: { from_sequence: 1, to_sequence: 2 } }, `${path}/replay`],
+      ['create_webhook', { ...wanted, url: 'http://10.0.0.1/' }, '/api/webhooks'],
+    ] as const) {
+      const payload = 'window' in args ? args.window : args
+      const byRoute = await edge.ask('POST', way, { payload })
+      const refused = await withoutIdempotency.call(name, args)
+      expect([name, refused.isError, refused.body.code]).toEqual([name, true, byRoute.body.code])
+    }
+    edge.tests = LIMITS.webhookTestsPerMinute
+    expect((await call('test_webhook', { id })).body.code).toBe('rate_limited')
+    const unclear = await call('resume_webhook', { id, from: 'since' })
+    expect(unclear.body).toMatchObject({ code: 'invalid_request', details: { fields: [{ field: 'since' }] } })
+
+    expect((await call('delete_webhook', { id })).body).toEqual({ id, deleted: true })
+    expect((await call('get_webhook', { id })).body.code).toBe('subscription_unknown')
+  })
+
+  test('are for the holder of a key, and for nobody else’s webhooks', async () => {
+    const id = await edge.createId()
+    const anonymous = await connect({})
+    for (const name of ['create_webhook', 'list_webhooks', 'get_webhook', 'delete_webhook']) {
+      const args = name === 'create_webhook' ? { url: URL, events: ['trade_call'] } : { id }
+      const asked = name === 'list_webhooks' ? {} : args
+      expect([name, (await anonymous.call(name, asked)).body.code]).toEqual([name, 'unauthorized'])
+    }
+    const { key } = await edge.issueKey('eve@example.com')
+    const other = await connect({ authorization: `Bearer ${key}` })
+    for (const name of ['get_webhook', 'pause_webhook', 'rotate_webhook_secret', 'delete_webhook'])
+      expect([name, (await other.call(name, { id })).body.code]).toEqual([name, 'subscription_unknown'])
+    const unknown = await connect({ authorization: `Bearer ${key.slice(0, -4)}AAAA` })
+    await expect(unknown.call('list_webhooks')).rejects.toMatchObject({ code: -32003 })
+    expect((await edge.ask('GET', `/api/webhooks/${id}`)).body).toMatchObject({ state: 'active' })
   })
 })
 

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { DELIVERY_FORMS } from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import {
   createdSubscriptionAnswerSchema,
@@ -23,7 +24,7 @@ import {
   type Subscriptions,
   type SubscriptionView,
 } from '../../webhooks/index.ts'
-import { toSubscriptionAnswer } from '../webhook-answers.ts'
+import { toReplayAnswer, toSubscriptionAnswer, toTestAnswer } from '../webhook-answers.ts'
 import type { WebhookLooks } from '../webhook-looks.ts'
 
 export interface WebhookRoutesOptions {
@@ -42,12 +43,24 @@ export const subscriptionParams = z.strictObject({ id: z.uuid().toLowerCase() })
 /** A position of the log, an instant, or a word. */
 export const pointSchema = z.string().min(1).max(64)
 
-const createSchema = z.strictObject({
+export const createSchema = z.strictObject({
+  form: z
+    .enum(DELIVERY_FORMS)
+    .optional()
+    .describe('`signed_json` without it; the others tell a chat in words'),
   url: z
     .string()
     .min(1)
     .max(LIMITS.webhookUrlCharacters)
-    .describe('Where deliveries are sent: a public HTTPS address on port 443 or 8443'),
+    .optional()
+    .describe(
+      'Where deliveries are sent: a public HTTPS address on port 443 or 8443; of `discord` and `slack` the incoming webhook. Required but for `telegram`',
+    ),
+  bot_token: z.string().max(128).optional().describe('Of `telegram`, as BotFather gave it'),
+  chat_id: z
+    .union([z.string().max(64), z.int()])
+    .optional()
+    .describe('Of `telegram`'),
   ...filterFields,
   start: pointSchema
     .default('now')
@@ -56,7 +69,7 @@ const createSchema = z.strictObject({
     ),
 })
 
-const listQuery = z.strictObject({
+export const listQuery = z.strictObject({
   status: z
     .enum(LIST_STATUSES)
     .default('active')
@@ -70,30 +83,32 @@ const listQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(LIMITS.webhookRows).default(50).describe('Rows at most'),
 })
 
-const resumeSchema = z
-  .strictObject({
-    from: z
-      .enum(['cursor', 'now', 'since'])
-      .default('cursor')
-      .describe('Go on where it stopped, leave out what lies between, or begin behind `since`'),
-    since: pointSchema.optional().describe('A position or an instant; with `from: "since"`'),
-  })
-  .refine(({ from, since }) => (from === 'since') === (since !== undefined), {
-    path: ['since'],
-    error: 'goes with `from: "since"`, and only with it',
-  })
-  .nullish()
+export const resumeFields = {
+  from: z
+    .enum(['cursor', 'now', 'since'])
+    .default('cursor')
+    .describe('Go on where it stopped, leave out what lies between, or begin behind `since`'),
+  since: pointSchema.optional().describe('A position or an instant; with `from: "since"`'),
+}
 
-const rotateSchema = z
-  .strictObject({
-    overlap_hours: z
-      .number()
-      .min(0)
-      .max(LIMITS.secretOverlapMaxMs / HOUR_MS)
-      .default(LIMITS.secretOverlapMs / HOUR_MS)
-      .describe('How long the secrets before it sign beside it'),
-  })
-  .nullish()
+export const hasSinceWhereAsked = ({
+  from,
+  since,
+}: {
+  readonly from: string
+  readonly since?: string | undefined
+}): boolean => (from === 'since') === (since !== undefined)
+
+export const SINCE_FAULT = { path: ['since'], error: 'goes with `from: "since"`, and only with it' }
+
+export const rotateFields = {
+  overlap_hours: z
+    .number()
+    .min(0)
+    .max(LIMITS.secretOverlapMaxMs / HOUR_MS)
+    .default(LIMITS.secretOverlapMs / HOUR_MS)
+    .describe('How long the secrets before it sign beside it'),
+}
 
 /** What a receiver got of one delivery. */
 const checkSchema = z.strictObject({
@@ -103,7 +118,7 @@ const checkSchema = z.strictObject({
 })
 
 const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
-const replaySchema = z.union(
+export const replaySchema = z.union(
   [
     z.strictObject({ from_sequence: sequence, to_sequence: sequence }),
     z.strictObject({ from: z.iso.datetime({ offset: true }), to: z.iso.datetime({ offset: true }) }),
@@ -113,6 +128,12 @@ const replaySchema = z.union(
       'give from_sequence and to_sequence, numbers of deliveries from 1, or from and to, instants of ISO 8601',
   },
 )
+
+/** Which deliveries are to be sent again: by their numbers, or from one instant to another. */
+export const replayWindow = (asked: z.output<typeof replaySchema>) =>
+  'from' in asked
+    ? { from: Date.parse(asked.from), to: Date.parse(asked.to) }
+    : { fromSequence: asked.from_sequence, toSequence: asked.to_sequence }
 
 /** Whose key came with a request, and on whose behalf what it does is done. */
 export async function ownerOf(
@@ -181,15 +202,24 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
     return answerOf(await subscriptions.pause(accountId, request.params.id, origin))
   })
 
-  app.post('/api/webhooks/:id/resume', { schema: { ...one, body: resumeSchema } }, async (request) => {
-    const { accountId, origin } = await callerOf(request)
-    const { from = 'cursor', since } = request.body ?? {}
-    return answerOf(await subscriptions.resume(accountId, request.params.id, { from, since }, origin))
-  })
+  app.post(
+    '/api/webhooks/:id/resume',
+    {
+      schema: {
+        ...one,
+        body: z.strictObject(resumeFields).refine(hasSinceWhereAsked, SINCE_FAULT).nullish(),
+      },
+    },
+    async (request) => {
+      const { accountId, origin } = await callerOf(request)
+      const { from = 'cursor', since } = request.body ?? {}
+      return answerOf(await subscriptions.resume(accountId, request.params.id, { from, since }, origin))
+    },
+  )
 
   const rotate = {
     params: subscriptionParams,
-    body: rotateSchema,
+    body: z.strictObject(rotateFields).nullish(),
     response: { 200: rotatedSecretAnswerSchema },
   }
   app.post('/api/webhooks/:id/rotate-secret', { schema: rotate }, async (request) => {
@@ -208,17 +238,7 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
   const test = { params: subscriptionParams, response: { 200: testAnswerSchema } }
   app.post('/api/webhooks/:id/test', { schema: test }, async (request) => {
     const { accountId } = await callerOf(request)
-    const sample = await subscriptions.test(accountId, request.params.id)
-    const { kind, status, durationMs, detail } = sample.outcome
-    return {
-      delivery_id: sample.deliveryId,
-      event: sample.event,
-      accepted: sample.isAccepted,
-      outcome: kind,
-      status: status ?? null,
-      latency_ms: durationMs,
-      detail,
-    }
+    return toTestAnswer(await subscriptions.test(accountId, request.params.id))
   })
 
   const check = {
@@ -236,17 +256,8 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
   const replay = { params: subscriptionParams, body: replaySchema, response: { 202: replayAnswerSchema } }
   app.post('/api/webhooks/:id/replay', { schema: replay }, async (request, reply) => {
     const { accountId, origin } = await callerOf(request)
-    const { body } = request
-    const window =
-      'from' in body
-        ? { from: Date.parse(body.from), to: Date.parse(body.to) }
-        : { fromSequence: body.from_sequence, toSequence: body.to_sequence }
+    const window = replayWindow(request.body)
     const ask = () => subscriptions.replay(accountId, request.params.id, window, origin)
-    const asked = await looks.look(accountId, reply, ask)
-    return reply.code(202).send({
-      replay_id: asked.replayId,
-      from_sequence: asked.fromSequence,
-      to_sequence: asked.toSequence,
-    })
+    return reply.code(202).send(toReplayAnswer(await looks.look(accountId, reply, ask)))
   })
 }

@@ -32,6 +32,7 @@ import {
   type Sender,
   type WebhookRequest,
 } from '../../webhooks/index.ts'
+import { mcpOptions } from '../mcp/testing/mcp-edge.fixture.ts'
 import { createServer } from '../server.ts'
 import { serverOptions } from './server-options.fixture.ts'
 
@@ -160,6 +161,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
   const app = await createServer(
     serverOptions({
       operatorToken: TOKEN,
+      mcp: mcpOptions(),
       webhooks: {
         subscriptions,
         queries,

@@ -3,9 +3,11 @@ import type { SpeechChange } from '../../../contracts/model-events.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { SPEECH_WINDOW_DAYS } from '../../../projections/index.ts'
 
+const WITHDRAWN = 'calls at'
+
 /** Why no call is made at a timeframe for now; continues "because" and "No call is made at 1h:". */
 export const withdrawalReason = ({ timeframe, auc, races, from }: SpeechChange): string =>
-  `calls at ${timeframe} are withdrawn since ${isoTime(from).slice(0, 10)}: over ${SPEECH_WINDOW_DAYS} days its forecasts ranked worse than chance (AUC ${auc.toFixed(3)} over ${races} races)`
+  `${WITHDRAWN} ${timeframe} are withdrawn since ${isoTime(from).slice(0, 10)}: over ${SPEECH_WINDOW_DAYS} days its forecasts ranked worse than chance (AUC ${auc.toFixed(3)} over ${races} races)`
 
 /**
  * A verdict at a timeframe where calls are withdrawn. Its forecast stays as it is, so that it is scored, and calls can
@@ -20,3 +22,7 @@ export const silenced = <Draft extends Pick<Verdict, 'call' | 'strength' | 'reas
   strength: 0,
   reasoning: `HOLD, because ${withdrawalReason(change)}.`,
 })
+
+/** Whether a recorded verdict is of a timeframe where calls were withdrawn. */
+export const wasSilenced = ({ call, reasoning }: Pick<Verdict, 'call' | 'reasoning'>): boolean =>
+  call === 'HOLD' && reasoning.startsWith(`HOLD, because ${WITHDRAWN} `)

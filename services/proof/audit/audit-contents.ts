@@ -6,6 +6,7 @@ import type {
 } from '../../../contracts/event-catalogue.ts'
 import type { EventOf } from '../../../contracts/event-definition.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
+import { canonicalJson } from '../../../contracts/json.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
 import type { ModelAnnounced, MonitoringChanged } from '../../../contracts/proof-events.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
@@ -24,6 +25,7 @@ export type Judged = Pick<
   | 'call'
   | 'probability'
   | 'barrier'
+  | 'forecast'
   | 'recordedLate'
 >
 
@@ -167,7 +169,7 @@ export function auditContents(
         index,
         `${seriesName(data)} at ${isoTime(barClose)} has none, and the verdict behind it has`,
       )
-    const differing = COPIED.filter((field) => verdict[field] !== data[field])
+    const differing = COPIED.filter((field) => canonicalJson(verdict[field]) !== canonicalJson(data[field]))
     if (differing.length > 0)
       return findings.add('wrong_outcome', index, `${name}: ${differing.join(', ')} differs from the verdict`)
     pairs.push({ index, verdict, outcome: data })
@@ -268,5 +270,6 @@ const COPIED = [
   'call',
   'probability',
   'barrier',
+  'forecast',
   'recordedLate',
 ] as const

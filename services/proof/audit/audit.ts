@@ -163,8 +163,9 @@ async function checkOutcomes(
     for (const { index, verdict, outcome } of pairs) {
       while ((bars[from]?.openTime ?? Number.POSITIVE_INFINITY) < verdict.barClose) from += 1
       const { timeframe } = series
-      const race = raceOf({ ...verdict, timeframe }, bars.slice(from, from + LONGEST_WINDOW))
+      const race = { ...raceOf({ ...verdict, timeframe }, bars.slice(from, from + LONGEST_WINDOW)) }
       const said = Object.fromEntries(Object.keys(race).map((key) => [key, outcome[key as keyof Outcome]]))
+      if (outcome.forecast === null) leaveOut(race, said, outcome)
       recomputed += 1
       if (canonicalJson(race) === canonicalJson(said)) continue
       const name = `${seriesName(series)} at ${isoTime(verdict.barClose)}`
@@ -178,6 +179,21 @@ async function checkOutcomes(
   if (without > 0) unchecked.push(`${without} outcomes, for which there are no bars`)
   return recomputed
 }
+
+/** Measures that former releases did not take: nobody's figures stand on them. */
+function leaveOut(
+  race: Record<string, Json>,
+  said: Record<string, Json | undefined>,
+  outcome: Outcome,
+): void {
+  for (const key of LATER_MEASURES) {
+    if (outcome[key] !== null) continue
+    delete race[key]
+    delete said[key]
+  }
+}
+
+const LATER_MEASURES = ['highest', 'lowest', 'closePrice'] as const
 
 /** Bars that any window has, and some more: windows of later releases. */
 const LONGEST_WINDOW = 64

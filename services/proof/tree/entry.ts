@@ -15,6 +15,7 @@ export const ENTRY_KINDS = {
   VerdictsMissing: 3,
   ModelAnnounced: 4,
   MonitoringChanged: 5,
+  ChallengerVerdictRecorded: 6,
   LogKeysPublished: 7,
   DaySealed: 8,
 } as const satisfies Partial<Record<EventType, number>>
@@ -44,13 +45,9 @@ const VERSION = 1
 /** Verdicts are what callers pay for while their window is open. */
 export function opensAt({ data }: { readonly data: JsonObject }, kind: number): number {
   const { validUntil } = data
-  return (kind === ENTRY_KINDS.VerdictRecorded || kind === CHALLENGER_KIND) && typeof validUntil === 'number'
-    ? validUntil
-    : 0
+  const isVerdict = kind === ENTRY_KINDS.VerdictRecorded || kind === ENTRY_KINDS.ChallengerVerdictRecorded
+  return isVerdict && typeof validUntil === 'number' ? validUntil : 0
 }
-
-/** Kept free for verdicts of challengers. */
-const CHALLENGER_KIND = 6
 
 /** @param text that of the content, where it is at hand already */
 export function entryOf(content: Content, text = contentText(content)): Entry {

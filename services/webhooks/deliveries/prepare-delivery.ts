@@ -3,11 +3,12 @@ import type { DeliveryAttempt, OpenDelivery } from '../../../contracts/delivery-
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import type { ChatForm } from '../../../contracts/subscription.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { Matched, Signal } from '../signals/signal.ts'
 import { toSignals } from '../signals/to-signal.ts'
-import { BODY_TEMPLATE, deliveryBody } from './delivery-body.ts'
+import { deliveryBody, templateOf } from './delivery-body.ts'
 
 /** What the log keeps of a delivery besides how its attempts ended. */
 export type DeliveryPlace = Pick<
@@ -54,12 +55,18 @@ export const placeOf = (idOf: FactId, matched: Matched): DeliveryPlace => {
  * A matched signal with its body.
  *
  * @param baseUrl address of this service, which links in the body begin with
+ * @param form the chat that is told; signed JSON without it
  * @example const { body, deliveryId } = prepareDelivery(matched, { idOf, baseUrl: 'https://signals.example.com' })
  */
 export const prepareDelivery = (
   matched: Matched,
-  { idOf, baseUrl }: { readonly idOf: FactId; readonly baseUrl: string },
-): PreparedDelivery => withBody(placeOf(idOf, matched), matched.signal, { template: BODY_TEMPLATE, baseUrl })
+  {
+    idOf,
+    baseUrl,
+    form = null,
+  }: { readonly idOf: FactId; readonly baseUrl: string; readonly form?: ChatForm | null },
+): PreparedDelivery =>
+  withBody(placeOf(idOf, matched), matched.signal, { template: templateOf(form), baseUrl })
 
 /**
  * A delivery as it was sent before, made again from the log: to retry it, to replay it, to show it.

@@ -6,6 +6,7 @@ import { mapInTurns } from '../../platform/async/map-in-turns.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import { lookThrough } from '../signals/match-range.ts'
+import { BODY_TEMPLATE } from './delivery-body.ts'
 import { type Deliveries, withMove } from './delivery-state.ts'
 import { mayPull } from './may-pull.ts'
 import { numberedDeliveries } from './numbered-deliveries.ts'
@@ -50,7 +51,10 @@ export async function pullMissed(
     from.sequence + 1,
     lastAttempted,
   )
-  const prepared = await mapInTurns(numbered, READS_AT_ONCE, (place) => prepareAgain(store, place))
+  // As JSON, also of what a chat was told in words.
+  const prepared = await mapInTurns(numbered, READS_AT_ONCE, (place) =>
+    prepareAgain(store, { ...place, template: BODY_TEMPLATE }),
+  )
   const marketNow = options.marketNow()
   const end = prepared.findIndex((row) => !mayPull(row, subscription, state, marketNow))
   if (end >= 0) return { rows: prepared.slice(0, end), next: null }

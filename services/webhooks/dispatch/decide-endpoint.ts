@@ -46,7 +46,7 @@ const HANDLERS: Handlers = {
   loaded: afterLoading,
   subscription: (state, { subscription }, now) => afterSubscription(state, subscription, now),
   settled: (state, _, now) => afterSettling(state, now),
-  sent: (state, input) => act(afterSending(state, input)),
+  sent: (state, input, now) => rest(afterSending(state, input), input.sent, now),
   recorded: afterRecording,
   undone: (state, { item }, now) => afterUndone(state, item, now),
   free: (state, _, now) => goOn(state, now),
@@ -82,6 +82,7 @@ type TimerHandlers = {
 const TIMERS: TimerHandlers = {
   retry: (state, { sequence }) => act(state, { kind: 'retry', sequences: [sequence] }),
   replay: (state, { replay }) => act(state, inFront(replay)),
+  rest: (state, { atMs }) => act(atMs === state.restsUntilMs ? { ...state, restsUntilMs: undefined } : state),
   probe: (state, { atMs }, now) => (atMs === state.probeAtMs ? beginProbe(state, now) : act(state)),
   read: (state, _, now) => readOn({ ...state, isReadDue: false }, now),
   load: (state) => (state.phase === 'loading' ? act(state, { kind: 'load' }) : act(state)),
@@ -128,7 +129,7 @@ function afterLoading(
     subscription: newest,
     phase: 'ready',
     readFrom: deliveries?.cursor ?? before.readFrom,
-    pace: hasTaken ? 'quick' : 'unproven',
+    pace: hasTaken && newest.form === null ? 'quick' : 'unproven',
     health:
       newest.state === 'degraded'
         ? {
@@ -203,11 +204,26 @@ function afterSending(
   const isActive = health.state === 'active'
   const probesFailed = sent.isProbe && sent.hasReached ? state.probesFailed + 1 : state.probesFailed
   const { durationMs: tookMs } = sent
-  return { ...state, health, tookMs, pace: paceOf(result, sent), probesFailed: isActive ? 0 : probesFailed }
+  return {
+    ...state,
+    health,
+    tookMs,
+    pace: paceOf(state, result, sent),
+    probesFailed: isActive ? 0 : probesFailed,
+  }
 }
 
-function paceOf(result: string, { durationMs }: Sent): Pace {
+/** Leaves it alone for as long as it said. */
+function rest(state: EndpointState, { restMs = 0 }: Sent, now: Situation): Decision {
+  const atMs = now.nowMs + restMs
+  if (restMs === 0 || atMs <= (state.restsUntilMs ?? 0)) return act(state)
+  return act({ ...state, restsUntilMs: atMs }, wake(now, restMs, { kind: 'rest', atMs }))
+}
+
+function paceOf({ subscription }: EndpointState, result: string, { durationMs }: Sent): Pace {
   if (result !== 'delivered') return 'unproven'
+  // A chat is told one thing after the other.
+  if (subscription.form !== null) return 'slow'
   return durationMs > SLOW_MS ? 'slow' : 'quick'
 }
 

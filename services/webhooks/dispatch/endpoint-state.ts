@@ -40,6 +40,8 @@ export interface EndpointState {
   readonly phase: 'loading' | 'settling' | 'ready' | 'closed'
   readonly health: EndpointHealth
   readonly pace: Pace
+  /** Until when it takes nothing more, as it said; undefined while it does. */
+  readonly restsUntilMs: number | undefined
   /** How long its latest attempt took. */
   readonly tookMs: number | undefined
   /** Where its signals come from: the pass through the log that all share, or reading for it alone, from behind. */
@@ -69,7 +71,7 @@ export interface EndpointState {
 export type Timer =
   | { readonly kind: 'retry'; readonly sequence: number }
   | { readonly kind: 'replay'; readonly replay: Extract<EndpointItem, { kind: 'replay' }> }
-  | { readonly kind: 'probe'; readonly atMs: number }
+  | { readonly kind: 'probe' | 'rest'; readonly atMs: number }
   | { readonly kind: 'read' | 'load' | 'settle' | 'seek' | 'next_notice' }
   | { readonly kind: 'say'; readonly change: Change }
   | { readonly kind: 'notice'; readonly notice: NoticeKind; readonly since: number }
@@ -119,6 +121,8 @@ export interface Sent {
   readonly isProbe: boolean
   /** The endpoint may have seen what was sent. */
   readonly hasReached: boolean
+  /** For how long it takes nothing more. */
+  readonly restMs?: number
 }
 
 /** What is to be done about it. */
@@ -180,6 +184,7 @@ export const initialEndpoint = (
   phase: 'loading',
   health: HEALTHY,
   pace: 'unproven',
+  restsUntilMs: undefined,
   tookMs: undefined,
   source: 'behind',
   behindSinceMs: nowMs,

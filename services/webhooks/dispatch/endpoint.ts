@@ -172,6 +172,7 @@ export class Endpoint {
   /** What {@link take} would take: something of its turn, or only what was asked for again. */
   get work(): 'live' | 'replays' | undefined {
     if (!this.mayBegin || this.#attempts >= MOST_UNDER_WAY) return undefined
+    if (this.#state.restsUntilMs !== undefined) return undefined
     if (this.#state.health.state === 'degraded') return this.#isProbeReady() ? 'live' : undefined
     if (this.#due.size > 0 || (this.queued > 0 && this.#hasRoomForNew())) return 'live'
     return this.#replays.length > 0 ? 'replays' : undefined

@@ -7,6 +7,7 @@ import {
   prepareAgain,
   prepareDelivery,
 } from '../deliveries/prepare-delivery.ts'
+import { restAfter, withAskedWait } from '../sending/chat-channel.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import { filterAt } from '../signals/filter-periods.ts'
 import { isStale } from '../signals/freshness.ts'
@@ -82,7 +83,9 @@ export async function runAttempt(
   const { state } = endpoint.journal ?? (await context.journalOf(endpoint))
   if (item.kind === 'first' && wasAttempted(state, item.matched.sequence)) return { kind: 'needless' }
   const made =
-    item.kind === 'first' ? prepareFirst(context, item.matched) : await makeAgain(context, endpoint, item)
+    item.kind === 'first'
+      ? prepareFirst(context, endpoint, item.matched)
+      : await makeAgain(context, endpoint, item)
   if (made === undefined) return { kind: 'needless' }
   const { prepared } = made
   const freshness = filterAt(endpoint.state.subscription.filters, prepared.position)?.freshness
@@ -125,13 +128,16 @@ async function send(
   const isAllowed = (): boolean => endpoint.mayBegin && holds(endpoint)
   if (!isAllowed()) return { kind: 'not_begun' }
   const request = { url: target.url, headers, body: prepared.body, mayBegin: isAllowed }
-  const outcome = await sender.send(request, context.cutOff(endpoint))
+  const { form } = endpoint.state.subscription
+  const answer = await sender.send(request, context.cutOff(endpoint))
+  const outcome = form === null ? answer : withAskedWait(answer)
   if (outcome.kind === 'aborted') return { kind: 'not_begun' }
 
   const endedAt = now()
   const ended = { outcome, attemptsBefore, isProbe, at: endedAt, random: random() }
   const decision = decideAttempt(endpoint.state.health, ended)
-  const sent = { durationMs: outcome.durationMs, isProbe, hasReached: hasReached(outcome) }
+  const restMs = form === null ? 0 : restAfter(form, target.url, outcome)
+  const sent = { durationMs: outcome.durationMs, isProbe, hasReached: hasReached(outcome), restMs }
   tell(endpoint, { kind: 'sent', decision, sent })
   // What is begun in its place is begun on what this attempt has shown.
   onSent()
@@ -148,8 +154,8 @@ async function send(
   return { kind: 'recorded', decision }
 }
 
-const prepareFirst = ({ idOf, baseUrl }: AttemptContext, matched: Matched): Made => ({
-  prepared: prepareDelivery(matched, { idOf, baseUrl: baseUrl() }),
+const prepareFirst = ({ idOf, baseUrl }: AttemptContext, { state }: Endpoint, matched: Matched): Made => ({
+  prepared: prepareDelivery(matched, { idOf, baseUrl: baseUrl(), form: state.subscription.form }),
   attemptsBefore: 0,
 })
 

@@ -4,7 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { answerText, keptText } from './answer-text.ts'
 import type { Timed } from './deadline-sweep.ts'
 import { refusalIn } from './guarded-connector.ts'
-import { retryAfterMs } from './retry-after.ts'
+import { retryAfterMs, usedUpMs } from './retry-after.ts'
 import type { SendOutcome } from './sender.ts'
 
 /** What came of a request, as far as the request itself can tell. */
@@ -70,6 +70,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
       kind: 'answered',
       status,
       retryAfterMs: retryAfterMs(headers['retry-after'], now()),
+      windowMs: usedUpMs(headers['x-ratelimit-remaining'], headers['x-ratelimit-reset-after']),
       // What was packed is not unpacked: a few bytes can become millions.
       detail: isEncoded ? keptText(`(a body encoded as ${String(encoding)})`) : answerText(kept),
     })

@@ -78,12 +78,12 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
         settled(outcome) {
           sweep.delete(exchange)
           abortable.delete(signal, exchange)
-          const { kind, status, retryAfterMs } = outcome
+          const { kind, status, retryAfterMs, windowMs } = outcome
           // Of what was taken nothing is kept.
           const isTaken = status !== undefined && status >= 200 && status < 300
           const detail = isTaken ? outcome.detail : withoutAddress(outcome.detail, path)
           const durationMs = Math.round(clock.now() - startedAt)
-          resolve({ kind, status, retryAfterMs, durationMs, detail })
+          resolve({ kind, status, retryAfterMs, windowMs, durationMs, detail })
         },
       })
       function dispatch(): true {

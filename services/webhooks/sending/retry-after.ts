@@ -23,3 +23,21 @@ export function retryAfterMs(value: string | readonly string[] | undefined, now:
       : Number.NaN
   return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(0, waitMs), LIMITS.webhookRetryAfterMs)
 }
+
+/** A number of seconds, with parts of them. */
+const SECONDS = /^\d{1,9}(?:\.\d{1,9})?$/
+
+/**
+ * How long nothing more is taken, where what may be sent in a window is used up.
+ *
+ * @param remaining `X-RateLimit-Remaining`
+ * @param resetAfter `X-RateLimit-Reset-After`, seconds
+ * @returns milliseconds; undefined where there is room, or nothing can be read
+ */
+export function usedUpMs(
+  remaining: string | readonly string[] | undefined,
+  resetAfter: string | readonly string[] | undefined,
+): number | undefined {
+  if (remaining !== '0' || typeof resetAfter !== 'string' || !SECONDS.test(resetAfter)) return undefined
+  return Math.min(Math.ceil(Number(resetAfter) * 1_000), LIMITS.webhookRetryAfterMs)
+}

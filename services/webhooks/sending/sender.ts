@@ -18,6 +18,8 @@ export interface SendOutcome {
   readonly status: number | undefined
   /** Value of `Retry-After` in milliseconds from now; undefined without one that can be read. */
   readonly retryAfterMs: number | undefined
+  /** Where it says that its window of `X-RateLimit` is used up: how long that lasts, milliseconds. */
+  readonly windowMs?: number | undefined
   readonly durationMs: number
   /** The first bytes of the answer as text, or what went wrong in words; at most `LIMITS.webhookResponseKeptBytes`. */
   readonly detail: string

@@ -1,6 +1,7 @@
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { canonicalJson, type Json } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { addressOf, type ChannelRequest } from '../sending/chat-channel.ts'
 import { createSecret } from '../sending/secret.ts'
 import { type FilterRequest, readFilter } from './filter-request.ts'
 import { resolveStart } from './find-position.ts'
@@ -10,8 +11,7 @@ import type { SubscriptionParts } from './subscription-parts.ts'
 import { openSubscription, sealSecret, sealUrl } from './subscription-secrets.ts'
 import { tidySlots } from './tidy-slots.ts'
 
-export interface CreateRequest extends FilterRequest {
-  readonly url: string
+export interface CreateRequest extends FilterRequest, ChannelRequest {
   /** `now`, a position of the log, or an instant of ISO 8601. */
   readonly start: string
 }
@@ -42,18 +42,20 @@ export async function createSubscription(
 ): Promise<CreatedSubscription> {
   const { log, newId } = parts
   const filter = readFilter(request)
+  const address = addressOf(request)
   const ids = idempotencyKey === undefined ? undefined : idsOf(parts, accountId, request, idempotencyKey)
   const before = ids && (await repeated(parts, ids))
   if (before !== undefined) return before
   const { subscriptionId, eventId } = ids ?? { subscriptionId: newId(), eventId: newId() }
-  await parts.checkUrl(request.url)
-  await parts.takeUnasked('creation', accountId, request.url)
+  await parts.checkUrl(address)
+  await parts.takeUnasked('creation', accountId, address)
   const startAfter = await resolveStart(parts.looking, 'start', request.start, parts.now())
   const secret = createSecret(parts.random)
-  const url = await sealUrl(parts.owners, subscriptionId, accountId, request.url, origin)
+  const url = await sealUrl(parts.owners, subscriptionId, accountId, address, origin)
   const sealed = await sealSecret(parts.owners, subscriptionId, accountId, secret, origin)
   if (url.generation !== sealed.generation) throw new ServiceError('account_unknown')
   const { generation } = sealed
+  const form = request.form === undefined || request.form === 'signed_json' ? null : request.form
   await takeSlot(parts, { accountId, generation }, subscriptionId, origin)
   const data = {
     subscriptionId,
@@ -62,6 +64,7 @@ export async function createSubscription(
     filter,
     startAfter,
     sealedUrl: url.sealed,
+    form,
     sealedSecret: sealed.sealed,
   }
   if (!(await log.begin(subscriptionId, origin, { type: 'SubscriptionCreated', data }, eventId))) {

@@ -2,6 +2,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
+import { chatBody } from '../sending/chat-message.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
 import type { OwnerAccounts } from './owner-accounts.ts'
@@ -15,6 +16,8 @@ export interface NotifyOwnerOptions {
   readonly sender: Pick<Sender, 'send'>
   readonly sign: Sign
   readonly idOf: FactId
+  /** Where this service is reached, without a slash at its end. */
+  readonly baseUrl: () => string
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
@@ -35,7 +38,7 @@ const PAUSE_MS = 1_000
 export function createNotifyOwner(
   options: NotifyOwnerOptions,
 ): (subscription: Subscription, kind: NoticeKind) => Promise<void> {
-  const { log, owners, sender, sign, idOf, now, sleep, signal, report } = options
+  const { log, owners, sender, sign, idOf, baseUrl, now, sleep, signal, report } = options
 
   async function tell(other: Subscription, about: Subscription, kind: NoticeKind): Promise<void> {
     const { subscriptionId, stateSince, state, reason } = about
@@ -43,14 +46,11 @@ export function createNotifyOwner(
     const { origin } = new URL(await openUrl(owners, about))
     const since = new Date(stateSince).toISOString()
     const deliveryId = idOf('notice', other.subscriptionId, subscriptionId, kind, String(stateSince))
-    const body = Buffer.from(
-      JSON.stringify({
-        event: 'notice',
-        delivery_id: deliveryId,
-        created_at: since,
-        data: { type: 'notice', kind, subscription_id: subscriptionId, origin, state, reason, since },
-      }),
-    )
+    const data = { type: 'notice', kind, subscription_id: subscriptionId, origin, state, reason, since }
+    const body =
+      other.form === null
+        ? Buffer.from(JSON.stringify({ event: 'notice', delivery_id: deliveryId, created_at: since, data }))
+        : chatBody(other.form, data, baseUrl())
     for (let attempt = 1; !signal.aborted; attempt++) {
       const at = now()
       const headers = sign(signingAt(opened, at), { event: 'notice', deliveryId, body, at, attempt })

@@ -4,6 +4,7 @@ import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import { noticeStream } from '../../../contracts/streams.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
+import { shownAddress } from '../sending/chat-channel.ts'
 import { lookThrough } from '../signals/match-range.ts'
 import { unknownSubscription } from './decide-subscription.ts'
 import type { SubscriptionParts } from './subscription-parts.ts'
@@ -28,7 +29,7 @@ export interface Lag {
 /** A subscription as its owner sees it. */
 export interface SubscriptionView {
   readonly subscription: Subscription
-  /** Null for the operator, who is not shown it. */
+  /** Of a chat no more than its origin. Null for the operator, who is not shown it. */
   readonly url: string | null
   /** Where it points, without path and query: `https://bot.example.com`; null where nobody can read it any more. */
   readonly origin: string | null
@@ -67,7 +68,8 @@ export async function viewOf(parts: Parts, subscription: Subscription): Promise<
   const url = await openUrl(parts.owners, subscription)
   const deliveries = await parts.deliveries.load(subscription)
   const notices = await noticesOf(parts, subscription.subscriptionId)
-  return { subscription, url, origin: new URL(url).origin, deliveries, lag: null, notices }
+  const shown = shownAddress(url, subscription.form)
+  return { subscription, url: shown, origin: new URL(url).origin, deliveries, lag: null, notices }
 }
 
 /** One that is asked for by itself: also what waits for it in the log. */

@@ -1,4 +1,6 @@
-import type { SignalType } from '../../../contracts/subscription.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import type { ChatForm, SignalType } from '../../../contracts/subscription.ts'
+import { chatBody } from '../sending/chat-message.ts'
 import type { Sender, SendOutcome } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
 
@@ -29,20 +31,21 @@ export interface SampleOptions {
  */
 export async function sendSample(
   { sender, sign, newId, now, baseUrl }: SampleOptions,
-  { url, secrets }: { readonly url: string; readonly secrets: readonly string[] },
+  {
+    url,
+    secrets,
+    form,
+  }: { readonly url: string; readonly secrets: readonly string[]; readonly form: ChatForm | null },
   event: SignalType,
 ): Promise<SampleOutcome> {
   const deliveryId = newId()
   const at = now()
-  const body = Buffer.from(
-    JSON.stringify({
-      event,
-      delivery_id: deliveryId,
-      created_at: new Date(at).toISOString(),
-      test: true,
-      data: sampleOf(event, at, baseUrl()),
-    }),
-  )
+  const data = sampleOf(event, at, baseUrl())
+  const created_at = new Date(at).toISOString()
+  const body =
+    form === null
+      ? Buffer.from(JSON.stringify({ event, delivery_id: deliveryId, created_at, test: true, data }))
+      : chatBody(form, data, baseUrl(), 'A test, and no call: ')
   const headers = sign(secrets, { event, deliveryId, body, at, attempt: 1 })
   const outcome = await sender.send({ url, headers, body })
   return { deliveryId, event, outcome, isAccepted: isAccepted(outcome) }
@@ -60,7 +63,7 @@ const REACH = {
   expected_volatility: 0.0095,
 }
 
-function sampleOf(event: SignalType, now: number, baseUrl: string): object {
+function sampleOf(event: SignalType, now: number, baseUrl: string): JsonObject {
   const barClose = Math.floor(now / HOUR) * HOUR
   const instant = (ms: number): string => new Date(ms).toISOString()
   const verify_url = `${baseUrl}/verify/${SAMPLE_VERDICT}`

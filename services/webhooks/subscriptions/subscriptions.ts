@@ -113,7 +113,7 @@ function sending(parts: SubscriptionParts): Pick<Subscriptions, 'test' | 'checkS
       requireNotStopped(subscription)
       const opened = await openSubscription(owners, subscription)
       await takeUnasked('test', accountId, opened.url)
-      const target = { url: opened.url, secrets: signingAt(opened, now()) }
+      const target = { url: opened.url, secrets: signingAt(opened, now()), form: subscription.form }
       const [event = 'trade_call'] = currentFilter(subscription).events
       return sendSample(parts, target, event)
     },

@@ -9,7 +9,7 @@ import { newEvent } from '../../../../contracts/event-definition.ts'
 import type { NoticeKind } from '../../../../contracts/notice-events.ts'
 import type { Position } from '../../../../contracts/position.ts'
 import { subscriptionStream, verdictStream } from '../../../../contracts/streams.ts'
-import type { SubscriptionFilter } from '../../../../contracts/subscription.ts'
+import type { ChatForm, SubscriptionFilter } from '../../../../contracts/subscription.ts'
 import type { SubscriptionRecovered } from '../../../../contracts/subscription-events.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
 import { createFakeTime, type FakeTime } from '../../../platform/async/testing/fake-time.fixture.ts'
@@ -98,14 +98,21 @@ export class DispatchWorld {
   /** Subscribes an address to everything from now on; its URL is its name. */
   async subscribe(
     name: string,
-    change: { filter?: Partial<SubscriptionFilter>; startAfter?: Position; accountId?: string } = {},
+    change: {
+      filter?: Partial<SubscriptionFilter>
+      startAfter?: Position
+      accountId?: string
+      form?: ChatForm
+      url?: string
+    } = {},
   ): Promise<string> {
     const subscriptionId = anId(name)
     const startAfter = change.startAfter ?? (await this.store.head())
     await this.say(name, 'SubscriptionCreated', {
       accountId: change.accountId ?? ACCOUNT,
       generation: 0,
-      sealedUrl: `https://${name}.example.com/`,
+      sealedUrl: change.url ?? `https://${name}.example.com/`,
+      form: change.form ?? null,
       sealedSecret: SECRET,
       origin: `https://${name}.example.com`,
       filter: aFilter(change.filter),

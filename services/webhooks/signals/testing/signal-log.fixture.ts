@@ -171,6 +171,7 @@ export function aSignalLog(): SignalLog {
         accountId: anId('account'),
         generation: 0,
         sealedUrl: 'sealed',
+        form: null,
         sealedSecret: 'sealed',
         origin: 'https://bot.example.com',
         filter,

@@ -1,0 +1,236 @@
+import { z } from 'zod'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import type { ToolDefinition } from '../../../contracts/tools/tool-catalogue.ts'
+import {
+  attemptsAnswerSchema,
+  createdSubscriptionAnswerSchema,
+  replayAnswerSchema,
+  rotatedSecretAnswerSchema,
+  subscriptionAnswerSchema,
+  testAnswerSchema,
+} from '../../../contracts/webhook-answers.ts'
+import { requireKey, type ToolAnswer, type ToolCall } from '../../calls/index.ts'
+import type { SubscriptionView } from '../../webhooks/index.ts'
+import { attemptsQuery } from '../routes/webhook-deliveries.ts'
+import {
+  createSchema,
+  hasSinceWhereAsked,
+  listQuery,
+  replaySchema,
+  replayWindow,
+  resumeFields,
+  rotateFields,
+  SINCE_FAULT,
+  subscriptionParams,
+  type WebhookRoutesOptions,
+} from '../routes/webhooks.ts'
+import { toAttempt, toReplayAnswer, toSubscriptionAnswer, toTestAnswer } from '../webhook-answers.ts'
+import { toolArguments } from './tool-arguments.ts'
+
+/** What the tools for webhooks stand on: what their routes do. */
+export type WebhookDesk = WebhookRoutesOptions
+
+/** Whose webhooks these are, and who waits. */
+interface Owner {
+  readonly accountId: string
+  readonly origin: { readonly correlationId: string; readonly actor: string }
+  readonly idempotencyKey: string | undefined
+  readonly gone: AbortSignal
+}
+
+/** A tool that manages webhooks, with what it does. */
+interface WebhookTool extends ToolDefinition {
+  /** What it does to what is there, as hints of MCP. */
+  readonly effect: {
+    readonly readOnlyHint: boolean
+    readonly destructiveHint?: boolean
+    readonly idempotentHint?: boolean
+  }
+  /** @param asked arguments as its `request` has them */
+  act(desk: WebhookDesk, owner: Owner, asked: unknown): Promise<JsonObject>
+}
+
+const LOOKS = { readOnlyHint: true } as const
+const SETS = { readOnlyHint: false, destructiveHint: false, idempotentHint: true } as const
+const ADDS = { readOnlyHint: false, destructiveHint: false, idempotentHint: false } as const
+const REMOVES = { readOnlyHint: false, destructiveHint: true, idempotentHint: true } as const
+
+/** What is listed of a subscription; the rest is described with its route, so that the list of tools stays short. */
+const subscription = subscriptionAnswerSchema
+  .pick({ id: true, url: true, events: true, state: true, reason: true, warnings: true })
+  .describe('As the route /api/webhooks/:id shows it, with its filter, counts and cursor')
+
+const { id } = subscriptionParams.shape
+const rows = z.int().min(1).max(LIMITS.webhookRows).default(20).describe('Rows at most')
+
+const define = <Request extends z.ZodType>(
+  tool: Omit<WebhookTool, 'request' | 'act'> & {
+    readonly request: Request
+    act(desk: WebhookDesk, owner: Owner, asked: z.output<Request>): Promise<JsonObject>
+  },
+): WebhookTool => ({
+  ...tool,
+  description: `${tool.description} Needs an API key; costs no calls.`,
+  act: async (desk, owner, asked) => tool.act(desk, owner, asked as z.output<Request>),
+})
+
+const shown = ({ subscriptions, now }: WebhookDesk, view: SubscriptionView): JsonObject =>
+  toSubscriptionAnswer(view, subscriptions.warnings(view.subscription), now())
+
+/** What owners do with their webhooks, as the routes under /api/webhooks do it. */
+const WEBHOOK_TOOLS = {
+  create_webhook: define({
+    title: 'New webhook',
+    description:
+      'Subscribes a public HTTPS address to signed deliveries of trade calls, regime shifts, scan digests or model notices. The secret that signs them is in this answer and not shown again.',
+    request: createSchema,
+    response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
+    effect: ADDS,
+    async act(desk, { accountId, origin, idempotencyKey }, asked) {
+      const created = await desk.subscriptions.create(accountId, asked, { idempotencyKey }, origin)
+      return { ...shown(desk, created), secret: created.secret }
+    },
+  }),
+  list_webhooks: define({
+    title: 'Own webhooks',
+    description: 'The webhooks of the account, with their state.',
+    request: listQuery.extend({ limit: rows }),
+    response: z.object({
+      webhooks: z.array(subscription),
+      needs_review: z.int().describe('How many are disabled or stopped'),
+      next: z.string().nullable().describe('Give it as `after`; null at the end'),
+    }),
+    effect: LOOKS,
+    act: (desk, { accountId, gone }, asked) =>
+      desk.looks.look(accountId, gone, async () => {
+        const { rows: views, next, needsReview } = await desk.subscriptions.list(accountId, asked)
+        return { webhooks: views.map((view) => shown(desk, view)), needs_review: needsReview, next }
+      }),
+  }),
+  get_webhook: define({
+    title: 'One webhook',
+    description: 'A webhook with its filter, state, counts, and how many signals wait.',
+    request: subscriptionParams,
+    response: subscription,
+    effect: LOOKS,
+    async act(desk, { accountId, gone }, asked) {
+      const show = () => desk.subscriptions.show(accountId, asked.id)
+      return shown(desk, await desk.looks.look(accountId, gone, show))
+    },
+  }),
+  delete_webhook: define({
+    title: 'Delete a webhook',
+    description: 'Removes a webhook for good; nothing is sent to it any more.',
+    request: subscriptionParams,
+    response: z.object({ id, deleted: z.literal(true) }),
+    effect: REMOVES,
+    async act({ subscriptions }, { accountId, origin }, asked) {
+      await subscriptions.remove(accountId, asked.id, origin)
+      return { id: asked.id, deleted: true }
+    },
+  }),
+  pause_webhook: define({
+    title: 'Pause a webhook',
+    description: 'Holds deliveries back until the webhook is resumed; signals wait meanwhile.',
+    request: subscriptionParams,
+    response: subscription,
+    effect: SETS,
+    act: async (desk, { accountId, origin }, asked) =>
+      shown(desk, await desk.subscriptions.pause(accountId, asked.id, origin)),
+  }),
+  resume_webhook: define({
+    title: 'Resume a webhook',
+    description: 'Lets a paused or disabled webhook go on, where it stopped or from another point.',
+    request: z.strictObject({ id, ...resumeFields }).refine(hasSinceWhereAsked, SINCE_FAULT),
+    response: subscription,
+    effect: SETS,
+    act: async (desk, { accountId, origin }, { id: which, ...point }) =>
+      shown(desk, await desk.subscriptions.resume(accountId, which, point, origin)),
+  }),
+  rotate_webhook_secret: define({
+    title: 'New secret of a webhook',
+    description:
+      'Makes another secret for a webhook; those before it sign beside it for a while. The secret is in this answer and not shown again.',
+    request: z.strictObject({ id, ...rotateFields }),
+    response: rotatedSecretAnswerSchema,
+    effect: ADDS,
+    async act({ subscriptions }, { accountId, origin }, { id: which, overlap_hours: hours }) {
+      const overlapMs = Math.round(hours * HOUR_MS)
+      const rotated = await subscriptions.rotateSecret(accountId, which, overlapMs, origin)
+      return { secret: rotated.secret, overlap_until: isoTime(rotated.overlapUntil) }
+    },
+  }),
+  test_webhook: define({
+    title: 'Test a webhook',
+    description: 'Sends a sample delivery to a webhook now, and says what its endpoint answered.',
+    request: subscriptionParams,
+    response: testAnswerSchema,
+    effect: ADDS,
+    act: async ({ subscriptions }, { accountId }, asked) =>
+      toTestAnswer(await subscriptions.test(accountId, asked.id)),
+  }),
+  list_webhook_deliveries: define({
+    title: 'Deliveries of a webhook',
+    description: 'Attempts to deliver to a webhook, newest first, with what came of each.',
+    request: attemptsQuery.extend({ id, limit: rows }),
+    response: z.object({
+      attempts: z.array(attemptsAnswerSchema.shape.attempts.element.pick({ sequence: true, result: true })),
+      next: attemptsAnswerSchema.shape.next,
+    }),
+    effect: LOOKS,
+    act: ({ subscriptions, queries, looks }, { accountId, gone }, { id: which, ...query }) =>
+      looks.look(accountId, gone, async () => {
+        const found = await subscriptions.find(accountId, which)
+        const page = await queries.attempts(found.subscriptionId, query)
+        const attempts = await subscriptions.openAttempts(found, page.rows)
+        return { attempts: attempts.map(toAttempt), next: page.next }
+      }),
+  }),
+  replay_webhook_deliveries: define({
+    title: 'Replay deliveries of a webhook',
+    description: 'Sends deliveries of a webhook again, by their numbers or from one instant to another.',
+    request: z.strictObject({ id, window: replaySchema }),
+    response: replayAnswerSchema,
+    effect: ADDS,
+    async act({ subscriptions, looks }, { accountId, origin, gone }, { id: which, window }) {
+      const ask = () => subscriptions.replay(accountId, which, replayWindow(window), origin)
+      return toReplayAnswer(await looks.look(accountId, gone, ask))
+    },
+  }),
+} as const satisfies Record<string, WebhookTool>
+
+export type WebhookToolName = keyof typeof WEBHOOK_TOOLS
+
+export const webhookTools: readonly (readonly [WebhookToolName, WebhookTool])[] = Object.entries(
+  WEBHOOK_TOOLS,
+) as [WebhookToolName, WebhookTool][]
+
+export const isWebhookTool = (name: unknown): name is WebhookToolName =>
+  typeof name === 'string' && Object.hasOwn(WEBHOOK_TOOLS, name)
+
+/**
+ * Calls a tool for the webhooks of the account whose key came with the call. It takes what the route takes, answers what
+ * it answers, and costs nothing.
+ *
+ * @param gone aborted when nobody waits for the answer any more
+ * @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `invalid_request`, and what the route refuses with
+ */
+export async function callWebhookTool(
+  desk: WebhookDesk,
+  tool: WebhookToolName,
+  call: Pick<ToolCall, 'request' | 'authorization' | 'idempotencyKey' | 'requestId'>,
+  gone: () => AbortSignal,
+): Promise<ToolAnswer> {
+  const { accountId, keyId } = requireKey(await desk.identify(call.authorization))
+  const owner = {
+    accountId,
+    origin: { correlationId: call.requestId, actor: `key ${keyId}` },
+    idempotencyKey: call.idempotencyKey,
+    gone: gone(),
+  }
+  const asked = toolArguments(tool, WEBHOOK_TOOLS[tool].request, call.request)
+  return { body: await WEBHOOK_TOOLS[tool].act(desk, owner, asked), isReplay: false }
+}
