@@ -42,6 +42,7 @@ import {
   SettlementUnknown,
 } from './payment-events.ts'
 import {
+  CheckpointCosigned,
   CheckpointSigned,
   DaySealed,
   LogKeysPublished,
@@ -180,6 +181,7 @@ export const EVENT_CATALOGUE = {
   MonitoringChanged,
   LogKeysPublished,
   CheckpointSigned,
+  CheckpointCosigned,
   DaySealed,
   SubjectKeyCreated,
   AccountOpened,

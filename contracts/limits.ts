@@ -114,7 +114,9 @@ export const LIMITS = {
   /** Keys that sign a checkpoint at once: two, and two more while they are replaced. */
   logKeys: 8,
   /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */
-  noteCharacters: 100_000,
+  noteCharacters: 160_000,
+  /** Witnesses of a policy. */
+  witnesses: 32,
 
   /** Events a projection folds in one transaction. */
   projectionBatchEvents: 2_000,

@@ -85,6 +85,27 @@ export const CheckpointSigned = defineEvent({
   }),
 })
 
+export const CheckpointCosigned = defineEvent({
+  type: 'CheckpointCosigned',
+  stream: 'log-cosignatures',
+  summary:
+    'A checkpoint of the transparency log that witnesses have cosigned: they have seen no other history. Again where more of them have.',
+  data: treeHeadSchema.extend({
+    /** Text, signatures of the log, and those of witnesses. */
+    note: z.string().max(LIMITS.noteCharacters),
+    /** Names of the keys. */
+    witnesses: z.array(z.string().min(1).max(200)).min(1).max(LIMITS.witnesses),
+    /** Whether they are as many as the policy of the log wants. */
+    isQuorum: z.boolean(),
+    /** Market time, Unix milliseconds: windows are compared to it. */
+    cosignedAt: z.int().nonnegative(),
+    /** Size of the one cosigned before: from there on, verdicts, and those of them whose window is open. */
+    countedFrom: z.int().nonnegative(),
+    verdicts: z.int().nonnegative(),
+    inTime: z.int().nonnegative(),
+  }),
+})
+
 export const DaySealed = defineEvent({
   type: 'DaySealed',
   stream: 'sealed-{exchange}',

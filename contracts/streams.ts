@@ -47,6 +47,8 @@ export const LOG_KEYS_STREAM = 'log-keys'
 /** Its checkpoints. */
 export const LOG_CHECKPOINTS_STREAM = 'log-checkpoints'
 
+export const LOG_COSIGNATURES_STREAM = 'log-cosignatures'
+
 /** @example sealedStream('HL') === 'sealed-HL' */
 export const sealedStream = (exchange: Exchange): string => `sealed-${exchange}`
 

@@ -38,6 +38,8 @@ export { type Decided, decided } from './decided/decided.ts'
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 export {
   type CheckpointRow,
+  COSIGNED_CHECKPOINT,
+  type CosignedRow,
   LOG_KEYS,
   type LogKeysRow,
   logCheckpoints,

@@ -8,6 +8,7 @@ import {
   FRAUDS,
   type Fraud,
   folderSource,
+  loadPolicy,
   parseVkey,
   readAuditState,
   serviceSource,
@@ -62,6 +63,11 @@ export const auditCommand = defineCommand({
       help: 'Folder to keep a copy of the log in; it can be audited in its turn.',
       example: './copy',
     },
+    policy: {
+      schema: z.string().min(1).optional(),
+      help: 'File with the witnesses that have to have cosigned the log (C2SP tlog-policy).',
+      example: './witnesses.policy',
+    },
     json: switchFlag('Writes the report as JSON.'),
   },
   examples: [
@@ -69,6 +75,7 @@ export const auditCommand = defineCommand({
   ],
   async run({ operands: [place = ''], flags, stdout, stderr, signal, now }) {
     const keys = requireKeys(flags.vkey)
+    const policy = flags.policy === undefined ? undefined : loadPolicy(flags.policy, { isAsked: false })
     const at = now()
     const seen = readAuditState(flags.state)
     const isAddress = /^https?:\/\//.test(place)
@@ -83,7 +90,7 @@ export const auditCommand = defineCommand({
       if (isAddress && rows !== undefined) await sleep(SIGNED_WITHIN_MS, signal)
       return rows
     }
-    const report = await audit({ source, keys, seen, tools: { ...tools, published }, onProgress })
+    const report = await audit({ source, keys, policy, seen, tools: { ...tools, published }, onProgress })
     if (stderr.isTTY === true) stderr.write('\n')
     const { log, ...told } = report
     stdout.write(

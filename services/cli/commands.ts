@@ -13,6 +13,7 @@ import { replayCommand } from './replay.ts'
 import { trackRecordCommand } from './track-record.ts'
 import { verifyCommand } from './verify.ts'
 import { webhookCommands } from './webhooks.ts'
+import { witnessCommand } from './witness.ts'
 
 /** Every command; its help and `docs/commands.md` are generated from it. */
 export const COMMANDS: readonly Command[] = [
@@ -25,6 +26,7 @@ export const COMMANDS: readonly Command[] = [
   trackRecordCommand,
   doctorCommand,
   logOriginCommand,
+  witnessCommand,
   ...keyCommands,
   ...accountCommands,
   ...webhookCommands,

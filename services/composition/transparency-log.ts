@@ -6,11 +6,13 @@ import type { ServerOptions } from '../api/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import {
+  createCosigner,
   createLogViews,
   createSigner,
   createTreeReader,
   keepNewestCheckpoint,
   loadLogKeys,
+  loadPolicy,
   transparencyTree,
 } from '../proof/index.ts'
 import type { Parts } from './open-parts.ts'
@@ -52,6 +54,21 @@ export function openTransparencyLog(
     sleep,
     onProblem: (why) => log.warn({ why }, 'the transparency log is not signed'),
   })
+  const cosigner =
+    settings.LOG_POLICY === undefined
+      ? undefined
+      : createCosigner({
+          policy: loadPolicy(settings.LOG_POLICY, { isAsked: true }),
+          store,
+          tree,
+          row,
+          fetch,
+          newId,
+          now: Date.now,
+          marketNow,
+          sleep,
+          onProblem: (witness, why) => log.warn({ witness, why }, 'a witness does not cosign'),
+        })
   const dayRows = projector.reader(sealedDays)
   const sealer = createDaySealer({
     store,
@@ -71,7 +88,7 @@ export function openTransparencyLog(
   const leases = openLeases({ settings, platform, group: 'log', shards: 1, log })
   let signing: { readonly ending: AbortController; readonly done: Promise<void> } | undefined
   const workOn = async (signal: AbortSignal): Promise<void> =>
-    void (await Promise.all([signer.run(signal), sealer.run(signal)]))
+    void (await Promise.all([signer.run(signal), cosigner?.run(signal), sealer.run(signal)]))
 
   return {
     server: { ...views, openOrigin: (origin, reason) => signer.openOrigin(origin, reason) },

@@ -2,12 +2,20 @@ import { ServiceError } from '../../contracts/errors.ts'
 import type { RecordedEvent } from '../../contracts/event.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Position } from '../../contracts/position.ts'
-import { type CheckpointRow, LOG_KEYS, type LogKeysRow, NEWEST_CHECKPOINT } from '../../projections/index.ts'
+import {
+  type CheckpointRow,
+  COSIGNED_CHECKPOINT,
+  type CosignedRow,
+  LOG_KEYS,
+  type LogKeysRow,
+  NEWEST_CHECKPOINT,
+} from '../../projections/index.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { formatProof } from './proof-file.ts'
 import { contentText, ENTRY_TYPES, entryOf } from './tree/entry.ts'
 import { parseTilePath, TILE_WIDTH, tileWidth } from './tree/tile-path.ts'
 import type { TreeReader } from './tree/tree-reader.ts'
+import { countVerdicts } from './witnesses/cosigner.ts'
 
 export interface LogViewsOptions {
   readonly store: EventStore
@@ -18,10 +26,38 @@ export interface LogViewsOptions {
   readonly marketNow: () => number
 }
 
+/** How soon witnesses have cosigned verdicts. */
+export interface WitnessFigures {
+  /** Null before the first cosigned checkpoint. */
+  readonly newest: {
+    readonly origin: string
+    readonly size: number
+    readonly witnesses: readonly string[]
+    /** Market time, Unix milliseconds. */
+    readonly cosigned_at: number
+  } | null
+  /** Size of the first cosigned checkpoint: what is counted stands behind it. */
+  readonly since_size: number | null
+  /** Verdicts that were cosigned, or whose window has closed without. */
+  readonly verdicts: number
+  readonly cosigned_before_close: number
+  /** Of those verdicts; null where there are none. */
+  readonly share: number | null
+  /** Entries behind the newest cosigned checkpoint. */
+  readonly entries_waiting: number
+}
+
+/** Entries that are looked through for verdicts whose window has closed without a cosignature; the oldest. */
+const MOST_WAITING = 16_384
+
 /** The transparency log as others read it. */
 export interface LogViews {
   /** The newest signed checkpoint. Throws `log_not_signed` before the first one. */
   checkpoint(): string
+  /** The newest one that enough witnesses have cosigned. Throws `log_not_there` before the first one. */
+  cosigned(): string
+  /** How much of the log witnesses have cosigned, and how soon. */
+  witnesses(): WitnessFigures
   /** Every key that ever signed, one a line. Throws as {@link LogViews.checkpoint}. */
   vkeys(): string
   /**
@@ -54,6 +90,8 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
     return checkpoint
   }
 
+  const cosigned = (): CosignedRow | undefined => row(COSIGNED_CHECKPOINT) as CosignedRow | undefined
+
   const pathOf = (path: string) => {
     const parsed = parseTilePath(path)
     if (parsed === undefined) throw new ServiceError('log_path_invalid')
@@ -76,6 +114,39 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
 
   return {
     checkpoint: () => newest().note,
+    cosigned() {
+      const found = cosigned()
+      if (found === undefined)
+        throw new ServiceError('log_not_there', { message: 'No witness has cosigned this log yet.' })
+      return found.note
+    },
+    witnesses() {
+      const last = cosigned()
+      const size = tree.size()
+      const from = Math.min(last?.size ?? size, size)
+      const { verdicts, open } = countVerdicts(tree, {
+        from,
+        to: Math.min(size, from + MOST_WAITING),
+        at: marketNow(),
+      })
+      const all = (last?.verdicts ?? 0) + verdicts - open
+      return {
+        newest:
+          last === undefined
+            ? null
+            : {
+                origin: last.origin,
+                size: last.size,
+                witnesses: last.witnesses,
+                cosigned_at: last.cosignedAt,
+              },
+        since_size: last?.since ?? null,
+        verdicts: all,
+        cosigned_before_close: last?.inTime ?? 0,
+        share: last === undefined || all === 0 ? null : last.inTime / all,
+        entries_waiting: last === undefined ? size : size - from,
+      }
+    },
     vkeys() {
       const keys = row(LOG_KEYS) as LogKeysRow | undefined
       if (keys === undefined) throw new ServiceError('log_not_signed')
@@ -100,12 +171,15 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
       return { text: lines.map((line) => `${line}\n`).join(''), isWhole }
     },
     async proof({ id, position }, signal) {
-      const checkpoint = newest()
+      const signed = newest()
+      const seen = cosigned()
       const tile = tree.size() === 0 ? 0 : tree.tileOf(position)
       const events = await eventsOf(tile, TILE_WIDTH, signal)
       const at = events.findIndex((event) => event.id === id)
       const event = events[at]
       const index = tile * TILE_WIDTH + at
+      // What witnesses have seen says more than what is only newer.
+      const checkpoint = seen?.origin === signed.origin && index < seen.size ? seen : signed
       if (event === undefined || index >= checkpoint.size) throw new ServiceError('log_not_signed')
       const path = tree.inclusion(index, checkpoint.size)
       return formatProof({ index, path, extra: Buffer.from(contentText(event)), checkpoint: checkpoint.note })

@@ -54,6 +54,20 @@ export const transparencyLogOperations: Operations = {
     answers: text('A C2SP checkpoint: origin, size, root, and signatures'),
     tryPath: '/log/checkpoint',
   },
+  'GET /log/cosigned': {
+    ...log,
+    id: 'logCosigned',
+    summary: 'The newest checkpoint that enough witnesses have cosigned',
+    errors: ['log_not_there', 'store_unavailable'],
+    answers: text('A C2SP checkpoint with cosignatures'),
+  },
+  'GET /log/witnesses': {
+    ...log,
+    id: 'logWitnesses',
+    summary: 'How many verdicts witnesses have cosigned before their window closed',
+    errors: ['store_unavailable'],
+    tryPath: '/log/witnesses',
+  },
   'GET /log/vkeys': {
     ...log,
     id: 'logKeys',

@@ -7,6 +7,8 @@ import { isOperator } from '../operator.ts'
 /** The transparency log as it is served. */
 export interface ServedLog {
   checkpoint(): string
+  cosigned(): string
+  witnesses(): z.output<typeof witnessFiguresSchema>
   vkeys(): string
   tile(path: string): Buffer
   contents(path: string, signal: AbortSignal): Promise<{ readonly text: string; readonly isWhole: boolean }>
@@ -40,6 +42,24 @@ const originSchema = z.strictObject({
   reason: z.string().min(1).max(500),
 })
 
+const count = z.int().nonnegative()
+const witnessFiguresSchema = z.strictObject({
+  newest: z
+    .strictObject({
+      origin: z.string(),
+      size: count,
+      witnesses: z.array(z.string()).readonly(),
+      cosigned_at: count.describe('Market time, Unix milliseconds'),
+    })
+    .nullable()
+    .describe('The newest checkpoint that enough witnesses have cosigned'),
+  since_size: count.nullable().describe('Size of the first one: verdicts are counted behind it'),
+  verdicts: count.describe('Cosigned ones, and those whose window has closed without'),
+  cosigned_before_close: count,
+  share: z.number().min(0).max(1).nullable().describe('Of verdicts cosigned before their window closed'),
+  entries_waiting: count.describe('Entries behind the newest cosigned checkpoint'),
+})
+
 /** `/log/…`: checkpoints, tiles and what they commit to (C2SP tlog-tiles), and proof files. */
 export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesOptions> = async (
   app,
@@ -50,6 +70,13 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
 
   app.get('/log/checkpoint', async (_request, reply) =>
     reply.header('cache-control', A_MOMENT).type('text/plain; charset=utf-8').send(log.checkpoint()),
+  )
+  app.get('/log/cosigned', async (_request, reply) =>
+    reply.header('cache-control', A_MOMENT).type('text/plain; charset=utf-8').send(log.cosigned()),
+  )
+  const figures = { response: { 200: witnessFiguresSchema } }
+  app.get('/log/witnesses', { schema: figures }, async (_request, reply) =>
+    reply.header('cache-control', A_MOMENT).send(log.witnesses()),
   )
   app.get('/log/vkeys', async (_request, reply) =>
     reply.header('cache-control', A_MOMENT).type('text/plain; charset=utf-8').send(log.vkeys()),

@@ -313,6 +313,12 @@ export const SETTINGS = defineSettings({
     help: 'File for the newest checkpoint that was signed: on a disk that no backup of the log sets back. Default: newest-checkpoint in the folder of the market.',
     example: '/var/lib/signal/newest-checkpoint',
   },
+  LOG_POLICY: {
+    flag: 'log-policy',
+    schema: z.string().min(1).optional(),
+    help: 'File with the witnesses that cosign the transparency log, where they are asked, and how many are enough (C2SP tlog-policy). Default: none is asked.',
+    example: '/var/lib/signal/witnesses.policy',
+  },
   LOG_LEVEL: {
     flag: 'log-level',
     schema: z.enum(LOG_LEVELS).default('warn'),

@@ -10,8 +10,10 @@ import type { Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { parseContent } from '../proof-file.ts'
 import { type Entry, entryOf } from '../tree/entry.ts'
+import type { Policy } from '../witnesses/policy.ts'
 import { auditContents, type ContentsSummary, type Judged } from './audit-contents.ts'
 import { type AuditState, checkHistory } from './audited-history.ts'
+import { checkCosigned } from './cosigned-history.ts'
 import { createFindings, type Finding, type Findings } from './finding.ts'
 import type { LogSource } from './log-source.ts'
 import { contentLines, type ReadLog, readLog } from './read-log.ts'
@@ -33,6 +35,8 @@ export interface AuditTools {
 export interface AuditOptions {
   readonly source: LogSource
   readonly keys: readonly Verifier[]
+  /** Who has to have cosigned the log; undefined where that is not asked. */
+  readonly policy?: Policy | undefined
   /** What was kept of the audit before. */
   readonly seen: AuditState | undefined
   readonly tools: AuditTools
@@ -62,11 +66,20 @@ export interface AuditReport {
  * @throws ServiceError `proof_invalid` where nothing can be relied on: signatures or entries do not fit
  * @example (await audit({ source, keys, seen: undefined, tools })).findings.length === 0
  */
-export async function audit({ source, keys, seen, tools, onProgress }: AuditOptions): Promise<AuditReport> {
+export async function audit({
+  source,
+  keys,
+  policy,
+  seen,
+  tools,
+  onProgress,
+}: AuditOptions): Promise<AuditReport> {
   const findings = createFindings()
   const unchecked: string[] = []
   // Before the log: what it counts has to be in the log then.
   const said = await tools.published()
+  // Before the checkpoint, which is as new or newer then.
+  const cosigned = policy === undefined ? undefined : await source.get('log/cosigned')
   const log = await readLog(source, keys)
   const { checkpoint, entries, signatures } = log
   if (!keys.some(({ name }) => name === checkpoint.origin))
@@ -76,6 +89,8 @@ export async function audit({ source, keys, seen, tools, onProgress }: AuditOpti
       `its origin is ${checkpoint.origin}, which is the name of none of the keys`,
     )
   checkHistory(log, seen, findings)
+  if (policy === undefined) unchecked.push('who has cosigned it: no policy was given')
+  else checkCosigned(cosigned?.toString(), { log, keys, policy, findings })
 
   const contents = auditContents(findings, { origin: checkpoint.origin, seen })
   const counted: ServiceEvent[] = []

@@ -34,7 +34,7 @@ export function loadLogKeys(options: {
     if (given === undefined && !existsSync(file)) writeSecretOnce(file, newKeyLines(random), random)
     return parseKeys(given ?? readFileSync(file, 'utf8'))
   } catch (error) {
-    const place = given === undefined ? `the key file of the transparency log ${file}` : 'LOG_KEYS'
+    const place = given === undefined ? `the key file ${file}` : 'LOG_KEYS'
     throw new ServiceError('config_invalid', {
       message: `${place} cannot be used: ${reasonOf(error)}. Restore it from its backup`,
       cause: error,

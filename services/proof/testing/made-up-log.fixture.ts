@@ -5,7 +5,12 @@ import type { NewEvent } from '../../../contracts/event.ts'
 import { decodeEvent, StoreInitialised } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
-import { type CheckpointRow, type LogKeysRow, logCheckpoints } from '../../../projections/index.ts'
+import {
+  type CheckpointRow,
+  type CosignedRow,
+  type LogKeysRow,
+  logCheckpoints,
+} from '../../../projections/index.ts'
 import { rowsInMemory } from '../../../projections/projection.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
@@ -28,7 +33,10 @@ export async function openMadeUpLog(
 ) {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'log-'))
   const store = openMemoryStore({ now: () => NOW })
-  const [treeRows, checkpointRows] = [rowsInMemory<TreeRow>(), rowsInMemory<LogKeysRow | CheckpointRow>()]
+  const [treeRows, checkpointRows] = [
+    rowsInMemory<TreeRow>(),
+    rowsInMemory<LogKeysRow | CheckpointRow | CosignedRow>(),
+  ]
   const tree = createTreeReader((key) => treeRows.get(key))
   const keys: readonly LogKey[] = loadLogKeys({
     given: undefined,
@@ -61,6 +69,8 @@ export async function openMadeUpLog(
     directory,
     store,
     tree,
+    row: (key: string) => checkpointRows.get(key),
+    catchUp,
     signer,
     views: createLogViews({
       store,

@@ -1,0 +1,38 @@
+import { faulty, openCheckpoint } from '../notes/checkpoint.ts'
+import type { Verifier } from '../notes/note-keys.ts'
+import { hashesOver, rootOf } from '../tree/merkle.ts'
+import { cosignersOn } from '../witnesses/cosigner.ts'
+import type { Policy } from '../witnesses/policy.ts'
+import type { Findings } from './finding.ts'
+import type { ReadLog } from './read-log.ts'
+
+/**
+ * That enough witnesses have seen the history that is shown here.
+ *
+ * @throws ServiceError `proof_invalid` where too few have cosigned anything
+ */
+export function checkCosigned(
+  note: string | undefined,
+  options: {
+    readonly log: ReadLog
+    readonly keys: readonly Verifier[]
+    readonly policy: Policy
+    readonly findings: Findings
+  },
+): void {
+  const { log, keys, policy, findings } = options
+  if (note === undefined) throw faulty('no witness has cosigned it')
+  const { origin, size, root } = openCheckpoint(note, keys).checkpoint
+  if (!policy.isMet(cosignersOn(note, policy)))
+    throw faulty('the witnesses that have cosigned it are not enough for the policy')
+  const isOfTree =
+    origin === log.checkpoint.origin &&
+    size <= log.checkpoint.size &&
+    rootOf(hashesOver(log.leaves.slice(0, size)), size).equals(root)
+  if (!isOfTree)
+    findings.add(
+      'second_history',
+      null,
+      `witnesses have cosigned a tree of ${size} of ${origin} that is not its beginning`,
+    )
+}

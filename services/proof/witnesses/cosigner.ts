@@ -1,0 +1,219 @@
+import { reasonOf } from '../../../contracts/errors.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { CheckpointCosigned } from '../../../contracts/proof-events.ts'
+import { LOG_COSIGNATURES_STREAM } from '../../../contracts/streams.ts'
+import {
+  type CheckpointRow,
+  COSIGNED_CHECKPOINT,
+  type CosignedRow,
+  NEWEST_CHECKPOINT,
+} from '../../../projections/index.ts'
+import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
+import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { openCheckpoint } from '../notes/checkpoint.ts'
+import type { Verifier } from '../notes/note-keys.ts'
+import { decodeEntry, ENTRY_BYTES, ENTRY_KINDS } from '../tree/entry.ts'
+import { TILE_WIDTH } from '../tree/tile-path.ts'
+import type { TreeReader } from '../tree/tree-reader.ts'
+import { formatAddCheckpoint, parseSize } from './add-checkpoint.ts'
+import type { Policy, PolicyWitness } from './policy.ts'
+
+export interface CosignerOptions {
+  readonly policy: Policy
+  readonly store: EventStore
+  readonly tree: TreeReader
+  /** A row of the read model of keys and checkpoints. */
+  readonly row: (key: string) => JsonObject | undefined
+  readonly fetch: typeof globalThis.fetch
+  readonly newId: () => string
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Market time, Unix milliseconds. */
+  readonly marketNow: () => number
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  /** Told when a witness ends to cosign, and why. */
+  readonly onProblem: (witness: string, why: string) => void
+}
+
+/** Has the newest checkpoint cosigned. It waits for nobody: what is signed is served meanwhile. */
+export interface Cosigner {
+  /** Asks each witness that has not cosigned the newest checkpoint yet, and records what they say. */
+  look(signal: AbortSignal): Promise<void>
+  /** Looks again and again until the signal. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+const LOOK_EVERY_MS = 2_000
+const PATIENCE_MS = 5_000
+/** How long a witness that does not cosign is left alone. */
+const REST_MS = 30_000
+/** Longer than the cosignatures of any witness. */
+const MOST_BYTES = 100_000
+
+export function createCosigner(options: CosignerOptions): Cosigner {
+  const { policy, store, tree, row, now } = options
+  /** The size that each witness is believed to know; it says so itself where that is wrong. */
+  const sizes = new Map<string, number>()
+  const resting = new Map<string, { readonly until: number; readonly why: string }>()
+
+  async function look(signal: AbortSignal): Promise<void> {
+    const newest = row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
+    if (newest === undefined || tree.size() < newest.size) return
+    const had = cosignersOn(newest.note, policy)
+    const asked = policy.witnesses.filter(
+      ({ url, verifier }) =>
+        url !== undefined && !had.includes(verifier) && (resting.get(verifier.vkey)?.until ?? 0) <= now(),
+    )
+    const lines = await Promise.all(asked.map((witness) => askOrRest(witness, newest, signal)))
+    const note = `${newest.note}${lines.join('')}`
+    if (note !== newest.note) await record(newest, note, signal)
+  }
+
+  /** What a witness adds to the note; nothing where it does not cosign, and is left alone for a while. */
+  async function askOrRest(
+    witness: PolicyWitness,
+    newest: CheckpointRow,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { vkey } = witness.verifier
+    try {
+      const line = await ask(witness, newest, signal)
+      resting.delete(vkey)
+      return line
+    } catch (error) {
+      if (signal.aborted) return ''
+      const why = reasonOf(error)
+      if (resting.get(vkey)?.why !== why) options.onProblem(witness.verifier.name, why)
+      resting.set(vkey, { until: now() + REST_MS, why })
+      return ''
+    }
+  }
+
+  async function ask(witness: PolicyWitness, newest: CheckpointRow, signal: AbortSignal): Promise<string> {
+    const { verifier } = witness
+    const place = `${verifier.vkey} ${newest.origin}`
+    const guess = sizes.get(place) ?? 0
+    const first = await post(witness, newest, guess > newest.size ? 0 : guess, signal)
+    const known = first.status === 409 ? parseSize(first.text.replace(/\n$/, '')) : undefined
+    if (known !== undefined && known > newest.size)
+      throw new Error(`it has seen a tree of ${known}, and this log has signed one of ${newest.size}`)
+    const { status, text } = known === undefined ? first : await post(witness, newest, known, signal)
+    if (status !== 200) throw new Error(`it answers ${status}: ${text.slice(0, 200).trim()}`)
+    const line = text
+      .split('\n')
+      .find((one) => cosignersOn(`${textOf(newest.note)}\n${one}\n`, { witnesses: [witness] }).length === 1)
+    if (line === undefined) throw new Error('its answer holds no cosignature of its key')
+    sizes.set(place, newest.size)
+    return `${line}\n`
+  }
+
+  async function post({ url }: PolicyWitness, newest: CheckpointRow, old: number, signal: AbortSignal) {
+    const note = ownNote(newest)
+    const response = await options.fetch(`${url}/add-checkpoint`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain; charset=utf-8' },
+      body: formatAddCheckpoint({ old, proof: tree.consistency(old, newest.size), note }),
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
+    })
+    return { status: response.status, text: await shortText(response) }
+  }
+
+  async function record(newest: CheckpointRow, note: string, signal: AbortSignal): Promise<void> {
+    const { origin, size, root } = newest
+    const cosigners = cosignersOn(note, policy)
+    const cosignedAt = options.marketNow()
+    const isQuorum = policy.isMet(cosigners)
+    const before = row(COSIGNED_CHECKPOINT) as CosignedRow | undefined
+    const countedFrom = before?.size ?? size
+    const { verdicts, open } = countVerdicts(tree, { from: countedFrom, to: size, at: cosignedAt })
+    const witnesses = [...new Set(cosigners.map(({ name }) => name))]
+    const said = { origin, size, root, note, witnesses, isQuorum, cosignedAt }
+    const event = newEvent(CheckpointCosigned, {
+      id: options.newId(),
+      data: { ...said, countedFrom, verdicts, inTime: open },
+      meta: { correlationId: `checkpoint ${size}`, actor: 'log' },
+    })
+    const path = { store, policy: LOOKS_AGAIN, now, sleep: options.sleep, signal }
+    const stream = LOG_COSIGNATURES_STREAM
+    let expected: number | 'no-stream' = 'no-stream'
+    for await (const { revision } of store.read(stream, { direction: 'backwards', limit: 1 }))
+      expected = revision
+    const outcome = await appendUntilKnown(path, { stream, events: [event], expected })
+    // A conflict is another process that has recorded the same: the next look reads it.
+    if (outcome.kind === 'refused' || outcome.kind === 'unknown') throw outcome.error
+  }
+
+  return {
+    look,
+    async run(signal) {
+      while (!signal.aborted) {
+        try {
+          await look(signal)
+        } catch (error) {
+          if (!signal.aborted) options.onProblem('all', reasonOf(error))
+        }
+        await options.sleep(LOOK_EVERY_MS, signal)
+      }
+    },
+  }
+}
+
+/** The witnesses of a policy that have cosigned a note; none of one that is not sound. */
+export function cosignersOn(note: string, { witnesses }: Pick<Policy, 'witnesses'>): Verifier[] {
+  try {
+    const keys = witnesses.map(({ verifier }) => verifier)
+    return openCheckpoint(note, keys).signatures.map(({ verifier }) => verifier)
+  } catch {
+    return []
+  }
+}
+
+/**
+ * Verdicts among the entries [from, to) of a tree, and those whose window is open at a time.
+ *
+ * @param range.at market time, Unix milliseconds
+ */
+export function countVerdicts(
+  tree: Pick<TreeReader, 'entries'>,
+  { from, to, at }: { readonly from: number; readonly to: number; readonly at: number },
+): { readonly verdicts: number; readonly open: number } {
+  let [verdicts, open] = [0, 0]
+  for (let tile = Math.floor(from / TILE_WIDTH); tile * TILE_WIDTH < to; tile++) {
+    const entries = tree.entries(tile)
+    const [start, end] = [Math.max(from, tile * TILE_WIDTH), Math.min(to, (tile + 1) * TILE_WIDTH)]
+    for (let index = start; index < end; index++) {
+      const place = (index % TILE_WIDTH) * ENTRY_BYTES
+      const entry = decodeEntry(entries.subarray(place, place + ENTRY_BYTES))
+      if (entry?.kind !== ENTRY_KINDS.VerdictRecorded) continue
+      verdicts += 1
+      if (entry.opensAt > at) open += 1
+    }
+  }
+  return { verdicts, open }
+}
+
+const textOf = (note: string): string => note.slice(0, note.lastIndexOf('\n\n') + 1)
+
+/** With the signatures of the log alone: what other witnesses say is no affair of one. */
+function ownNote({ note, origin }: CheckpointRow): string {
+  const text = textOf(note)
+  const lines = note.slice(text.length + 1).split('\n')
+  return `${text}\n${lines
+    .filter((line) => line.startsWith(`— ${origin} `))
+    .map((line) => `${line}\n`)
+    .join('')}`
+}
+
+async function shortText(response: Response): Promise<string> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of response.body ?? []) {
+    bytes += part.length
+    if (bytes > MOST_BYTES) throw new Error(`its answer is longer than ${MOST_BYTES} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString()
+}
