@@ -9,6 +9,7 @@ import { redisServers } from '../../services/platform/test-servers/redis-servers
 import { audit, missingDeliveries, paymentsIn, readLog } from './audit.ts'
 import { startPaidChain } from './chain.ts'
 import type { Fault, Ground } from './faults.ts'
+import { type Line, startLine } from './line.ts'
 import { startLoad } from './load.ts'
 import { createMember, type Member } from './member.ts'
 import { startReceiver } from './receiver.ts'
@@ -58,7 +59,9 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 export async function runCluster(options: {
   readonly roles: Readonly<Record<string, string>>
   readonly store: StoreUnderTest
-  readonly faults: readonly Fault[]
+  readonly faults: Iterable<Fault>
+  /** Whether each process speaks to its servers over lines that can be cut. */
+  readonly isParted?: boolean
   /** Calls a second. */
   readonly rate: number
   /** Quiet time in front of each fault and behind the last, milliseconds. */
@@ -75,11 +78,9 @@ export async function runCluster(options: {
   const chain = isPaid ? await startPaidChain() : undefined
   const members: Member[] = []
   const lines: string[] = []
+  const ways = new Map<string, Line>()
   try {
     const environment = {
-      EVENTSTORE_URL: store.url,
-      NATS_URL: bus.url,
-      REDIS_URL: cache.url,
       SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
       OPERATOR_TOKEN,
       MARKET_SPEED: '60',
@@ -92,14 +93,24 @@ export async function runCluster(options: {
       CONSOLE: 'off',
       ...chain?.environment,
     }
+    const wayTo = async (member: string, server: string, url: string): Promise<string> => {
+      if (options.isParted !== true) return url
+      const line = await startLine(url)
+      ways.set(`${member} ${server}`, line)
+      return line.url
+    }
     for (const [name, roles] of Object.entries(options.roles)) {
-      const member = await createMember({ name, roles, directory, environment }, (what) =>
-        records.faults.push(what),
-      )
+      const servers = {
+        EVENTSTORE_URL: await wayTo(name, 'store', store.url),
+        NATS_URL: await wayTo(name, 'NATS', bus.url),
+        REDIS_URL: await wayTo(name, 'Redis', cache.url),
+      }
+      const own = { name, roles, directory, environment: { ...environment, ...servers } }
+      const member = await createMember(own, (what) => records.faults.push(what))
       members.push(member)
     }
     await Promise.all(members.map((member) => member.start()))
-    const ground: Ground = { members, store, nats: bus, redis: cache, records }
+    const ground: Ground = { members, store, nats: bus, redis: cache, records, lines: ways }
     const load = await startLoad({
       ...options,
       members,
@@ -135,6 +146,7 @@ export async function runCluster(options: {
     return { found: audit(log, records), lines }
   } finally {
     for (const member of members) await member.kill()
+    for (const way of ways.values()) await way.close()
     await receiver.close()
     await chain?.stop()
     await Promise.all([bus.stop(), cache.stop()])

@@ -1,4 +1,5 @@
 import type { TestServer } from '../../services/platform/test-servers/test-server.ts'
+import type { Line } from './line.ts'
 import type { Member } from './member.ts'
 import type { Records } from './records.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
@@ -10,6 +11,8 @@ export interface Ground {
   readonly nats: TestServer
   readonly redis: TestServer
   readonly records: Records
+  /** Ways to the servers that can be cut, by process and server; none where they were not asked for. */
+  readonly lines: ReadonlyMap<string, Line>
 }
 
 /** Something that goes wrong, and is over when it resolves. Undefined where this ground cannot have it. */
@@ -23,8 +26,10 @@ const STOP_WITHIN_MS = 10_000
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
+/** A process by its name, or by a role: the one that does least besides. */
 const named = ({ members }: Ground, role: string): Member => {
-  // The process with the role that does least besides.
+  const called = members.find(({ name }) => name === role)
+  if (called !== undefined) return called
   const able = members.filter(({ roles }) => roles.split(',').includes(role))
   const member = able.toSorted((a, b) => a.roles.length - b.roles.length)[0]
   if (member === undefined) throw new Error(`no process has the role ${role}`)
@@ -39,22 +44,30 @@ async function stopInTime(member: Member, { records }: Ground, what: string): Pr
     records.faults.push(`${member.name} stopped with ${code} ${what}: ${member.output().slice(-500)}`)
 }
 
-const killed = (role: string, awayMs: number) => async (ground: Ground) => {
+export const killed = (role: string, awayMs: number) => async (ground: Ground) => {
   const member = named(ground, role)
   await member.kill()
   await pause(awayMs)
   await member.start()
 }
-const frozen = (role: string, ms: number) => async (ground: Ground) => {
+export const frozen = (role: string, ms: number) => async (ground: Ground) => {
   const member = named(ground, role)
   member.freeze()
   await pause(ms)
   member.thaw()
 }
-const down = (of: (ground: Ground) => TestServer, ms: number) => async (ground: Ground) => {
+export const down = (of: (ground: Ground) => TestServer, ms: number) => async (ground: Ground) => {
   await of(ground).kill()
   await pause(ms)
   await of(ground).restart()
+}
+/** Nothing passes between a process and a server, and neither is told. */
+export const parted = (member: string, server: string, ms: number) => async (ground: Ground) => {
+  const line = ground.lines.get(`${member} ${server}`)
+  if (line === undefined) throw new Error(`${member} has no line to ${server} that can be cut`)
+  line.cut()
+  await pause(ms)
+  line.heal()
 }
 
 /** Everything that a cluster has to live through. */
@@ -98,7 +111,7 @@ async function silentServers(ground: Ground): Promise<void> {
   await member.start()
 }
 
-function silentStore(ms: number): (ground: Ground) => Promise<void> {
+export function silentStore(ms: number): (ground: Ground) => Promise<void> {
   return async (ground) => {
     const member = named(ground, 'api')
     const silence = ground.store.silent(ms)

@@ -18,6 +18,7 @@ import {
 const WALL = Date.UTC(2026, 10, 21)
 const subscription = {
   subscriptionId: 'one',
+  form: null,
   state: 'active',
   stateSince: WALL,
   revision: 3,

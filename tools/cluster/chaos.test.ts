@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { createRandom } from '../simulate/random.ts'
+import { drawFaults, readChaos } from './chaos.ts'
+import { startLine } from './line.ts'
+
+const MEMBERS = ['api1', 'engine1']
+
+function drawn(seed: number, most: number): string[] {
+  let left = most
+  const isOpen = (): boolean => left-- > 0
+  return [...drawFaults({ random: createRandom(seed), members: MEMBERS, isOpen })].map(({ name }) => name)
+}
+
+test('a seed draws the same faults, another seed others, until its time is over', () => {
+  expect(drawn(7, 50)).toEqual(drawn(7, 50))
+  expect(drawn(7, 50)).not.toEqual(drawn(8, 50))
+  expect(drawn(7, 50).slice(0, 12)).toEqual(drawn(7, 10))
+  expect(drawn(7, 0).every((name) => name.includes('npm run simulate'))).toBe(true)
+  const all = drawn(7, 300).join('\n')
+  for (const kind of [
+    'killed',
+    'stands still',
+    'cut off from store',
+    'NATS is down',
+    'Redis is down',
+    '; and ',
+  ])
+    expect(all).toContain(kind)
+})
+
+test('two faults at a time never befall the same', () => {
+  const pairs = drawn(3, 2_000).filter((name) => name.includes('; and '))
+  expect(pairs.length).toBeGreaterThan(100)
+  for (const pair of pairs) {
+    const [one, other] = pair
+      .split('; and ')
+      .map((name) => name.split(' for ')[0]?.replace(/, and away$/, ''))
+    expect(one).not.toBe(other)
+    expect(pair).not.toContain('silent')
+  }
+})
+
+test('arguments that are none are refused in words', () => {
+  expect(readChaos(['--minutes', '5'])).toEqual({ help: false, minutes: 5, seed: 1, processes: 8 })
+  expect(readChaos(['--help']).help).toBe(true)
+  expect(() => readChaos([])).toThrow('--minutes is missing')
+  expect(() => readChaos(['--minutes', '0'])).toThrow('from 1 to 1440, not 0')
+  expect(() => readChaos(['--minutes', '1', '--seed', '4294967296'])).toThrow('--seed')
+  expect(() => readChaos(['--minutes', '1', '--processes', '3'])).toThrow('4 or 8, not 3')
+  expect(() => readChaos(['--nonsense'])).toThrow('--nonsense')
+})
+
+test('over a line that is cut nothing passes until it is healed, and then all of it', async () => {
+  const echo = createServer((socket) => socket.pipe(socket).on('error', () => socket.destroy()))
+  await once(echo.listen(0, '127.0.0.1'), 'listening')
+  const line = await startLine(`nats://127.0.0.1:${(echo.address() as AddressInfo).port}`)
+  const caller = connect(Number(new URL(line.url).port), '127.0.0.1').setEncoding('utf8')
+  const parts: string[] = []
+  const heard = (): string => parts.join('')
+  caller.on('data', (text: string) => void parts.push(text))
+  caller.write('before ')
+  while (heard() !== 'before ') await once(caller, 'data')
+  line.cut()
+  caller.write('meanwhile')
+  // Another way to the server has had its answer by the time that this one would have.
+  const other = connect((echo.address() as AddressInfo).port, '127.0.0.1')
+  other.write('heard')
+  await once(other, 'data')
+  expect(heard()).toBe('before ')
+  line.heal()
+  while (heard() !== 'before meanwhile') await once(caller, 'data')
+  caller.destroy()
+  other.destroy()
+  await line.close()
+  echo.close()
+})

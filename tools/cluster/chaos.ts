@@ -1,0 +1,115 @@
+import { parseArgs } from 'node:util'
+import type { Random } from '../simulate/random.ts'
+import { down, type Fault, frozen, type Ground, killed, parted, silentStore } from './faults.ts'
+
+/** A fault, and what it befalls: two at a time never befall the same. */
+interface Drawn {
+  readonly name: string
+  readonly on: string
+  readonly happen: (ground: Ground) => Promise<void>
+}
+
+/** How often another fault happens meanwhile. */
+const SHARE_OF_PAIRS = 0.25
+export const LINES = ['NATS', 'Redis', 'store'] as const
+
+/** What this ground cannot have, told in the table; the simulator has both. */
+const NOT_HERE: readonly Fault[] = [
+  { name: 'a full disk (needs a file system of its own: npm run simulate)', happen: undefined },
+  { name: 'a clock that is set (needs a clock for each process: npm run simulate)', happen: undefined },
+]
+
+function drawOne(random: Random, members: readonly string[]): Drawn {
+  const member = random.pick(members)
+  const ms = Math.round(random.between(500, 12_000))
+  const line = random.pick(LINES)
+  const seconds = `${(ms / 1_000).toFixed(1)} s`
+  return random.pick<Drawn>([
+    { name: `${member} is killed, and away for ${seconds}`, on: member, happen: killed(member, ms) },
+    { name: `${member} stands still for ${seconds}`, on: member, happen: frozen(member, ms) },
+    {
+      name: `${member} is cut off from ${line} for ${seconds}`,
+      on: `${member} ${line}`,
+      happen: parted(member, line, ms),
+    },
+    { name: `NATS is down for ${seconds}`, on: 'NATS', happen: down(({ nats }) => nats, ms) },
+    { name: `Redis is down for ${seconds}`, on: 'Redis', happen: down(({ redis }) => redis, ms) },
+    {
+      name: `the leader of the store is lost for ${seconds}`,
+      on: 'store',
+      happen: ({ store }) => store.loseLeader(ms),
+    },
+    {
+      name: `the store is silent for ${seconds}, and a process stops`,
+      // It stops the first that answers callers, and no other fault may start that meanwhile.
+      on: 'all',
+      happen: silentStore(ms),
+    },
+  ])
+}
+
+const isApart = (one: Drawn, other: Drawn): boolean =>
+  one.on !== other.on && ![one.on, other.on].includes('all')
+
+/** Faults of a seed, one after the other, sometimes two at a time; the same seed and names, the same faults. */
+export function* drawFaults(options: {
+  readonly random: Random
+  /** Names of the processes. */
+  readonly members: readonly string[]
+  readonly isOpen: () => boolean
+}): Generator<Fault> {
+  const { random, members, isOpen } = options
+  yield* NOT_HERE
+  while (isOpen()) {
+    const one = drawOne(random, members)
+    const other = random.chance(SHARE_OF_PAIRS) ? drawOne(random, members) : undefined
+    if (other === undefined || !isApart(one, other)) yield one
+    else
+      yield {
+        name: `${one.name}; and ${other.name}`,
+        happen: async (ground) => void (await Promise.all([one.happen(ground), other.happen(ground)])),
+      }
+  }
+}
+
+export const HELP = `Lets faults that are drawn from a seed happen to a cluster of processes under load, and audits its log.
+
+  npm run chaos -- --minutes N [--seed S] [--processes 4|8]
+
+  --minutes N      for how long faults begin, 1 to 1440; the start and the audit come on top
+  --seed S         draws the faults, 0 to ${2 ** 32 - 1}; 1 without it
+  --processes P    4 or 8; 8 without it, of which two settle payments
+  --help           this
+
+Over a double of EventStoreDB; NATS and Redis have to be installed. One seed draws the same faults; what they meet is
+up to this machine. Ends with 0 where log and callers agree, with 1 where not, with 2 for arguments that are none.`
+
+export interface Asked {
+  readonly help: boolean
+  readonly minutes: number
+  readonly seed: number
+  readonly processes: number
+}
+
+/** @throws Error in words for arguments that are none @example readChaos(['--minutes', '5']) */
+export function readChaos(given: readonly string[]): Asked {
+  const text = { type: 'string' } as const
+  const options = { minutes: text, seed: text, processes: text, help: { type: 'boolean' } } as const
+  const { values } = parseArgs({ args: [...given], options })
+  const { help = false, minutes, seed = '1', processes = '8' } = values
+  if (help) return { help, minutes: 0, seed: 0, processes: 0 }
+  if (minutes === undefined) throw new Error('--minutes is missing')
+  if (processes !== '4' && processes !== '8') throw new Error(`--processes must be 4 or 8, not ${processes}`)
+  return {
+    help,
+    minutes: whole('--minutes', minutes, 1, 1_440),
+    seed: whole('--seed', seed, 0, 2 ** 32 - 1),
+    processes: Number(processes),
+  }
+}
+
+function whole(name: string, text: string, least: number, most: number): number {
+  const value = Number(text)
+  if (/^\d{1,10}$/.test(text) && value >= least && value <= most) return value
+  throw new Error(`${name} must be a whole number from ${least} to ${most}, not ${text}`)
+}
