@@ -12,6 +12,7 @@ import { HOUR_MS } from '../contracts/timeframes.ts'
 import { CALLS } from '../contracts/verdict.ts'
 import {
   accountFact,
+  challengerVerdict,
   chatAnswered,
   fold,
   given,
@@ -59,6 +60,7 @@ const HISTORY = given(
     const { coin, barClose, call } = bar
     return [
       verdictRecorded(bar),
+      challengerVerdict(bar),
       regimeShifted(REGIMES[(n + 1) % REGIMES.length] ?? 'RANGING', bar),
       outcomeLabelled({ coin, barClose, call, race: RACE_OUTCOMES[n % 3] ?? 'timeout' }),
       chatAnswered({ used: n + 1, idempotencyHash: String(n % 10).repeat(64) }),

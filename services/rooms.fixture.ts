@@ -51,7 +51,6 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'hyparquet-writer': ['services/analyst/formats/'],
   ioredis: ['services/platform/cache/'],
   'ipaddr.js': ['services/webhooks/sending/'],
-  jose: ['services/accounts/'],
   nats: ['services/platform/bus/'],
   'node:child_process': ['services/own-node.js', 'services/payments/demo/'],
   'node:dns': ['services/webhooks/sending/'],

@@ -1,29 +1,16 @@
 import { expect, test } from 'vitest'
-import { newEvent } from '../../contracts/event-definition.ts'
-import { ChallengerVerdictRecorded } from '../../contracts/model-events.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
-import { challengerStream } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
-import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
-import { type Fact, fold, given, outcomeLabelled } from '../given-events.fixture.ts'
+import { challengerVerdict, type Fact, fold, given, outcomeLabelled } from '../given-events.fixture.ts'
 import { timeframeRecordKey, trackRecord } from '../track-record/track-record.ts'
 import { challengers, pairedKey } from './challengers.ts'
 
 const BAR = Date.UTC(2025, 0, 1)
 const at = (bar: number) => ({ barClose: BAR + bar * HOUR_MS, validUntil: BAR + (bar + 8) * HOUR_MS })
 
-function said(bar: number, change: Partial<Verdict> = {}): Fact {
-  const data = aVerdict({ ...at(bar), modelVersion: 'second-1', ...change })
-  return {
-    stream: challengerStream(data.modelVersion, data),
-    event: newEvent(ChallengerVerdictRecorded, {
-      id: data.verdictId,
-      data,
-      meta: { correlationId: 'given', actor: 'test' },
-    }),
-  }
-}
+const said = (bar: number, change: Partial<Verdict> = {}): Fact =>
+  challengerVerdict({ ...at(bar), ...change })
 const ended = (bar: number, race: Outcome['race'], change: Partial<Outcome> = {}): Fact =>
   outcomeLabelled({ ...at(bar), race, probability: 0.5, exitPrice: 100, ...change })
 

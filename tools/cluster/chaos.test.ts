@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { createRandom } from '../simulate/random.ts'
 import { drawFaults, readChaos } from './chaos.ts'
 import { startLine } from './line.ts'
+import { createRandom } from './random.ts'
 
 const MEMBERS = ['api1', 'engine1']
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import type { Random } from '../simulate/random.ts'
 import { down, type Fault, frozen, type Ground, killed, parted, silentStore } from './faults.ts'
+import type { Random } from './random.ts'
 
 /** A fault, and what it befalls: two at a time never befall the same. */
 interface Drawn {

@@ -1,5 +1,5 @@
-import { createRandom } from '../simulate/random.ts'
 import { type Asked, drawFaults, HELP, readChaos } from './chaos.ts'
+import { createRandom } from './random.ts'
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 

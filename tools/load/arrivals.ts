@@ -1,4 +1,4 @@
-import { createRandom } from '../simulate/random.ts'
+import { createRandom } from '../cluster/random.ts'
 
 /** Poisson arrivals: exponential gaps, by their seed. */
 export function arrivalsOf(rate: number, seconds: number, seed: number): number[] {

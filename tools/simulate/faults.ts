@@ -1,5 +1,5 @@
+import type { Random } from '../cluster/random.ts'
 import { NO_FAULTS } from './network.ts'
-import type { Random } from './random.ts'
 import type { Mood } from './receivers.ts'
 import type { Place, World } from './world.ts'
 

@@ -39,9 +39,9 @@ import {
   type Sender,
   type Subscriptions,
 } from '../../services/webhooks/index.ts'
+import type { Random } from '../cluster/random.ts'
 import { followBars, type Market } from './market.ts'
 import { type Host, never } from './network.ts'
-import type { Random } from './random.ts'
 import type { Around, Part, Seams } from './seams.ts'
 import type { SimulatedChain } from './simulated-chain.ts'
 import type { SimulatedTime } from './time.ts'

@@ -1,5 +1,5 @@
 import type { ServiceError } from '../../contracts/errors.ts'
-import type { Random } from './random.ts'
+import type { Random } from '../cluster/random.ts'
 import type { SimulatedTime } from './time.ts'
 
 /** What processes reach over the network. */

@@ -1,6 +1,6 @@
 import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers/promises'
-import type { Random } from './random.ts'
+import type { Random } from '../cluster/random.ts'
 import type { SimulatedTime } from './time.ts'
 
 /** Whose time the timers, clocks and dice of this Node.js are; nobody's, then they are the real ones. */

@@ -1,7 +1,7 @@
 import type { Sender } from '../../services/webhooks/index.ts'
+import type { Random } from '../cluster/random.ts'
 import type { DeliverySeen } from '../cluster/records.ts'
 import { type Host, never } from './network.ts'
-import type { Random } from './random.ts'
 import type { SimulatedTime } from './time.ts'
 
 /** Endpoints of subscribers: what came to them, and how they are at the moment. */

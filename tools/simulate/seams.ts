@@ -3,7 +3,7 @@ import type { EventStore } from '../../services/platform/event-store/event-store
 import type { LeasesOptions } from '../../services/platform/lease/create-leases.ts'
 import type { RowTables } from '../../services/platform/projector/row-tables.ts'
 import type { Sender } from '../../services/webhooks/index.ts'
-import type { Random } from './random.ts'
+import type { Random } from '../cluster/random.ts'
 import type { StoreSeams } from './simulated-store.ts'
 
 /** The parts of a process, each with a port of its own to the log. */

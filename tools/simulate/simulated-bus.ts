@@ -1,8 +1,8 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import type { Bus, BusMessage, ConsumeOptions, Consumption } from '../../services/platform/bus/bus.ts'
 import type { Cache } from '../../services/platform/cache/cache.ts'
+import type { Random } from '../cluster/random.ts'
 import type { Failures, Host, Network } from './network.ts'
-import type { Random } from './random.ts'
 
 /** A server that may be down, and what of its work gets lost though it said that it has it. */
 export interface Wakeful {

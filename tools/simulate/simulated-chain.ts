@@ -8,8 +8,8 @@ import type {
   SignedAuthorization,
 } from '../../services/payments/chain/chain.ts'
 import type { SendOutcome, Wallet } from '../../services/payments/settlement/wallet.ts'
+import type { Random } from '../cluster/random.ts'
 import type { Failures, Host, Network } from './network.ts'
-import type { Random } from './random.ts'
 import type { SimulatedTime } from './time.ts'
 
 interface Transaction {

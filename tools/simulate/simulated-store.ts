@@ -18,8 +18,8 @@ import {
 } from '../../services/platform/event-store/memory/memory-store.ts'
 import { placesOf } from '../../services/platform/event-store/places-of.ts'
 import { toSequence } from '../../services/platform/event-store/sequence-position.ts'
+import type { Random } from '../cluster/random.ts'
 import { type Failures, type Host, type Network, never } from './network.ts'
-import type { Random } from './random.ts'
 import type { SimulatedTime } from './time.ts'
 
 export type DiskState = 'well' | 'full' | 'failing'

@@ -9,8 +9,8 @@ import type {
   RowTables,
   VersionState,
 } from '../../services/platform/projector/row-tables.ts'
+import type { Random } from '../cluster/random.ts'
 import type { Host } from './network.ts'
-import type { Random } from './random.ts'
 
 /** The disk of a process with its read models: it outlives the process, but for the newest transactions. */
 export interface TablesDisk {

@@ -9,11 +9,11 @@ import {
   paymentV1,
   signAuthorization,
 } from '../../services/payments/testing/sign-payment.ts'
+import { createRandom, type Random } from '../cluster/random.ts'
 import type { DeliverySeen } from '../cluster/records.ts'
 import { auditAtEnd, auditNow, type Evidence, unfinished } from './audit.ts'
 import { FAULT_KINDS, type FaultKind, healAll, letFaultsHappen } from './faults.ts'
 import { withOwnNode } from './own-node.ts'
-import { createRandom, type Random } from './random.ts'
 import { createReceivers, type Mood } from './receivers.ts'
 import type { Seams } from './seams.ts'
 import { createSimulatedTime, type SimulatedTime } from './time.ts'

@@ -1,7 +1,7 @@
 import { isServiceError } from '../../contracts/errors.ts'
 import type { PaidCall } from '../../services/calls/index.ts'
+import type { Random } from '../cluster/random.ts'
 import type { CallSeen } from '../cluster/records.ts'
-import type { Random } from './random.ts'
 import { ConnectionLost, type World } from './world.ts'
 
 /** A request that was paid for, as its payer saw it. */

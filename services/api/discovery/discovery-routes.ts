@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { atAddress, DOCUMENTED_ADDRESS } from '../../../contracts/documented-address.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -6,7 +6,7 @@ import type { Product } from '../../../contracts/prices.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import type { PaidCalls, PaidOutcome } from '../../calls/index.ts'
 import type { Knowledge } from '../../knowledge/index.ts'
-import { etagOf, isNoneMatch } from '../etag.ts'
+import { sendPublic } from '../send-public.ts'
 import {
   aiCatalog,
   type Described,
@@ -34,13 +34,6 @@ export interface DiscoveryOptions {
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
-
-/** Pages of any origin may read what is public and the same for all. */
-const PUBLIC_HEADERS = {
-  'cache-control': 'public, max-age=300',
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'ETag',
-} as const
 
 /**
  * What agents and indexers find the service by. All of it is made from the catalogue of tools, the offers of the paid
@@ -80,19 +73,6 @@ export const discoveryRoutes: FastifyPluginAsync<DiscoveryOptions> = async (app,
 
 function serve(app: FastifyInstance, path: string, type: string, make: () => string | Promise<string>): void {
   app.get(path, async (request, reply) => sendPublic(request, reply, type, await make()))
-}
-
-/** Sends what is the same for all, or says that it still is. */
-export function sendPublic(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  type: string,
-  text: string,
-): FastifyReply {
-  const etag = etagOf(text)
-  reply.headers({ ...PUBLIC_HEADERS, etag })
-  if (isNoneMatch(request.headers['if-none-match'], etag)) return reply.code(304).send()
-  return reply.type(type).serializer(String).send(text)
 }
 
 /** The offers as they are sent to who brings no payment, decoded. */

@@ -5,12 +5,12 @@ import { atAddress } from '../../../contracts/documented-address.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Knowledge } from '../../knowledge/index.ts'
 import { acceptsHtmlFirst } from '../accepts-html.ts'
-import { sendPublic } from '../discovery/discovery-routes.ts'
 import { etagOf, isNoneMatch } from '../etag.ts'
 import { docsIndexPage, docsPage } from '../pages/docs-page.ts'
 import { escapeHtml } from '../pages/html.ts'
 import { type PageFrame, page as wholePage } from '../pages/layout.ts'
 import { PAGE_HEADERS } from '../pages/send-page.ts'
+import { sendPublic } from '../send-public.ts'
 
 export interface DocsRoutesOptions {
   readonly knowledge: Pick<Knowledge, 'pages' | 'page'>

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { type PaymentAnswer, paymentAnswerSchema } from '../../../contracts/payment-answers.ts'
 import type { Payment } from '../../../projections/index.ts'
-import { sendPublic } from '../discovery/discovery-routes.ts'
 import { toPaymentAnswer } from '../payment-answers.ts'
+import { sendPublic } from '../send-public.ts'
 import { answerPaidFailure, answerPreflight, PAID_CORS_HEADERS } from './x402.ts'
 
 export interface PaymentRoutesOptions {

@@ -138,7 +138,7 @@ test.each([403, 451])('a venue that answers %d for a day is asked now and then',
   await bench.collect({ series }, ({ at }) => {
     if (at === NOON + MINUTE_MS) {
       before = count()
-      for (const route of ['candles', 'markets', 'funding'] as const)
+      for (const route of ['candles', 'markets', 'funding', 'intervals'] as const)
         venue.fail(route, { kind: 'status', status, text: '<html>403 Forbidden</html>' })
       const heal = (): void => {
         during = count() - before

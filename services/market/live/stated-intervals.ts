@@ -23,6 +23,8 @@ export interface StatedIntervalsOptions {
 
 /** All coins of a venue settle within minutes of one another, and are asked about once. */
 const FRESH_MS = 5 * MINUTE_MS
+/** A venue that refuses is asked ever more seldom. */
+const MOST_WAIT_MS = 4 * 60 * MINUTE_MS
 
 export function createStatedIntervals({
   stating,
@@ -32,7 +34,8 @@ export function createStatedIntervals({
 }: StatedIntervalsOptions): StatedIntervals {
   const known = new Map<string, number>()
   const fetchedAt = new Map<string, number>()
-  let failedAt = Number.NEGATIVE_INFINITY
+  let failures = 0
+  let askAgainAt = Number.NEGATIVE_INFINITY
   /** One request at a time, so that a failing one is not made for every coin: bars of the venue may be well. */
   let queue: Promise<void> = Promise.resolve()
 
@@ -41,8 +44,8 @@ export function createStatedIntervals({
     const { method, hoursOf } = stating
     const isOfOne = method === 'fetchFundingRate'
     const key = isOfOne ? symbol : ''
-    const lastAt = Math.max(failedAt, fetchedAt.get(key) ?? Number.NEGATIVE_INFINITY)
-    if (now() - lastAt < FRESH_MS || signal.aborted) return
+    const isFresh = now() - (fetchedAt.get(key) ?? Number.NEGATIVE_INFINITY) < FRESH_MS
+    if (isFresh || now() < askAgainAt || signal.aborted) return
     try {
       const rates = await ask(
         async (client) => (isOfOne ? { [symbol]: await client.fetchFundingRate(symbol) } : client[method]()),
@@ -54,12 +57,12 @@ export function createStatedIntervals({
         else known.delete(one)
       }
       fetchedAt.set(key, now())
-      failedAt = Number.NEGATIVE_INFINITY
+      failures = 0
     } catch (error) {
       if (signal.aborted) return
-      if (failedAt === Number.NEGATIVE_INFINITY)
-        report(`it does not say its funding intervals: ${reasonOf(error)}`)
-      failedAt = now()
+      if (failures === 0) report(`it does not say its funding intervals: ${reasonOf(error)}`)
+      askAgainAt = now() + Math.min(MOST_WAIT_MS, FRESH_MS * 2 ** failures)
+      failures += 1
     }
   }
 
