@@ -95,7 +95,10 @@ describe('every command', () => {
   test.each(COMMANDS.map((one) => [one.name, one] as const))('%s takes its own examples', (_name, one) => {
     expect(one.examples.length).toBeGreaterThan(0)
     for (const example of one.examples) {
-      const [program, ...words] = example.replace(/ >.*$/, '').split(' ')
+      // As a shell parts them: what stands in quotes is one.
+      const [program, ...words] = [...example.replace(/ >.*$/, '').matchAll(/"([^"]*)"|'([^']*)'|\S+/g)].map(
+        ([word, double, single]) => double ?? single ?? word,
+      )
       const found = findCommand(COMMANDS, words)
       expect([program, found?.command.name]).toEqual(['signal', one.name])
       expect(() => readFlags(one, found?.args ?? [], {})).not.toThrow()

@@ -55,7 +55,7 @@ export const SETTINGS = defineSettings({
       )
       .optional(),
     help: 'Served at /.well-known/mcp-registry-auth, so that the MCP registry lists this service under its domain. Default: none.',
-    example: 'v=MCPv1; k=ed25519; p=…',
+    example: 'v=MCPv1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
   },
   HEALTH_PORT: {
     flag: 'health-port',
