@@ -43,7 +43,7 @@ for (const box of document.querySelectorAll('.copy')) {
   const button = document.createElement('button')
   button.type = 'button'
   button.textContent = 'Copy'
-  button.addEventListener('click', async () => {
+  const copy = async () => {
     try {
       await navigator.clipboard.writeText(box.querySelector('pre').textContent)
       button.textContent = 'Copied'
@@ -53,7 +53,8 @@ for (const box of document.querySelectorAll('.copy')) {
     setTimeout(() => {
       button.textContent = 'Copy'
     }, 2000)
-  })
+  }
+  button.addEventListener('click', () => void copy())
   box.append(button)
 }
 
@@ -74,7 +75,7 @@ for (const form of document.querySelectorAll('form[data-preview]')) {
   }
   form.addEventListener('input', () => {
     clearTimeout(waiting)
-    waiting = setTimeout(look, 600)
+    waiting = setTimeout(() => void look(), 600)
   })
 }
 
