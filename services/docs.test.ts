@@ -14,6 +14,7 @@ import { COMMANDS } from './cli/commands.ts'
 import { commandsPage } from './cli/commands-page.ts'
 import { findCommand } from './cli/find-command.ts'
 import { readFlags } from './cli/read-flags.ts'
+import { shellWords } from './cli/shell-words.fixture.ts'
 import { type RunningService, startService } from './composition/start-service.ts'
 import { loadModel, readRanges } from './engine/index.ts'
 import { referencePages } from './knowledge/index.ts'
@@ -151,10 +152,6 @@ describe('names', () => {
     expect(unknown).toEqual([])
   })
 
-  /** As a shell parts them: what stands in quotes is one. */
-  const wordsOf = (line: string): string[] =>
-    [...line.matchAll(/"([^"]*)"|'([^']*)'|\S+/g)].map(([word, double, single]) => double ?? single ?? word)
-
   test.each(pages)(
     'of commands in $name exist, and take the flags they are shown with',
     ({ spans, blocks }) => {
@@ -162,7 +159,7 @@ describe('names', () => {
         [...line.matchAll(/(?:^|\s)npm run -s signal -- ([^|>#]*)/g)].map((match) => match[1] ?? ''),
       )
       for (const line of lines) {
-        const words = wordsOf(line)
+        const words = shellWords(line)
         const [name = ''] = words
         if (name === 'help' || name.startsWith('<') || name === '…') continue
         const found = findCommand(COMMANDS, words)

@@ -7,6 +7,7 @@ import { settingFlag, switchFlag } from './common-flags.ts'
 import { findCommand } from './find-command.ts'
 import { helpOf } from './help.ts'
 import { readFlags } from './read-flags.ts'
+import { shellWords } from './shell-words.fixture.ts'
 
 const command = defineCommand({
   name: 'try',
@@ -95,10 +96,7 @@ describe('every command', () => {
   test.each(COMMANDS.map((one) => [one.name, one] as const))('%s takes its own examples', (_name, one) => {
     expect(one.examples.length).toBeGreaterThan(0)
     for (const example of one.examples) {
-      // As a shell parts them: what stands in quotes is one.
-      const [program, ...words] = [...example.replace(/ >.*$/, '').matchAll(/"([^"]*)"|'([^']*)'|\S+/g)].map(
-        ([word, double, single]) => double ?? single ?? word,
-      )
+      const [program, ...words] = shellWords(example.replace(/ >.*$/, ''))
       const found = findCommand(COMMANDS, words)
       expect([program, found?.command.name]).toEqual(['signal', one.name])
       expect(() => readFlags(one, found?.args ?? [], {})).not.toThrow()
