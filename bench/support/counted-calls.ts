@@ -3,12 +3,12 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { START } from '../../contracts/position.ts'
 import { createQuotaLedger, planWindow } from '../../services/accounts/index.ts'
 import { sampleAnswer } from '../../services/api/mcp/testing/sample-answers.fixture.ts'
-import { type CallPath, createCallPath } from '../../services/calls/index.ts'
 import { sleep } from '../../services/platform/async/sleep.ts'
 import type { EventStore } from '../../services/platform/event-store/event-store.ts'
 import { createFactIds } from '../../services/platform/ids/fact-id.ts'
 import { createRandomPool } from '../../services/platform/ids/random-pool.ts'
 import { uuidV7 } from '../../services/platform/ids/uuid.ts'
+import { type CallPath, createCallPath } from '../../services/tool-calls/index.ts'
 
 const random = createRandomPool(randomBytes)
 export const newId = (): string => uuidV7(Date.now(), random(10))

@@ -6,7 +6,6 @@ import { payments as paymentsProjection } from '../../projections/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import { aWorld, codeOf, ORIGIN, type World } from '../accounts/testing/accounts.fixture.ts'
 import { readPaidBody } from '../api/routes/x402-body.ts'
-import { createPaidCalls, type PaidCalls, type PaidTier } from '../calls/index.ts'
 import {
   createPaymentDesk,
   createPaymentIndex,
@@ -28,6 +27,7 @@ import {
 import { sleep } from '../platform/async/sleep.ts'
 import { startProjector } from '../platform/projector/projector.ts'
 import { openRowTables } from '../platform/projector/row-tables.ts'
+import { createPaidCalls, type PaidCalls, type PaidTier } from '../tool-calls/index.ts'
 import { planDeskOf, startPaidPlan } from './bought-plans.ts'
 
 const EMAIL = 'eve@example.com'

@@ -1,7 +1,7 @@
 import { isServiceError } from '../../contracts/errors.ts'
 import type { Payment } from '../../projections/index.ts'
 import type { Accounts } from '../accounts/index.ts'
-import type { PaidTier, PlanDesk } from '../calls/index.ts'
+import type { PaidTier, PlanDesk } from '../tool-calls/index.ts'
 
 /** Plans of accounts as they are bought by request. */
 export const planDeskOf = (accounts: Pick<Accounts, 'requirePlanRoom' | 'buyPlan'>): PlanDesk => ({

@@ -18,11 +18,11 @@ import {
   type UsageSource,
 } from '../accounts/index.ts'
 import { addressBlock, addressSite } from '../api/index.ts'
-import { answerUsage, type CallPath, createCallPath, paidPath } from '../calls/index.ts'
 import type { Desk } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import { answerUsage, type CallPath, createCallPath, paidPath } from '../tool-calls/index.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { keepsNoReadModels } from './read-models.ts'
 import type { ServiceMetrics } from './service-metrics.ts'

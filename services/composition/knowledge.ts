@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import type { Accounts } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
-import { createKnowledgeDesk, type KnowledgeDesk } from '../calls/index.ts'
 import {
   type ChatIndex,
   createChatIndex,
@@ -15,6 +14,7 @@ import {
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import { createKnowledgeDesk, type KnowledgeDesk } from '../tool-calls/index.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { keepsNoReadModels } from './read-models.ts'
 

@@ -1,6 +1,6 @@
 import { conformancePack, type McpRoutesOptions, requestGuard } from '../api/index.ts'
-import type { KnowledgeDesk } from '../calls/index.ts'
 import type { Settings } from '../platform/config/settings.ts'
+import type { KnowledgeDesk } from '../tool-calls/index.ts'
 import type { Callers } from './callers.ts'
 
 /** What the MCP edge stands on. */

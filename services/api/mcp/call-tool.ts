@@ -2,7 +2,7 @@ import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../
 import type { Json } from '../../../contracts/json.ts'
 import { isHistoryTool } from '../../../contracts/tools/history-catalogue.ts'
 import { isKnowledgeTool } from '../../../contracts/tools/knowledge-catalogue.ts'
-import type { CallPath, KnowledgeDesk, PaidCallPath, ToolAnswer } from '../../calls/index.ts'
+import type { CallPath, KnowledgeDesk, PaidCallPath, ToolAnswer } from '../../tool-calls/index.ts'
 import { callHistoryTool, type HistoryTools } from './history-tools.ts'
 import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
 import { callKnowledgeTool } from './knowledge-tools.ts'

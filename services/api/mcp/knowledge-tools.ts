@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { KnowledgeToolName } from '../../../contracts/tools/knowledge-catalogue.ts'
-import type { KnowledgeDesk, ToolAnswer, ToolCall } from '../../calls/index.ts'
+import type { KnowledgeDesk, ToolAnswer, ToolCall } from '../../tool-calls/index.ts'
 
 /**
  * Calls a tool about the service itself. What it throws and answers is what search and chat do over HTTP.

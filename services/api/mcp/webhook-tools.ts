@@ -12,7 +12,7 @@ import {
   subscriptionAnswerSchema,
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
-import { requireKey, type ToolAnswer, type ToolCall } from '../../calls/index.ts'
+import { requireKey, type ToolAnswer, type ToolCall } from '../../tool-calls/index.ts'
 import type { SubscriptionView } from '../../webhooks/index.ts'
 import { attemptsQuery } from '../routes/webhook-deliveries.ts'
 import {

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { searchAnswerSchema } from '../../../contracts/knowledge-answers.ts'
-import type { KnowledgeDesk } from '../../calls/index.ts'
+import type { KnowledgeDesk } from '../../tool-calls/index.ts'
 import { useSearchFailures } from './search-failures.ts'
 
 export interface SearchRoutesOptions {

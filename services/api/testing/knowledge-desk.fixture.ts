@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { ChatAnswer, SearchAnswer } from '../../../contracts/knowledge-answers.ts'
-import type { ChatRequestOnChannel, KnowledgeDesk, KnowledgeRequest } from '../../calls/index.ts'
 import { readChatRequest, readSearchRequest } from '../../knowledge/index.ts'
+import type { ChatRequestOnChannel, KnowledgeDesk, KnowledgeRequest } from '../../tool-calls/index.ts'
 
 export const SEARCH_ANSWER: SearchAnswer = {
   query: 'quota',
