@@ -10,7 +10,7 @@ import { measure, print, report } from './support/measure.ts'
 /**
  * What a counted tool call costs: over HTTP with its debit durable, beside a bare POST of the same answer and
  * the SDK alone; and debits per second on one account, where all wait for one another, and on a thousand. The
- * desk answers at once, and keys are known: neither is what is measured.
+ * tool handler answers at once, and keys are known: neither is what is measured.
  *
  * node bench/calls.bench.ts          BENCH_ROUNDS=3 BENCH_SECONDS=1
  *

@@ -66,7 +66,7 @@ const NOTICE =
  * that holds the debit and the answer; before it nothing was charged, and behind it nothing is left to do.
  *
  * @example
- * const calls = createCallPath({ admit, identify, ledger, answer: (tool, request) => desk.answer(tool, request), … })
+ * const calls = createCallPath({ admit, identify, ledger, answer: (tool, request) => toolHandler.answer(tool, request), … })
  * const { body } = await calls.call({ tool: 'get_trade_call', request: { coin: 'BTC' }, channel: 'http', … })
  */
 export function createCallPath(options: CallPathOptions): CallPath {

@@ -16,7 +16,7 @@ import type { PaidOffers } from './paid-offers.ts'
 import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
 
 /** The plans of accounts, as far as they are bought. */
-export interface PlanDesk {
+export interface PlanSales {
   /**
    * Whether an account can take a further plan; asked before anything is offered or taken.
    *
@@ -46,7 +46,7 @@ export interface PaidPlanPathOptions {
   readonly handshake: PaidHandshake
   readonly offers: PaidOffers
   readonly identify: (authorization: string | undefined) => Promise<Identity>
-  readonly plans: PlanDesk
+  readonly plans: PlanSales
   readonly market: MarketKind
   readonly version: string
   /** The address under which callers reach the service. */
@@ -79,7 +79,7 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
   const { handshake, offers, plans, version, market, publicUrl } = options
 
   /** Who has paid for an account that is gone must be told that, and by which name to ask for the money. */
-  async function started(bought: Parameters<PlanDesk['started']>[0]): Promise<Plan> {
+  async function started(bought: Parameters<PlanSales['started']>[0]): Promise<Plan> {
     try {
       return await plans.started(bought)
     } catch (cause) {

@@ -58,7 +58,7 @@ beforeEach(async () => {
           if (id !== ID) throw new ServiceError('payment_unknown')
           return PAYMENT
         },
-        paymentDesk: { list: absent, show: absent, refund: absent, block: absent, unblock: absent },
+        paymentAdmin: { list: absent, show: absent, refund: absent, block: absent, unblock: absent },
       },
     }),
   )

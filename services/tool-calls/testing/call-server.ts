@@ -1,5 +1,5 @@
 /**
- * A process that tests start, and kill: the path of a tool call over HTTP, around a desk that answers a new
+ * A process that tests start, and kill: the path of a tool call over HTTP, around a tool handler that answers a new
  * serial number to every call. Imported by nobody; its one argument is a {@link CallServerArguments} as JSON.
  */
 
@@ -21,7 +21,7 @@ import { createCallPath } from '../call-path.ts'
 import type { CallServerArguments } from './call-servers.ts'
 
 const { store: where, payer } = JSON.parse(process.argv[2] ?? '') as CallServerArguments
-/** A desk takes a moment, so that calls of different processes overlap. */
+/** A tool handler takes a moment, so that calls of different processes overlap. */
 const LONGEST_COMPUTATION_MS = 4
 
 const store =

@@ -17,7 +17,7 @@ import { createFactIds } from '../../platform/ids/fact-id.ts'
 import { uuidV7 } from '../../platform/ids/uuid.ts'
 import { startProjector } from '../../platform/projector/projector.ts'
 import { openRowTables } from '../../platform/projector/row-tables.ts'
-import { createKnowledgeDesk } from '../knowledge-desk.ts'
+import { createKnowledgeService } from '../knowledge-service.ts'
 
 const [directory = '', docs = ''] = process.argv.slice(2)
 const ACCOUNT = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
@@ -31,7 +31,7 @@ const projector = startProjector({
 })
 await projector.caughtUp()
 const newId = (): string => uuidV7(Date.now(), randomBytes(10))
-const desk = createKnowledgeDesk({
+const service = createKnowledgeService({
   identify: async () => ({
     outcome: 'OK',
     accountId: ACCOUNT,
@@ -62,7 +62,7 @@ const desk = createKnowledgeDesk({
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
-    const { body } = await desk.chat({
+    const { body } = await service.chat({
       request: JSON.parse(await text(request)),
       authorization: 'any',
       idempotencyKey: String(request.headers['idempotency-key']),

@@ -7,10 +7,10 @@ import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { createFakeTime } from '../../platform/async/testing/fake-time.fixture.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
 import { createInProcessBus } from '../../platform/bus/in-process-bus.ts'
-import { putVerdict, refusalOf, setUpDesk, sim } from './desk.fixture.ts'
-import type { Desk } from './desk.ts'
-import { remoteDeskOver } from './remote-desk.fixture.ts'
-import { serveDesk } from './remote-desk.ts'
+import { remoteHandlerOver } from './remote-tool-handler.fixture.ts'
+import { serveTools } from './remote-tool-handler.ts'
+import { putVerdict, refusalOf, setUpToolHandler, sim } from './tool-handler.fixture.ts'
+import type { ToolHandler } from './tool-handler.ts'
 
 const faults: ServiceError[] = []
 const bus = createInProcessBus({ now: () => 0, report: (fault) => void faults.push(fault) })
@@ -20,15 +20,15 @@ afterEach(() => {
   serving = new AbortController()
 })
 
-/** The same desk, asked directly and over the bus. */
-function bothWays(): { local: Desk; remote: Desk } {
-  const { desk, board } = setUpDesk()
+/** The same tool handler, asked directly and over the bus. */
+function bothWays(): { local: ToolHandler; remote: ToolHandler } {
+  const { toolHandler, board } = setUpToolHandler()
   putVerdict(board, sim('BTC'), { call: 'SELL', confidence: 58 })
-  serveDesk(bus, desk, { name: 'one', signal: serving.signal })
-  return { local: desk, remote: remoteDeskOver(bus) }
+  serveTools(bus, toolHandler, { name: 'one', signal: serving.signal })
+  return { local: toolHandler, remote: remoteHandlerOver(bus) }
 }
 
-describe('a desk in another process', () => {
+describe('a tool handler in another process', () => {
   const answered: readonly (readonly [ToolName, unknown])[] = [
     ['get_trade_call', { coin: 'btcusdt' }],
     ['get_trade_call', { coin: 'SOL', timeframe: '1d', include_factors: false }],
@@ -55,7 +55,7 @@ describe('a desk in another process', () => {
   test.each(refused)('refuses %s %j as one in this process does', async (tool, request) => {
     const { local, remote } = bothWays()
     const [here, there] = await Promise.all(
-      [local, remote].map((desk) => refusalOf(desk.answer(tool, request))),
+      [local, remote].map((toolHandler) => refusalOf(toolHandler.answer(tool, request))),
     )
     expect(there).toBeInstanceOf(ServiceError)
     expect({ code: there?.code, message: there?.message, details: there?.details }).toEqual({
@@ -66,10 +66,10 @@ describe('a desk in another process', () => {
   })
 
   test('a fault of the engine is not told in detail, but reported there', async () => {
-    const failing: Desk = { answer: () => Promise.reject(new TypeError('a bug')) }
-    serveDesk(bus, failing, { name: 'one', signal: serving.signal })
+    const failing: ToolHandler = { answer: () => Promise.reject(new TypeError('a bug')) }
+    serveTools(bus, failing, { name: 'one', signal: serving.signal })
     const before = faults.length
-    const refusal = await refusalOf(remoteDeskOver(bus).answer('get_trade_call', { coin: 'BTC' }))
+    const refusal = await refusalOf(remoteHandlerOver(bus).answer('get_trade_call', { coin: 'BTC' }))
     expect(refusal.code).toBe('internal_error')
     expect(refusal.message).not.toContain('bug')
     expect(faults.slice(before).map(({ cause }) => cause)).toEqual([new TypeError('a bug')])
@@ -121,7 +121,7 @@ describe('several engines', () => {
         ]),
     }
     for (const name of ['one', 'two']) {
-      const { desk, board } = setUpDesk()
+      const { toolHandler, board } = setUpToolHandler()
       putVerdict(board, sim('BTC'), { call: 'SELL', confidence: 58 })
       states[name] = 'well'
       asked[name] = 0
@@ -133,19 +133,19 @@ describe('several engines', () => {
             (body) => (states[name] === 'frozen' ? new Promise(() => undefined) : handler(body)),
             options,
           )
-      const facing: Desk = {
+      const facing: ToolHandler = {
         answer: (...request) => {
           asked[name] = (asked[name] ?? 0) + 1
           if (states[name] === 'stopping') throw new ServiceError('shutting_down')
-          return desk.answer(...request)
+          return toolHandler.answer(...request)
         },
       }
-      serveDesk({ ...own, serve: unlessFrozen((...given) => own.serve(...given)) }, facing, {
+      serveTools({ ...own, serve: unlessFrozen((...given) => own.serve(...given)) }, facing, {
         name,
         signal: ending.signal,
       })
     }
-    const remote = remoteDeskOver(wire, { elapsed: time.elapsed, sleep: time.sleep })
+    const remote = remoteHandlerOver(wire, { elapsed: time.elapsed, sleep: time.sleep })
     const looking = remote.run(ending.signal)
     return {
       time,
@@ -230,7 +230,7 @@ describe('the newest verdict in the log', () => {
       verdict: ({ coin, exchange }: Series) => (coin === 'BTC' && exchange === 'SIM' ? verdict : undefined),
       clock,
     }
-    const remote = remoteDeskOver(away, { newest, defaultExchange: 'SIM' })
+    const remote = remoteHandlerOver(away, { newest, defaultExchange: 'SIM' })
     return { remote, asked: () => asked }
   }
 

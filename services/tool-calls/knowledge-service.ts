@@ -15,7 +15,7 @@ import { createSingleFlight } from '../platform/async/single-flight.ts'
 import { requireKey } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 
-export interface KnowledgeDeskOptions {
+export interface KnowledgeServiceOptions {
   readonly identify: (authorization: string | undefined) => Promise<Identity>
   readonly knowledge: Knowledge
   readonly ledger: ChatLedger
@@ -41,7 +41,7 @@ export interface ChatRequestOnChannel extends KnowledgeRequest {
 }
 
 /** Search and questions for callers with a key, the same on every channel. */
-export interface KnowledgeDesk {
+export interface KnowledgeService {
   /**
    * @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `INVALID_QUERY`, `QUERY_TOO_SHORT`,
    *   `QUERY_TOO_LONG`
@@ -76,14 +76,14 @@ interface Outcome {
   readonly isReplay: boolean
 }
 
-/** @example const desk = createKnowledgeDesk({ identify: accounts.identify, knowledge, ledger, now: Date.now }) */
-export function createKnowledgeDesk({
+/** @example const service = createKnowledgeService({ identify: accounts.identify, knowledge, ledger, now: Date.now }) */
+export function createKnowledgeService({
   identify,
   knowledge,
   ledger,
   publicUrl = () => '',
   now,
-}: KnowledgeDeskOptions): KnowledgeDesk {
+}: KnowledgeServiceOptions): KnowledgeService {
   /** Questions with an idempotency key; who repeats one meanwhile waits for its outcome. */
   const flights = createSingleFlight<Outcome>()
 

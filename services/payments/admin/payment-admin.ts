@@ -17,7 +17,7 @@ import type { PaymentIndex } from '../payment-index.ts'
 import { decideRefund, type SentRefund } from './decide-refund.ts'
 
 /** On whose behalf, and by which request, something is recorded. */
-export type DeskOrigin = Pick<EventMeta, 'correlationId' | 'actor'>
+export type OperatorOrigin = Pick<EventMeta, 'correlationId' | 'actor'>
 
 export interface PaymentQuery {
   readonly state?: PaymentState | undefined
@@ -41,7 +41,7 @@ export interface PaymentTotals {
 }
 
 /** Payments as the operator sees them. */
-export interface PaymentDesk {
+export interface PaymentAdmin {
   /** Newest claims first. @throws ServiceError `payments_unavailable` where this process keeps no read models */
   list(query: PaymentQuery): Promise<readonly Payment[]>
   /** The newest state, from the log. @throws ServiceError `payment_unknown`, `payments_unavailable` */
@@ -55,17 +55,17 @@ export interface PaymentDesk {
   refund(
     paymentId: string,
     refund: SentRefund & { readonly reason: string },
-    origin: DeskOrigin,
+    origin: OperatorOrigin,
   ): Promise<Payment>
   /** Takes no payments of a payer until it is unblocked. @param payer in lower case */
-  block(payer: string, reason: string, origin: DeskOrigin): Promise<void>
+  block(payer: string, reason: string, origin: OperatorOrigin): Promise<void>
   /** Takes payments of a payer again, and forgets its debts. @param payer in lower case */
-  unblock(payer: string, reason: string, origin: DeskOrigin): Promise<void>
+  unblock(payer: string, reason: string, origin: OperatorOrigin): Promise<void>
   /** For metrics and readiness; undefined where this process keeps no read models. */
   totals(): PaymentTotals | undefined
 }
 
-export interface PaymentDeskOptions {
+export interface PaymentAdminOptions {
   readonly store: EventStore
   /** Undefined where this process keeps no read models. */
   readonly index: PaymentIndex | undefined
@@ -77,8 +77,8 @@ export interface PaymentDeskOptions {
   readonly signal: AbortSignal
 }
 
-/** @example const desk = createPaymentDesk({ store, index, newId, sleep, signal }) */
-export function createPaymentDesk(options: PaymentDeskOptions): PaymentDesk {
+/** @example const admin = createPaymentAdmin({ store, index, newId, sleep, signal }) */
+export function createPaymentAdmin(options: PaymentAdminOptions): PaymentAdmin {
   const { index, newId } = options
   const log = createPaymentLog(options)
   const path = { ...options, policy: CALLER_WAITS }
@@ -156,7 +156,7 @@ async function setTrust(
   newId: () => string,
   definition: typeof PayerBlocked | typeof PayerUnblocked,
   data: { payer: string; reason: string },
-  origin: DeskOrigin,
+  origin: OperatorOrigin,
 ): Promise<void> {
   const stream = payerStream(CHAIN_ID, data.payer)
   await executeCommand<RecordedEvent | undefined, undefined>(path, {

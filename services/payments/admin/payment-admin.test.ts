@@ -7,7 +7,7 @@ import { sleep } from '../../platform/async/sleep.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createIndexInMemory, type IndexInMemory } from '../testing/index-in-memory.ts'
-import { createPaymentDesk, type PaymentDesk } from './payment-desk.ts'
+import { createPaymentAdmin, type PaymentAdmin } from './payment-admin.ts'
 
 const ALICE = `0x${'a1'.repeat(20)}`
 const BOB = `0x${'b0'.repeat(20)}`
@@ -23,16 +23,23 @@ const nonceOf = (number: number): string => `0x${String(number).padStart(64, '0'
 
 let store: EventStore
 let index: IndexInMemory
-let desk: PaymentDesk
+let admin: PaymentAdmin
 let ids = 0
 const newId = (): string => `0190a001-0000-7000-8000-${String(++ids).padStart(12, '0')}`
-const open = (over: EventStore): PaymentDesk =>
-  createPaymentDesk({ store: over, index, newId, now: Date.now, sleep, signal: new AbortController().signal })
+const open = (over: EventStore): PaymentAdmin =>
+  createPaymentAdmin({
+    store: over,
+    index,
+    newId,
+    now: Date.now,
+    sleep,
+    signal: new AbortController().signal,
+  })
 
 beforeEach(() => {
   store = openMemoryStore({ now: () => Date.UTC(2026, 10, 21) })
   index = createIndexInMemory(store)
-  desk = open(store)
+  admin = open(store)
 })
 
 async function append(stream: string, revision: number | 'no-stream', type: EventType, data: object) {
@@ -94,8 +101,8 @@ describe('list', () => {
       await payment(number, number % 3 === 0 ? 'uncollectable' : 'owed', number % 2 === 0 ? BOB : ALICE)
     }
   })
-  const numbers = async (query: Parameters<PaymentDesk['list']>[0]) =>
-    (await desk.list(query)).map(({ paymentId }) => Number(paymentId.slice(-4)))
+  const numbers = async (query: Parameters<PaymentAdmin['list']>[0]) =>
+    (await admin.list(query)).map(({ paymentId }) => Number(paymentId.slice(-4)))
 
   test('shows the newest first, page by page', async () => {
     expect(await numbers({ limit: 3 })).toEqual([7, 6, 5])
@@ -122,16 +129,16 @@ describe('show', () => {
   test('reads the log, which may be ahead of the read model', async () => {
     const paymentId = await payment(1, 'owed')
     await append(streamOf(1, ALICE), 0, 'SettlementRequested', { paymentId, attempt: 1, settler: 'own' })
-    expect(await desk.show(paymentId)).toMatchObject({ state: 'settling' })
+    expect(await admin.show(paymentId)).toMatchObject({ state: 'settling' })
   })
 
   test('refuses what is not there', async () => {
-    expect(await codeOf(desk.show(idOf(1)))).toBe('payment_unknown')
+    expect(await codeOf(admin.show(idOf(1)))).toBe('payment_unknown')
   })
 })
 
 describe('refund', () => {
-  const refund = (paymentId: string, value: bigint, transaction = BACK, by = desk) =>
+  const refund = (paymentId: string, value: bigint, transaction = BACK, by = admin) =>
     by.refund(paymentId, { transaction, value, reason: 'a test' }, origin)
 
   test('is recorded once, however often it is told', async () => {
@@ -166,7 +173,7 @@ describe('refund', () => {
       codeOf(refund(paymentId, 20_000n, TRANSACTION, open(store))),
     ])
     expect(outcomes.toSorted()).toEqual(['done', 'refund_refused'])
-    expect(await desk.show(paymentId)).toMatchObject({ refunded: '20000' })
+    expect(await admin.show(paymentId)).toMatchObject({ refunded: '20000' })
   })
 
   test.each(['owed', 'confirmed', 'uncollectable'] as const)('of what is %s is refused', async (state) => {
@@ -189,12 +196,12 @@ describe('payers', () => {
   }
 
   test('are blocked once, and unblocked', async () => {
-    await desk.block(ALICE, 'a test', origin)
-    await desk.block(ALICE, 'again', origin)
+    await admin.block(ALICE, 'a test', origin)
+    await admin.block(ALICE, 'again', origin)
     expect(await trust()).toEqual({ isBlocked: true, debt: '0' })
-    await desk.unblock(ALICE, 'a mistake', origin)
+    await admin.unblock(ALICE, 'a mistake', origin)
     expect(await trust()).toEqual({ isBlocked: false, debt: '0' })
-    await desk.block(ALICE, 'a test', origin)
+    await admin.block(ALICE, 'a test', origin)
     expect(await typesOf(payerStream(8453, ALICE))).toEqual([
       'PayerBlocked',
       'PayerUnblocked',
@@ -206,27 +213,27 @@ describe('payers', () => {
     for (const number of [1, 2]) {
       await payment(number, 'uncollectable')
       expect(await trust()).toEqual({ isBlocked: false, debt: '20000' })
-      await desk.unblock(ALICE, 'a test', origin)
+      await admin.unblock(ALICE, 'a test', origin)
       expect(await trust()).toEqual({ isBlocked: false, debt: '0' })
     }
   })
 
   test('that two block at the same time are blocked once', async () => {
-    await Promise.all([desk.block(ALICE, 'one', origin), open(store).block(ALICE, 'other', origin)])
+    await Promise.all([admin.block(ALICE, 'one', origin), open(store).block(ALICE, 'other', origin)])
     expect(await typesOf(payerStream(8453, ALICE))).toEqual(['PayerBlocked'])
   })
 })
 
 test('totals are those of all payers', async () => {
-  expect(desk.totals()).toEqual({ unsettled: 0n, debt: 0n, open: 0, claims: 0 })
+  expect(admin.totals()).toEqual({ unsettled: 0n, debt: 0n, open: 0, claims: 0 })
   await payment(1, 'owed')
   await payment(2, 'uncollectable', BOB)
   await payment(3, 'final')
-  expect(desk.totals()).toEqual({ unsettled: 20_000n, debt: 20_000n, open: 1, claims: 3 })
+  expect(admin.totals()).toEqual({ unsettled: 20_000n, debt: 20_000n, open: 1, claims: 3 })
 })
 
 test('without read models nothing can be told', async () => {
-  const blind = createPaymentDesk({
+  const blind = createPaymentAdmin({
     store,
     index: undefined,
     newId,

@@ -5,10 +5,10 @@ import type { Json } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type ToolName, type ToolResponse, toolNamed } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
-import type { Desk } from './desk.ts'
 import { createEngineList, type EngineList, HERE_SUBJECT } from './engine-list.ts'
 import { createNewestAnswers, type NewestVerdicts } from './newest-answers.ts'
 import { parseToolRequest } from './parse-tool-request.ts'
+import type { ToolHandler } from './tool-handler.ts'
 
 /** Where tool calls are asked for: of any process that computes, or of one by its name. */
 const SUBJECT = 'engine.tool'
@@ -23,14 +23,14 @@ const MOST_ASKED = 3
 const askedSchema = z.object({ tool: z.string(), request: z.unknown(), asker: z.string().optional() })
 
 /** Answers tool calls of other processes, until the signal. Several that do so share them. @param name of this process */
-export function serveDesk(
+export function serveTools(
   bus: Bus,
-  desk: Desk,
+  toolHandler: ToolHandler,
   { name, signal }: { name: string; signal: AbortSignal },
 ): void {
   const answer = async (body: Json): Promise<Json> => {
     const { tool, request, asker } = askedSchema.parse(body)
-    return (await desk.answer(toolNamed(tool), request, asker)) as Json
+    return (await toolHandler.answer(toolNamed(tool), request, asker)) as Json
   }
   for (const subject of [SUBJECT, `${SUBJECT}.${name}`]) bus.serve(subject, answer, { signal })
   for (const subject of [HERE_SUBJECT, `${HERE_SUBJECT}.${name}`]) {
@@ -38,14 +38,14 @@ export function serveDesk(
   }
 }
 
-export interface RemoteDesk extends Desk {
+export interface RemoteToolHandler extends ToolHandler {
   /** Looks which processes compute, until the signal. */
   run(signal: AbortSignal): Promise<void>
   /** How many of those processes answer, and how many are silent. */
   health(): ReturnType<EngineList['health']>
 }
 
-export interface RemoteDeskOptions {
+export interface RemoteToolHandlerOptions {
   readonly bus: Pick<Bus, 'request'>
   /** The newest verdicts that this process has from the log; undefined where it has none. */
   readonly newest: NewestVerdicts | undefined
@@ -60,14 +60,14 @@ export interface RemoteDeskOptions {
 }
 
 /**
- * The desk of a process that does not compute. It answers from the newest verdict that it has for as long as there can
+ * The tool handler of a process that does not compute. It answers from the newest verdict that it has for as long as there can
  * be no newer one, and asks a process that computes for everything else. Where that says nothing for half a second, it
  * is asked again elsewhere, and the first answer is the answer. Requests are checked here first, so that a bad one costs
  * no message. Refusals arrive as they were thrown.
  *
- * @example const desk = createRemoteDesk({ bus, newest, publicUrl, elapsed, sleep, report })
+ * @example const toolHandler = createRemoteToolHandler({ bus, newest, publicUrl, elapsed, sleep, report })
  */
-export function createRemoteDesk(options: RemoteDeskOptions): RemoteDesk {
+export function createRemoteToolHandler(options: RemoteToolHandlerOptions): RemoteToolHandler {
   const { bus, sleep, report } = options
   const engines = createEngineList(options)
   const newest = createNewestAnswers(options)

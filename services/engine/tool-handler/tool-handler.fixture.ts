@@ -8,11 +8,11 @@ import type { Verdict } from '../../../contracts/verdict.ts'
 import { type Board, createBoard } from '../board.ts'
 import type { MarketMetrics } from '../engine.ts'
 import { loadModel } from '../model.ts'
-import { createDesk, type DeskOptions, type LocalDesk } from './desk.ts'
 import { createManualTime, type ManualTime } from './manual-time.fixture.ts'
 import type { Listing, Monitored } from './market-index.ts'
+import { createToolHandler, type LocalToolHandler, type ToolHandlerOptions } from './tool-handler.ts'
 
-/** Market time of the desks in tests: 20 s after a full hour, at which bars of every timeframe closed. */
+/** Market time of the tool handlers in tests: 20 s after a full hour, at which bars of every timeframe closed. */
 export const MARKET_NOW = Date.UTC(2025, 0, 2) + 20_000
 export const BAR_CLOSE = Date.UTC(2025, 0, 2)
 
@@ -69,8 +69,8 @@ export const putBars = (
   isLive = true,
 ): void => board.put({ series, isLive, bars, barClose, recorded: undefined })
 
-export interface DeskFixture {
-  readonly desk: LocalDesk
+export interface ToolHandlerFixture {
+  readonly toolHandler: LocalToolHandler
   readonly board: Board
   readonly time: ManualTime
   /** Series that were begun to be followed, in order. */
@@ -80,10 +80,10 @@ export interface DeskFixture {
 }
 
 /**
- * A desk over a board that the test fills. Monitored are BTC 1h and 4h and ETH 1h, each with a fresh verdict;
+ * A tool handler over a board that the test fills. Monitored are BTC 1h and 4h and ETH 1h, each with a fresh verdict;
  * what is followed on demand gets a verdict at once, unless the test follows otherwise.
  */
-export function setUpDesk(change: Partial<DeskOptions> = {}): DeskFixture {
+export function setUpToolHandler(change: Partial<ToolHandlerOptions> = {}): ToolHandlerFixture {
   const board = createBoard()
   const time = createManualTime(1_000_000)
   const ending = new AbortController()
@@ -92,13 +92,13 @@ export function setUpDesk(change: Partial<DeskOptions> = {}): DeskFixture {
   const monitored = [sim('BTC'), sim('BTC', '4h'), sim('ETH')]
   for (const series of monitored) putVerdict(board, series)
   board.reach(BAR_CLOSE)
-  const follow: NonNullable<DeskOptions['follow']> = async (series, signal) => {
+  const follow: NonNullable<ToolHandlerOptions['follow']> = async (series, signal) => {
     begun.push(seriesName(series))
     putVerdict(board, series)
     await untilAborted(signal)
     board.remove(series)
   }
-  const desk = createDesk({
+  const toolHandler = createToolHandler({
     board,
     model: loadModel(),
     monitored: monitoredOf(monitored),
@@ -127,7 +127,7 @@ export function setUpDesk(change: Partial<DeskOptions> = {}): DeskFixture {
     onFailure: (series, error) => failures.push([seriesName(series), error]),
     ...change,
   })
-  return { desk, board, time, begun, failures, ending }
+  return { toolHandler, board, time, begun, failures, ending }
 }
 
 export const untilAborted = (signal: AbortSignal): Promise<void> =>

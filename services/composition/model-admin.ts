@@ -16,7 +16,7 @@ import type { Platform } from './open-platform.ts'
 import type { LoadedModel, OpenedSpeech } from './speech.ts'
 
 /** What the operator asks and decides about the models; the figures need read models. */
-export function modelDesk(
+export function modelAdmin(
   { store, newId }: Pick<Platform, 'store' | 'newId'>,
   projector: Projector | undefined,
   speech: OpenedSpeech,

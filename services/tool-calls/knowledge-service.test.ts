@@ -6,7 +6,7 @@ import { CHATS_PER_WINDOW } from '../../contracts/knowledge-answers.ts'
 import type { Identity } from '../accounts/index.ts'
 import { type ChatModel, type Knowledge, openKnowledge } from '../knowledge/index.ts'
 import { aChatWorld, CHATTER, type ChatWorld, NOON } from '../knowledge/testing/chats.fixture.ts'
-import { createKnowledgeDesk, type KnowledgeDesk } from './knowledge-desk.ts'
+import { createKnowledgeService, type KnowledgeService } from './knowledge-service.ts'
 
 const KEY = 'Bearer sk_live_good'
 const IDENTITY: Identity = {
@@ -26,7 +26,7 @@ const IDENTITIES: Readonly<Record<string, Identity>> = {
 let folder: string
 let world: ChatWorld
 let knowledge: Knowledge
-let desk: KnowledgeDesk
+let service: KnowledgeService
 /** What the model writes, and how often it was asked. */
 let model: { complete: ChatModel['complete']; asked: number }
 
@@ -51,7 +51,7 @@ beforeEach(async () => {
       },
     },
   })
-  desk = aDesk()
+  service = aService()
 })
 afterEach(() => {
   knowledge.close()
@@ -59,8 +59,8 @@ afterEach(() => {
 })
 
 /** Another process over the same log. */
-const aDesk = (): KnowledgeDesk =>
-  createKnowledgeDesk({
+const aService = (): KnowledgeService =>
+  createKnowledgeService({
     identify: async (authorization) =>
       authorization === undefined
         ? { outcome: 'ABSENT' }
@@ -76,10 +76,10 @@ const ask = (
     model?: string
     question?: string
     authorization?: string | undefined
-    at?: KnowledgeDesk
+    at?: KnowledgeService
   } = {},
 ) => {
-  const { key, model: name = 'extractive', question = 'Do refused calls count?', at = desk } = change
+  const { key, model: name = 'extractive', question = 'Do refused calls count?', at = service } = change
   return at.chat({
     request: { question, model: name },
     authorization: 'authorization' in change ? change.authorization : KEY,
@@ -98,13 +98,15 @@ describe('without a key that applies', () => {
     ['Bearer unsure', 'key_unverifiable'],
   ])('%s is refused with %s, whatever is asked', async (authorization, code) => {
     await expect(ask({ authorization })).rejects.toMatchObject({ code })
-    await expect(desk.search({ request: { query: 'quota' }, authorization })).rejects.toMatchObject({ code })
-    await expect(desk.search({ request: null, authorization })).rejects.toMatchObject({ code })
+    await expect(service.search({ request: { query: 'quota' }, authorization })).rejects.toMatchObject({
+      code,
+    })
+    await expect(service.search({ request: null, authorization })).rejects.toMatchObject({ code })
   })
 })
 
 test('a search finds sections, and says nothing about who asked', async () => {
-  const answer = await desk.search({ request: { query: 'refused calls' }, authorization: KEY })
+  const answer = await service.search({ request: { query: 'refused calls' }, authorization: KEY })
   expect(answer).toEqual({
     query: 'refused calls',
     total: 1,
@@ -186,7 +188,7 @@ describe('a repeated Idempotency-Key', () => {
   test('has the stored answer, in another process too, also when none is left', async () => {
     const first = await ask({ key: 'k', model: 'big' })
     for (let n = 1; n < CHATS_PER_WINDOW.free; n++) await ask()
-    const again = await ask({ key: 'k', model: 'big', at: aDesk() })
+    const again = await ask({ key: 'k', model: 'big', at: aService() })
     expect(again.isReplay).toBe(true)
     expect(again.body).toEqual({ ...first.body, quota: { ...first.body.quota, used: 10, remaining: 0 } })
     expect(model.asked).toBe(1)
@@ -209,7 +211,9 @@ describe('a repeated Idempotency-Key', () => {
     model.complete = () => promise
     const first = ask({ key: 'k', model: 'big' })
     await expect.poll(() => model.asked).toBe(1)
-    await expect(ask({ key: 'k', model: 'big', at: aDesk() })).rejects.toMatchObject({ code: 'rate_limited' })
+    await expect(ask({ key: 'k', model: 'big', at: aService() })).rejects.toMatchObject({
+      code: 'rate_limited',
+    })
     resolve('Once [1].')
     await first
     expect(model.asked).toBe(1)

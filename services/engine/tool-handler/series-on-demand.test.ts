@@ -3,14 +3,22 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { BAR_CLOSE, putBars, putVerdict, refusalOf, setUpDesk, sim, untilAborted } from './desk.fixture.ts'
+import {
+  BAR_CLOSE,
+  putBars,
+  putVerdict,
+  refusalOf,
+  setUpToolHandler,
+  sim,
+  untilAborted,
+} from './tool-handler.fixture.ts'
 
 const SOL = { coin: 'SOL', timeframe: '5m' }
 
 describe('a series that nobody monitors', () => {
   test('is followed when it is asked for, once for all who ask', async () => {
     const loaded = Promise.withResolvers<void>()
-    const fixture = setUpDesk({
+    const fixture = setUpToolHandler({
       async follow(series, signal) {
         fixture.begun.push(seriesName(series))
         await loaded.promise
@@ -18,20 +26,22 @@ describe('a series that nobody monitors', () => {
         await untilAborted(signal)
       },
     })
-    const { desk, time, begun } = fixture
+    const { toolHandler, time, begun } = fixture
     const answering = Promise.all(
-      [SOL, SOL, { ...SOL, timeframe: '1d' }, SOL].map((request) => desk.answer('get_trade_call', request)),
+      [SOL, SOL, { ...SOL, timeframe: '1d' }, SOL].map((request) =>
+        toolHandler.answer('get_trade_call', request),
+      ),
     )
     await time.advance(1_000)
     expect(begun).toEqual(['SIM.SOL.5m', 'SIM.SOL.1d'])
     loaded.resolve()
     await time.advance(100)
     expect((await answering).map(({ timeframe }) => timeframe)).toEqual(['5m', '5m', '1d', '5m'])
-    expect(desk.seriesOnDemand()).toBe(2)
+    expect(toolHandler.seriesOnDemand()).toBe(2)
   })
 
   test('goes on loading when the wait is over, and answers the next ask', async () => {
-    const fixture = setUpDesk({
+    const fixture = setUpToolHandler({
       async follow(series, signal) {
         fixture.begun.push(seriesName(series))
         await fixture.time.sleep(25_000, signal)
@@ -39,29 +49,31 @@ describe('a series that nobody monitors', () => {
         await untilAborted(signal)
       },
     })
-    const { desk, time, begun } = fixture
-    const refused = refusalOf(desk.answer('get_trade_call', SOL))
+    const { toolHandler, time, begun } = fixture
+    const refused = refusalOf(toolHandler.answer('get_trade_call', SOL))
     await time.advance(LIMITS.onDemandWaitMs)
     expect((await refused).code).toBe('series_loading')
     await time.advance(15_000)
-    expect(await desk.answer('get_trade_call', SOL)).toMatchObject(SOL)
+    expect(await toolHandler.answer('get_trade_call', SOL)).toMatchObject(SOL)
     expect(begun).toEqual(['SIM.SOL.5m'])
   })
 
   test('whose history ends with too few bars is refused at once, not after the wait', async () => {
-    const fixture = setUpDesk({
+    const fixture = setUpToolHandler({
       async follow(series, signal) {
         putBars(fixture.board, series, 100, BAR_CLOSE)
         await untilAborted(signal)
       },
     })
-    const refusal = await refusalOf(fixture.desk.answer('get_trade_call', { coin: 'SOL', timeframe: '1d' }))
+    const refusal = await refusalOf(
+      fixture.toolHandler.answer('get_trade_call', { coin: 'SOL', timeframe: '1d' }),
+    )
     expect(refusal).toMatchObject({ code: 'insufficient_history', details: { bars: 100 } })
     expect(fixture.time.now()).toBe(1_000_000)
   })
 
   test('is not called too short while its history is still coming', async () => {
-    const fixture = setUpDesk({
+    const fixture = setUpToolHandler({
       // A quick market, on which bars of hours ago count as fresh.
       staleAfterMs: 30 * HOUR_MS,
       async follow(series, signal) {
@@ -71,41 +83,41 @@ describe('a series that nobody monitors', () => {
         await untilAborted(signal)
       },
     })
-    const answer = fixture.desk.answer('get_trade_call', SOL)
+    const answer = fixture.toolHandler.answer('get_trade_call', SOL)
     await fixture.time.advance(1_000)
     expect(await answer).toMatchObject(SOL)
   })
 
   test('is kept while it is asked for, then stopped, and begun again by a later ask', async () => {
-    const { desk, board, time, begun } = setUpDesk()
-    await desk.answer('get_trade_call', SOL)
+    const { toolHandler, board, time, begun } = setUpToolHandler()
+    await toolHandler.answer('get_trade_call', SOL)
     await time.advance(LIMITS.onDemandKeepMs - 1)
-    await desk.answer('get_trade_call', SOL)
+    await toolHandler.answer('get_trade_call', SOL)
     await time.advance(LIMITS.onDemandKeepMs - 1)
-    expect(desk.seriesOnDemand()).toBe(1)
+    expect(toolHandler.seriesOnDemand()).toBe(1)
     await time.advance(1)
-    expect(desk.seriesOnDemand()).toBe(0)
+    expect(toolHandler.seriesOnDemand()).toBe(0)
     expect(board.get({ exchange: 'SIM', coin: 'SOL', timeframe: '5m' })).toBeUndefined()
-    await desk.answer('get_trade_call', SOL)
+    await toolHandler.answer('get_trade_call', SOL)
     expect(begun).toEqual(['SIM.SOL.5m', 'SIM.SOL.5m'])
   })
 
   test('is kept while it is asked for though it has no verdict yet', async () => {
-    const { desk, time } = setUpDesk({ follow: (_series, signal) => untilAborted(signal) })
+    const { toolHandler, time } = setUpToolHandler({ follow: (_series, signal) => untilAborted(signal) })
     for (let asked = 0; asked < 3; asked++) {
-      const refused = refusalOf(desk.answer('get_trade_call', SOL))
+      const refused = refusalOf(toolHandler.answer('get_trade_call', SOL))
       await time.advance(LIMITS.onDemandKeepMs - 1)
       expect((await refused).code).toBe('series_loading')
-      expect(desk.seriesOnDemand()).toBe(1)
+      expect(toolHandler.seriesOnDemand()).toBe(1)
     }
     await time.advance(1)
-    expect(desk.seriesOnDemand()).toBe(0)
+    expect(toolHandler.seriesOnDemand()).toBe(0)
   })
 
   test('is never followed twice at a time, however slowly it ends', async () => {
     let running = 0
     let most = 0
-    const fixture = setUpDesk({
+    const fixture = setUpToolHandler({
       async follow(series, signal) {
         most = Math.max(most, ++running)
         putVerdict(fixture.board, series)
@@ -115,10 +127,10 @@ describe('a series that nobody monitors', () => {
         running--
       },
     })
-    const { desk, time } = fixture
-    await desk.answer('get_trade_call', SOL)
+    const { toolHandler, time } = fixture
+    await toolHandler.answer('get_trade_call', SOL)
     await time.advance(LIMITS.onDemandKeepMs)
-    const again = desk.answer('get_trade_call', SOL)
+    const again = toolHandler.answer('get_trade_call', SOL)
     await time.advance(5_100)
     expect(await again).toMatchObject(SOL)
     expect(most).toBe(1)
@@ -129,7 +141,7 @@ describe('a series that nobody monitors', () => {
       new Error('socket hang up'),
       new ServiceError('market_data_missing', { message: 'delisted' }),
     ]
-    const fixture = setUpDesk({
+    const fixture = setUpToolHandler({
       async follow(series, signal) {
         const fault = faults.shift()
         if (fault !== undefined) throw fault
@@ -137,9 +149,9 @@ describe('a series that nobody monitors', () => {
         await untilAborted(signal)
       },
     })
-    const { desk, time, failures } = fixture
+    const { toolHandler, time, failures } = fixture
     const ask = async () => {
-      const refused = refusalOf(desk.answer('get_trade_call', SOL))
+      const refused = refusalOf(toolHandler.answer('get_trade_call', SOL))
       await time.advance(100)
       return refused
     }
@@ -148,7 +160,7 @@ describe('a series that nobody monitors', () => {
       message: 'SIM.SOL.5m could not be loaded: socket hang up',
     })
     expect(await ask()).toMatchObject({ code: 'market_data_missing', message: 'delisted' })
-    expect(await desk.answer('get_trade_call', SOL)).toMatchObject(SOL)
+    expect(await toolHandler.answer('get_trade_call', SOL)).toMatchObject(SOL)
     expect(failures.map(([name, { code }]) => [name, code])).toEqual([
       ['SIM.SOL.5m', 'venue_unavailable'],
       ['SIM.SOL.5m', 'market_data_missing'],
@@ -157,22 +169,22 @@ describe('a series that nobody monitors', () => {
 
   test('that fails later tells of it too, though nobody waits', async () => {
     const failing = Promise.withResolvers<void>()
-    const fixture = setUpDesk({
+    const fixture = setUpToolHandler({
       async follow(series) {
         putVerdict(fixture.board, series)
         await failing.promise
       },
     })
-    await fixture.desk.answer('get_trade_call', SOL)
+    await fixture.toolHandler.answer('get_trade_call', SOL)
     failing.reject(new Error('gone'))
     await fixture.time.advance(0)
     expect(fixture.failures).toHaveLength(1)
-    expect(fixture.desk.seriesOnDemand()).toBe(0)
+    expect(fixture.toolHandler.seriesOnDemand()).toBe(0)
   })
 
   test('that ends by itself without a verdict keeps nobody waiting', async () => {
-    const { desk, time } = setUpDesk({ follow: async () => undefined })
-    const refused = refusalOf(desk.answer('get_trade_call', SOL))
+    const { toolHandler, time } = setUpToolHandler({ follow: async () => undefined })
+    const refused = refusalOf(toolHandler.answer('get_trade_call', SOL))
     await time.advance(25)
     expect((await refused).code).toBe('series_loading')
     expect(time.now()).toBe(1_000_025)
@@ -180,20 +192,20 @@ describe('a series that nobody monitors', () => {
 })
 
 test('everything on demand ends with the process, and those who wait are turned away', async () => {
-  const fixture = setUpDesk({
+  const fixture = setUpToolHandler({
     async follow(_series, signal) {
       await untilAborted(signal)
       await fixture.time.sleep(500, new AbortController().signal)
     },
   })
-  const { desk, time, ending } = fixture
-  const refused = refusalOf(desk.answer('get_trade_call', SOL))
+  const { toolHandler, time, ending } = fixture
+  const refused = refusalOf(toolHandler.answer('get_trade_call', SOL))
   await time.advance(100)
   ending.abort()
   expect((await refused).code).toBe('shutting_down')
   let hasEnded = false
   const ended = (async () => {
-    await desk.ended()
+    await toolHandler.ended()
     hasEnded = true
   })()
   await time.advance(400)
@@ -201,31 +213,31 @@ test('everything on demand ends with the process, and those who wait are turned 
   await time.advance(100)
   await ended
   expect(time.sleepers()).toBe(0)
-  expect((await refusalOf(desk.answer('get_trade_call', SOL))).code).toBe('shutting_down')
-  expect(await desk.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({ coin: 'BTC' })
+  expect((await refusalOf(toolHandler.answer('get_trade_call', SOL))).code).toBe('shutting_down')
+  expect(await toolHandler.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({ coin: 'BTC' })
 })
 
 test('no more series are followed than the limit; one that ends makes room', async () => {
   const coins = Array.from({ length: LIMITS.seriesOnDemand + 1 }, (_, index) => `C${index}`)
-  const { desk, time } = setUpDesk({
+  const { toolHandler, time } = setUpToolHandler({
     listings: async () => coins.map((coin) => ({ exchange: 'SIM', coin, timeframes: ['1h'] })),
   })
-  for (const coin of coins.slice(0, -1)) await desk.answer('get_trade_call', { coin })
+  for (const coin of coins.slice(0, -1)) await toolHandler.answer('get_trade_call', { coin })
   const last = { coin: coins.at(-1) }
-  expect(await refusalOf(desk.answer('get_trade_call', last))).toMatchObject({
+  expect(await refusalOf(toolHandler.answer('get_trade_call', last))).toMatchObject({
     code: 'too_many_series',
     details: { limit: LIMITS.seriesOnDemand },
   })
-  expect(desk.seriesOnDemand()).toBe(LIMITS.seriesOnDemand)
+  expect(toolHandler.seriesOnDemand()).toBe(LIMITS.seriesOnDemand)
   await time.advance(LIMITS.onDemandKeepMs)
-  expect(await desk.answer('get_trade_call', last)).toMatchObject(last)
+  expect(await toolHandler.answer('get_trade_call', last)).toMatchObject(last)
 })
 
 test('a monitored series is never followed a second time', async () => {
-  const { desk, board, time, begun } = setUpDesk()
+  const { toolHandler, board, time, begun } = setUpToolHandler()
   const monitored: Series = sim('BTC')
   board.remove(monitored)
-  const refused = refusalOf(desk.answer('get_trade_call', { coin: 'BTC' }))
+  const refused = refusalOf(toolHandler.answer('get_trade_call', { coin: 'BTC' }))
   await time.advance(LIMITS.onDemandWaitMs)
   expect((await refused).code).toBe('series_loading')
   expect(begun).toEqual([])

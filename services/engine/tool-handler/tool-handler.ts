@@ -21,7 +21,7 @@ import type { UniverseKeeper } from './universe-keeper.ts'
 import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
 
 /** Where every tool call is answered, whichever channel it came by. */
-export interface Desk {
+export interface ToolHandler {
   /**
    * The answer of a tool, without the metadata that the channel adds.
    *
@@ -30,13 +30,13 @@ export interface Desk {
    * @throws ServiceError `invalid_request`, `unknown_exchange`, `unknown_coin`, `unknown_timeframe`,
    *   `insufficient_history`, `stale_market_data`, `series_loading`, `too_many_series`,
    *   `open_interest_unavailable`, `venue_unavailable`, `engine_unavailable`, `shutting_down`
-   * @example await desk.answer('get_trade_call', { coin: 'BTC', timeframe: '4h' })
+   * @example await toolHandler.answer('get_trade_call', { coin: 'BTC', timeframe: '4h' })
    */
   answer<Name extends ToolName>(tool: Name, request: unknown, asker?: string): Promise<ToolResponse<Name>>
 }
 
-/** A desk in the process that computes. */
-export interface LocalDesk extends Desk {
+/** A tool handler in the process that computes. */
+export interface LocalToolHandler extends ToolHandler {
   /** Ends what is followed on demand of some series, before a run takes them over. */
   release(series: readonly Series[]): Promise<void>
   /** Series that are followed because somebody asked for them. */
@@ -45,7 +45,7 @@ export interface LocalDesk extends Desk {
   ended(): Promise<void>
 }
 
-export interface DeskOptions {
+export interface ToolHandlerOptions {
   /** What every followed series says now. */
   readonly board: Board
   readonly monitored: Monitored
@@ -92,9 +92,9 @@ type Answers = {
  * The tools, answered from the board: a verdict is the recorded one of the newest closed bar, and nothing is
  * computed here.
  *
- * @example const desk = createDesk({ board, monitored, listings: feed.listings, … })
+ * @example const toolHandler = createToolHandler({ board, monitored, listings: feed.listings, … })
  */
-export function createDesk(options: DeskOptions): LocalDesk {
+export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler {
   const { board, monitored, universes, follow, now, signal, withdrawn = () => undefined } = options
   const clock = follow === undefined ? () => board.reached() : options.clock
   const freshness = { clock, staleAfterMs: options.staleAfterMs ?? LIMITS.staleAfterMs }

@@ -12,19 +12,19 @@ import {
   putBars,
   putVerdict,
   refusalOf,
-  setUpDesk,
+  setUpToolHandler,
   sim,
   universeOf,
   untilAborted,
-} from './desk.fixture.ts'
+} from './tool-handler.fixture.ts'
 
 const HOUR_MS = timeframeMs('1h')
 
 describe('answers', () => {
   test('get_trade_call gives the verdict on the board with the age of its bar', async () => {
-    const { desk, board } = setUpDesk()
+    const { toolHandler, board } = setUpToolHandler()
     const verdict = putVerdict(board, sim('BTC'), { call: 'BUY', confidence: 56, probability: 0.561 })
-    const answer = await desk.answer('get_trade_call', { coin: 'btc' })
+    const answer = await toolHandler.answer('get_trade_call', { coin: 'btc' })
     expect(answer).toMatchObject({
       call: 'BUY',
       confidence: 56,
@@ -37,12 +37,12 @@ describe('answers', () => {
       factors: verdict.factors,
       data_age_ms: 20_000,
     })
-    const without = await desk.answer('get_trade_call', { coin: 'BTC', include_factors: false })
+    const without = await toolHandler.answer('get_trade_call', { coin: 'BTC', include_factors: false })
     expect(without).toEqual({ ...answer, factors: [] })
   })
 
   test('get_market_regime gives what was measured at the bar', async () => {
-    const answer = await setUpDesk().desk.answer('get_market_regime', { coin: 'BTC' })
+    const answer = await setUpToolHandler().toolHandler.answer('get_market_regime', { coin: 'BTC' })
     expect(answer).toMatchObject({
       timeframe: '4h',
       regime: 'RANGING',
@@ -53,7 +53,7 @@ describe('answers', () => {
   })
 
   test('scan_funding_arb is asked as of market time', async () => {
-    const answer = await setUpDesk().desk.answer('scan_funding_arb', { holding_hours: 24 })
+    const answer = await setUpToolHandler().toolHandler.answer('scan_funding_arb', { holding_hours: 24 })
     expect(answer).toMatchObject({
       completed_at: new Date(MARKET_NOW).toISOString(),
       holding_hours: 24,
@@ -68,8 +68,8 @@ describe('answers', () => {
     ['scan_funding_arb', {}],
   ]
   test.each(requests)('of %s fit their schema, and nothing is left out of it', async (tool, request) => {
-    const { desk } = setUpDesk()
-    const answer = await desk.answer(tool, request)
+    const { toolHandler } = setUpToolHandler()
+    const answer = await toolHandler.answer(tool, request)
     expect(TOOLS[tool].response.parse(answer)).toEqual(answer)
     expect(JSON.parse(JSON.stringify(answer))).toEqual(answer)
   })
@@ -77,12 +77,12 @@ describe('answers', () => {
   test('the default exchange is the first that was chosen, else the first monitored', async () => {
     const monitored = [sim('BTC'), { exchange: 'OKX', coin: 'BTC', timeframe: '1h' } as const]
     const exchangeOf = async (exchanges?: readonly ('SIM' | 'OKX')[]) => {
-      const { desk, board } = setUpDesk({
+      const { toolHandler, board } = setUpToolHandler({
         monitored: monitoredOf(monitored),
         ...(exchanges && { exchanges }),
       })
       for (const series of monitored) putVerdict(board, series)
-      return (await desk.answer('get_trade_call', { coin: 'BTC' })).exchange
+      return (await toolHandler.answer('get_trade_call', { coin: 'BTC' })).exchange
     }
     expect(await exchangeOf()).toBe('SIM')
     expect(await exchangeOf(['OKX', 'SIM'])).toBe('OKX')
@@ -91,26 +91,30 @@ describe('answers', () => {
   test.each(['BTCUSDT', 'btc-usdt', 'BTC/USDT', 'BTC-PERP', 'BTC/USDT:USDT', ' btc '])(
     'the coin may be written as %j',
     async (coin) => {
-      expect(await setUpDesk().desk.answer('get_trade_call', { coin })).toMatchObject({ coin: 'BTC' })
+      expect(await setUpToolHandler().toolHandler.answer('get_trade_call', { coin })).toMatchObject({
+        coin: 'BTC',
+      })
     },
   )
 
   test('a coin whose own name ends like a currency is itself', async () => {
-    expect(await setUpDesk().desk.answer('get_trade_call', { coin: 'SUSD' })).toMatchObject({ coin: 'SUSD' })
+    expect(await setUpToolHandler().toolHandler.answer('get_trade_call', { coin: 'SUSD' })).toMatchObject({
+      coin: 'SUSD',
+    })
   })
 
   test('a public address with a slash at its end makes no double one', async () => {
-    const { desk } = setUpDesk({ publicUrl: () => 'https://signals.example/' })
-    const { verify_url } = await desk.answer('get_trade_call', { coin: 'BTC' })
+    const { toolHandler } = setUpToolHandler({ publicUrl: () => 'https://signals.example/' })
+    const { verify_url } = await toolHandler.answer('get_trade_call', { coin: 'BTC' })
     expect(verify_url).toMatch(/^https:\/\/signals\.example\/verify\//)
   })
 })
 
 describe('names that do not exist', () => {
   test('an exchange', async () => {
-    const { desk } = setUpDesk()
+    const { toolHandler } = setUpToolHandler()
     for (const exchange of ['NYSE', 'BYBIT', 'toString']) {
-      const refusal = await refusalOf(desk.answer('get_trade_call', { coin: 'BTC', exchange }))
+      const refusal = await refusalOf(toolHandler.answer('get_trade_call', { coin: 'BTC', exchange }))
       expect(refusal).toMatchObject({
         code: 'unknown_exchange',
         details: { given: exchange.toUpperCase(), available: ['SIM', 'OKX'] },
@@ -119,19 +123,19 @@ describe('names that do not exist', () => {
   })
 
   test('an exchange that was chosen and lists nothing is silent, not unknown', async () => {
-    const { desk } = setUpDesk({ exchanges: ['SIM', 'BYBIT'] })
-    const refusal = await refusalOf(desk.answer('get_trade_call', { coin: 'BTC', exchange: 'BYBIT' }))
+    const { toolHandler } = setUpToolHandler({ exchanges: ['SIM', 'BYBIT'] })
+    const refusal = await refusalOf(toolHandler.answer('get_trade_call', { coin: 'BTC', exchange: 'BYBIT' }))
     expect(refusal).toMatchObject({ code: 'venue_unavailable', details: { exchange: 'BYBIT' } })
   })
 
   test('a coin: the largest come first, and what may have been meant is said', async () => {
-    const { desk } = setUpDesk({
+    const { toolHandler } = setUpToolHandler({
       universes: {
         of: async (exchange) => universeOf(exchange, []),
         newest: (exchange) => universeOf(exchange, ['SOL', 'GONE', 'BTC']),
       },
     })
-    const refusal = await refusalOf(desk.answer('get_trade_call', { coin: 'pepeusdt' }))
+    const refusal = await refusalOf(toolHandler.answer('get_trade_call', { coin: 'pepeusdt' }))
     expect(refusal).toMatchObject({
       code: 'unknown_coin',
       message: 'there is no coin "PEPEUSDT" on SIM; did you mean 1000PEPE?',
@@ -143,36 +147,38 @@ describe('names that do not exist', () => {
         did_you_mean: '1000PEPE',
       },
     })
-    const far = await refusalOf(desk.answer('get_trade_call', { coin: 'ZZZZ' }))
+    const far = await refusalOf(toolHandler.answer('get_trade_call', { coin: 'ZZZZ' }))
     expect(far.details).not.toHaveProperty('did_you_mean')
   })
 
   test('of many coins a hundred are listed', async () => {
     const many = Array.from({ length: 250 }, (_, index) => ({ ...sim(`C${index}`), timeframes: TIMEFRAMES }))
-    const { desk } = setUpDesk({ listings: async () => many })
-    const { details } = await refusalOf(desk.answer('get_trade_call', { coin: 'NOPE' }))
+    const { toolHandler } = setUpToolHandler({ listings: async () => many })
+    const { details } = await refusalOf(toolHandler.answer('get_trade_call', { coin: 'NOPE' }))
     expect(details?.available).toHaveLength(LIMITS.namesInRefusal)
     expect(details?.total).toBe(252)
   })
 
   test('a timeframe', async () => {
-    const { desk } = setUpDesk()
-    const never = await refusalOf(desk.answer('get_trade_call', { coin: 'BTC', timeframe: '7m' }))
+    const { toolHandler } = setUpToolHandler()
+    const never = await refusalOf(toolHandler.answer('get_trade_call', { coin: 'BTC', timeframe: '7m' }))
     expect(never).toMatchObject({
       code: 'unknown_timeframe',
       details: { given: '7m', available: [...TIMEFRAMES] },
     })
     const request = { coin: 'BTC', exchange: 'OKX', timeframe: '1m' }
-    const notHere = await refusalOf(desk.answer('get_market_regime', request))
+    const notHere = await refusalOf(toolHandler.answer('get_market_regime', request))
     expect(notHere).toMatchObject({ code: 'unknown_timeframe', details: { available: ['1h', '4h'] } })
   })
 
   test('a market that cannot be listed is refused as it says, and asked again next time', async () => {
     const answers = [() => Promise.reject(new ServiceError('venue_unavailable')), async () => LISTINGS]
-    const { desk } = setUpDesk({ listings: () => (answers.shift() ?? (async () => LISTINGS))() })
-    const first = await refusalOf(desk.answer('get_trade_call', { coin: 'SOL' }))
+    const { toolHandler } = setUpToolHandler({
+      listings: () => (answers.shift() ?? (async () => LISTINGS))(),
+    })
+    const first = await refusalOf(toolHandler.answer('get_trade_call', { coin: 'SOL' }))
     expect(first.code).toBe('venue_unavailable')
-    expect(await desk.answer('get_trade_call', { coin: 'SOL' })).toMatchObject({ coin: 'SOL' })
+    expect(await toolHandler.answer('get_trade_call', { coin: 'SOL' })).toMatchObject({ coin: 'SOL' })
   })
 })
 
@@ -195,9 +201,9 @@ describe('requests that are none', () => {
     ['a constructor', JSON.parse('{"coin":"BTC","constructor":{}}'), 'constructor'],
   ]
   test.each(hostile)('%s', async (_, request, field) => {
-    const { desk } = setUpDesk()
+    const { toolHandler } = setUpToolHandler()
     for (const tool of ['get_trade_call', 'get_market_regime'] as const) {
-      const refusal = await refusalOf(desk.answer(tool, request))
+      const refusal = await refusalOf(toolHandler.answer(tool, request))
       expect(refusal).toMatchObject({
         code: 'invalid_request',
         message: expect.stringContaining(`${tool}, ${field}: `),
@@ -209,7 +215,7 @@ describe('requests that are none', () => {
 
   test('however many fields are at fault, some are named', async () => {
     const request = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`field${index}`, 1]))
-    const { details } = await refusalOf(setUpDesk().desk.answer('scan_trade_calls', request))
+    const { details } = await refusalOf(setUpToolHandler().toolHandler.answer('scan_trade_calls', request))
     expect(details?.fields).toHaveLength(20)
   })
 
@@ -221,17 +227,17 @@ describe('requests that are none', () => {
     ['scan_funding_arb', { coins: ['BTC', 7] }, 'coins'],
     ['scan_funding_arb', { holding_hours: 1e9 }, 'holding_hours'],
   ] as const)('%s %j', async (tool, request, field) => {
-    const refusal = await refusalOf(setUpDesk().desk.answer(tool, request))
+    const refusal = await refusalOf(setUpToolHandler().toolHandler.answer(tool, request))
     expect(refusal).toMatchObject({ code: 'invalid_request', details: { fields: [{ field }] } })
   })
 })
 
 describe('bars that are too few', () => {
   test('are named with what is needed and which timeframes would do', async () => {
-    const { desk, board } = setUpDesk({ follow: (_series, signal) => untilAborted(signal) })
+    const { toolHandler, board } = setUpToolHandler({ follow: (_series, signal) => untilAborted(signal) })
     putBars(board, sim('SOL', '12h'), 400)
     putVerdict(board, sim('SOL', '1d'))
-    const refusal = await refusalOf(desk.answer('get_trade_call', { coin: 'SOL', timeframe: '12h' }))
+    const refusal = await refusalOf(toolHandler.answer('get_trade_call', { coin: 'SOL', timeframe: '12h' }))
     // 400 bars of 12h are 600 of 8h; the 1d series has a verdict, however it came by it.
     expect(refusal).toMatchObject({
       code: 'insufficient_history',
@@ -245,9 +251,9 @@ describe('bars that are too few', () => {
   })
 
   test('while they may still be loading the series is waited for', async () => {
-    const { desk, board, time } = setUpDesk()
+    const { toolHandler, board, time } = setUpToolHandler()
     putBars(board, sim('BTC'), 400, BAR_CLOSE - 40 * HOUR_MS)
-    const answering = desk.answer('get_trade_call', { coin: 'BTC' })
+    const answering = toolHandler.answer('get_trade_call', { coin: 'BTC' })
     await time.advance(2_000)
     putVerdict(board, sim('BTC'), { confidence: 57 })
     await time.advance(100)
@@ -255,9 +261,9 @@ describe('bars that are too few', () => {
   })
 
   test('a monitored series that is still loading when the time is over is loading', async () => {
-    const { desk, board, time } = setUpDesk()
+    const { toolHandler, board, time } = setUpToolHandler()
     putBars(board, sim('BTC'), 400, BAR_CLOSE - 40 * HOUR_MS)
-    const refused = refusalOf(desk.answer('get_trade_call', { coin: 'BTC' }))
+    const refused = refusalOf(toolHandler.answer('get_trade_call', { coin: 'BTC' }))
     await time.advance(LIMITS.onDemandWaitMs)
     expect(await refused).toMatchObject({ code: 'series_loading', details: { series: 'SIM.BTC.1h' } })
     expect(time.now()).toBe(1_000_000 + LIMITS.onDemandWaitMs)
@@ -267,9 +273,9 @@ describe('bars that are too few', () => {
 describe('stale data', () => {
   const limitMs = HOUR_MS + LIMITS.staleAfterMs
   const ageing = (ageMs: number) => {
-    const { desk, board } = setUpDesk({ clock: () => BAR_CLOSE + ageMs })
+    const { toolHandler, board } = setUpToolHandler({ clock: () => BAR_CLOSE + ageMs })
     putVerdict(board, sim('BTC'))
-    return desk.answer('get_trade_call', { coin: 'BTC' })
+    return toolHandler.answer('get_trade_call', { coin: 'BTC' })
   }
 
   test('is answered from up to the limit, with its age in whole milliseconds', async () => {
@@ -290,42 +296,42 @@ describe('stale data', () => {
   })
 
   test('may be later where the operator of a quick market says so', async () => {
-    const { desk } = setUpDesk({ clock: () => BAR_CLOSE + limitMs + 1, staleAfterMs: 600_000 })
-    expect(await desk.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({ coin: 'BTC' })
+    const { toolHandler } = setUpToolHandler({ clock: () => BAR_CLOSE + limitMs + 1, staleAfterMs: 600_000 })
+    expect(await toolHandler.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({ coin: 'BTC' })
   })
 })
 
 describe('a market without a present', () => {
   /** At full speed the feed's clock runs ahead of what is recorded. */
-  const recorded = () => setUpDesk({ follow: undefined, clock: () => BAR_CLOSE + 900 * HOUR_MS })
+  const recorded = () => setUpToolHandler({ follow: undefined, clock: () => BAR_CLOSE + 900 * HOUR_MS })
 
   test('is judged by where the board is complete', async () => {
-    const { desk, board } = recorded()
-    expect(await desk.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({ data_age_ms: 0 })
+    const { toolHandler, board } = recorded()
+    expect(await toolHandler.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({ data_age_ms: 0 })
     putVerdict(board, sim('ETH'), { barClose: BAR_CLOSE - 5 * HOUR_MS })
-    const refusal = await refusalOf(desk.answer('get_trade_call', { coin: 'ETH' }))
+    const refusal = await refusalOf(toolHandler.answer('get_trade_call', { coin: 'ETH' }))
     expect(refusal).toMatchObject({ code: 'stale_market_data', details: { data_age_ms: 5 * HOUR_MS } })
   })
 
   test('answers from a series that is waiting while others are ahead', async () => {
-    const { desk, board } = recorded()
+    const { toolHandler, board } = recorded()
     putVerdict(board, sim('ETH'), { barClose: BAR_CLOSE + 64 * HOUR_MS })
-    expect(await desk.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({ data_age_ms: 0 })
-    expect(await desk.answer('get_trade_call', { coin: 'ETH' })).toMatchObject({ data_age_ms: 0 })
+    expect(await toolHandler.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({ data_age_ms: 0 })
+    expect(await toolHandler.answer('get_trade_call', { coin: 'ETH' })).toMatchObject({ data_age_ms: 0 })
   })
 
   test('has only what is monitored', async () => {
-    const { desk } = recorded()
-    const coin = await refusalOf(desk.answer('get_trade_call', { coin: 'SOL' }))
+    const { toolHandler } = recorded()
+    const coin = await refusalOf(toolHandler.answer('get_trade_call', { coin: 'SOL' }))
     expect(coin).toMatchObject({ code: 'unknown_coin', details: { available: ['BTC', 'ETH'] } })
-    const timeframe = await refusalOf(desk.answer('get_trade_call', { coin: 'BTC', timeframe: '1m' }))
+    const timeframe = await refusalOf(toolHandler.answer('get_trade_call', { coin: 'BTC', timeframe: '1m' }))
     expect(timeframe).toMatchObject({ code: 'unknown_timeframe', details: { available: ['1h', '4h'] } })
   })
 
   test('a series that has ended with too few bars says so', async () => {
-    const { desk, board, time } = recorded()
+    const { toolHandler, board, time } = recorded()
     putBars(board, sim('ETH'), 12, BAR_CLOSE - 90 * HOUR_MS)
-    const refused = refusalOf(desk.answer('get_trade_call', { coin: 'ETH' }))
+    const refused = refusalOf(toolHandler.answer('get_trade_call', { coin: 'ETH' }))
     await time.advance(LIMITS.onDemandWaitMs)
     expect(await refused).toMatchObject({
       code: 'insufficient_history',

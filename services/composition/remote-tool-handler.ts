@@ -1,11 +1,11 @@
 import { seriesName } from '../../contracts/series.ts'
 import { latestVerdicts } from '../../projections/index.ts'
-import { createRemoteDesk, type NewestVerdicts, type RemoteDesk } from '../engine/index.ts'
+import { createRemoteToolHandler, type NewestVerdicts, type RemoteToolHandler } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Parts } from './open-parts.ts'
 
-/** The desk of a process without the engine role. */
-export function openRemoteDesk(
+/** The tool handler of a process without the engine role. */
+export function openRemoteToolHandler(
   {
     settings,
     platform,
@@ -14,7 +14,7 @@ export function openRemoteDesk(
     log,
   }: Pick<Parts, 'settings' | 'platform' | 'projector' | 'feed' | 'log'>,
   publicUrl: () => string,
-): RemoteDesk {
+): RemoteToolHandler {
   const newest: NewestVerdicts | undefined =
     // Where a recorded market stands is known to the process that replays it only.
     projector === undefined || feed.kind === 'recorded'
@@ -23,7 +23,7 @@ export function openRemoteDesk(
           verdict: (series) => projector.reader(latestVerdicts).get(seriesName(series))?.verdict,
           clock: () => feed.clock(),
         }
-  return createRemoteDesk({
+  return createRemoteToolHandler({
     bus: platform.bus,
     newest,
     defaultExchange: settings.MARKET === 'simulated' ? 'SIM' : settings.EXCHANGES?.[0],

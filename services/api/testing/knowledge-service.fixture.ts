@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { ChatAnswer, SearchAnswer } from '../../../contracts/knowledge-answers.ts'
 import { readChatRequest, readSearchRequest } from '../../knowledge/index.ts'
-import type { ChatRequestOnChannel, KnowledgeDesk, KnowledgeRequest } from '../../tool-calls/index.ts'
+import type { ChatRequestOnChannel, KnowledgeRequest, KnowledgeService } from '../../tool-calls/index.ts'
 
 export const SEARCH_ANSWER: SearchAnswer = {
   query: 'quota',
@@ -28,9 +28,9 @@ export const CHAT_ANSWER: ChatAnswer = {
   quota: { remaining: 9, limit: 10, used: 1, resets_at: '2026-12-01T00:00:00.000Z' },
 }
 
-/** A desk that checks keys and requests as the real one does, answers the same to all, and keeps what it was asked. */
-export function fakeKnowledgeDesk(): {
-  readonly desk: KnowledgeDesk
+/** A service that checks keys and requests as the real one does, answers the same to all, and keeps what it was asked. */
+export function fakeKnowledgeService(): {
+  readonly service: KnowledgeService
   readonly asked: (KnowledgeRequest | ChatRequestOnChannel)[]
   /** What the next request fails with. */
   failure: Error | undefined
@@ -45,7 +45,7 @@ export function fakeKnowledgeDesk(): {
     if (request.authorization === undefined) throw new ServiceError('unauthorized')
     if (request.authorization === 'Bearer unknown') throw new ServiceError('key_unknown')
   }
-  const desk: KnowledgeDesk = {
+  const service: KnowledgeService = {
     async search(request) {
       take(request)
       const { query } = readSearchRequest(request.request)
@@ -57,5 +57,5 @@ export function fakeKnowledgeDesk(): {
       return { body: { ...CHAT_ANSWER, question }, isReplay: request.idempotencyKey === 'again' }
     },
   }
-  return Object.assign(fake, { desk })
+  return Object.assign(fake, { service })
 }

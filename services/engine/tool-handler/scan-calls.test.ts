@@ -8,22 +8,22 @@ import {
   putBars,
   putVerdict,
   refusalOf,
-  setUpDesk,
+  setUpToolHandler,
   sim,
   universeOf,
   untilAborted,
-} from './desk.fixture.ts'
+} from './tool-handler.fixture.ts'
 
 describe('scan_trade_calls', () => {
   test('looks at the largest coins, those of nobody included, and ranks what they say', async () => {
-    const { desk, board, begun } = setUpDesk()
+    const { toolHandler, board, begun } = setUpToolHandler()
     putVerdict(board, sim('BTC'), { call: 'BUY', strength: 40 })
     putVerdict(board, sim('ETH'), {
       call: 'SELL',
       strength: 90,
       verdictId: '0190a000-0000-8000-8000-000000000002',
     })
-    const answer = await desk.answer('scan_trade_calls', { timeframe: '1h' })
+    const answer = await toolHandler.answer('scan_trade_calls', { timeframe: '1h' })
     expect(answer).toMatchObject({
       exchange: 'SIM',
       timeframe: '1h',
@@ -47,12 +47,12 @@ describe('scan_trade_calls', () => {
   })
 
   test('filters by confidence, adds the HOLDs on request, and gives no more rows than asked for', async () => {
-    const { desk, board } = setUpDesk()
+    const { toolHandler, board } = setUpToolHandler()
     putVerdict(board, sim('BTC'), { call: 'BUY', confidence: 57 })
     putVerdict(board, sim('ETH'), { call: 'SELL', confidence: 53 })
     putVerdict(board, sim('SOL'), { call: 'HOLD', confidence: 57 })
     const scan = async (request: object) => {
-      const { calls, scanned } = await desk.answer('scan_trade_calls', { timeframe: '1h', ...request })
+      const { calls, scanned } = await toolHandler.answer('scan_trade_calls', { timeframe: '1h', ...request })
       return [scanned, ...calls.map(({ coin }) => coin)]
     }
     expect(await scan({ min_confidence: 57 })).toEqual([3, 'BTC'])
@@ -66,7 +66,7 @@ describe('scan_trade_calls', () => {
   })
 
   test('waits once for all that are not followed, and names those without a fresh verdict', async () => {
-    const fixture = setUpDesk({
+    const fixture = setUpToolHandler({
       universes: {
         of: async (exchange) => universeOf(exchange, ['BTC', 'ETH', 'SOL', '1000PEPE', 'SUSD', 'GONE']),
         newest: () => undefined,
@@ -78,10 +78,10 @@ describe('scan_trade_calls', () => {
         await untilAborted(signal)
       },
     })
-    const { desk, board, time, begun } = fixture
+    const { toolHandler, board, time, begun } = fixture
     putVerdict(board, sim('BTC'), { call: 'BUY' })
     putVerdict(board, sim('ETH'), { barClose: BAR_CLOSE - 10 * 3_600_000 })
-    const answering = desk.answer('scan_trade_calls', { timeframe: '1h' })
+    const answering = toolHandler.answer('scan_trade_calls', { timeframe: '1h' })
     await time.advance(LIMITS.onDemandWaitMs)
     const answer = await answering
     expect(begun.toSorted()).toEqual(['1000PEPE', 'SOL', 'SUSD'])
@@ -99,8 +99,8 @@ describe('scan_trade_calls', () => {
   })
 
   test('refuses what it cannot rank by, and names that do not exist', async () => {
-    const { desk } = setUpDesk()
-    const scan = (request: object) => refusalOf(desk.answer('scan_trade_calls', request))
+    const { toolHandler } = setUpToolHandler()
+    const scan = (request: object) => refusalOf(toolHandler.answer('scan_trade_calls', request))
     expect(await scan({ universe_by: 'open_interest' })).toMatchObject({
       code: 'open_interest_unavailable',
       details: { exchange: 'SIM' },
@@ -114,8 +114,8 @@ describe('scan_trade_calls', () => {
   })
 
   test('a fault that is nobody’s refusal is not hidden among the errors of coins', async () => {
-    const { board } = setUpDesk()
-    const { desk } = setUpDesk({
+    const { board } = setUpToolHandler()
+    const { toolHandler } = setUpToolHandler({
       board: {
         ...board,
         get: (series) => {
@@ -124,6 +124,6 @@ describe('scan_trade_calls', () => {
         },
       },
     })
-    await expect(desk.answer('scan_trade_calls', { timeframe: '1h' })).rejects.toThrow('a bug')
+    await expect(toolHandler.answer('scan_trade_calls', { timeframe: '1h' })).rejects.toThrow('a bug')
   })
 })

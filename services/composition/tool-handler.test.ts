@@ -5,12 +5,12 @@ import { lastBarClose, TIMEFRAMES } from '../../contracts/timeframes.ts'
 import { TOOLS } from '../../contracts/tools/tool-catalogue.ts'
 import {
   createBoard,
-  createDesk,
   createEngine,
   createOutcomeRecorder,
   createRecorder,
+  createToolHandler,
   createUniverseKeeper,
-  type LocalDesk,
+  type LocalToolHandler,
   loadModel,
   runEngine,
 } from '../engine/index.ts'
@@ -28,7 +28,7 @@ describe('the tools on a simulated market', () => {
   const ending = new AbortController()
   const store = openMemoryStore({ now: () => NOW })
   let ids = 0
-  let desk: LocalDesk
+  let toolHandler: LocalToolHandler
   let running: Promise<unknown>
 
   beforeAll(() => {
@@ -46,7 +46,7 @@ describe('the tools on a simulated market', () => {
     const follow = (series: readonly Series[], signal: AbortSignal) =>
       runEngine({ engine, recorder, outcomes, board, series, batches: feed.batches({ series, signal }) })
     running = follow([MONITORED], ending.signal)
-    desk = createDesk({
+    toolHandler = createToolHandler({
       board,
       model,
       monitored: {
@@ -82,15 +82,15 @@ describe('the tools on a simulated market', () => {
   })
   afterAll(async () => {
     ending.abort()
-    await Promise.all([running, desk.ended()])
+    await Promise.all([running, toolHandler.ended()])
     await store.close()
   })
 
   test.each(TIMEFRAMES)('answer at %s, and what they answer is in the log', async (timeframe) => {
     const request = { coin: 'BTC', timeframe }
     const [call, regime] = await Promise.all([
-      desk.answer('get_trade_call', request),
-      desk.answer('get_market_regime', request),
+      toolHandler.answer('get_trade_call', request),
+      toolHandler.answer('get_market_regime', request),
     ])
     expect(TOOLS.get_trade_call.response.parse(call)).toEqual(call)
     expect(TOOLS.get_market_regime.response.parse(regime)).toEqual(regime)
@@ -106,7 +106,7 @@ describe('the tools on a simulated market', () => {
   })
 
   test('a scan brings in the coins of the universe that nobody follows', async () => {
-    const answer = await desk.answer('scan_trade_calls', { timeframe: '4h', include_holds: true })
+    const answer = await toolHandler.answer('scan_trade_calls', { timeframe: '4h', include_holds: true })
     expect(TOOLS.scan_trade_calls.response.parse(answer)).toEqual(answer)
     expect(answer.errors).toEqual([])
     expect(answer.scanned).toBe(6)
@@ -120,6 +120,6 @@ describe('the tools on a simulated market', () => {
 
   test('the monitored series is not among those on demand', () => {
     // Ten further timeframes of BTC, and five further coins at 4h.
-    expect(desk.seriesOnDemand()).toBe(15)
+    expect(toolHandler.seriesOnDemand()).toBe(15)
   })
 })
