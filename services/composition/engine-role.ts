@@ -14,7 +14,7 @@ import {
   createEngine,
   createEnsemble,
   createFollower,
-  createFundingBook,
+  createFundingRates,
   createOutcomeRecorder,
   createRecorder,
   createToolHandler,
@@ -163,7 +163,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       ),
   })
   const outcomes = createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled })
-  const funding = createFundingBook({ keepDays: FUNDING_HISTORY_DAYS })
+  const funding = createFundingRates({ keepDays: FUNDING_HISTORY_DAYS })
   const universes = createUniverseKeeper({
     rank: (exchange) => feed.universe(exchange),
     store,

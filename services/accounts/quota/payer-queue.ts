@@ -8,7 +8,7 @@ import type { DebitLog } from './debit-log.ts'
 import { type Debited, type Planned, planEvent, type Waiting } from './plan-event.ts'
 import type { UsedKeys } from './used-keys.ts'
 
-export interface LaneOptions {
+export interface PayerQueueOptions {
   readonly log: DebitLog
   readonly keys: UsedKeys
   readonly now: () => number
@@ -16,7 +16,7 @@ export interface LaneOptions {
 }
 
 /** All that is decided for one payer, one after the other; debits that wait meanwhile share an append. */
-export interface PayerLane {
+export interface PayerQueue {
   /** Of a window, as last seen; undefined while it is not known. */
   balance(windowId: string): Balance | undefined
   /** Reads what others appended to a window's stream since it was looked at, if anything. */
@@ -38,8 +38,11 @@ const UNKNOWN: UnknownOutcome = {
     'With the same Idempotency-Key it can be sent again: whatever became of it, it is then counted once, and has the same answer.',
 }
 
-/** @param payerId whose lane it is; everything pushed is of this payer */
-export function createPayerLane(payerId: string, { log, keys, now, payPerCall }: LaneOptions): PayerLane {
+/** @param payerId whose queue it is; everything pushed is of this payer */
+export function createPayerQueue(
+  payerId: string,
+  { log, keys, now, payPerCall }: PayerQueueOptions,
+): PayerQueue {
   const queue: Waiting[] = []
   let known: { readonly windowId: string; readonly balance: Balance } | undefined
   let turns: Promise<unknown> = Promise.resolve()

@@ -2,17 +2,17 @@ import { reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SettlerKind, UncollectableReason } from '../../../contracts/payment-events.ts'
 import { isOpen, isPayable, isUnsettled, type Payment } from '../../../projections/index.ts'
-import { type Agenda, createAgenda } from './agenda.ts'
-import { type Alarm, createAlarm } from './alarm.ts'
+import { createWakeSignal, type WakeSignal, waitAtMost } from '../../platform/async/wake-signal.ts'
 import type { Arrival } from './decide-settlement.ts'
+import { createPaymentSchedule, type PaymentSchedule } from './payment-schedule.ts'
 import type { LoadedPayment, SettlementFact, SettlementLog } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 
 /** Who works on a payment next: our wallet or a facilitator, the gateway, or whoever watches for finality. */
-export const LANES = ['direct', 'gateway', 'finality'] as const
-export type Lane = (typeof LANES)[number]
+export const STAGES = ['direct', 'gateway', 'finality'] as const
+export type Stage = (typeof STAGES)[number]
 
-export interface PaymentBookOptions {
+export interface PaymentQueueOptions {
   readonly log: SettlementLog
   readonly timing: SettlementTiming
   /** Wall clock, Unix milliseconds: how old a payment is. */
@@ -27,7 +27,7 @@ export interface PaymentBookOptions {
   readonly report: (event: string, details: Readonly<Record<string, string | number>>) => void
 }
 
-export interface BookTotals {
+export interface QueueTotals {
   readonly open: number
   /** Age of the oldest payment that is served and not settled, milliseconds. */
   readonly oldestOpenMs: number
@@ -35,21 +35,21 @@ export interface BookTotals {
 }
 
 /**
- * The payments that are not at their end, each in the lane of who works on it next and with the time of its next
+ * The payments that are not at their end, each in the stage of who works on it next and with the time of its next
  * look. What it holds can be lost: the log has it all.
  */
-export interface PaymentBook {
-  /** Takes those off a lane whose time has come; what becomes of them must put them back. */
-  take(lane: Lane, most: number): string[]
-  /** Sleeps until the next of a lane is due, one is added, or the signal is aborted. */
-  wait(lane: Lane, signal: AbortSignal): Promise<void>
+export interface PaymentQueue {
+  /** Takes those off a stage whose time has come; what becomes of them must put them back. */
+  take(stage: Stage, most: number): string[]
+  /** Sleeps until the next of a stage is due, one is added, or the signal is aborted. */
+  wait(stage: Stage, signal: AbortSignal): Promise<void>
   /** Adds a payment, to be looked at now; one that is known stays as it is. */
   track(payment: Payment): void
   /** Reads a payment that may have been ended and is not: somebody has found its money. */
   revive(stream: string, signal: AbortSignal): Promise<void>
-  /** Reads a payment; undefined where it has ended or is another lane's by now, and then it stands there. */
-  load(stream: string, lane: Lane, signal: AbortSignal): Promise<LoadedPayment | undefined>
-  /** Records what happened and puts the payment in its next lane. @returns undefined where it must be read again */
+  /** Reads a payment; undefined where it has ended or is another stage's by now, and then it stands there. */
+  load(stream: string, stage: Stage, signal: AbortSignal): Promise<LoadedPayment | undefined>
+  /** Records what happened and puts the payment in its next stage. @returns undefined where it must be read again */
   record(
     loaded: LoadedPayment,
     facts: readonly SettlementFact[],
@@ -79,13 +79,13 @@ export interface PaymentBook {
    * @param afterMs until they are looked at; by default longer than the last time
    */
   putBack(streams: readonly string[], afterMs?: number): void
-  totals(): BookTotals
+  totals(): QueueTotals
   clear(): void
 }
 
 interface Entry {
   payment: Payment
-  lane: Lane
+  stage: Stage
   /** Looks in a row that brought nothing new. */
   failures: number
   /** When it is looked at next, in elapsed time. */
@@ -95,70 +95,71 @@ interface Entry {
   isIsolated: boolean
 }
 
-/** An empty lane is woken by whatever is added to it. */
+/** An empty stage is woken by whatever is added to it. */
 const IDLE_MS = 3_600_000
 
-const laneOf = ({ state, rail }: Payment): Lane => {
+const stageOf = ({ state, rail }: Payment): Stage => {
   if (state === 'confirmed') return 'finality'
   return rail === 'gateway' ? 'gateway' : 'direct'
 }
 
-export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
+export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
   const { log, timing, now, elapsed, sleep, onPaid, hasChain, report } = options
   const entries = new Map<string, Entry>()
-  const lanes = Object.fromEntries(
-    LANES.map((lane) => [lane, { agenda: createAgenda(), alarm: createAlarm(sleep) }]),
-  ) as Record<Lane, { agenda: Agenda; alarm: Alarm }>
+  const stages = Object.fromEntries(
+    STAGES.map((stage) => [stage, { schedule: createPaymentSchedule(), added: createWakeSignal(), seen: 0 }]),
+  ) as Record<Stage, { schedule: PaymentSchedule; added: WakeSignal; seen: number }>
 
   function plan(entry: Entry, at: number): void {
     entry.isPlanned = true
     entry.at = at
     // One that the token refuses comes behind those that can be settled, however many there are of it.
-    lanes[entry.lane].agenda.put(entry.payment.stream, at, isPayable(entry.payment) ? 'first' : 'later')
-    lanes[entry.lane].alarm.ring()
+    stages[entry.stage].schedule.put(entry.payment.stream, at, isPayable(entry.payment) ? 'first' : 'later')
+    stages[entry.stage].added.notify()
   }
 
-  /** Takes note of a payment's newest state; true where the same lane goes on with it. */
+  /** Takes note of a payment's newest state; true where the same stage goes on with it. */
   function note(payment: Payment): boolean {
     const { stream } = payment
     const entry = entries.get(stream)
     if (!isOpen(payment)) {
-      if (entry !== undefined) lanes[entry.lane].agenda.delete(stream)
+      if (entry !== undefined) stages[entry.stage].schedule.delete(stream)
       entries.delete(stream)
       return false
     }
-    const lane = laneOf(payment)
+    const stage = stageOf(payment)
     if (entry === undefined) {
-      const added = { payment, lane, failures: 0, at: 0, isPlanned: false, isTold: false, isIsolated: false }
+      const added = { payment, stage, failures: 0, at: 0, isPlanned: false, isTold: false, isIsolated: false }
       entries.set(stream, added)
       plan(added, elapsed())
       return true
     }
     const wasPayable = isPayable(entry.payment)
     entry.payment = payment
-    if (entry.lane === lane) {
+    if (entry.stage === stage) {
       if (entry.isPlanned && wasPayable !== isPayable(payment)) plan(entry, entry.at)
       return true
     }
-    lanes[entry.lane].agenda.delete(stream)
-    entry.lane = lane
+    stages[entry.stage].schedule.delete(stream)
+    entry.stage = stage
     entry.failures = 0
     plan(entry, elapsed())
     return false
   }
 
-  const book: PaymentBook = {
-    take(lane, most) {
-      const streams = lanes[lane].agenda.take(elapsed(), most)
+  const queue: PaymentQueue = {
+    take(stage, most) {
+      const streams = stages[stage].schedule.take(elapsed(), most)
       for (const stream of streams) {
         const entry = entries.get(stream)
         if (entry !== undefined) entry.isPlanned = false
       }
       return streams
     },
-    async wait(lane, signal) {
-      const { agenda, alarm } = lanes[lane]
-      await alarm.wait(agenda.nextIn(elapsed()) ?? IDLE_MS, signal)
+    async wait(stage, signal) {
+      const own = stages[stage]
+      await waitAtMost(own.schedule.nextIn(elapsed()) ?? IDLE_MS, own.added, own.seen, { sleep, signal })
+      own.seen = own.added.count
     },
     track(payment) {
       if (!entries.has(payment.stream)) note(payment)
@@ -167,26 +168,26 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
       const loaded = await log.load(stream, signal)
       if (loaded !== undefined) note(loaded.payment)
     },
-    async load(stream, lane, signal) {
+    async load(stream, stage, signal) {
       const loaded = await log.load(stream, signal)
       if (loaded === undefined) return undefined
       note(loaded.payment)
-      return entries.get(stream)?.lane === lane ? loaded : undefined
+      return entries.get(stream)?.stage === stage ? loaded : undefined
     },
     async record(loaded, facts, signal) {
       const recorded = await log.record(loaded, facts, signal)
-      if (recorded === undefined) book.after(loaded.stream, 0)
+      if (recorded === undefined) queue.after(loaded.stream, 0)
       else note(recorded.payment)
       return recorded
     },
     async confirm(loaded, arrival, signal) {
-      const isTold = await book.tellPaid(loaded.payment)
+      const isTold = await queue.tellPaid(loaded.payment)
       const { transaction, blockNumber } = arrival
       // Without a block there is nothing to wait for: nobody would say when it is final.
       const isFinal = isTold && blockNumber === null && (!hasChain || loaded.payment.rail === 'gateway')
       const facts: SettlementFact[] = [{ type: 'SettlementConfirmed', data: arrival }]
       if (isFinal) facts.push({ type: 'SettlementFinalised', data: { transaction, blockNumber } })
-      await book.record(loaded, facts, signal)
+      await queue.record(loaded, facts, signal)
     },
     async tellPaid(payment) {
       const entry = entries.get(payment.stream)
@@ -202,7 +203,7 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
     },
     async uncollectable(loaded, { reason, detail }, signal) {
       const data = { reason, detail: detail.slice(0, 200) }
-      const recorded = await book.record(loaded, [{ type: 'PaymentUncollectable', data }], signal)
+      const recorded = await queue.record(loaded, [{ type: 'PaymentUncollectable', data }], signal)
       const { paymentId, payer, value } = loaded.payment
       if (recorded !== undefined) report('payment_uncollectable', { paymentId, payer, value, reason })
     },
@@ -213,7 +214,7 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
         type: 'SettlementFailed',
         data: { attempt, reason },
       })
-      book.again(loaded.stream)
+      queue.again(loaded.stream)
       // The same refusal again is nothing new, nor is one in ever other words: neither must fill the log.
       if (state === 'owed' && loaded.lastReason === reason) return
       if (loaded.reasons >= LIMITS.settlementReasons && (state === 'owed' || state === 'unknown')) return
@@ -222,7 +223,7 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
         state === 'owed'
           ? [{ type: 'SettlementRequested', data: { attempt, settler } }, failed(attempt)]
           : [failed(attempts)]
-      await book.record(loaded, facts, signal)
+      await queue.record(loaded, facts, signal)
     },
     after(stream, milliseconds) {
       const entry = entries.get(stream)
@@ -243,8 +244,8 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
     putBack(streams, afterMs) {
       for (const stream of streams) {
         if (entries.get(stream)?.isPlanned !== false) continue
-        if (afterMs === undefined) book.again(stream)
-        else book.after(stream, afterMs)
+        if (afterMs === undefined) queue.again(stream)
+        else queue.after(stream, afterMs)
       }
     },
     totals() {
@@ -256,9 +257,9 @@ export function createPaymentBook(options: PaymentBookOptions): PaymentBook {
       return { open: entries.size, oldestOpenMs: Math.max(0, now() - oldest), unknown }
     },
     clear() {
-      for (const [stream, { lane }] of entries) lanes[lane].agenda.delete(stream)
+      for (const [stream, { stage }] of entries) stages[stage].schedule.delete(stream)
       entries.clear()
     },
   }
-  return book
+  return queue
 }

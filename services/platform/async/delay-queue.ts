@@ -1,5 +1,5 @@
 /** What is due at some time, the earliest first. */
-export interface DueQueue<Item> {
+export interface DelayQueue<Item> {
   readonly size: number
   /** When the earliest is due; undefined when there is none. */
   readonly nextAt: number | undefined
@@ -12,7 +12,7 @@ export interface DueQueue<Item> {
 }
 
 /** A binary heap: adding and taking cost the logarithm of what waits, and nothing has a timer of its own. */
-export function createDueQueue<Item>(): DueQueue<Item> {
+export function createDelayQueue<Item>(): DelayQueue<Item> {
   const heap: { readonly at: number; readonly item: Item }[] = []
   const at = (index: number): number => heap[index]?.at ?? Number.POSITIVE_INFINITY
 

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createDueQueue } from './due-queue.ts'
+import { createDelayQueue } from './delay-queue.ts'
 
 fc.configureGlobal({ seed: 8402 })
 
 test('gives what is due in the order of its time, whatever the order of adding', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(1_000)), fc.nat(1_000), (times, now) => {
-      const queue = createDueQueue<number>()
+      const queue = createDelayQueue<number>()
       for (const time of times) queue.add(time, time)
       expect(queue.nextAt).toBe(times.length === 0 ? undefined : Math.min(...times))
       const taken: number[] = []

@@ -1,5 +1,5 @@
 /** Wakes everybody who waits for something new in a log. */
-export interface AppendSignal {
+export interface WakeSignal {
   /** How many notifications there were. */
   readonly count: number
   notify(): void
@@ -7,7 +7,7 @@ export interface AppendSignal {
   wait(seen: number, signal: AbortSignal): Promise<void>
 }
 
-export function createAppendSignal(): AppendSignal {
+export function createWakeSignal(): WakeSignal {
   const waiting = new Set<() => void>()
   let count = 0
   return {
@@ -31,4 +31,27 @@ export function createAppendSignal(): AppendSignal {
       })
     },
   }
+}
+
+/** Waits as `wake.wait` does, but for so many milliseconds at most. */
+export async function waitAtMost(
+  milliseconds: number,
+  wake: WakeSignal,
+  seen: number,
+  {
+    sleep,
+    signal,
+  }: {
+    readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+    readonly signal: AbortSignal
+  },
+): Promise<void> {
+  if (wake.count > seen || signal.aborted) return
+  const over = new AbortController()
+  const end = (): void => over.abort()
+  signal.addEventListener('abort', end, { once: true })
+  void wake.wait(seen, over.signal).then(end)
+  await sleep(milliseconds, over.signal)
+  end()
+  signal.removeEventListener('abort', end)
 }

@@ -1,5 +1,7 @@
+import { createDelayQueue } from '../../platform/async/delay-queue.ts'
+
 /** Payments that are to be looked at, each at its time, by whatever clock its caller keeps to. */
-export interface Agenda {
+export interface PaymentSchedule {
   /**
    * Puts a payment at a time, also one that stands at another.
    *
@@ -21,7 +23,7 @@ export type Order = 'first' | 'later'
 /** Of what is taken together, one in so many is kept for those that come later. */
 const SHARE_OF_LATER = 5
 
-export function createAgenda(): Agenda {
+export function createPaymentSchedule(): PaymentSchedule {
   const queues = { first: createQueue(), later: createQueue() } as const
   return {
     put(stream, at, order = 'first') {
@@ -51,43 +53,16 @@ interface Entry {
   readonly at: number
 }
 
-/** Entries by their time. One that was put elsewhere or deleted stays in the heap until its turn comes. */
+/** Entries by their time. One that was put elsewhere or deleted stays in the queue until its turn comes. */
 function createQueue() {
-  let heap: Entry[] = []
+  const queue = createDelayQueue<Entry>()
   const current = new Map<string, Entry>()
-
-  function push(entry: Entry): void {
-    let place = heap.push(entry) - 1
-    while (place > 0) {
-      const parent = (place - 1) >> 1
-      if (at(parent) <= entry.at) break
-      heap[place] = heap[parent] as Entry
-      place = parent
-    }
-    heap[place] = entry
-  }
-
-  function pop(): void {
-    const last = heap.pop()
-    if (last === undefined || heap.length === 0) return
-    let place = 0
-    for (;;) {
-      const left = 2 * place + 1
-      const least = at(left + 1) < at(left) ? left + 1 : left
-      if (at(least) >= last.at) break
-      heap[place] = heap[least] as Entry
-      place = least
-    }
-    heap[place] = last
-  }
-
-  const at = (place: number): number => heap[place]?.at ?? Number.POSITIVE_INFINITY
 
   /** The first that still counts. */
   function head(): Entry | undefined {
-    for (let first = heap[0]; first !== undefined; first = heap[0]) {
+    for (let { first } = queue; first !== undefined; first = queue.first) {
       if (current.get(first.stream) === first) return first
-      pop()
+      queue.take(first.at)
     }
     return undefined
   }
@@ -96,12 +71,11 @@ function createQueue() {
     put(stream: string, time: number): void {
       const entry = { stream, at: time }
       current.set(stream, entry)
-      push(entry)
+      queue.add(time, entry)
       // What does not count any more must not outgrow what does.
-      if (heap.length < 64 || heap.length < 4 * current.size) return
-      const all = [...current.values()]
-      heap = []
-      for (const each of all) push(each)
+      if (queue.size < 64 || queue.size < 4 * current.size) return
+      queue.clear()
+      for (const each of current.values()) queue.add(each.at, each)
     },
     delete: (stream: string): void => void current.delete(stream),
     earliest: (): number => head()?.at ?? Number.POSITIVE_INFINITY,
@@ -114,7 +88,7 @@ function createQueue() {
       ) {
         taken.push(first.stream)
         current.delete(first.stream)
-        pop()
+        queue.take(first.at)
       }
       return taken
     },

@@ -7,7 +7,7 @@ import { type Coin, marketName } from '../../../contracts/series.ts'
 import { createMarketFunding, type MarketFunding } from './market-funding.ts'
 
 /** The funding history of many markets, from which {@link scanFundingArb} answers. */
-export interface FundingBook {
+export interface FundingRates {
   readonly keepDays: number
   /** Markets with at least one settlement. */
   readonly marketCount: number
@@ -38,18 +38,18 @@ export const FUNDING_HISTORY_DAYS = 90
 const MOST_MARKETS = EXCHANGES.length * LIMITS.universeCoins
 
 /**
- * Creates a book without any history.
+ * Creates rates without any history.
  *
  * @param keepDays UTC days of history kept of every market, up to that of its newest settlement: 2 to 366
  * @example
- * const book = createFundingBook({ keepDays: FUNDING_HISTORY_DAYS })
- * for (const update of batch.funding) book.take(update)
- * scanFundingArb(book, scanFundingArbRequest.parse({}), batch.at)
+ * const rates = createFundingRates({ keepDays: FUNDING_HISTORY_DAYS })
+ * for (const update of batch.funding) rates.take(update)
+ * scanFundingArb(rates, scanFundingArbRequest.parse({}), batch.at)
  */
-export function createFundingBook({ keepDays }: { readonly keepDays: number }): FundingBook {
+export function createFundingRates({ keepDays }: { readonly keepDays: number }): FundingRates {
   if (!Number.isInteger(keepDays) || keepDays < 2 || keepDays > 366) {
     throw new ServiceError('internal_error', {
-      message: `A funding book cannot keep ${keepDays} days; give a whole number from 2 to 366.`,
+      message: `Funding rates cannot keep ${keepDays} days; give a whole number from 2 to 366.`,
     })
   }
   const byCoin = new Map<Coin, MarketFunding[]>()
@@ -83,7 +83,7 @@ export function createFundingBook({ keepDays }: { readonly keepDays: number }): 
       }
       if (marketCount === MOST_MARKETS) {
         throw new ServiceError('internal_error', {
-          message: `The funding book is full with ${MOST_MARKETS} markets; follow fewer coins.`,
+          message: `Funding rates are full with ${MOST_MARKETS} markets; follow fewer coins.`,
         })
       }
       const added = createMarketFunding(market, keepDays, funding)
