@@ -105,10 +105,10 @@ async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHe
 /** Whether bars come as they close, of all that is monitored. */
 export function marketComponent(
   feed: Pick<MarketFeed, 'kind' | 'clock'>,
-  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
+  engine: Pick<EngineRole, 'problem' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
   staleAfterMs: number,
 ): Component {
-  const trouble = engine.trouble()
+  const problem = engine.problem()
   const lastBarClose = engine.lastBarClose()
   const ageMs = lastBarClose === undefined ? undefined : Math.max(0, feed.clock() - lastBarClose)
   const isStale =
@@ -126,8 +126,8 @@ export function marketComponent(
   return {
     name: 'market',
     isRequired: false,
-    state: trouble !== undefined || isStale || missing.length > 0 ? 'degraded' : 'ok',
-    detail: `${feed.kind}: ${[trouble ?? age, ...missing].join('; ')}`,
+    state: problem !== undefined || isStale || missing.length > 0 ? 'degraded' : 'ok',
+    detail: `${feed.kind}: ${[problem ?? age, ...missing].join('; ')}`,
     more: {
       data_age_ms: ageMs ?? null,
       venues_not_answering: pending,
@@ -228,8 +228,8 @@ const SHARE_BEHIND = 10
 
 /** What keeps webhooks from being sent as soon as they could; undefined where nothing does. */
 function dispatcherProblem(health: DispatcherHealth, subscriptions: number): string | undefined {
-  const { position, trouble, behindMs, longBehind, strays, unattended, unattendedMs } = health
-  if (trouble !== undefined) return trouble
+  const { position, problem, behindMs, longBehind, strays, unattended, unattendedMs } = health
+  if (problem !== undefined) return problem
   if (strays > 0) return `${strays} active endpoints were attached to nothing, and are read for now`
   if (unattendedMs >= UNATTENDED_MS)
     return `${unattended} subscriptions of this process have not been worked on for ${Math.round(unattendedMs / 1_000)} s`

@@ -263,7 +263,7 @@ function createEngine(
     log,
     signal,
     publicUrl: () => address.url,
-    onTrouble: (code) => metrics.appendTrouble(code),
+    onProblem: (code) => metrics.appendTrouble(code),
     onRefused: ({ exchange }, fault) => metrics.marketDataRefused(exchange, fault),
     onClosed: ({ exchange }, { code }) => metrics.seriesClosed(exchange, code),
     onLabelled: (outcomes) => metrics.outcomesLabelled(outcomes),

@@ -199,9 +199,9 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       const work: Promise<void>[] = [hosts.follow(until)]
       // Over NATS those who record tell those who send; within a process whoever sends has to tell itself.
       if (settings.ROLES.includes('engine') || (settings.NATS_URL === undefined && isDispatcher)) {
-        const onTrouble = (error: unknown): void =>
+        const onProblem = (error: unknown): void =>
           log.warn({ reason: reasonOf(error) }, 'signals are not told of over the bus')
-        work.push(relaySignals({ store, bus, signal: until, report: onTrouble }))
+        work.push(relaySignals({ store, bus, signal: until, report: onProblem }))
       }
       if (isDispatcher) work.push(dispatcher.run(until), digests.run(until))
       await Promise.all(work)

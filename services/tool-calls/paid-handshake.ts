@@ -7,7 +7,7 @@ import { isServable, type Payment } from '../../projections/index.ts'
 import type { ClaimedPayment, Payments, PresentedPayment, VerifiedPayment } from '../payments/index.ts'
 import { createSingleFlight } from '../platform/async/single-flight.ts'
 import { statusUrl } from './paid-block.ts'
-import { createPlaces, type Places } from './places.ts'
+import { createPaymentSemaphore, type PaymentSemaphore } from './payment-semaphore.ts'
 import { createRefusedPayments } from './refused-payments.ts'
 
 /** What is to be had for a payment. */
@@ -68,8 +68,8 @@ interface Claimed extends ClaimedPayment {
 const RETRY_AFTER_S = 2
 
 /** Of a rail: one that is slow, or full of payments that are worth nothing, is not in the other's way. */
-const roomOf = (): Places =>
-  createPlaces({
+const roomOf = (): PaymentSemaphore =>
+  createPaymentSemaphore({
     all: LIMITS.paymentsAtOnce,
     perPayer: LIMITS.paymentsAtOncePerPayer,
     perAddress: LIMITS.paymentsAtOncePerAddress,
@@ -85,8 +85,8 @@ const roomOf = (): Places =>
 export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshakeOptions): PaidHandshake {
   /** Who presents an authorization a second time meanwhile has the outcome of the first. */
   const flights = createSingleFlight<Claimed>()
-  const rooms: Readonly<Record<Rail, Places>> = { direct: roomOf(), gateway: roomOf() }
-  const waitingRoom = createPlaces({
+  const rooms: Readonly<Record<Rail, PaymentSemaphore>> = { direct: roomOf(), gateway: roomOf() }
+  const waitingRoom = createPaymentSemaphore({
     all: LIMITS.settlementsAwaited,
     perPayer: LIMITS.settlementsAwaitedPerPayer,
     perAddress: LIMITS.settlementsAwaitedPerAddress,

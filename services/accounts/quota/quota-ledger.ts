@@ -130,8 +130,8 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
   return {
     async look(payer, tool, at) {
       const account = accountOf(payer.id)
-      const trouble = log.trouble()
-      if (trouble !== undefined) throw isAway(trouble)
+      const problem = log.problem()
+      if (problem !== undefined) throw isAway(problem)
       if (account.queue.waiting >= LIMITS.debitsWaiting) throw isTooMany()
       // Most are known, and then nobody has to wait.
       const balance = account.queue.balance(payer.window.id) ?? (await account.queue.refresh(payer))
