@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
-import type { ToolCall } from '../calls/tool-call.ts'
+import type { ToolCall } from '../tool-calls/tool-call.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { fakeCalls, KEYS, mcpOptions } from './mcp/testing/mcp-edge.fixture.ts'
 

@@ -2,7 +2,7 @@ import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { Component } from '../api/index.ts'
-import type { RemoteDesk } from '../engine/index.ts'
+import type { RemoteToolHandler } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
 import type { DemoChain, SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
@@ -23,7 +23,7 @@ export async function componentsOf(parts: {
   readonly hasCallers: boolean
   readonly engine: EngineRole | undefined
   /** Other processes that compute; asked only where this one does not. */
-  readonly engines: ReturnType<RemoteDesk['health']> | undefined
+  readonly engines: ReturnType<RemoteToolHandler['health']> | undefined
   readonly settler: SettlerHealth | undefined
   /** A chain of this machine's own; undefined where there is none. */
   readonly demo: Pick<DemoChain, 'rpcUrl' | 'failure'> | undefined
@@ -140,7 +140,7 @@ const missingOf = ({ exchange, monitored, stale, closed }: MonitoredCounts): str
   `${exchange}: ${stale} of ${monitored} series stale, ${closed} closed`
 
 /** Whether anybody computes for a process that does not. */
-export function enginesComponent({ answering, silent }: ReturnType<RemoteDesk['health']>): Component {
+export function enginesComponent({ answering, silent }: ReturnType<RemoteToolHandler['health']>): Component {
   const isWell = answering > 0 && silent === 0
   const nobody = 'no engine answers: calls are answered from the newest verdicts until the next bar closes'
   const some = `${answering} engines answer${silent > 0 ? `, ${silent} are silent and get no calls` : ''}`

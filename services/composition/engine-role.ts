@@ -11,18 +11,18 @@ import {
   createAnnouncer,
   createBoard,
   createChallengerRecorder,
-  createDesk,
   createEngine,
   createEnsemble,
   createFollower,
-  createFundingBook,
+  createFundingRates,
   createOutcomeRecorder,
   createRecorder,
+  createToolHandler,
   createUniverseKeeper,
   type EngineRun,
   FUNDING_HISTORY_DAYS,
   keepSpeech,
-  type LocalDesk,
+  type LocalToolHandler,
   labelUnfollowed,
   runEngine,
   scanFundingArb,
@@ -45,7 +45,7 @@ export interface EngineRole {
   start(): Promise<EngineRun>
   /** Resolves when everything has ended, however it did; the signal brings it about. */
   ended(): Promise<void>
-  readonly desk: LocalDesk
+  readonly toolHandler: LocalToolHandler
   /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
   lastBarClose(): number | undefined
   /** Close of the newest bar of a series that is followed, Unix milliseconds. */
@@ -163,7 +163,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       ),
   })
   const outcomes = createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled })
-  const funding = createFundingBook({ keepDays: FUNDING_HISTORY_DAYS })
+  const funding = createFundingRates({ keepDays: FUNDING_HISTORY_DAYS })
   const universes = createUniverseKeeper({
     rank: (exchange) => feed.universe(exchange),
     store,
@@ -243,7 +243,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   const follower = createFollower({
     async run(series, until, onClosed) {
       // What callers had followed until now is followed here: never twice at a time.
-      await desk.release(series)
+      await toolHandler.release(series)
       return follow(series, until, lasting(until), onClosed)
     },
     triesAgain: feed.kind !== 'recorded',
@@ -319,7 +319,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     }
   }
 
-  const desk = createDesk({
+  const toolHandler = createToolHandler({
     board,
     get model() {
       return championNow()
@@ -360,9 +360,9 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     },
     async ended() {
       await started
-      await desk.ended()
+      await toolHandler.ended()
     },
-    desk,
+    toolHandler,
     lastBarClose: () => (isWarm ? lastBarClose : undefined),
     newestBar: (series) => board.get(series)?.barClose,
     shortestBarMs: () => Math.min(...watchList.series().map((one) => timeframeMs(one.timeframe))),

@@ -109,7 +109,9 @@ async function poll(engine: EngineRole, { ask }: Scene, { clock }: LiveBench, si
   while (!signal.aborted) {
     const { exchange, coin, timeframe } = ask()
     // Refusals are answers, too.
-    answers.push(engine.desk.answer('get_trade_call', { exchange, coin, timeframe }).catch(() => undefined))
+    answers.push(
+      engine.toolHandler.answer('get_trade_call', { exchange, coin, timeframe }).catch(() => undefined),
+    )
     await clock.sleep(23_000, signal)
   }
   await Promise.all(answers)

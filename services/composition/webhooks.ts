@@ -6,7 +6,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { type Accounts, createAccountIndex, createSubscriberAccounts } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
-import { CONFIDENCE_CAP, type Desk } from '../engine/index.ts'
+import { CONFIDENCE_CAP, type ToolHandler } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { createPacer, pacedReads } from '../platform/event-store/pacer.ts'
@@ -42,7 +42,7 @@ export interface WebhookParts {
   readonly platform: Platform
   readonly projector: Projector | undefined
   readonly accounts: Accounts
-  readonly desk: Desk
+  readonly toolHandler: ToolHandler
   readonly speech: OpenedSpeech
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
@@ -170,7 +170,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
     })
     const digests = createDigestRecorder({
       wanted: () => index?.wantedDigests() ?? [],
-      scan: (request) => parts.desk.answer('scan_trade_calls', request, 'digests'),
+      scan: (request) => parts.toolHandler.answer('scan_trade_calls', request, 'digests'),
       store,
       idOf,
       sleep,

@@ -83,7 +83,7 @@ interface State {
  * Several processes may record the same digests over one log: whoever is first records for all.
  *
  * @example
- * const digests = createDigestRecorder({ wanted, scan: (request) => desk.answer('scan_trade_calls', request), store, … })
+ * const digests = createDigestRecorder({ wanted, scan: (request) => toolHandler.answer('scan_trade_calls', request), store, … })
  * await digests.run(signal)
  */
 export function createDigestRecorder(options: DigestRecorderOptions): DigestRecorder {

@@ -3,7 +3,7 @@ import { reasonOf } from '../../../contracts/errors.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
-import { createDueQueue } from '../../platform/async/due-queue.ts'
+import { createDelayQueue } from '../../platform/async/delay-queue.ts'
 import { mapInTurns } from '../../platform/async/map-in-turns.ts'
 import type { Lease } from '../../platform/lease/leases.ts'
 import { createAttempts } from './attempts.ts'
@@ -63,7 +63,7 @@ class Engine implements DispatchEngine {
   readonly #signal: AbortSignal
   readonly #elapsed: () => number
   readonly #registry
-  readonly #due = createDueQueue<{ readonly endpoint: Endpoint; readonly timer: Timer }>()
+  readonly #due = createDelayQueue<{ readonly endpoint: Endpoint; readonly timer: Timer }>()
   readonly #background = new Set<Promise<unknown>>()
   readonly #memory = createSignalMemory()
   readonly #endpoints
