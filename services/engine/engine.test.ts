@@ -209,9 +209,9 @@ describe('funding', () => {
       expect(verdictOf(engine.read(slot)).inputsHash).toBe(before)
       const newest = push(history.slice(-1))
       const without = createEngine({ model })
-      const alone = without.open({ ...BTC, timeframe })
-      for (const bar of history) without.push(alone, { ...bar, openTime: (bar.openTime / HOUR_MS) * barMs })
-      expect(newest).not.toBe(verdictOf(without.read(alone)).inputsHash)
+      const other = without.open({ ...BTC, timeframe })
+      for (const bar of history) without.push(other, { ...bar, openTime: (bar.openTime / HOUR_MS) * barMs })
+      expect(newest).not.toBe(verdictOf(without.read(other)).inputsHash)
       engine.close(slot)
     }
   })
