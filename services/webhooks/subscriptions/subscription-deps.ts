@@ -52,7 +52,7 @@ export interface SubscriptionsOptions {
 }
 
 /** What the operations on subscriptions are made of. */
-export interface SubscriptionParts extends SubscriptionsOptions {
+export interface SubscriptionDeps extends SubscriptionsOptions {
   readonly log: SubscriptionLog
   /** What was sent so far. */
   readonly deliveries: KnownDeliveries
