@@ -58,7 +58,7 @@ export function createPayerCheck({
   const refused = createRemembered<ServiceError>(LIMITS.payerRefusedMs, LIMITS.payersRemembered, now)
 
   /** Looks at authorizations of payers without money that may be made at this instant, and when that was counted. */
-  let looks = { left: LIMITS.poorPayerLooksPerS, at: now() }
+  let looks: { readonly left: number; readonly at: number } = { left: LIMITS.poorPayerLooksPerS, at: now() }
 
   function mayLook(): boolean {
     const at = now()
