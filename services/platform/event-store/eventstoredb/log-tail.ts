@@ -2,7 +2,7 @@ import { type AllStreamSubscription, streamNameFilter } from '@eventstore/db-cli
 import { ServiceError } from '../../../../contracts/errors.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import { comparePositions, type Position } from '../../../../contracts/position.ts'
-import { createAppendSignal } from '../append-signal.ts'
+import { createWakeSignal } from '../../async/wake-signal.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { SubscribeOptions, SubscriptionItem } from '../event-store.ts'
 import { isTooSlow, readFailure } from './client-error.ts'
@@ -40,7 +40,7 @@ export interface LogTail {
  * checkpoints, which may be places of its own events, or none.
  */
 export function createLogTail(context: FollowContext, closing: AbortSignal): LogTail {
-  const arrived = createAppendSignal()
+  const arrived = createWakeSignal()
   /** Events behind `since`, the oldest of which is number `dropped` of those that came. */
   let held: LogEntry[] = []
   let dropped = 0
