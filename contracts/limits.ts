@@ -304,9 +304,11 @@ export const LIMITS = {
   paymentExpiryGraceS: 60,
   /** How long a payment that could be settled may wait before the service says that it is not well. */
   settlementLateMs: 60_000,
-  /** How long it is remembered that the chain still knew nothing of a payment that was given up. */
   /** How far back the chain is searched for the use of an authorization of which the log knows nothing. */
   paidLongAgoMs: 86_400_000,
+  /** Payers without money whose authorizations are looked for on the chain in a second, all together. */
+  poorPayerLooksPerS: 20,
+  /** How long it is remembered that the chain still knew nothing of a payment that was given up. */
   givenUpLookMs: 60_000,
   /** Authorizations that share one transaction. */
   settlementBatch: 25,
