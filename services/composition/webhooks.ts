@@ -132,7 +132,7 @@ export function openWebhooks(deps: WebhookDeps, onClose: OnClose): OpenedWebhook
       await hosts.refresh()
       return guard.checkReachable(url)
     },
-    settle: (id) => worker.dispatcher.forget(id),
+    sync: (id) => worker.dispatcher.sync(id),
     baseUrl: publicUrl,
     now: Date.now,
   })

@@ -31,7 +31,7 @@ export async function executeFor(
 export function changing(
   deps: SubscriptionDeps,
 ): Pick<Subscriptions, 'change' | 'pause' | 'resume' | 'remove' | 'rotateSecret' | 'endOverlap'> {
-  const { log, owners, looking, settle, now } = deps
+  const { log, owners, looking, sync, now } = deps
   return {
     async change(accountId, id, change, origin) {
       const command: SubscriptionCommand = {
@@ -43,7 +43,7 @@ export function changing(
     async pause(accountId, id, origin) {
       const command = { kind: 'Pause', reason: `paused by ${origin.actor}` } as const
       const subscription = await executeFor(deps, accountId, id, origin, () => command)
-      await settle(id)
+      await sync(id)
       return viewOf(deps, subscription)
     },
     async resume(accountId, id, { from, since }, origin) {
@@ -64,7 +64,7 @@ export function changing(
       }
       // Also for a repeat: the first may have come no further than the removal.
       await owners.freeSlot(accountId, id, origin)
-      if (!(await settle(id))) {
+      if (!(await sync(id))) {
         throw new ServiceError('store_unavailable', {
           message: `Subscription ${id} is removed; the process that sends for it has not confirmed that it stopped. It stops within seconds. Repeat the request to be sure.`,
           isForCallers: true,
@@ -82,12 +82,12 @@ export function changing(
         return { kind: 'RotateSecret', generation, sealedSecret: sealed, overlapUntil, now: now() }
       })
       // From here on what is sent is signed with it too, so that a receiver may change at once.
-      await settle(id)
+      await sync(id)
       return { secret, overlapUntil }
     },
     async endOverlap(accountId, id, origin) {
       const subscription = await executeFor(deps, accountId, id, origin, () => ({ kind: 'EndOverlap' }))
-      await settle(id)
+      await sync(id)
       return viewOf(deps, subscription)
     },
   }

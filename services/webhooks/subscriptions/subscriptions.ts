@@ -30,7 +30,7 @@ import { removeFormer, removeOrphans, tidySlot } from './tidy-slots.ts'
 /**
  * Subscriptions over the log. From now on those of erased accounts are removed, until the signal.
  *
- * @example const subscriptions = createSubscriptions({ store, owners, sender, sign, deliveries, settle, … })
+ * @example const subscriptions = createSubscriptions({ store, owners, sender, sign, deliveries, sync, … })
  */
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
   const deliveries = createKnownDeliveries(options.store)
@@ -149,7 +149,7 @@ function sending(deps: SubscriptionDeps): Pick<Subscriptions, 'test' | 'checkSig
 }
 
 function operating(deps: SubscriptionDeps): Pick<Subscriptions, 'listAll' | 'showAny' | 'stop' | 'allow'> {
-  const { log, index, settle } = deps
+  const { log, index, sync } = deps
   const findAny = async (id: string): Promise<Subscription> => {
     const subscription = await log.load(id)
     if (subscription !== undefined && subscription.state !== 'removed') return subscription
@@ -159,7 +159,7 @@ function operating(deps: SubscriptionDeps): Pick<Subscriptions, 'listAll' | 'sho
     const { after } = await log.execute(id, origin, (state) =>
       decideSubscription({ subscriptionId: id }, command, state),
     )
-    await settle(id)
+    await sync(id)
     if (after === undefined) throw unknownSubscription(id)
     return operatorViewOf(deps, after)
   }

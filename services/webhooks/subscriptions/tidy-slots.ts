@@ -52,7 +52,7 @@ const RETRY_MS = 1_000
  * is finished at the next start, since the slots stand until their subscriptions are gone. Ends with the signal.
  */
 export async function removeOrphans(
-  deps: Deps & Pick<SubscriptionDeps, 'settle' | 'sleep' | 'signal' | 'report'>,
+  deps: Deps & Pick<SubscriptionDeps, 'sync' | 'sleep' | 'signal' | 'report'>,
 ): Promise<void> {
   const { owners, sleep, signal, report } = deps
   for await (const accountId of owners.erasedAccounts()) {
@@ -74,7 +74,7 @@ const PASSING: ReadonlySet<string> = new Set(['outcome_unknown', 'store_unavaila
 
 /** Removes what an account had before it was erased; when it resolves, nothing is sent there any more. */
 export async function removeFormer(
-  { log, owners, newId, settle }: Deps & Pick<SubscriptionDeps, 'settle'>,
+  { log, owners, newId, sync }: Deps & Pick<SubscriptionDeps, 'sync'>,
   accountId: string,
 ): Promise<void> {
   const origin = { correlationId: `erasure of ${accountId}`, actor: 'subscriptions' }
@@ -86,7 +86,7 @@ export async function removeFormer(
       state === undefined || state.state === 'removed' ? [] : [removed],
     )
     // Its secrets cannot be opened any more either way, so nobody has to wait for who does not answer.
-    await settle(subscriptionId)
+    await sync(subscriptionId)
     await owners.freeSlot(accountId, subscriptionId, origin)
   }
 }
