@@ -70,6 +70,22 @@ export const parted = (member: string, server: string, ms: number) => async (gro
   line.heal()
 }
 
+/** Not a byte more is written to the disk of a process. */
+export const diskFull = (member: string, ms: number) => async (ground: Ground) => {
+  const { disk } = named(ground, member)
+  if (disk === undefined) throw new Error(`${member} has no disk that can be filled`)
+  disk.fill()
+  await pause(ms)
+  disk.free()
+}
+/** Somebody sets the clock of a process, and sets it right again. */
+export const clockSet = (name: string, aheadMs: number, ms: number) => async (ground: Ground) => {
+  const member = named(ground, name)
+  member.setClock(aheadMs)
+  await pause(ms)
+  member.setClock(0)
+}
+
 /** Everything that a cluster has to live through. */
 export function allFaults({ store }: Pick<Ground, 'store'>): readonly Fault[] {
   const { freezeLeader, stallFollowers } = store
