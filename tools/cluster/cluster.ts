@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reasonOf } from '../../contracts/errors.ts'
+import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
 import { START } from '../../contracts/position.ts'
 import { isAwaited } from '../../projections/index.ts'
 import { openEventStoreDbStore } from '../../services/platform/event-store/eventstoredb/eventstoredb-store.ts'
@@ -49,6 +50,9 @@ export interface ClusterRun {
   /** What is wrong, in words; empty where all is as it must be. */
   readonly found: readonly string[]
   readonly lines: readonly string[]
+  /** The log, and what each process wrote, to look for the cause of what was found. */
+  readonly log: readonly ServiceEvent[]
+  readonly outputs: ReadonlyMap<string, string>
 }
 
 /** How long what was recorded may take to reach every endpoint, and money to come, once nothing fails any more. */
@@ -153,7 +157,8 @@ async function runAmong(
   lines.push(
     `${records.calls.length} calls, ${records.deliveries.length} deliveries, ${records.payments.length} payments, ${records.freshKeys.length} fresh keys, ${log.length} events`,
   )
-  return { found: audit(log, records), lines }
+  const outputs = new Map(members.map((member) => [member.name, member.output()]))
+  return { found: audit(log, records), lines, log, outputs }
 }
 
 /** Everything that a cluster consists of, but its store. */

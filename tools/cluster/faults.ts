@@ -102,6 +102,10 @@ export function allFaults({ store }: Pick<Ground, 'store'>): readonly Fault[] {
     { name: 'Redis is down', happen: down(({ redis }) => redis, 15_000) },
     { name: 'NATS and Redis are silent, and a process stops', happen: silentServers },
     { name: 'the store is silent, and a process stops', happen: silentStore(15_000) },
+    { name: 'the clock of a dispatcher is set back', happen: clockSet('dispatcher', -60_000, 10_000) },
+    { name: 'the clock of a dispatcher is set forward', happen: clockSet('dispatcher', 60_000, 10_000) },
+    { name: 'the clock of an engine is set back', happen: clockSet('engine', -60_000, 10_000) },
+    { name: 'the clock of an engine is set forward', happen: clockSet('engine', 60_000, 10_000) },
     { name: 'each process is restarted', happen: restartEach },
     { name: 'four things at once', happen: atOnce },
   ]

@@ -1,12 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reasonOf } from '../../contracts/errors.ts'
 import { type Asked, drawFaults, HELP, readChaos } from './chaos.ts'
+import type { ClusterRun } from './cluster.ts'
 import { mountDisk } from './own-disk.ts'
 import { createRandom } from './random.ts'
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+/** Keeps what a finding can be understood from. @returns the folder */
+function kept({ log, outputs }: Pick<ClusterRun, 'log' | 'outputs'>): string {
+  const directory = mkdtempSync(join(tmpdir(), 'chaos-found-'))
+  writeFileSync(join(directory, 'log.ndjson'), log.map((event) => `${JSON.stringify(event)}\n`).join(''))
+  for (const [name, output] of outputs) writeFileSync(join(directory, `${name}.log`), output)
+  return directory
+}
 
 function canMount(): boolean {
   const directory = mkdtempSync(join(tmpdir(), 'chaos-'))
@@ -35,7 +44,7 @@ async function run({ minutes, seed, processes }: Asked, signal: AbortSignal): Pr
   })
   const load = { rate: processes, random: random.fork('load').next }
   try {
-    const { found, lines } = await runCluster({
+    const { found, lines, ...evidence } = await runCluster({
       roles,
       store,
       faults,
@@ -50,6 +59,7 @@ async function run({ minutes, seed, processes }: Asked, signal: AbortSignal): Pr
     for (const line of lines) say(`  ${line}`)
     say(found.length === 0 ? 'The auditors found nothing.' : `The auditors found ${found.length}:`)
     for (const what of found.slice(0, 100)) say(`  ${what}`)
+    if (found.length > 0) say(`The log, and what the processes wrote, are in ${kept(evidence)}`)
     return found.length === 0 ? 0 : 1
   } finally {
     store.stop()
