@@ -196,6 +196,7 @@ function createHttpServer(
         }),
       ),
     ...answers,
+    logFormat: platform.format,
     models: modelDesk(platform, projector, speech, served.marketNow, behind.signal),
     bars: createBars(feed),
     sealed: transparencyLog?.sealed,
