@@ -153,7 +153,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     index,
     sleep,
     signal,
-    onTrouble: (error) => report('an erasure has to wait', { reason: error.message }),
+    onProblem: (error) => report('an erasure has to wait', { reason: error.message }),
   })
   const postOffice = createPostOffice({
     mailer: options.mailer,

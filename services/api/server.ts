@@ -243,7 +243,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     now: Date.now,
     operatorToken: options.operatorToken,
     readiness: options.readiness,
-    paymentDesk: options.payments?.paymentDesk,
+    paymentAdmin: options.payments?.paymentAdmin,
     subscriptions: options.webhooks?.subscriptions,
     hasAccounts: options.accounts !== undefined,
     hasWebhooks: options.webhooks !== undefined,

@@ -17,7 +17,7 @@ export function accountOptions(
       whose: 'from your address',
       limit,
       windowMs: HOUR_MS,
-      onTrouble: (error) => log.warn({ err: error }, 'sign-ins are not counted by address'),
+      onProblem: (error) => log.warn({ err: error }, 'sign-ins are not counted by address'),
     })
   return {
     accounts,

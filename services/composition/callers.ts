@@ -18,11 +18,11 @@ import {
   type UsageSource,
 } from '../accounts/index.ts'
 import { addressBlock, addressSite } from '../api/index.ts'
-import { answerUsage, type CallPath, createCallPath, paidPath } from '../calls/index.ts'
-import type { Desk } from '../engine/index.ts'
+import type { ToolHandler } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import { answerUsage, type CallPath, createCallPath, paidPath } from '../tool-calls/index.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { keepsNoReadModels } from './read-models.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
@@ -39,7 +39,7 @@ export interface CallersParts {
   readonly settings: Settings
   readonly platform: Platform
   readonly projector: Projector | undefined
-  readonly desk: Desk
+  readonly toolHandler: ToolHandler
   readonly publicUrl: () => string
   readonly version: string
   readonly log: Logger
@@ -50,7 +50,7 @@ export interface CallersParts {
 
 /** Accounts, their ledger and the path of their calls, over the log and the read models of this process. */
 export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
-  const { settings, platform, projector, desk, publicUrl, log } = parts
+  const { settings, platform, projector, toolHandler, publicUrl, log } = parts
   const { store, idOf, newId } = platform
   const ending = new AbortController()
   const accounts = createAccounts({
@@ -94,7 +94,8 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
       siteOf: (address) => (address.includes(':') ? addressSite(address) : undefined),
       now: Date.now,
     }),
-    answer: async (tool, request, payerId) => (await desk.answer(tool, request, payerId)) as JsonObject,
+    answer: async (tool, request, payerId) =>
+      (await toolHandler.answer(tool, request, payerId)) as JsonObject,
     market: settings.MARKET,
     version: parts.version,
     now: Date.now,

@@ -5,7 +5,7 @@ import type { Projector } from '../platform/projector/projector.ts'
 import { type Console, createConsole } from './console.ts'
 import type { EngineRole } from './engine-role.ts'
 import { openFeed, requireKnownCoins } from './open-feed.ts'
-import { type OnClose, openPlatform, type Platform, storePatience } from './open-platform.ts'
+import { type OnClose, openPlatform, type Platform, storeWait } from './open-platform.ts'
 import type { OpenedPayments } from './payments.ts'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
 import { type OpenedSpeech, openSpeech } from './speech.ts'
@@ -45,7 +45,7 @@ export async function openParts(
   if (projector !== undefined) {
     onClose(() => projector.close())
     // Whatever is opened from here on may ask a read model at once.
-    await awaitReadModels(projector, storePatience(settings, log).waitMs)
+    await awaitReadModels(projector, storeWait(settings, log).waitMs)
   }
   const speech = await openSpeech(settings, platform, projector, log, onClose)
   const running: Parts['running'] = {}

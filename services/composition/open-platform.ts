@@ -26,7 +26,7 @@ import { createRandomPool } from '../platform/ids/random-pool.ts'
 import { uuidV7 } from '../platform/ids/uuid.ts'
 import { deriveKey, keyFingerprint, loadSealingKey } from '../platform/secrets/sealing-key.ts'
 import { exposedIn, makePrivateFolder } from '../platform/sqlite/private-files.ts'
-import { awaitStore, type StorePatience } from './await-store.ts'
+import { awaitStore, type StoreWait } from './await-store.ts'
 
 /** Everything the service stands on, opened and ours. */
 export interface Platform {
@@ -89,7 +89,7 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   onClose(() => opened.close())
   const identity = identityOf(settings, factSecret)
   const claim = () => claimStore(startingPath(opened), identity, newId)
-  const logId = await awaitStore(claim, storePatience(settings, log))
+  const logId = await awaitStore(claim, storeWait(settings, log))
   const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, onClose)
   if (guard !== undefined) suspicion.raise = () => guard.suspect()
   const format = await openFormat(settings, guard?.store ?? opened, log, { newId, onClose })
@@ -243,7 +243,7 @@ function guardOf(store: EventStore, logId: string, onClose: OnClose): LogGuard {
 }
 
 /** How a start waits for its store. */
-export const storePatience = ({ STORE_WAIT }: Settings, log: Logger): StorePatience => ({
+export const storeWait = ({ STORE_WAIT }: Settings, log: Logger): StoreWait => ({
   waitMs: STORE_WAIT * 1_000,
   elapsed: () => performance.now(),
   // A signal to stop ends the process while nothing is opened.

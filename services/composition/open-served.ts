@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Accounts } from '../accounts/index.ts'
-import type { Desk } from '../engine/index.ts'
+import type { ToolHandler } from '../engine/index.ts'
 import { type Callers, openCallers } from './callers.ts'
 import { type OpenedKnowledge, openDocumentation } from './knowledge.ts'
 import { createMarketNow } from './market-now.ts'
@@ -29,7 +29,7 @@ export interface Served {
 export async function openServed(
   parts: Parts,
   about: {
-    readonly desk: Desk
+    readonly toolHandler: ToolHandler
     readonly watchList: WatchList | undefined
     readonly publicUrl: () => string
     readonly version: string

@@ -5,14 +5,13 @@ import type { Rail } from '../../contracts/payment-events.ts'
 import { payments as paymentsProjection } from '../../projections/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
-import { type CallPath, createPaidCalls } from '../calls/index.ts'
-import type { Desk } from '../engine/index.ts'
+import type { ToolHandler } from '../engine/index.ts'
 import {
   cdpAuthorize,
   createChain,
   createFacilitator,
   createOfferSigner,
-  createPaymentDesk,
+  createPaymentAdmin,
   createPaymentIndex,
   createPayments,
   createSettler,
@@ -28,7 +27,8 @@ import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Leases } from '../platform/lease/leases.ts'
 import type { Projector } from '../platform/projector/projector.ts'
-import { planDeskOf, startPaidPlan } from './bought-plans.ts'
+import { type CallPath, createPaidCalls } from '../tool-calls/index.ts'
+import { planSalesOf, startPaidPlan } from './bought-plans.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { sharedLeases } from './shared-leases.ts'
 import type { OpenedSpeech } from './speech.ts'
@@ -42,7 +42,7 @@ export interface PaymentParts {
   readonly projector: Projector | undefined
   readonly accounts: Accounts
   readonly calls: CallPath
-  readonly desk: Desk
+  readonly toolHandler: ToolHandler
   readonly speech: OpenedSpeech
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
@@ -127,7 +127,14 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     ending.abort()
     await payments.close()
   })
-  const paymentDesk = createPaymentDesk({ store, index, newId, now: Date.now, sleep, signal: ending.signal })
+  const paymentAdmin = createPaymentAdmin({
+    store,
+    index,
+    newId,
+    now: Date.now,
+    sleep,
+    signal: ending.signal,
+  })
   const isSettler = settings.ROLES.includes('settler') && projector !== undefined && taking.length > 0
   const leases = isSettler
     ? sharedLeases({ settings, platform, group: 'settler', shards: 1, log })
@@ -152,8 +159,9 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     calls: parts.calls,
     payments,
     identify: accounts.identify,
-    answer: async (tool, request, payer) => (await parts.desk.answer(tool, request, payer)) as JsonObject,
-    plans: planDeskOf(accounts),
+    answer: async (tool, request, payer) =>
+      (await parts.toolHandler.answer(tool, request, payer)) as JsonObject,
+    plans: planSalesOf(accounts),
     market: settings.MARKET,
     version: parts.version,
     publicUrl,
@@ -163,14 +171,14 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     server: {
       paid,
       showPayment: (id) => payments.show(id),
-      paymentDesk,
+      paymentAdmin,
       receipts: { of: (payment) => payments.signedReceipt(payment), didDocument: () => signer.didDocument() },
     },
     isOffering: payments.isOffering,
     settler,
     leases,
     demo,
-    totals: () => paymentDesk.totals(),
+    totals: () => paymentAdmin.totals(),
     async run(signal) {
       if (settler === undefined || projector === undefined) return
       await projector.caughtUp()

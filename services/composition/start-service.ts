@@ -5,7 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
 import { followVerdicts, type ReplaySource, seriesHistory } from '../analyst/index.ts'
 import { createRateLimits, createServer, readinessOf } from '../api/index.ts'
-import { type Desk, type EngineRun, type RemoteDesk, serveDesk } from '../engine/index.ts'
+import { type EngineRun, type RemoteToolHandler, serveTools, type ToolHandler } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { createLog } from '../platform/log/log.ts'
@@ -16,7 +16,7 @@ import { componentsOf } from './components.ts'
 import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { createMarketsSource } from './markets-source.ts'
 import { mcpOptions } from './mcp-options.ts'
-import { modelDesk } from './model-desk.ts'
+import { modelAdmin } from './model-admin.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
 import { openParts, type Parts } from './open-parts.ts'
 import type { OnClose } from './open-platform.ts'
@@ -24,7 +24,7 @@ import { openReplays } from './open-replays.ts'
 import { openServed, runServed, type Served } from './open-served.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
 import { openBoard, readModelAnswers } from './read-models.ts'
-import { openRemoteDesk } from './remote-desk.ts'
+import { openRemoteToolHandler } from './remote-tool-handler.ts'
 import { addressWarning, closeServer, type ListeningServer, listen, listenForHealth } from './serve.ts'
 import { openWatchList, staleAfterMs, type WatchList } from './watch-list.ts'
 
@@ -83,12 +83,16 @@ async function compose(
   const ending = new AbortController()
   const address = { url: settings.PUBLIC_URL ?? '' }
   const engine = watchList && createEngine(parts, watchList, address, ending.signal)
-  const remote = openRemoteDesk(parts, () => address.url)
-  const desk = engine?.desk ?? remote
-  const served = await openServed(parts, { desk, watchList, publicUrl: () => address.url, version }, onClose)
+  const remote = openRemoteToolHandler(parts, () => address.url)
+  const toolHandler = engine?.toolHandler ?? remote
+  const served = await openServed(
+    parts,
+    { toolHandler, watchList, publicUrl: () => address.url, version },
+    onClose,
+  )
   const replay = openReplays(settings, platform, onClose)
   const app = await createHttpServer(parts, {
-    desk,
+    toolHandler,
     remote,
     served,
     watchList,
@@ -129,7 +133,7 @@ async function compose(
   const lines = bannerLines({ version, settings, platform: platform.summary, monitoring, demo, url })
   people.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
-  serveDesk(platform.bus, engine.desk, { name: platform.processId, signal: ending.signal })
+  serveTools(platform.bus, engine.toolHandler, { name: platform.processId, signal: ending.signal })
   return { url, failure, marketEnd: followMarket(parts, engine, url, ending.signal) }
 }
 
@@ -139,9 +143,9 @@ const reported = (): void => undefined
 function createHttpServer(
   parts: Parts,
   behind: {
-    readonly desk: Desk
+    readonly toolHandler: ToolHandler
     /** What asks other processes, where this one does not compute. */
-    readonly remote: RemoteDesk
+    readonly remote: RemoteToolHandler
     readonly served: Served
     readonly watchList: WatchList | undefined
     readonly address: { readonly url: string }
@@ -149,7 +153,7 @@ function createHttpServer(
     readonly signal: AbortSignal
   },
 ) {
-  const { desk, remote, served, watchList, address, replay } = behind
+  const { toolHandler, remote, served, watchList, address, replay } = behind
   const { callers, payments, webhooks, knowledge, transparencyLog } = served
   const { settings, log, platform, feed, projector, speech, metrics, running } = parts
   const answers = readModelAnswers(platform.store, projector, served.marketNow, speech)
@@ -197,7 +201,7 @@ function createHttpServer(
       ),
     ...answers,
     logFormat: platform.format,
-    models: modelDesk(platform, projector, speech, served.marketNow, behind.signal),
+    models: modelAdmin(platform, projector, speech, served.marketNow, behind.signal),
     bars: createBars(feed),
     sealed: transparencyLog?.sealed,
     transparencyLog: transparencyLog?.server,
@@ -217,7 +221,7 @@ function createHttpServer(
       settings,
       {
         ...callers,
-        knowledge: knowledge.desk,
+        knowledge: knowledge.service,
         history: answers,
         paid: payments.isOffering ? payments.server.paid.tools : undefined,
       },
@@ -235,7 +239,7 @@ function createHttpServer(
     ),
     replay,
     follow: (options) => followVerdicts(platform.store, { ...options, sleep }),
-    answerTool: (tool, request) => desk.answer(toolNamed(tool), request),
+    answerTool: (tool, request) => toolHandler.answer(toolNamed(tool), request),
   })
 }
 
@@ -260,7 +264,7 @@ function createEngine(
     log,
     signal,
     publicUrl: () => address.url,
-    onTrouble: (code) => metrics.appendTrouble(code),
+    onProblem: (code) => metrics.appendTrouble(code),
     onRefused: ({ exchange }, fault) => metrics.marketDataRefused(exchange, fault),
     onClosed: ({ exchange }, { code }) => metrics.seriesClosed(exchange, code),
     onLabelled: (outcomes) => metrics.outcomesLabelled(outcomes),

@@ -6,7 +6,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
 import { type Accounts, createAccountIndex, createSubscriberAccounts } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
-import { CONFIDENCE_CAP, type Desk } from '../engine/index.ts'
+import { CONFIDENCE_CAP, type ToolHandler } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { createPacer, pacedReads } from '../platform/event-store/pacer.ts'
@@ -42,7 +42,7 @@ export interface WebhookParts {
   readonly platform: Platform
   readonly projector: Projector | undefined
   readonly accounts: Accounts
-  readonly desk: Desk
+  readonly toolHandler: ToolHandler
   readonly speech: OpenedSpeech
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
@@ -170,7 +170,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
     })
     const digests = createDigestRecorder({
       wanted: () => index?.wantedDigests() ?? [],
-      scan: (request) => parts.desk.answer('scan_trade_calls', request, 'digests'),
+      scan: (request) => parts.toolHandler.answer('scan_trade_calls', request, 'digests'),
       store,
       idOf,
       sleep,
@@ -199,9 +199,9 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       const work: Promise<void>[] = [hosts.follow(until)]
       // Over NATS those who record tell those who send; within a process whoever sends has to tell itself.
       if (settings.ROLES.includes('engine') || (settings.NATS_URL === undefined && isDispatcher)) {
-        const onTrouble = (error: unknown): void =>
+        const onProblem = (error: unknown): void =>
           log.warn({ reason: reasonOf(error) }, 'signals are not told of over the bus')
-        work.push(relaySignals({ store, bus, signal: until, report: onTrouble }))
+        work.push(relaySignals({ store, bus, signal: until, report: onProblem }))
       }
       if (isDispatcher) work.push(dispatcher.run(until), digests.run(until))
       await Promise.all(work)

@@ -167,19 +167,23 @@ async function requirePayable(
     const known = await payers.fundsOf(payment, product, before.awaited)
     if (known !== undefined) funds.set(payment, known)
   } catch (refusal) {
-    // What has ended or was used is as good as money where it was used to pay us.
-    if (!isSpent(refusal) || !(await payers.hasPaid(payment))) throw refusal
+    // What has ended, was used or took all there was is as good as money where it was used to pay us.
+    const reason = reasonOfRefusal(refusal)
+    if (!MAY_BE_PAID.has(reason)) throw refusal
+    if (!(await payers.hasPaid(payment, reason === 'insufficient_funds'))) throw refusal
     funds.set(payment, hoped)
   }
 }
 
-const SPENT: ReadonlySet<unknown> = new Set([
+/** Refusals of what may have been settled already. */
+const MAY_BE_PAID: ReadonlySet<unknown> = new Set([
+  'insufficient_funds',
   'invalid_transaction_state',
   'invalid_exact_evm_payload_authorization_valid_before',
 ])
 
-const isSpent = (error: unknown): boolean =>
-  isServiceError(error, 'payment_refused') && SPENT.has(error.details?.['reason'])
+const reasonOfRefusal = (error: unknown): unknown =>
+  isServiceError(error, 'payment_refused') ? error.details?.['reason'] : undefined
 
 async function claimPayment(
   parts: PaymentParts,

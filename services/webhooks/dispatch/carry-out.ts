@@ -8,7 +8,7 @@ import type { Endpoint } from './endpoint.ts'
 import type { EndpointLog } from './endpoint-log.ts'
 import type { Change, Effect, EndpointItem, Input } from './endpoint-state.ts'
 import { findReplayed } from './find-replayed.ts'
-import type { OwnerNotices, Trouble } from './owner-notices.ts'
+import type { OwnerNotices, Problem } from './owner-notices.ts'
 
 /** Effects that ask the log something, or tell it; what comes of each happens to the endpoint in turn. */
 export type SlowEffect = Extract<
@@ -121,10 +121,10 @@ async function say(
 }
 
 async function nextNotice({ notices }: CarryOutOptions, endpoint: Endpoint): Promise<Input | undefined> {
-  const trouble = troubleOf(endpoint)
-  const next = trouble && (await notices.next(endpoint.state.subscription, trouble))
-  if (trouble === undefined || next === undefined) return undefined
-  return { kind: 'notice_next', notice: next.kind, since: trouble.since, at: next.at }
+  const problem = troubleOf(endpoint)
+  const next = problem && (await notices.next(endpoint.state.subscription, problem))
+  if (problem === undefined || next === undefined) return undefined
+  return { kind: 'notice_next', notice: next.kind, since: problem.since, at: next.at }
 }
 
 async function tell(
@@ -132,13 +132,13 @@ async function tell(
   endpoint: Endpoint,
   { notice, since }: Extract<Effect, { kind: 'tell' }>,
 ): Promise<Input | undefined> {
-  const trouble = troubleOf(endpoint)
-  if (trouble?.since !== since) return undefined
-  await options.notices.tell(endpoint.state.subscription, trouble, notice)
+  const problem = troubleOf(endpoint)
+  if (problem?.since !== since) return undefined
+  await options.notices.tell(endpoint.state.subscription, problem, notice)
   return nextNotice(options, endpoint)
 }
 
-function troubleOf({ state }: Endpoint): Trouble | undefined {
+function troubleOf({ state }: Endpoint): Problem | undefined {
   const { state: told, stateSince } = state.subscription
   return told === 'degraded' || told === 'disabled' ? { state: told, since: stateSince } : undefined
 }

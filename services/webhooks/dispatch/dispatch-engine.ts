@@ -3,8 +3,8 @@ import { reasonOf } from '../../../contracts/errors.ts'
 import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
-import { createDueQueue } from '../../platform/async/due-queue.ts'
-import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { createDelayQueue } from '../../platform/async/delay-queue.ts'
+import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import type { Lease } from '../../platform/lease/leases.ts'
 import { createAttempts } from './attempts.ts'
 import { createAttendance } from './attendance.ts'
@@ -63,7 +63,7 @@ class Engine implements DispatchEngine {
   readonly #signal: AbortSignal
   readonly #elapsed: () => number
   readonly #registry
-  readonly #due = createDueQueue<{ readonly endpoint: Endpoint; readonly timer: Timer }>()
+  readonly #due = createDelayQueue<{ readonly endpoint: Endpoint; readonly timer: Timer }>()
   readonly #background = new Set<Promise<unknown>>()
   readonly #memory = createSignalMemory()
   readonly #endpoints
@@ -76,7 +76,7 @@ class Engine implements DispatchEngine {
   readonly #toLoad: Endpoint[] = []
   #loading = 0
   readonly #brake
-  #trouble: string | undefined
+  #problem: string | undefined
   #isLooking = false
   #isToLookAgain = false
   /** Since when the pass has not been at the end of the log; undefined while it is. */
@@ -284,7 +284,7 @@ class Engine implements DispatchEngine {
     await this.#attempts.settled(endpoints)
     letGo.abort()
     await timeUp
-    await mapInTurns(cursors, WRITES_AT_ONCE, async ({ endpoint: { journal }, cursor }) => {
+    await mapConcurrently(cursors, WRITES_AT_ONCE, async ({ endpoint: { journal }, cursor }) => {
       if (cursor !== undefined && journal?.isLost === false) await journal.advance(cursor)
     }).catch(this.#options.report)
   }
@@ -364,9 +364,9 @@ class Engine implements DispatchEngine {
         await this.#reader.follow()
         this.#behindSinceMs = this.#isToLookAgain ? this.#elapsed() : undefined
       }
-      this.#trouble = undefined
+      this.#problem = undefined
     } catch (error) {
-      this.#trouble = reasonOf(error)
+      this.#problem = reasonOf(error)
       report(error)
     } finally {
       this.#isLooking = false
@@ -383,7 +383,7 @@ class Engine implements DispatchEngine {
       shards: [...this.#registry.shards()].map(shardHealth).toSorted((a, b) => a.shard - b.shard),
       position: this.#reader.position,
       attemptsUnderWay: this.#attempts.underWay,
-      trouble: this.#trouble,
+      problem: this.#problem,
       behindMs: this.#behindSinceMs === undefined ? 0 : nowMs - this.#behindSinceMs,
       longBehind: countLongBehind(this.#registry.all(), nowMs),
       strays: this.#strays,

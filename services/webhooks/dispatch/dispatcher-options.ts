@@ -18,7 +18,7 @@ export interface DeliveryTarget {
   readonly sealAnswer: (text: string) => string
 }
 
-/** What the dispatcher asks of the keeper of subscriptions. */
+/** What the dispatcher asks of those who manage subscriptions. */
 export interface SubscriptionDirectory {
   /**
    * All that are not removed, and the position of the log up to which that was looked at; what changed behind it
@@ -107,7 +107,7 @@ export interface DispatcherHealth {
   readonly unattended: number
   readonly unattendedMs: number
   /** What keeps the log from being looked at; undefined where nothing does. */
-  readonly trouble: string | undefined
+  readonly problem: string | undefined
 }
 
 /** Sends what subscribers asked for, and keeps at it. */

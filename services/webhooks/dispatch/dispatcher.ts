@@ -106,7 +106,7 @@ const NOT_BEGUN: DispatcherHealth = {
   shards: [],
   position: START,
   attemptsUnderWay: 0,
-  trouble: 'not begun',
+  problem: 'not begun',
   behindMs: 0,
   longBehind: 0,
   strays: 0,

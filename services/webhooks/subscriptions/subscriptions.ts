@@ -1,7 +1,7 @@
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Subscription } from '../../../projections/index.ts'
-import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import { hasAccepted } from '../deliveries/may-pull.ts'
 import { verifyWebhook } from '../receiving/verify-webhook.ts'
 import { changing, executeFor } from './change-subscription.ts'
@@ -81,7 +81,7 @@ function reading(parts: SubscriptionParts): Pick<Subscriptions, 'list' | 'show' 
       const page = wanted.slice(0, limit)
       const last = page.at(-1)
       return {
-        rows: await mapInTurns(page, READS_AT_ONCE, (subscription) => viewOf(parts, subscription)),
+        rows: await mapConcurrently(page, READS_AT_ONCE, (subscription) => viewOf(parts, subscription)),
         next: last !== undefined && page.length < wanted.length ? placeOf(last) : null,
         needsReview: all.filter(isOut).length,
       }
@@ -172,7 +172,7 @@ function operating(parts: SubscriptionParts): Pick<Subscriptions, 'listAll' | 's
         })
       }
       const page = index.page({ after, limit: Math.min(limit, LIMITS.webhookRows) })
-      return mapInTurns(page, READS_AT_ONCE, (subscription) => operatorViewOf(parts, subscription))
+      return mapConcurrently(page, READS_AT_ONCE, (subscription) => operatorViewOf(parts, subscription))
     },
     showAny: async (id) => {
       const subscription = await findAny(id)

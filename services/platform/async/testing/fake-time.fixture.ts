@@ -15,7 +15,7 @@ export interface FakeTime {
   step(milliseconds: number): void
 }
 
-/** Turns of the event loop in which everything that is ready has had its say. */
+/** FairScheduler of the event loop in which everything that is ready has had its say. */
 const TURNS = 30
 
 export function createFakeTime(start: number): FakeTime {

@@ -19,7 +19,7 @@ export interface Mortal {
    */
   killAt(calls: number, behind: boolean): void
   /** The store's next answers are lost, or its calls refused, by what is drawn for each. */
-  trouble(draw: (() => 'none' | 'lost' | 'refused') | undefined): void
+  problem(draw: (() => 'none' | 'lost' | 'refused') | undefined): void
 }
 
 const never = new Promise<never>(() => {})
@@ -105,7 +105,7 @@ export function createMortal(world: {
     killAt(calls, behind) {
       left = { calls, behind }
     },
-    trouble(of) {
+    problem(of) {
       draw = of
     },
   }
