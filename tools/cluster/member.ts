@@ -82,7 +82,10 @@ export async function createMember(
       [
         ...imports.flatMap((module) => ['--import', module]),
         START,
-        ...[answersCallers ? '--port' : '--health-port', String(port), '--data-dir', data],
+        answersCallers ? '--port' : '--health-port',
+        String(port),
+        '--data-dir',
+        data,
       ],
       {
         env: { PATH: process.env['PATH'], ROLES: roles, CLOCK_FILE: clockFile, ...environment },
@@ -141,6 +144,7 @@ export async function createMember(
     output: () => text,
     async start() {
       const until = performance.now() + READY_WITHIN_MS
+      // oxlint-disable-next-line no-unmodified-loop-condition -- `leave` changes it
       while (!isGone) {
         // An end at the start is told of by whoever started it.
         isEnding = true

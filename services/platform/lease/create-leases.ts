@@ -1,5 +1,4 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { LeaseHolder } from '../../../contracts/lease-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 import { pauseForOthers } from '../event-store/execute-command.ts'
