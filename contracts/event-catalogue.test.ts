@@ -66,6 +66,7 @@ const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as con
 
 /** Whose stream each fixture is in. */
 const STREAMS: Readonly<Record<string, string>> = {
+  'LogFormatRaised.v1.json': STORE_IDENTITY_STREAM,
   'StoreInitialised.v1.json': STORE_IDENTITY_STREAM,
   'ModelAnnounced.v1.json': modelStream('barrier-3'),
   'MonitoringChanged.v1.json': monitoredStream('HL'),

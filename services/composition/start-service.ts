@@ -200,6 +200,7 @@ async function createHttpServer(
         }),
       ),
     ...answers,
+    logFormat: platform.format,
     models: modelAdmin(platform, projector, speech, callerServices.marketNow, opened.signal),
     bars: createBars(feed),
     sealed: transparencyLog?.sealed,
