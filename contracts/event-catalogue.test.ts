@@ -53,9 +53,7 @@ const SHA256: Readonly<Record<string, string>> = JSON.parse(
 
 const ACCOUNT = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const SUBSCRIPTION = '7b1e4c90-2f3a-8d56-b1c7-90ab34cd56ef'
-const PAYMENT_ID = '01941f29-7c00-7001-8000-000000000300'
 const PAYER = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf'
-const TRANSACTION = `0x${'5d'.repeat(32)}`
 const PAYMENT_STREAM = paymentStream({
   chainId: CHAIN_ID,
   contract: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
