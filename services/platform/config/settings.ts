@@ -118,7 +118,7 @@ export const SETTINGS = defineSettings({
       .enum(['0', '1'])
       .default('0')
       .transform((text) => text === '1'),
-    help: 'For the conformance suite of the Model Context Protocol: 1 adds the tools, resources and prompts that it asks for. Default: 0.',
+    help: 'For the conformance suite of the Model Context Protocol: 1 adds the tools, resources and prompts that it asks for, in a checkout of the source. Default: 0.',
     example: '1',
   },
   DATA_DIR: {
