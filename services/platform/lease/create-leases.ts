@@ -3,7 +3,7 @@ import type { LeaseHolder } from '../../../contracts/lease-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 import { pauseForOthers } from '../event-store/execute-command.ts'
-import { decideLease, withoutHolder } from './decide-lease.ts'
+import { decideLease, isWorthSaying, withoutHolder } from './decide-lease.ts'
 import { createIdleWatch } from './idle-watch.ts'
 import { createLeaseLog, type LeaseTable, nextRevision } from './lease-log.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
@@ -35,7 +35,7 @@ export interface LeasesOptions {
 const MOST_RACES = 32
 /** How soon a renewal that failed is tried again. */
 const RETRY_MS = 250
-/** How soon it is noticed that a machine was suspended. */
+/** How soon it is noticed that a machine was suspended, and how often who has nothing looks whether there is something. */
 const LOOK_MS = 1_000
 
 /** A deadline that has always passed. */
@@ -60,6 +60,8 @@ export function createLeases(options: LeasesOptions): Leases {
   let seen = new Map<string, { readonly renewedBy: number; readonly at: number }>()
   /** Until when this process may go on without another renewal. */
   let deadline = NEVER
+  /** Whether others have all that there is, so that this process only looks, and writes nothing. */
+  let isWatching = false
   let work: LeasedWork | undefined
   const watch = createIdleWatch((shard) => work?.isWorking(shard) === true, elapsed, idleMs)
 
@@ -82,7 +84,7 @@ export function createLeases(options: LeasesOptions): Leases {
     return silent
   }
 
-  /** Says that this process is there. False where somebody else was quicker. */
+  /** Says that this process is there, where that may get it anything. False where somebody else was quicker. */
   async function claim(doing: LeasedWork): Promise<boolean> {
     const before = await log.newest()
     const silent = observe(before.holders)
@@ -94,9 +96,17 @@ export function createLeases(options: LeasesOptions): Leases {
     const unheard = [...own.keys()].filter((shard) => !doing.isKnown(shard))
     const stopped = new Set([...doing.stopped(), ...unheard])
     const begun = { elapsed: elapsed(), wall: now() }
+    const end = { elapsed: begun.elapsed + ttlMs, wall: begun.wall + ttlMs }
+    isWatching = !isWorthSaying(before.holders, { holder, shards, silent })
+    if (isWatching) {
+      deadline = end
+      doing.forget(stopped)
+      watch.assign([])
+      return true
+    }
     const decision = decideLease(before.holders, { holder, shards, ttlMs, revision, silent, stopped })
     if (!(await log.append('LeaseTaken', decision.table, before.revision))) return false
-    deadline = { elapsed: begun.elapsed + ttlMs, wall: begun.wall + ttlMs }
+    deadline = end
     doing.forget(stopped)
     for (const lease of decision.gained) doing.start(lease)
     for (const shard of decision.surplus) doing.stop(shard)
@@ -125,7 +135,7 @@ export function createLeases(options: LeasesOptions): Leases {
   /** How long to wait before the next renewal; a process that lost its shards by its own slowness does not. */
   function restAfter(hasRenewed: boolean): number {
     if (!hasRenewed) return isInTime() ? Math.min(RETRY_MS, renewMs, leftMs()) : RETRY_MS
-    return isInTime() ? Math.min(renewMs, leftMs()) : 0
+    return isInTime() ? Math.min(isWatching ? LOOK_MS : renewMs, renewMs, leftMs()) : 0
   }
 
   /** Rests, but looks up now and then: after a machine was suspended the rest is over at once. */
