@@ -506,10 +506,10 @@ export const LIMITS = {
   leaseShards: 256,
   leaseNameCharacters: 64,
   /** How long a process has its shards after it last said that it is there, and how often it says so. */
-  leaseTtlMs: 10_000,
-  leaseRenewMs: 3_000,
+  leaseTtlMs: 6_000,
+  leaseRenewMs: 2_500,
   /** What others wait beyond that before they take the shards of one that is silent. */
-  leaseGraceMs: 2_000,
+  leaseGraceMs: 1_000,
   /** How long a process may have shards that it does not work on before it counts as not ready. */
   leaseIdleMs: 60_000,
 

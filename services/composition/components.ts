@@ -16,7 +16,7 @@ import { projectionComponent } from './projection-component.ts'
 import type { OpenedTransparencyLog } from './transparency-log.ts'
 
 /** The parts that `/readyz` reports, asked one by one. */
-export async function componentsOf(parts: {
+export async function componentsOf(deps: {
   readonly platform: Platform
   readonly projector: Projector | undefined
   /** Whether this process has the api role. */
@@ -37,7 +37,7 @@ export async function componentsOf(parts: {
   /** How much later than its due time a bar may come, in market time, before the market counts as stale. */
   readonly staleAfterMs: number
 }): Promise<Component[]> {
-  const { platform, projector, engine } = parts
+  const { platform, projector, engine } = deps
   // Looked at before the store: what has come further than its newest event is of another log.
   const models = projector?.health() ?? []
   const [store, bus, cache] = await Promise.all([
@@ -65,18 +65,18 @@ export async function componentsOf(parts: {
       detail: `${cache.adapter}: ${cache.detail}`,
     },
   ]
-  const { hasCallers } = parts
+  const { hasCallers } = deps
   for (const health of models) components.push(projectionComponent(health, { hasCallers, head: store.head }))
-  if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
-  else if (parts.engines !== undefined) components.push(enginesComponent(parts.engines))
-  if (parts.transparencyLog !== undefined) components.push(transparencyLogComponent(parts.transparencyLog))
-  if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
-  if (parts.demo !== undefined) components.push(demoComponent(parts.demo))
-  if (parts.dispatcher !== undefined) {
-    components.push(dispatcherComponent(parts.dispatcher, parts.digestProblems))
+  if (engine !== undefined) components.push(marketComponent(deps.feed, engine, deps.staleAfterMs))
+  else if (deps.engines !== undefined) components.push(enginesComponent(deps.engines))
+  if (deps.transparencyLog !== undefined) components.push(transparencyLogComponent(deps.transparencyLog))
+  if (deps.settler !== undefined) components.push(settlerComponent(deps.settler))
+  if (deps.demo !== undefined) components.push(demoComponent(deps.demo))
+  if (deps.dispatcher !== undefined) {
+    components.push(dispatcherComponent(deps.dispatcher, deps.digestProblems))
   }
-  if (parts.leases.length > 0) components.push(leasesComponent(parts.leases))
-  for (const venue of engine === undefined ? [] : parts.feed.venues()) {
+  if (deps.leases.length > 0) components.push(leasesComponent(deps.leases))
+  for (const venue of engine === undefined ? [] : deps.feed.venues()) {
     components.push(venueComponent(venue, engine?.rankingProblem(venue.exchange)))
   }
   return components

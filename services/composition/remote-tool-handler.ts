@@ -7,7 +7,7 @@ import {
   recordedUniverse,
 } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
-import type { Parts } from './open-parts.ts'
+import type { Deps } from './open-deps.ts'
 
 /** The tool handler of a process without the engine role. */
 export function openRemoteToolHandler(
@@ -18,7 +18,7 @@ export function openRemoteToolHandler(
     feed,
     speech,
     log,
-  }: Pick<Parts, 'settings' | 'platform' | 'projector' | 'feed' | 'speech' | 'log'>,
+  }: Pick<Deps, 'settings' | 'platform' | 'projector' | 'feed' | 'speech' | 'log'>,
   publicUrl: () => string,
 ): RemoteToolHandler {
   const newest: NewestVerdicts | undefined =

@@ -94,7 +94,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
   const refusals = createRefusedPayments(clock)
 
   async function claim(payment: VerifiedPayment, requestHash: string, work: PaidWork): Promise<Claimed> {
-    if (!payments.isTaking(payment.rail)) throw isNotTaken(payment)
+    if (!payments.isTaking(payment.rail)) throw railNotTakenError(payment)
     await payments.requirePayable(payment, work)
     const computed = await work.compute()
     const { product, accountId, mustSettleFirst, requestId, traceparent } = work
@@ -144,7 +144,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
 
   async function take(presented: PresentedPayment, work: PaidWork): Promise<Claimed> {
     const leave = rooms[presented.rail].enter(presented.payer, work.address)
-    if (leave === undefined) throw isTooMany()
+    if (leave === undefined) throw tooManyWaitingError()
     try {
       const known = await payments.find(presented)
       if (known?.isSigned !== true) return await takeNew(presented, known, work)
@@ -198,13 +198,13 @@ function requireSame(ofClaim: string, ofRequest: string): void {
   if (ofClaim !== ofRequest) throw new ServiceError('payment_mismatch')
 }
 
-const isNotTaken = ({ rail }: VerifiedPayment): ServiceError =>
+const railNotTakenError = ({ rail }: VerifiedPayment): ServiceError =>
   new ServiceError('payments_unavailable', {
     message: `No settler is configured for payments on the ${rail} rail, so none is taken; this request charged nothing.`,
     isForCallers: true,
   })
 
-const isTooMany = (): ServiceError =>
+const tooManyWaitingError = (): ServiceError =>
   new ServiceError('payments_unavailable', {
     message: `As many paid requests are under way as this process takes (${LIMITS.paymentsAtOnce}), or takes of one payer (${LIMITS.paymentsAtOncePerPayer}) or address (${LIMITS.paymentsAtOncePerAddress}); this request charged nothing.`,
     isForCallers: true,

@@ -11,10 +11,7 @@ import { findReplayed } from './find-replayed.ts'
 import type { OwnerNotices, Problem } from './owner-notices.ts'
 
 /** Effects that ask the log something, or tell it; what comes of each happens to the endpoint in turn. */
-export type SlowEffect = Extract<
-  Effect,
-  { kind: 'load' | 'settle' | 'seek' | 'say' | 'next_notice' | 'tell' }
->
+export type SlowEffect = Extract<Effect, { kind: 'load' | 'drain' | 'seek' | 'say' | 'next_notice' | 'tell' }>
 
 export interface CarryOutOptions {
   readonly store: EventStore
@@ -57,7 +54,7 @@ type Works = {
 
 const worksOf = (options: CarryOutOptions): Works => ({
   load: (endpoint) => load(options, endpoint),
-  settle: (endpoint) => settle(options, endpoint),
+  drain: (endpoint) => drain(options, endpoint),
   seek: (endpoint, { requests }) => seekAll(options, endpoint, requests),
   say: (endpoint, { change }) => say(options, endpoint, change),
   next_notice: (endpoint) => nextNotice(options, endpoint),
@@ -71,11 +68,11 @@ async function load({ endpoints, deliveries }: CarryOutOptions, endpoint: Endpoi
   return { kind: 'loaded', subscription, standing }
 }
 
-async function settle({ journalOf }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
+async function drain({ journalOf }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
   const journal = await journalOf(endpoint)
   await journal.forgiveFailures()
   await journal.move(endpoint.state.subscription, endpoint.underWay)
-  return { kind: 'settled' }
+  return { kind: 'drained' }
 }
 
 /** One after the other; the first that cannot be read is looked for again, with those behind it. */

@@ -34,11 +34,11 @@ export interface DispatchEngine {
   /** Finds subscriptions that nobody works on and endpoints that nobody brings signals to, and writes down how far the quiet ones have come. */
   tend(): Promise<void>
   /** Makes an endpoint of this process do what its stream says now. */
-  readonly refresh: (subscriptionId: string) => Promise<void>
+  readonly sync: (subscriptionId: string) => Promise<void>
   holdsShardOf(subscriptionId: string): boolean
   health(): DispatcherHealth
   /** Resolves when nothing goes on any more, behind the loss of every shard. */
-  settled(): Promise<void>
+  drained(): Promise<void>
 }
 
 const CATCH_UP_PER_SECOND = 500
@@ -159,11 +159,11 @@ class Engine implements DispatchEngine {
         this.#registry.remove(endpoint)
         // Its delivery log may have been taken from us while we hold its shard; then it is opened again.
         if (endpoint.state.subscription.state !== 'removed') this.#attendance.doubt()
-        return this.#attempts.forget(endpoint)
+        return this.#attempts.drop(endpoint)
       case 'load':
         this.#toLoad.push(endpoint)
         return this.#loadMore()
-      case 'settle':
+      case 'drain':
       case 'seek':
       case 'say':
       case 'next_notice':
@@ -281,7 +281,7 @@ class Engine implements DispatchEngine {
     for (const endpoint of endpoints) this.#apply(endpoint, { kind: 'lost' })
     const letGo = new AbortController()
     const timeUp = this.#options.sleep(LETTING_GO_MS, letGo.signal).then(() => held.cutOff.abort())
-    await this.#attempts.settled(endpoints)
+    await this.#attempts.drained(endpoints)
     letGo.abort()
     await timeUp
     await mapConcurrently(cursors, WRITES_AT_ONCE, async ({ endpoint: { journal }, cursor }) => {
@@ -326,7 +326,7 @@ class Engine implements DispatchEngine {
     return found
   }
 
-  readonly refresh = async (subscriptionId: string): Promise<void> => {
+  readonly sync = async (subscriptionId: string): Promise<void> => {
     const endpoint = this.#registry.get(subscriptionId)
     if (endpoint === undefined) return
     const subscription = await this.#endpoints.newest(endpoint.state.subscription)
@@ -340,7 +340,7 @@ class Engine implements DispatchEngine {
     const upTo = await store.head()
     const reading = { after: from, upTo, filter: { types: STOPPING }, signal: this.#signal }
     for await (const { data } of store.readAll(reading)) {
-      if (typeof data.subscriptionId === 'string') await this.refresh(data.subscriptionId)
+      if (typeof data.subscriptionId === 'string') await this.sync(data.subscriptionId)
     }
     if (this.#isLooking) this.#lookedAhead = upTo
   }
@@ -391,7 +391,7 @@ class Engine implements DispatchEngine {
     }
   }
 
-  async settled(): Promise<void> {
+  async drained(): Promise<void> {
     while (this.#background.size > 0) await Promise.all(this.#background)
   }
 }

@@ -119,6 +119,6 @@ export interface Dispatcher {
    * that the stream does not allow: after SubscriptionRemoved, no POST. False where the process that has it did not
    * answer in time; it looks at the log once a second, and when it cannot, it loses its lease.
    */
-  forget(subscriptionId: string): Promise<boolean>
+  sync(subscriptionId: string): Promise<boolean>
   health(): DispatcherHealth
 }

@@ -151,7 +151,7 @@ class FuzzedWorld {
     const [first] = this.#running
     if (first === undefined || first.mortal?.isDead === true) return false
     try {
-      return await first.dispatcher.forget(anId(name))
+      return await first.dispatcher.sync(anId(name))
     } catch (error) {
       if (!isExpected(error)) throw error
       return false

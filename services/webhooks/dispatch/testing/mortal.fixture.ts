@@ -48,13 +48,13 @@ export function createMortal(world: {
     if (isDead()) return never
     const work1 = work()
     if (isLast) dead.abort()
-    const settled = await work1.then(
+    const drained = await work1.then(
       (value) => ({ value }),
       (error: unknown) => ({ error }),
     )
     if (isDead()) return never
-    if ('error' in settled) throw settled.error
-    return settled.value
+    if ('error' in drained) throw drained.error
+    return drained.value
   }
 
   async function* iterate<Item>(of: () => AsyncIterable<Item>): AsyncGenerator<Item, void, void> {

@@ -13,10 +13,10 @@ import { awaitReadModels, keepsReadModels, startProjections } from './start-proj
 import type { OpenedWebhooks } from './webhooks.ts'
 
 /** What the parts of a process share, once opened. */
-export interface Parts {
+export interface Deps {
   readonly settings: Settings
   readonly log: Logger
-  readonly people: Console
+  readonly terminal: Console
   readonly platform: Platform
   readonly feed: MarketFeed
   readonly projector: Projector | undefined
@@ -29,16 +29,16 @@ export interface Parts {
 }
 
 /** Opens the platform, the market and the read models of a process. */
-export async function openParts(
+export async function openDeps(
   settings: Settings,
   output: NodeJS.WriteStream,
   log: Logger,
   onClose: OnClose,
-): Promise<Parts> {
+): Promise<Deps> {
   requireKnownCoins(settings)
   const isPaced = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
   const isOn = settings.CONSOLE === 'on'
-  const people = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
+  const terminal = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
   const platform = await openPlatform(settings, log, onClose)
   const feed = await openFeed(settings, platform, log, onClose)
   const projector = keepsReadModels(settings) ? startProjections(platform, log) : undefined
@@ -48,7 +48,7 @@ export async function openParts(
     await awaitReadModels(projector, storeWait(settings, log).waitMs)
   }
   const speech = await openSpeech(settings, platform, projector, log, onClose)
-  const running: Parts['running'] = {}
+  const running: Deps['running'] = {}
   const metrics = createServiceMetrics({
     market: settings.MARKET,
     projections: () => projector?.health() ?? [],
@@ -66,7 +66,7 @@ export async function openParts(
   return {
     settings,
     log,
-    people,
+    terminal,
     platform,
     feed,
     projector,
