@@ -111,7 +111,7 @@ export function createNewestAnswers(options: {
     // Where the log cannot be read either, there is nothing to say.
     const universe = await newest.universe(exchange).catch(() => undefined)
     if (universe === undefined) return undefined
-    const options: CallScannerOptions = {
+    const parts: CallScannerOptions = {
       finder: { exchange: async () => exchange, timeframe: async () => timeframe },
       reader: {
         async read(series) {
@@ -128,7 +128,7 @@ export function createNewestAnswers(options: {
       model: newest.model(),
       withdrawn: (asked) => newest.withdrawn(asked),
     }
-    const answer = await scanCalls(options, request, 0)
+    const answer = await scanCalls(parts, request, 0)
     return answer.scanned === 0 ? undefined : answer
   }
 
