@@ -81,7 +81,7 @@ describe('what it is worth to say that one is there', () => {
     ['somebody silent has it', [part('dead', 8, all)], true],
     ['somebody has more than a fair share', [part('other', 8, all)], true],
     ['it has some itself', [part('me', 7, { 0: 1 }), part('other', 8, { 1: 1, 2: 1, 3: 1 })], true],
-    ['others share all of it', [...'abcd'].map((name, n) => part(name, n, { [n]: n })), false],
+    ['others share all of it', ['a', 'b', 'c', 'd'].map((name, n) => part(name, n, { [n]: n })), false],
     [
       'it was named with nothing',
       [part('me', 7, {}), part('a', 8, { 0: 1, 1: 1 }), part('b', 8, { 2: 1, 3: 1 })],
