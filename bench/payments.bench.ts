@@ -75,8 +75,8 @@ const payments = createPayments({
   }),
   newId,
   now: Date.now,
+  elapsed: () => performance.now(),
   sleep,
-  onClaimed: () => undefined,
   report: (event, details) => print(`${event}: ${JSON.stringify(details)}`),
 })
 const { _service, ...answer }: JsonObject = sampleAnswer('get_trade_call')

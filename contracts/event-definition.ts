@@ -3,7 +3,7 @@ import { ServiceError } from './errors.ts'
 import type { EventPlace, NewEvent, RecordedEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
 
-/** FairScheduler data of one schema version into data of the next. Pure, and never changed once released. */
+/** Turns data of one schema version into data of the next. Pure, and never changed once released. */
 export type Upcaster = (data: JsonObject) => JsonObject
 
 /**

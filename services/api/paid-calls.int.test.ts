@@ -95,7 +95,7 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
   beforeAll(async () => {
     ;[chain, gateway] = await Promise.all([startTestChain(), startGateway()])
     const node = { rpcUrl: chain.rpcUrl }
-    const view = createChain({ ...node, now: Date.now })
+    const view = createChain({ ...node, elapsed: () => performance.now() })
     // Plans are dear: a payer is known for more than one answer here.
     service = await startPaidService({ chain: view, caps: { payer: 1_000_000n, total: 500_000_000n } })
     const gatewayPort = (gateway.server.address() as AddressInfo).port

@@ -34,12 +34,6 @@ export interface RateDecision {
 export interface RateLimits {
   /** Counts a request and says whether it is within every limit. Never rejects. */
   take(subject: RateSubject): Promise<RateDecision>
-  /**
-   * The same for whoever is told by an exception, as the path of a tool call is.
-   *
-   * @throws ServiceError `rate_limited`
-   */
-  admit(subject: RateSubject): Promise<void>
 }
 
 export interface RateLimitsOptions extends Pick<Clock, 'now'> {
@@ -91,13 +85,7 @@ export function createRateLimits(options: RateLimitsOptions): RateLimits {
     }
   }
 
-  return {
-    take,
-    async admit(subject) {
-      const decision = await take(subject)
-      if (!decision.isAdmitted) throw rateRefusal(decision)
-    },
-  }
+  return { take }
 }
 
 const isWithin = ({ remaining }: RateState): boolean => remaining >= 0

@@ -78,8 +78,8 @@ beforeEach(async () => {
     recovery: await openRecovery({ report: () => {} }),
     newId,
     now,
+    elapsed: now,
     sleep,
-    onClaimed: () => {},
     report: () => {},
   })
   const ending = new AbortController()

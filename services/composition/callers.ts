@@ -83,8 +83,6 @@ export function openCallers(deps: CallersDeps, onClose: OnClose): Callers {
     payPerCall: paidAddress(deps),
   })
   const calls = createCallPath({
-    // The edge has counted every request before it came here.
-    admit: async () => undefined,
     identify: accounts.identify,
     anonymousPayer: (address) => `address-${idOf('address', addressBlock(address))}`,
     ledger,

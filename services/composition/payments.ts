@@ -90,7 +90,7 @@ export async function openPayments(deps: PaymentDeps, onClose: OnClose): Promise
   const gateway =
     rails.gatewayUrl === undefined ? undefined : createFacilitator({ url: rails.gatewayUrl, publicUrl })
   const { rpcUrl, settlerKey } = rails
-  const chain = rpcUrl === undefined ? undefined : createChain({ rpcUrl, now: Date.now })
+  const chain = rpcUrl === undefined ? undefined : createChain({ rpcUrl, elapsed: () => performance.now() })
   const wallet =
     rpcUrl === undefined || settlerKey === undefined
       ? undefined
@@ -118,9 +118,8 @@ export async function openPayments(deps: PaymentDeps, onClose: OnClose): Promise
     recovery: await openRecovery({ report }),
     newId,
     now: Date.now,
+    elapsed: () => performance.now(),
     sleep,
-    // The settler follows the log.
-    onClaimed: () => undefined,
     report,
   })
   onClose(async () => {

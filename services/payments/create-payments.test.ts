@@ -61,7 +61,6 @@ interface World {
   readonly payments: RunningPayments
   readonly store: EventStore
   readonly index: IndexInMemory
-  readonly woken: Payment[]
 }
 
 let ids = 0
@@ -72,7 +71,6 @@ const newId = (): string => `0190a000-0000-7000-8000-${String(++ids).padStart(12
 function start(change: Partial<PaymentsOptions> = {}, log: MemoryLog = createMemoryLog()): World {
   const store = change.store ?? openMemoryStore({ now: () => NOW_S * 1_000, log })
   const index = createIndexInMemory(store)
-  const woken: Payment[] = []
   const payments = createPayments({
     store,
     index,
@@ -84,13 +82,13 @@ function start(change: Partial<PaymentsOptions> = {}, log: MemoryLog = createMem
     recovery,
     newId,
     now: () => NOW_S * 1_000,
+    elapsed: () => NOW_S * 1_000,
     sleep,
-    onClaimed: (payment) => void woken.push(payment),
     report: (event) => expect.unreachable(event),
     ...change,
   })
   closing.push(payments)
-  return { payments, store, index, woken }
+  return { payments, store, index }
 }
 
 async function verified(
@@ -185,7 +183,6 @@ describe('a claim', () => {
         isServedFirst: true,
       },
     })
-    expect(world.woken).toEqual([claimed.payment])
     expect(await world.payments.find(payment)).toEqual({ ...claimed, isReplay: true, isSigned: true })
   })
 
@@ -197,7 +194,6 @@ describe('a claim', () => {
     const second = await take(other, payment, aClaim({ requestHash: 'b'.repeat(64), answer: '{}' }))
     expect(second).toEqual({ ...first, isReplay: true })
     expect(await eventsOf(one.store)).toHaveLength(1)
-    expect(other.woken).toEqual([])
   })
 
   test('that many make at the same time is made once', async () => {
@@ -254,7 +250,6 @@ describe('a log that does not answer', () => {
     expect(new Set(used).size).toBe(1)
     expect(used).toHaveLength(3)
     expect(await eventsOf(store)).toHaveLength(1)
-    expect(world.woken).toHaveLength(1)
   })
 
   test('for long is reported; the same payment then finds its claim, or makes it', async () => {
@@ -282,7 +277,6 @@ describe('a log that does not answer', () => {
     const payment = await verified(world, 1)
     expect(await refusal(take(world, payment, aClaim()))).toEqual({ code: 'store_full' })
     expect(await world.payments.find(payment)).toBeUndefined()
-    expect(world.woken).toEqual([])
   })
 })
 
@@ -524,6 +518,7 @@ describe('requirePayable', () => {
         opinions.shift() ?? expect.fail('asked too often')
       const world = start({
         now: () => time,
+        elapsed: () => time,
         ...(rail === 'direct'
           ? { chain: undefined, facilitator: { verify } }
           : { chain, gateway: { verify } }),
@@ -658,6 +653,7 @@ describe('servable', () => {
     const waits: number[] = []
     const world = start({
       now: () => clock,
+      elapsed: () => clock,
       sleep: async (milliseconds) => {
         waits.push(milliseconds)
         clock += milliseconds

@@ -28,7 +28,7 @@ import type { OfferSigner } from './signing/offer-signer.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
 import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
 
-export interface PaymentsOptions extends Pick<Clock, 'now' | 'sleep'> {
+export interface PaymentsOptions extends Clock {
   readonly store: EventStore
   /** Undefined where this process keeps no read models: payments are quoted then, and not taken. */
   readonly index: PaymentIndex | undefined
@@ -51,8 +51,6 @@ export interface PaymentsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly signer?: OfferSigner | undefined
   /** Ids that begin with their time: payments are listed by them. */
   readonly newId: () => string
-  /** Told of each new claim when it is durable, to wake the settler. It must not throw. */
-  readonly onClaimed: (payment: Payment) => void
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }
 
@@ -79,7 +77,7 @@ const ROOM_RETRY_AFTER_S = 5
  * @example const payments = createPayments({ store, index: createPaymentIndex(projector), recovery, … })
  */
 export function createPayments(options: PaymentsOptions): RunningPayments {
-  const { store, index, payTo, offersGateway, taking, recovery, sleep, now, report } = options
+  const { store, index, payTo, offersGateway, taking, recovery, sleep, now, elapsed, report } = options
   const ending = new AbortController()
   const { signal } = ending
   const log = createPaymentLog({ store, now, sleep, signal })
@@ -90,9 +88,10 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     facilitator: options.facilitator,
     gateway: options.gateway,
     now,
+    elapsed,
     signal,
   })
-  const givenUp = createGivenUpPayments({ log, chain: options.chain, newId: options.newId, now })
+  const givenUp = createGivenUpPayments({ log, chain: options.chain, newId: options.newId, elapsed })
   const parts: PaymentParts = { ...options, log, exposure, payers, funds: new WeakMap() }
   const ours = payTo?.toLowerCase()
 
@@ -120,7 +119,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
       if (isServable(payment)) return payment
       const found = await givenUp.lookAgain(payment)
       if (found !== undefined) return found
-      return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, changes, now })
+      return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, changes, elapsed })
     },
     receipt: (payment, protocol) => receiptOf(payment, protocol, options.signer),
     signedReceipt: (payment) =>
@@ -188,7 +187,7 @@ async function claimPayment(
   payment: VerifiedPayment,
   claim: Claim,
 ): Promise<ClaimedPayment> {
-  const { log, exposure, caps, funds, now, onClaimed } = parts
+  const { log, exposure, caps, funds, now } = parts
   const { rail, value, payer, stream } = payment
   const { mustSettleFirst } = claim
   await bindIdentifier(parts, payment, claim.requestId)
@@ -208,7 +207,6 @@ async function claimPayment(
     const loaded = after(undefined, { ...event, stream, revision: 0, position, at })
     reservation.landed(loaded.payment, position)
     isLanded = true
-    onClaimed(loaded.payment)
     return claimedOf(loaded, false)
   } finally {
     if (!isLanded) reservation.release()

@@ -21,15 +21,10 @@ const OF_KEYS: Readonly<Record<string, Identity>> = {
 let world: World
 let computed: unknown[]
 let compute: (tool: string, request: unknown) => Promise<JsonObject>
-let admitted: string[]
 let path: CallPath
 
 const newPath = (): CallPath =>
   createCallPath({
-    admit: async ({ address }) => {
-      admitted.push(address)
-      if (address === '6.6.6.6') throw new ServiceError('rate_limited')
-    },
     identify: async (authorization) => OF_KEYS[authorization ?? ''] ?? { outcome: 'ABSENT' },
     anonymousPayer: (address) => `anon-${address.replaceAll('.', '-')}`,
     ledger: world.ledger(),
@@ -45,7 +40,6 @@ const newPath = (): CallPath =>
 beforeEach(() => {
   world = aWorld()
   computed = []
-  admitted = []
   compute = async () => ({ call: 'HOLD', serial: computed.length })
   path = newPath()
 })
@@ -156,7 +150,6 @@ describe('nothing is charged, and nothing computed,', () => {
   test.each([
     ['for a key that does not exist', { authorization: 'revoked' }, 'key_unknown'],
     ['for a key that cannot be checked', { authorization: 'later' }, 'key_unverifiable'],
-    ['for a caller who asks too often', { address: '6.6.6.6' }, 'rate_limited'],
     ['for a tool that does not exist', { tool: 'get_rich' }, 'unknown_tool'],
     ['for an idempotency key with a space', { idempotencyKey: 'a b' }, 'invalid_request'],
     ['for one that is empty', { idempotencyKey: '' }, 'invalid_request'],
@@ -172,10 +165,6 @@ describe('nothing is charged, and nothing computed,', () => {
     expect(await codeOf(call(change))).toBe(code)
     expect(computed).toEqual([])
     expect(world.events()).toEqual([])
-  })
-
-  test('and a caller is turned away before the key is looked at', async () => {
-    expect(await codeOf(call({ address: '6.6.6.6', authorization: 'revoked' }))).toBe('rate_limited')
   })
 })
 

@@ -18,18 +18,12 @@ import { idempotencyHash, requestHash } from './idempotency-key.ts'
 import type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'
 
 export interface CallPathOptions extends Pick<Clock, 'now'> {
-  /**
-   * FairScheduler away who asks too often; before anything else, so that keys cannot be tried out quickly either.
-   *
-   * @throws ServiceError `rate_limited`
-   */
-  readonly admit: (caller: Pick<ToolCall, 'address' | 'authorization'>) => Promise<void>
   readonly identify: (authorization: string | undefined) => Promise<Identity>
   /** The payer that an address without a key is; the same for all addresses of one IPv6 network (/64). */
   readonly anonymousPayer: (address: string) => string
   readonly ledger: Pick<QuotaLedger, 'look' | 'find' | 'debit'>
   /**
-   * FairScheduler away who calls without a key from a place where very many can.
+   * Turns away who calls without a key from a place where very many can.
    *
    * @throws ServiceError `quota_exhausted`
    */
@@ -61,15 +55,15 @@ const NOTICE =
   'Information, not advice. A call is counted whatever its answer; refused calls and errors are not.'
 
 /**
- * The one path of a tool call: admit → identify → look → compute → commit → answer. The commit is one append
+ * The one path of a tool call: identify → look → compute → commit → answer. The commit is one append
  * that holds the debit and the answer; before it nothing was charged, and behind it nothing is left to do.
  *
  * @example
- * const calls = createCallPath({ admit, identify, ledger, answer: (tool, request) => toolHandler.answer(tool, request), … })
+ * const calls = createCallPath({ identify, ledger, answer: (tool, request) => toolHandler.answer(tool, request), … })
  * const { body } = await calls.call({ tool: 'get_trade_call', request: { coin: 'BTC' }, channel: 'http', … })
  */
 export function createCallPath(options: CallPathOptions): CallPath {
-  const { admit, identify, anonymousPayer, ledger, answer, now } = options
+  const { identify, anonymousPayer, ledger, answer, now } = options
   /** Calls with an idempotency key; who repeats one meanwhile waits for its outcome. */
   const flights = createSingleFlight<Counted>()
 
@@ -95,7 +89,6 @@ export function createCallPath(options: CallPathOptions): CallPath {
 
   return {
     async call(call): Promise<ToolAnswer> {
-      await admit(call)
       const identity = requireVerified(await identify(call.authorization))
       const tool = toolNamed(call.tool)
       const at = now()

@@ -41,8 +41,8 @@ function start(change: Partial<PaymentsOptions> = {}, log = createMemoryLog()) {
     recovery,
     newId: () => `0190a000-0000-7000-8000-${String(++ids).padStart(12, '0')}`,
     now: () => NOW_S * 1_000,
+    elapsed: () => NOW_S * 1_000,
     sleep,
-    onClaimed: () => {},
     report: () => {},
     ...change,
   })
@@ -111,6 +111,7 @@ test('what was claimed is answered, whatever has become of price, recipient and 
   expect(await pay(paid)).toBe('{"serial":1}')
   const later = {
     now: () => (NOW_S + 86_400) * 1_000,
+    elapsed: () => (NOW_S + 86_400) * 1_000,
     payTo: `0x${'33'.repeat(20)}`,
     taking: [],
   } as const

@@ -27,7 +27,7 @@ export interface ToolAnswer {
   readonly isReplay: boolean
 }
 
-/** The one path that every tool call takes: identify, admit, compute, commit, answer. */
+/** The one path that every tool call takes: identify, compute, commit, answer. */
 export interface CallPath {
   /**
    * Answers a tool call; when it resolves, the debit and the answer are durable.

@@ -170,7 +170,6 @@ export async function startMachine(machine: Machine): Promise<Service> {
   })
   const answer = async (tool: string) => ({ tool, verdict_id: newId() })
   const calls = createCallPath({
-    admit: nothing,
     identify: accounts.identify,
     anonymousPayer: (address) => `address-${idOf('address', address)}`,
     ledger,
@@ -191,8 +190,8 @@ export async function startMachine(machine: Machine): Promise<Service> {
     recovery: machine.recovery,
     newId,
     now,
+    elapsed: time.now,
     sleep,
-    onClaimed: () => undefined,
     report: () => undefined,
   })
   const paid = createPaidCalls({

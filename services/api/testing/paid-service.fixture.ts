@@ -80,11 +80,11 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
     recovery: await openRecovery({ report: () => undefined }),
     newId: () => uuidV7(now(), randomBytes(10)),
     sleep,
-    onClaimed: () => undefined,
     report: () => undefined,
     ...options,
     store,
     now,
+    elapsed: now,
   })
   const startPlan = async (paymentId: string, product: string): Promise<void> => {
     const tier = product === 'plans/pro' ? 'pro' : 'starter'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { RateLimits } from '../rate-limits.ts'
+import { type RateLimits, rateRefusal } from '../rate-limits.ts'
 
 export interface RateLimitsHarness {
   open(limits: { perAddress: number | undefined; perKey: number | undefined }): RateLimits
@@ -60,7 +60,8 @@ export function describeRateLimits(name: string, openHarness: () => Promise<Rate
         ['address', 1],
         ['key', 0],
       ])
-      await expect(limits.admit({ address: newAddress(), key })).rejects.toMatchObject({
+      const refused = await limits.take({ address: newAddress(), key })
+      expect(rateRefusal(refused as never)).toMatchObject({
         code: 'rate_limited',
         details: { per: 'key', limit: 3 },
       })

@@ -9,10 +9,10 @@ import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
+import { createFakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
-import { createManualTime } from '../tool-handler/manual-time.fixture.ts'
 import { labelUnfollowed } from './label-unfollowed.ts'
 import { createOutcomeRecorder } from './outcome-recorder.ts'
 import { createRecorder } from './recorder.ts'
@@ -33,7 +33,7 @@ async function begin(
   series: readonly Series[],
   options: { readonly fails?: () => 'venue_unavailable' | 'market_data_missing' | undefined } = {},
 ) {
-  const time = createManualTime(T0 + 3 * HOUR_MS)
+  const time = createFakeClock(T0 + 3 * HOUR_MS)
   const ending = new AbortController()
   const store = openMemoryStore({ now: time.now })
   const followed = new Set<string>()

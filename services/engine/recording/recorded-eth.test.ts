@@ -5,13 +5,13 @@ import type { Series } from '../../../contracts/series.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { shiftedFrom, type Verdict } from '../../../contracts/verdict.ts'
+import { createFakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
 import { createEngine } from '../engine.ts'
 import { loadModel } from '../model.ts'
 import { readCandles } from '../testing/read-candles.ts'
-import { createManualTime } from '../tool-handler/manual-time.fixture.ts'
 import { createRecorder } from './recorder.ts'
 
 const FILE = '../shared/data/binance-usdm/ETHUSDT-1h.csv.gz'
@@ -24,7 +24,7 @@ const model = loadModel()
 /** A log by the market's clock, and engines that read and record the same bars. */
 function aWorld(bars: readonly Candle[]) {
   const closeOf = (index: number): number => (bars[index]?.openTime ?? Number.NaN) + HOUR_MS
-  const time = createManualTime(closeOf(0))
+  const time = createFakeClock(closeOf(0))
   const store = openMemoryStore({ now: time.now })
   const { signal } = new AbortController()
 

@@ -5,13 +5,13 @@ import { verdictStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { shiftedFrom, type Verdict } from '../../../contracts/verdict.ts'
+import { createFakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
 import { createLeases } from '../../platform/lease/create-leases.ts'
 import type { VerdictDraft } from '../engine.ts'
-import { createManualTime } from '../tool-handler/manual-time.fixture.ts'
 import { createRecorder, type Recorded } from './recorder.ts'
 
 const T0 = Date.UTC(2025, 0, 1)
@@ -19,7 +19,7 @@ const series: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
 
 /** A log, a clock, and engines whose pasts differ: each sees another regime, and says who it is. */
 function aWorld() {
-  const time = createManualTime(T0)
+  const time = createFakeClock(T0)
   const inner = openMemoryStore({ now: time.now })
   let frozen: { readonly by: string; readonly until: Promise<void> } | undefined
   const ending = new AbortController()

@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Universe } from '../../../contracts/universe.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import { createFakeTime } from '../../platform/async/testing/fake-time.fixture.ts'
+import { createFakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
 import { createInProcessBus } from '../../platform/bus/in-process-bus.ts'
 import { loadModel } from '../model.ts'
@@ -110,7 +110,7 @@ describe('several engines', () => {
   function world() {
     const ending = new AbortController()
     const own = createInProcessBus({ now: () => 0, report: (fault) => void faults.push(fault) })
-    const time = createFakeTime(0)
+    const time = createFakeClock(0)
     const asked: Record<string, number> = {}
     const states: Record<string, 'well' | 'frozen' | 'stopping'> = {}
     const wire: Pick<Bus, 'request'> = {

@@ -212,7 +212,7 @@ test('everything on demand ends with the process, and those who wait are turned 
   expect(hasEnded).toBe(false)
   await time.advance(100)
   await ended
-  expect(time.sleepers()).toBe(0)
+  expect(time.waiting()).toBe(0)
   expect((await refusalOf(toolHandler.answer('get_trade_call', SOL))).code).toBe('shutting_down')
   expect(await toolHandler.answer('get_trade_call', { coin: 'BTC' })).toMatchObject({ coin: 'BTC' })
 })

@@ -5,10 +5,10 @@ import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import { rankUniverse, type Universe } from '../../../contracts/universe.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
+import { createFakeClock, type FakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
 import { type Board, createBoard } from '../board.ts'
 import type { MarketMetrics } from '../engine.ts'
 import { loadModel } from '../model.ts'
-import { createManualTime, type ManualTime } from './manual-time.fixture.ts'
 import type { Listing, Monitored } from './market-index.ts'
 import { createToolHandler, type LocalToolHandler, type ToolHandlerOptions } from './tool-handler.ts'
 
@@ -72,7 +72,7 @@ export const putBars = (
 export interface ToolHandlerFixture {
   readonly toolHandler: LocalToolHandler
   readonly board: Board
-  readonly time: ManualTime
+  readonly time: FakeClock
   /** Series that were begun to be followed, in order. */
   readonly begun: string[]
   readonly failures: [string, ServiceError][]
@@ -85,7 +85,7 @@ export interface ToolHandlerFixture {
  */
 export function setUpToolHandler(change: Partial<ToolHandlerOptions> = {}): ToolHandlerFixture {
   const board = createBoard()
-  const time = createManualTime(1_000_000)
+  const time = createFakeClock(1_000_000)
   const ending = new AbortController()
   const begun: string[] = []
   const failures: [string, ServiceError][] = []

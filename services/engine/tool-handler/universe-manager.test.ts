@@ -4,22 +4,22 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { universeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { rankUniverse, type Universe } from '../../../contracts/universe.ts'
+import { createFakeClock, type FakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
-import { createManualTime, type ManualTime } from './manual-time.fixture.ts'
 import { createUniverseManager, type UniverseManager } from './universe-manager.ts'
 
 const START = Date.UTC(2025, 0, 1, 12, 30)
 
 let store: EventStore
-let time: ManualTime
+let time: FakeClock
 let problems: string[]
 let ids: number
 
 beforeEach(() => {
   store = openMemoryStore({ now: () => START })
-  time = createManualTime(START)
+  time = createFakeClock(START)
   problems = []
   ids = 0
 })
@@ -73,7 +73,7 @@ describe('rankings', () => {
     expect(await manager.of('SIM')).toEqual(manager.newest('SIM'))
     ending.abort()
     await running
-    expect(time.sleepers()).toBe(0)
+    expect(time.waiting()).toBe(0)
   })
 
   test('of one hour are recorded once, over a restart too, unless the coins have changed', async () => {

@@ -23,7 +23,7 @@ export interface VenueAccess {
 export interface VenueAccessOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly exchange: Exchange
   readonly budget: RateBudget
-  /** FairScheduler whatever an attempt threw into what it means. */
+  /** Turns whatever an attempt threw into what it means. */
   readonly classify: (error: unknown) => VenueFailure
   /** From 0 up to 1. */
   readonly random: () => number

@@ -22,7 +22,7 @@ describe.skipIf(missingChain !== undefined)(`the chain as a node tells it ${miss
   afterAll(() => node?.stop())
   beforeEach(async () => {
     line = await startRpcProxy(node.rpcUrl)
-    chain = createChain({ rpcUrl: line.url, requestMs: 150, now: () => now })
+    chain = createChain({ rpcUrl: line.url, requestMs: 150, elapsed: () => now })
   })
   afterEach(() => line.close())
 

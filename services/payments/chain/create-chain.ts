@@ -19,21 +19,21 @@ import { tokenAbi } from './token-abi.ts'
 import { tokenRefusal } from './token-refusal.ts'
 import { transferCall } from './transfer-call.ts'
 
-export interface ChainOptions extends NodeOptions, Pick<Clock, 'now'> {}
+export interface ChainOptions extends NodeOptions, Pick<Clock, 'elapsed'> {}
 
 /**
  * The chain of Base and its USDC, as a node tells them.
  *
  * @example
- * const chain = createChain({ rpcUrl: 'http://127.0.0.1:8545', now: Date.now })
+ * const chain = createChain({ rpcUrl: 'http://127.0.0.1:8545', elapsed: () => performance.now() })
  * await chain.payerFacts({ payer: '0x1111…', nonce: '0xabcd…' })
  */
-export function createChain({ now, ...options }: ChainOptions): SettlementChain {
+export function createChain({ elapsed, ...options }: ChainOptions): SettlementChain {
   const node = createNodeClient(options)
-  const balances = createRemembered<bigint>(LIMITS.payerBalanceMs, LIMITS.payersRemembered, now)
-  const codes = createRemembered<boolean>(LIMITS.payerCodeMs, LIMITS.payersRemembered, now)
+  const balances = createRemembered<bigint>(LIMITS.payerBalanceMs, LIMITS.payersRemembered, elapsed)
+  const codes = createRemembered<boolean>(LIMITS.payerCodeMs, LIMITS.payersRemembered, elapsed)
 
-  const usedNonces = createRemembered<true>(LIMITS.payerCodeMs, LIMITS.payersRemembered, now)
+  const usedNonces = createRemembered<true>(LIMITS.payerCodeMs, LIMITS.payersRemembered, elapsed)
   /** Questions about payers, whom anybody can make: they must not keep settling from its own. */
   const limited = createConcurrencyLimit(LIMITS.payersAskedAtOnce)
   const flights = createSingleFlight<bigint>()

@@ -57,7 +57,7 @@ const ANSWERS: readonly (readonly [string, typeof answer])[] = [
 
 test.each(ANSWERS)('%s that repeats the address of the node does not show its key', async (_, refuse) => {
   answer = refuse
-  const chain = createChain({ rpcUrl, now: Date.now })
+  const chain = createChain({ rpcUrl, elapsed: () => performance.now() })
   const failure: unknown = await chain.payerFacts(key, 0n).catch((error: unknown) => error)
   if (!isServiceError(failure, 'payments_unavailable')) throw new Error(String(failure))
   expect(failure.message).not.toContain(KEY)
@@ -73,7 +73,7 @@ test('an error with words beside it is not taken for what the token says', async
   const error = { code: -32_005, message: 'too many requests', data: 'signature of the plan' }
   const told = ({ method }: Asked): object => (method === 'eth_call' ? { error } : { result: '0x' })
   answer = (_, asked) => ({ status: 200, body: answers(asked, told) })
-  const chain = createChain({ rpcUrl, now: Date.now })
+  const chain = createChain({ rpcUrl, elapsed: () => performance.now() })
   const authorization = {
     ...key,
     payTo: '0x2222222222222222222222222222222222222222',

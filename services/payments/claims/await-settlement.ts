@@ -7,7 +7,7 @@ import { paymentRefused, type X402Reason } from '../refusal.ts'
 import type { PaymentChanges } from './payment-changes.ts'
 import type { PaymentLog } from './payment-log.ts'
 
-export interface AwaitSettlementOptions extends Pick<Clock, 'now'> {
+export interface AwaitSettlementOptions extends Pick<Clock, 'elapsed'> {
   readonly log: PaymentLog
   readonly changes: PaymentChanges
 }
@@ -24,18 +24,18 @@ const LOOK_EVERY_MS = 1_000
 export async function awaitSettlement(
   payment: Payment,
   signal: AbortSignal,
-  { log, changes, now }: AwaitSettlementOptions,
+  { log, changes, elapsed }: AwaitSettlementOptions,
 ): Promise<Payment> {
   const known = settled(payment)
   if (known !== undefined) return known
-  const deadline = now() + LIMITS.settlementWaitMs
+  const deadline = elapsed() + LIMITS.settlementWaitMs
   const listener = changes.listen(payment.stream)
   try {
     while (true) {
       const newest = (await log.load(payment.stream))?.payment ?? payment
       const done = settled(newest)
       if (done !== undefined) return done
-      const leftMs = deadline - now()
+      const leftMs = deadline - elapsed()
       if (leftMs <= 0 || signal.aborted) throw pendingError(newest)
       await listener.next(Math.min(leftMs, LOOK_EVERY_MS), signal)
     }

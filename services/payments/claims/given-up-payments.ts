@@ -7,7 +7,7 @@ import type { Chain } from '../chain/chain.ts'
 import { createRemembered } from '../chain/remembered.ts'
 import type { PaymentLog } from './payment-log.ts'
 
-export interface GivenUpPaymentsOptions extends Pick<Clock, 'now'> {
+export interface GivenUpPaymentsOptions extends Pick<Clock, 'elapsed'> {
   readonly log: PaymentLog
   /** Undefined where no node is configured: then nobody can tell more. */
   readonly chain: Chain | undefined
@@ -25,9 +25,14 @@ export interface GivenUpPayments {
   lookAgain(payment: Payment): Promise<Payment | undefined>
 }
 
-export function createGivenUpPayments({ log, chain, newId, now }: GivenUpPaymentsOptions): GivenUpPayments {
+export function createGivenUpPayments({
+  log,
+  chain,
+  newId,
+  elapsed,
+}: GivenUpPaymentsOptions): GivenUpPayments {
   /** Streams of which the chain knew nothing a moment ago. */
-  const unpaid = createRemembered<true>(LIMITS.givenUpLookMs, LIMITS.payersRemembered, now)
+  const unpaid = createRemembered<true>(LIMITS.givenUpLookMs, LIMITS.payersRemembered, elapsed)
 
   return {
     async lookAgain({ stream, state, rail }) {

@@ -10,7 +10,7 @@ import type { VerifiedPayment } from '../payments.ts'
 import { paymentRefused, X402_REASONS, type X402Reason } from '../refusal.ts'
 import type { Facilitator } from '../settlement/facilitator.ts'
 
-export interface PayerCheckOptions extends Pick<Clock, 'now'> {
+export interface PayerCheckOptions extends Pick<Clock, 'now' | 'elapsed'> {
   /** Undefined where no node is configured. */
   readonly chain: Chain | undefined
   /** Who settles payments on the chain where no node is configured. */
@@ -52,15 +52,19 @@ export function createPayerCheck({
   facilitator,
   gateway,
   now,
+  elapsed,
   signal,
 }: PayerCheckOptions): PayerCheck {
-  const refused = createRemembered<ServiceError>(LIMITS.payerRefusedMs, LIMITS.payersRemembered, now)
+  const refused = createRemembered<ServiceError>(LIMITS.payerRefusedMs, LIMITS.payersRemembered, elapsed)
 
   /** Looks at authorizations of payers without money that may be made at this instant, and when that was counted. */
-  let looks: { readonly left: number; readonly at: number } = { left: LIMITS.poorPayerLooksPerS, at: now() }
+  let looks: { readonly left: number; readonly at: number } = {
+    left: LIMITS.poorPayerLooksPerS,
+    at: elapsed(),
+  }
 
   function mayLook(): boolean {
-    const at = now()
+    const at = elapsed()
     const earned = (Math.max(0, at - looks.at) / 1_000) * LIMITS.poorPayerLooksPerS
     const left = Math.min(LIMITS.poorPayerLooksPerS, looks.left + earned)
     looks = { left: left >= 1 ? left - 1 : left, at }
@@ -68,7 +72,7 @@ export function createPayerCheck({
   }
 
   /** Authorizations that brought us nothing, when it was asked a moment ago. */
-  const unpaid = createRemembered<true>(LIMITS.givenUpLookMs, LIMITS.payersRemembered, now)
+  const unpaid = createRemembered<true>(LIMITS.givenUpLookMs, LIMITS.payersRemembered, elapsed)
 
   async function askNode(node: Chain, payment: VerifiedPayment, awaited: bigint): Promise<KnownFunds> {
     const { payer, nonce, value } = payment

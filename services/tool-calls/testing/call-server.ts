@@ -37,7 +37,6 @@ const projector = startProjector({
 await projector.caughtUp()
 
 const calls = createCallPath({
-  admit: async () => {},
   identify: async () => ({ outcome: 'OK', accountId: payer.id, keyId: payer.id, ...payer }),
   anonymousPayer: () => 'nobody',
   ledger: createQuotaLedger({

@@ -4,13 +4,13 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { scanStream } from '../../../contracts/streams.ts'
 import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
+import { createFakeClock, type FakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
 import { createDigestRecorder, type DigestRecorder, type DigestRecorderOptions } from './digest-recorder.ts'
 import type { WantedDigest } from './due-digests.ts'
-import { createManualTime, type ManualTime } from './manual-time.fixture.ts'
 
 const DAY = Date.UTC(2025, 0, 2)
 const HOUR_MS = 3_600_000
@@ -18,7 +18,7 @@ const HOURLY: WantedDigest = { exchange: 'HL', timeframe: '1h', cadence: '1h' }
 const VERDICT = '0194252b-9200-8b7e-a2d3-5b7e9014c6f8'
 
 let store: EventStore
-let time: ManualTime
+let time: FakeClock
 let problems: string[]
 let scans: string[]
 let ending: AbortController
@@ -26,7 +26,7 @@ let running: Promise<void>[]
 
 beforeEach(() => {
   store = openMemoryStore({ now: () => DAY })
-  time = createManualTime(DAY)
+  time = createFakeClock(DAY)
   problems = []
   scans = []
   ending = new AbortController()

@@ -329,7 +329,7 @@ function createLine<Item>() {
   let waiting: Waiting[] = []
   let front = 0
   return {
-    /** FairScheduler that the one in front has had without a break. */
+    /** Turns that the one in front has had without a break. */
     turnsInARow: 0,
     get size() {
       return waiting.length - front

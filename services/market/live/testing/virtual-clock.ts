@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../../platform/async/clock.ts'
+import { createFakeClock } from '../../../platform/async/testing/fake-clock.fixture.ts'
 
 /** Time that passes only when nothing else is left to do: hours of a market in seconds. */
 export interface VirtualClock extends Pick<Clock, 'now' | 'sleep'> {
@@ -11,34 +12,14 @@ export interface VirtualClock extends Pick<Clock, 'now' | 'sleep'> {
   runUntil<Result>(done: Promise<Result>): Promise<Result>
 }
 
-interface Timer {
-  readonly due: number
-  readonly ring: () => void
-}
-
-/** FairScheduler of the event loop without a request under way, after which everybody is taken to be waiting. */
+/** Turns of the event loop without a request under way, after which everybody is taken to be waiting. */
 const QUIET_TURNS = 12
 
 /** @param start Unix milliseconds */
 export function createVirtualClock(start: number): VirtualClock {
-  let time = start
+  const clock = createFakeClock(start)
   let underWay = 0
-  const timers = new Set<Timer>()
   const ignored: string[] = []
-
-  function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-    if (milliseconds <= 0 || signal.aborted) return Promise.resolve()
-    return new Promise((resolve) => {
-      const end = (): void => {
-        timers.delete(timer)
-        signal.removeEventListener('abort', end)
-        resolve()
-      }
-      const timer = { due: time + milliseconds, ring: end }
-      timers.add(timer)
-      signal.addEventListener('abort', end)
-    })
-  }
 
   const countedFetch: typeof fetch = async (input, init) => {
     const counts = ignored.some((prefix) => addressOf(input).startsWith(prefix)) ? 0 : 1
@@ -50,14 +31,6 @@ export function createVirtualClock(start: number): VirtualClock {
     } finally {
       underWay -= counts
     }
-  }
-
-  function passTime(): void {
-    let next: Timer | undefined
-    for (const timer of timers) if (next === undefined || timer.due < next.due) next = timer
-    if (next === undefined) return
-    time = Math.max(time, next.due)
-    next.ring()
   }
 
   async function runUntil<Result>(done: Promise<Result>): Promise<Result> {
@@ -72,14 +45,14 @@ export function createVirtualClock(start: number): VirtualClock {
       quiet = underWay > 0 ? 0 : quiet + 1
       if (quiet < QUIET_TURNS) continue
       quiet = 0
-      passTime()
+      clock.skip()
     }
     return done
   }
 
   return {
-    now: () => time,
-    sleep,
+    now: clock.now,
+    sleep: clock.sleep,
     fetch: countedFetch,
     ignore: (prefix) => void ignored.push(prefix),
     runUntil,

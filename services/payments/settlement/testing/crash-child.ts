@@ -36,7 +36,7 @@ const store: EventStore = {
 const crashing = settlementWorld({ store })
 const wallet = createWallet({ rpcUrl, privateKey: gasKey })
 const settler = await crashing.start({
-  chain: createChain({ rpcUrl, now: Date.now }),
+  chain: createChain({ rpcUrl, elapsed: () => performance.now() }),
   wallet: {
     ...wallet,
     async send(transaction) {

@@ -139,7 +139,7 @@ export function settlementWorld({ chain, gasKey, ...options }: WorldOptions): Se
     const settler = createSettler({
       store,
       reader: projector.reader<PaymentsRow>(payments),
-      chain: node && createChain({ ...node, now }),
+      chain: node && createChain({ ...node, elapsed: now }),
       wallet: node && gasKey && createWallet({ ...node, privateKey: gasKey }),
       onPaid: async ({ paymentId }) => void told.push(paymentId),
       newId,

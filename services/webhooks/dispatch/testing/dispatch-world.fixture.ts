@@ -12,7 +12,7 @@ import { subscriptionStream, verdictStream } from '../../../../contracts/streams
 import type { ChatForm, SubscriptionFilter } from '../../../../contracts/subscription.ts'
 import type { SubscriptionRecovered } from '../../../../contracts/subscription-events.ts'
 import { aVerdict } from '../../../../contracts/verdict.fixture.ts'
-import { createFakeTime, type FakeTime } from '../../../platform/async/testing/fake-time.fixture.ts'
+import { createFakeClock, type FakeClock } from '../../../platform/async/testing/fake-clock.fixture.ts'
 import type { Bus } from '../../../platform/bus/bus.ts'
 import { createInProcessBus } from '../../../platform/bus/in-process-bus.ts'
 import type { EventStore } from '../../../platform/event-store/event-store.ts'
@@ -76,7 +76,7 @@ export interface RunningDispatcher {
 
 /** A log, endpoints that are functions, and dispatchers between them, on a clock that stands until it is told to go. */
 export class DispatchWorld {
-  readonly time: FakeTime = createFakeTime(NOON)
+  readonly time: FakeClock = createFakeClock(NOON)
   readonly posts: Post[] = []
   readonly errors: unknown[] = []
   readonly notices: string[] = []

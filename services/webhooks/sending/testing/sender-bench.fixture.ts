@@ -1,16 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { createFakeClock, type FakeClock } from '../../../platform/async/testing/fake-clock.fixture.ts'
 import { createEgressGuard, type EgressGuardOptions } from '../egress-guard.ts'
 import { createGuardedSender, type GuardedSenderOptions } from '../guarded-sender.ts'
 import type { Sender, SendOutcome, WebhookRequest } from '../sender.ts'
 import { type HostileServer, type ServerSide, startHostileServer } from './hostile-server.fixture.ts'
-import { createManualSweepClock, type ManualSweepClock } from './manual-sweep-clock.fixture.ts'
 
 export const NOW = Date.UTC(2026, 10, 21, 12)
 export const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 
 /** Servers and senders of one test, with a clock that stands still until it is moved. */
 export interface SenderBench {
-  readonly clock: ManualSweepClock
+  readonly clock: FakeClock
   readonly serve: typeof startHostileServer
   /** A server that answers every request of a connection with these bytes. */
   readonly answering: (bytes: string | Buffer) => Promise<HostileServer>
@@ -21,7 +21,7 @@ export interface SenderBench {
 export function createSenderBench(): SenderBench {
   const servers: HostileServer[] = []
   const senders: Sender[] = []
-  const clock = createManualSweepClock()
+  const clock = createFakeClock(0)
   const serve: SenderBench['serve'] = async (behave, options) => {
     const server = await startHostileServer(behave, options)
     servers.push(server)
