@@ -139,8 +139,9 @@ export function createRemoteToolHandler(options: RemoteToolHandlerOptions): Remo
           newest.learn(checked, answer)
           return answer
         } catch (error) {
-          const less = isServiceError(error, 'engine_unavailable') && newest.withoutEngine(tool, checked)
-          if (!less) throw error
+          if (!isServiceError(error, 'engine_unavailable')) throw error
+          const less = await newest.withoutEngine(tool, checked)
+          if (less === undefined) throw error
           return less as ToolResponse<Name>
         }
       }

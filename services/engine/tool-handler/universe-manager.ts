@@ -191,7 +191,13 @@ function hasSameCoins(a: Universe, b: Universe): boolean {
   return a.coins.length === b.coins.length && b.coins.every(({ coin }) => names.has(coin))
 }
 
-async function readHead(store: EventStore, exchange: Exchange): Promise<Head> {
+/** The newest ranking in the log, for who ranks nothing itself; undefined where nobody has. */
+export const recordedUniverse = async (
+  store: Pick<EventStore, 'read'>,
+  exchange: Exchange,
+): Promise<Universe | undefined> => (await readHead(store, exchange)).universe
+
+async function readHead(store: Pick<EventStore, 'read'>, exchange: Exchange): Promise<Head> {
   for await (const recorded of store.read(universeStream(exchange), { direction: 'backwards', limit: 1 })) {
     const event = decodeEvent(recorded)
     const universe = event.type === 'UniverseRanked' ? event.data : undefined
