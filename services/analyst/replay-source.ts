@@ -34,7 +34,7 @@ export type ReplaySource = (request: ReplayRequest) => Replay
  * @example const replay = replaysInTurns(store, createFairTurns({ … })); replay({ options, format: 'csv', … })
  */
 export const replaysInTurns =
-  (store: Pick<EventStore, 'readAll' | 'head'>, turns: Turns): ReplaySource =>
+  (store: Pick<EventStore, 'read' | 'readAll' | 'head'>, turns: Turns): ReplaySource =>
   ({ options, format, owner, signal }) => {
     let goOnAfter: string | undefined
     const turn = turns.join(owner)

@@ -74,7 +74,7 @@ export async function seriesHistory(
 }
 
 function rowOf(verdict: Verdict, at: string, now: number, outcome: Outcome | undefined): HistoryRow {
-  const { cursor: _cursor, ...row } = verdictRow(verdict, '', at)
+  const { cursor: _cursor, ...row } = verdictRow(verdict, '', at, outcome?.decidedAt ?? null)
   return {
     ...row,
     is_open: verdict.validUntil > now,
