@@ -42,8 +42,10 @@ import {
   SettlementUnknown,
 } from './payment-events.ts'
 import {
+  CheckpointAnchored,
   CheckpointCosigned,
   CheckpointSigned,
+  CheckpointTimestamped,
   DaySealed,
   LogKeysPublished,
   ModelAnnounced,
@@ -182,6 +184,8 @@ export const EVENT_CATALOGUE = {
   LogKeysPublished,
   CheckpointSigned,
   CheckpointCosigned,
+  CheckpointAnchored,
+  CheckpointTimestamped,
   DaySealed,
   SubjectKeyCreated,
   AccountOpened,

@@ -69,7 +69,6 @@ export function createDecidedTimes(
       ahead.next = recorded.revision + 1
       outcomes.push(knownOf(recorded))
     }
-    // Without an end the log goes on, and outcomes with it.
     ahead.isAtEnd = seen < ahead.page
     ahead.page = Math.min(LARGEST_PAGE, 2 * ahead.page)
     if (outcomes.length === 0) return
@@ -78,13 +77,12 @@ export function createDecidedTimes(
   }
 
   async function readUpTo(series: Series, barClose: number, ahead: Ahead): Promise<number | null> {
+    // Without an end the log goes on, and outcomes with it.
+    if (upTo === undefined) ahead.isAtEnd = false
     for (;;) {
       const found = lookIn(ahead, barClose)
       if (found !== undefined) return found
-      if (ahead.isAtEnd || signal.aborted) {
-        ahead.isAtEnd = upTo !== undefined
-        return null
-      }
+      if (ahead.isAtEnd || signal.aborted) return null
       await readOn(series, ahead)
     }
   }

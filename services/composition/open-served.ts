@@ -48,7 +48,7 @@ export async function openServed(
   running.webhooks = openWebhooks({ ...common, exchanges: () => watchList?.exchanges }, onClose)
   const { webhooks, payments } = running
   const accounts = erasedWithWebhooks(callers.accounts, webhooks, parts.log)
-  const transparencyLog = openTransparencyLog(common)
+  const transparencyLog = openTransparencyLog({ ...common, writer: () => payments.settler?.write })
   return { callers: { ...callers, accounts }, knowledge, marketNow, payments, transparencyLog, webhooks }
 }
 

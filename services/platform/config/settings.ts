@@ -319,6 +319,24 @@ export const SETTINGS = defineSettings({
     help: 'File with the witnesses that cosign the transparency log, where they are asked, and how many are enough (C2SP tlog-policy). Default: none is asked.',
     example: '/var/lib/signal/witnesses.policy',
   },
+  LOG_ANCHOR_MINUTES: {
+    flag: 'log-anchor-minutes',
+    schema: decimal(/^\d{1,5}$/)
+      .pipe(z.number().min(1).max(44_640))
+      .optional(),
+    help: 'The newest checkpoint of the transparency log is put on the chain this often, with a transaction of the wallet of X402_SETTLER_KEY, which pays its gas. Default: it is not.',
+    example: '5',
+  },
+  LOG_CALENDARS: {
+    flag: 'log-calendars',
+    schema: z
+      .string()
+      .transform((text) => text.split(',').map((url) => url.trim().replace(/\/+$/, '')))
+      .pipe(z.array(z.httpUrl().or(z.url({ protocol: /^https?$/ }))).max(LIMITS.calendars))
+      .optional(),
+    help: 'Calendars of OpenTimestamps that stamp a checkpoint of the transparency log every hour, with commas between them. Default: none is asked.',
+    example: 'https://a.pool.opentimestamps.org,https://b.pool.opentimestamps.org',
+  },
   LOG_LEVEL: {
     flag: 'log-level',
     schema: z.enum(LOG_LEVELS).default('warn'),
