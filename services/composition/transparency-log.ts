@@ -26,7 +26,7 @@ import {
   loadPolicy,
   transparencyTree,
 } from '../proof/index.ts'
-import type { Parts } from './open-parts.ts'
+import type { Deps } from './open-deps.ts'
 import type { Platform } from './open-platform.ts'
 import { openLeases } from './shared-leases.ts'
 
@@ -43,13 +43,13 @@ export interface OpenedTransparencyLog {
 
 /** Undefined where this process keeps no read models: it has no tree to sign or to show. */
 export function openTransparencyLog(
-  parts: Pick<Parts, 'settings' | 'platform' | 'projector' | 'log'> & {
+  deps: Pick<Deps, 'settings' | 'platform' | 'projector' | 'log'> & {
     readonly marketNow: () => number
     /** Undefined while this process does not settle. */
     readonly writer: () => Settler['write']
   },
 ): OpenedTransparencyLog | undefined {
-  const { settings, platform, projector, log, marketNow } = parts
+  const { settings, platform, projector, log, marketNow } = deps
   if (projector === undefined) return undefined
   const { store, directory, newId } = platform
   const [treeRows, checkpointRows] = [projector.reader(transparencyTree), projector.reader(logCheckpoints)]
@@ -90,7 +90,7 @@ export function openTransparencyLog(
           sleep,
           onProblem: (witness, why) => log.warn({ witness, why }, 'a witness does not cosign'),
         })
-  const [anchorer, timestamper] = openAnchors(parts, {
+  const [anchorer, timestamper] = openAnchors(deps, {
     tree,
     row,
     promised: (limit) => checkpointRows.range({ prefix: PROMISED_PREFIX, limit }),
