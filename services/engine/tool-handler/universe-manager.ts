@@ -6,6 +6,7 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { universeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
@@ -18,7 +19,7 @@ export interface UniverseKeeperOptions {
   /** Market time, Unix milliseconds. */
   readonly clock: () => number
   /** Ends after some milliseconds, or at once when the signal is aborted; does not reject. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: Clock['sleep']
   /** Told when an exchange cannot be ranked, or its ranking not be recorded; once until it works again. */
   readonly onProblem: (exchange: Exchange, error: ServiceError) => void
 }

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../async/clock.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 import { pauseForOthers } from '../event-store/execute-command.ts'
 import { decideLease, isWorthSaying, withoutHolder } from './decide-lease.ts'
@@ -8,7 +9,7 @@ import { createLeaseLog, type LeaseTable, nextRevision } from './lease-log.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
 import type { Leases } from './leases.ts'
 
-export interface LeasesOptions {
+export interface LeasesOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** Name of the work that is shared. */
   readonly group: string
@@ -19,9 +20,6 @@ export interface LeasesOptions {
   readonly newId: () => string
   /** Milliseconds of a clock that is never set: only how long something took matters here. */
   readonly elapsed: () => number
-  /** Wall clock, Unix milliseconds: it goes on while a machine is suspended, when the other one stands still. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told of what kept a renewal from happening, and of work that would not begin or end. */
   readonly report: (error: unknown) => void
   readonly ttlMs?: number
