@@ -307,9 +307,11 @@ export const LIMITS = {
   paymentExpiryGraceS: 60,
   /** How long a payment that could be settled may wait before the service says that it is not well. */
   settlementLateMs: 60_000,
-  /** How long it is remembered that the chain still knew nothing of a payment that was given up. */
   /** How far back the chain is searched for the use of an authorization of which the log knows nothing. */
   paidLongAgoMs: 86_400_000,
+  /** Payers without money whose authorizations are looked for on the chain in a second, all together. */
+  poorPayerLooksPerS: 20,
+  /** How long it is remembered that the chain still knew nothing of a payment that was given up. */
   givenUpLookMs: 60_000,
   /** Authorizations that share one transaction. */
   settlementBatch: 25,
@@ -507,10 +509,10 @@ export const LIMITS = {
   leaseShards: 256,
   leaseNameCharacters: 64,
   /** How long a process has its shards after it last said that it is there, and how often it says so. */
-  leaseTtlMs: 10_000,
-  leaseRenewMs: 3_000,
+  leaseTtlMs: 6_000,
+  leaseRenewMs: 2_500,
   /** What others wait beyond that before they take the shards of one that is silent. */
-  leaseGraceMs: 2_000,
+  leaseGraceMs: 1_000,
   /** How long a process may have shards that it does not work on before it counts as not ready. */
   leaseIdleMs: 60_000,
 

@@ -29,7 +29,7 @@ function verdictsOf(batches: readonly BarBatch[], series: Series): ReadonlyMap<n
 }
 
 /** The bars that `GET /api/bars` gives, page by page, as long after as somebody asks. */
-async function* served({ feed, clock }: LiveBench, series: Series, from: number, to: number) {
+async function* callerServices({ feed, clock }: LiveBench, series: Series, from: number, to: number) {
   const ask = createBars(feed)
   for (let next: number | null = from; next !== null; ) {
     const page: BarsAnswer = await clock.runUntil(
@@ -64,6 +64,6 @@ test.each<[LiveExchange, Timeframe, number]>([
   const newest = [...live.values()].at(-1)
   if (newest === undefined) throw new Error('no verdict')
   const said = { ...newest, verdictId: 'x', previous: null, recordedLate: false }
-  const bars = served(bench, series, newest.anchorBar, newest.barClose)
+  const bars = callerServices(bench, series, newest.anchorBar, newest.barClose)
   expect((await recomputeVerdict(said, bars)).differences).toEqual([])
 })

@@ -11,14 +11,15 @@ import {
   type QuotaLedger,
   quotaBlock,
 } from '../accounts/index.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import { createSingleFlight } from '../platform/async/single-flight.ts'
 import { requireVerified, type VerifiedIdentity } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 import type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'
 
-export interface CallPathOptions {
+export interface CallPathOptions extends Pick<Clock, 'now'> {
   /**
-   * Turns away who asks too often; before anything else, so that keys cannot be tried out quickly either.
+   * FairScheduler away who asks too often; before anything else, so that keys cannot be tried out quickly either.
    *
    * @throws ServiceError `rate_limited`
    */
@@ -28,7 +29,7 @@ export interface CallPathOptions {
   readonly anonymousPayer: (address: string) => string
   readonly ledger: Pick<QuotaLedger, 'look' | 'find' | 'debit'>
   /**
-   * Turns away who calls without a key from a place where very many can.
+   * FairScheduler away who calls without a key from a place where very many can.
    *
    * @throws ServiceError `quota_exhausted`
    */
@@ -37,8 +38,6 @@ export interface CallPathOptions {
   readonly answer: (tool: ToolName, request: unknown, payerId: string) => Promise<JsonObject>
   readonly market: MarketKind
   readonly version: string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 /** One call on its way: who pays, what is asked, and how it is told from others. */

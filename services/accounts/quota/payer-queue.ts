@@ -2,16 +2,16 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
 import type { DebitPlace } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { outcomeUnknownError, type UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
 import { type Balance, evolve, type Payer, type QuotaEvent, UNUSED } from './balance.ts'
 import type { DebitLog } from './debit-log.ts'
 import { type Debited, type Planned, planEvent, type Waiting } from './plan-event.ts'
 import type { UsedKeys } from './used-keys.ts'
 
-export interface PayerQueueOptions {
+export interface PayerQueueOptions extends Pick<Clock, 'now'> {
   readonly log: DebitLog
   readonly keys: UsedKeys
-  readonly now: () => number
   readonly payPerCall: (tool: string) => string | undefined
 }
 
@@ -45,17 +45,17 @@ export function createPayerQueue(
 ): PayerQueue {
   const queue: Waiting[] = []
   let known: { readonly windowId: string; readonly balance: Balance } | undefined
-  let turns: Promise<unknown> = Promise.resolve()
+  let tail: Promise<unknown> = Promise.resolve()
   let users = 0
   let isDraining = false
 
   /** One piece of work at a time decides from the balance, or changes it. */
-  function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+  function serially<Value>(work: () => Promise<Value>): Promise<Value> {
     users += 1
-    const result = turns.then(work).finally(() => {
+    const result = tail.then(work).finally(() => {
       users -= 1
     })
-    turns = result.catch(() => undefined)
+    tail = result.catch(() => undefined)
     return result
   }
 
@@ -96,7 +96,7 @@ export function createPayerQueue(
 
   async function drain(): Promise<void> {
     isDraining = true
-    while (queue.length > 0) await inTurn(takeTurn)
+    while (queue.length > 0) await serially(takeTurn)
     isDraining = false
   }
 
@@ -223,7 +223,7 @@ export function createPayerQueue(
   return {
     balance: balanceOf,
     refresh: ({ window }) =>
-      inTurn(async () => {
+      serially(async () => {
         const before = balanceOf(window.id)
         if (before === undefined) return load(window.id)
         await catchUp(window.id, before)

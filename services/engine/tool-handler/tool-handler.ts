@@ -8,6 +8,7 @@ import type {
   ScanFundingArbResponse,
 } from '../../../contracts/tools/scan-funding-arb.ts'
 import type { ToolName, ToolRequest, ToolResponse } from '../../../contracts/tools/tool-catalogue.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Board } from '../board.ts'
 import type { VerdictModel } from '../model.ts'
 import { isTooShort } from './board-reading.ts'
@@ -16,8 +17,8 @@ import type { Listing, Monitored } from './market-index.ts'
 import { parseToolRequest } from './parse-tool-request.ts'
 import { createSeriesReader } from './read-series.ts'
 import { scanCalls } from './scan-calls.ts'
-import { createSeriesKeeper, type Follow } from './series-keeper.ts'
-import type { UniverseKeeper } from './universe-keeper.ts'
+import { createSeriesPool, type Follow } from './series-pool.ts'
+import type { UniverseManager } from './universe-manager.ts'
 import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
 
 /** Where every tool call is answered, whichever channel it came by. */
@@ -45,7 +46,7 @@ export interface LocalToolHandler extends ToolHandler {
   ended(): Promise<void>
 }
 
-export interface ToolHandlerOptions {
+export interface ToolHandlerOptions extends Pick<Clock, 'now' | 'sleep'> {
   /** What every followed series says now. */
   readonly board: Board
   readonly monitored: Monitored
@@ -57,7 +58,7 @@ export interface ToolHandlerOptions {
   readonly listings: () => Promise<readonly Listing[]>
   /** The default exchange, and others in order; the first of `monitored` without it. */
   readonly exchanges?: readonly Exchange[]
-  readonly universes: Pick<UniverseKeeper, 'of' | 'newest'>
+  readonly universes: Pick<UniverseManager, 'of' | 'newest'>
   /**
    * Follows a series that is not monitored, until the signal. Absent where the market has no present to load
    * one into: a recorded market at full speed. Then only what is monitored can be asked for, and it is
@@ -72,9 +73,6 @@ export interface ToolHandlerOptions {
   readonly staleAfterMs?: number
   /** Address under which callers reach the service; the port may be known only once it listens. */
   readonly publicUrl: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends everything that is followed on demand. */
   readonly signal: AbortSignal
   /** Told when following a series on demand failed. */
@@ -106,7 +104,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
     newestUniverse: (exchange) => universes.newest(exchange),
     now,
   })
-  const keeper = createSeriesKeeper({
+  const pool = createSeriesPool({
     board,
     follow: follow ?? (() => Promise.resolve()),
     isSettled: (entry) => entry.recorded !== undefined || isTooShort(entry, freshness),
@@ -116,7 +114,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
     onFailure: options.onFailure,
   })
   const canFollow = follow !== undefined
-  const reader = createSeriesReader({ board, finder, keeper, freshness, monitored, canFollow })
+  const reader = createSeriesReader({ board, finder, pool, freshness, monitored, canFollow })
   const deadline = (): number => now() + LIMITS.onDemandWaitMs
 
   const answers: Answers = {
@@ -136,8 +134,8 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
 
   return {
     answer: async (tool, request, asker) => answers[tool](parseToolRequest(tool, request), asker),
-    release: (series) => keeper.release(series),
-    seriesOnDemand: () => keeper.count(),
-    ended: () => keeper.ended(),
+    release: (series) => pool.release(series),
+    seriesOnDemand: () => pool.count(),
+    ended: () => pool.ended(),
   }
 }

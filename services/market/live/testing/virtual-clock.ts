@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../../../platform/async/clock.ts'
 
 /** Time that passes only when nothing else is left to do: hours of a market in seconds. */
-export interface VirtualClock {
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+export interface VirtualClock extends Pick<Clock, 'now' | 'sleep'> {
   /** Counts requests, for time stands still while one is under way; the answer is read whole. */
   readonly fetch: typeof fetch
   /** Time stands still while some work is under way that is no request. */
@@ -19,7 +18,7 @@ interface Timer {
   readonly ring: () => void
 }
 
-/** Turns of the event loop without a request under way, after which everybody is taken to be waiting. */
+/** FairScheduler of the event loop without a request under way, after which everybody is taken to be waiting. */
 const QUIET_TURNS = 12
 
 /** @param start Unix milliseconds */

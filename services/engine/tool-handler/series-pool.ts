@@ -1,6 +1,7 @@
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Board, BoardEntry } from '../board.ts'
 
 /**
@@ -9,15 +10,13 @@ import type { Board, BoardEntry } from '../board.ts'
  */
 export type Follow = (series: Series, signal: AbortSignal) => Promise<void>
 
-export interface SeriesKeeperOptions {
+export interface SeriesKeeperOptions extends Pick<Clock, 'now'> {
   readonly board: Board
   readonly follow: Follow
   /** Whether an entry says all that it will say for now: a verdict, or that there are too few bars. */
   readonly isSettled: (entry: BoardEntry) => boolean
-  /** Unix milliseconds of the wall clock. */
-  readonly now: () => number
   /** Ends after some milliseconds, or at once when the signal is aborted; does not reject. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: Clock['sleep']
   /** Ends everything that is followed. */
   readonly signal: AbortSignal
   /** Told when following a series failed, whether or not somebody waits for it. */
@@ -27,7 +26,7 @@ export interface SeriesKeeperOptions {
 }
 
 /** Follows series because somebody asks for them, and for a while after. */
-export interface SeriesKeeper {
+export interface SeriesPool {
   /** Says that a series was asked for, so that it is kept if it is followed on demand. */
   touch(series: Series): void
   /**
@@ -73,10 +72,10 @@ interface Kept {
 
 /**
  * @example
- * keeper.keep(series)
- * const entry = await keeper.settled(series, now() + LIMITS.onDemandWaitMs)
+ * pool.keep(series)
+ * const entry = await pool.settled(series, now() + LIMITS.onDemandWaitMs)
  */
-export function createSeriesKeeper(options: SeriesKeeperOptions): SeriesKeeper {
+export function createSeriesPool(options: SeriesKeeperOptions): SeriesPool {
   const { board, follow, isSettled, now, sleep, signal, onFailure } = options
   const { mostSeries = LIMITS.seriesOnDemand, mostPerAsker = LIMITS.seriesOnDemandPerPayer } = options
   const kept = new Map<string, Kept>()

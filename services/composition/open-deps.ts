@@ -5,7 +5,7 @@ import type { Projector } from '../platform/projector/projector.ts'
 import { type Console, createConsole } from './console.ts'
 import type { EngineRole } from './engine-role.ts'
 import { openFeed, requireKnownCoins } from './open-feed.ts'
-import { type OnClose, openPlatform, type Platform, storePatience } from './open-platform.ts'
+import { type OnClose, openPlatform, type Platform, storeWait } from './open-platform.ts'
 import type { OpenedPayments } from './payments.ts'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
 import { type OpenedSpeech, openSpeech } from './speech.ts'
@@ -13,10 +13,10 @@ import { awaitReadModels, keepsReadModels, startProjections } from './start-proj
 import type { OpenedWebhooks } from './webhooks.ts'
 
 /** What the parts of a process share, once opened. */
-export interface Parts {
+export interface Deps {
   readonly settings: Settings
   readonly log: Logger
-  readonly people: Console
+  readonly terminal: Console
   readonly platform: Platform
   readonly feed: MarketFeed
   readonly projector: Projector | undefined
@@ -29,26 +29,26 @@ export interface Parts {
 }
 
 /** Opens the platform, the market and the read models of a process. */
-export async function openParts(
+export async function openDeps(
   settings: Settings,
   output: NodeJS.WriteStream,
   log: Logger,
   onClose: OnClose,
-): Promise<Parts> {
+): Promise<Deps> {
   requireKnownCoins(settings)
   const isPaced = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
   const isOn = settings.CONSOLE === 'on'
-  const people = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
+  const terminal = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
   const platform = await openPlatform(settings, log, onClose)
   const feed = await openFeed(settings, platform, log, onClose)
   const projector = keepsReadModels(settings) ? startProjections(platform, log) : undefined
   if (projector !== undefined) {
     onClose(() => projector.close())
     // Whatever is opened from here on may ask a read model at once.
-    await awaitReadModels(projector, storePatience(settings, log).waitMs)
+    await awaitReadModels(projector, storeWait(settings, log).waitMs)
   }
   const speech = await openSpeech(settings, platform, projector, log, onClose)
-  const running: Parts['running'] = {}
+  const running: Deps['running'] = {}
   const metrics = createServiceMetrics({
     market: settings.MARKET,
     projections: () => projector?.health() ?? [],
@@ -66,7 +66,7 @@ export async function openParts(
   return {
     settings,
     log,
-    people,
+    terminal,
     platform,
     feed,
     projector,

@@ -1,3 +1,4 @@
+import type { Clock } from '../../platform/async/clock.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { Sender } from '../sending/sender.ts'
@@ -8,7 +9,7 @@ import type { OwnerAccounts } from './owner-accounts.ts'
 import type { SubscriptionIndex } from './subscription-directory.ts'
 import type { SubscriptionLog } from './subscription-log.ts'
 
-export interface SubscriptionsOptions {
+export interface SubscriptionsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** For looks through the log that may be long. */
   readonly looking: Pick<EventStore, 'read' | 'readAll' | 'head'>
@@ -31,7 +32,7 @@ export interface SubscriptionsOptions {
    * Makes whoever sends for a subscription look at its stream. When it resolves true, nothing is begun any more that
    * the stream does not allow; false where the process that sends did not answer in time.
    */
-  readonly settle: (subscriptionId: string) => Promise<boolean>
+  readonly sync: (subscriptionId: string) => Promise<boolean>
   /**
    * Counts what is sent, or may be, to an endpoint that did not ask for it: a test, or a new subscription. By account
    * and by host, so that neither many subscriptions nor many accounts make more of it.
@@ -42,9 +43,6 @@ export interface SubscriptionsOptions {
   readonly reach: () => SignalReach
   /** Where this service is reached, without a slash at its end. */
   readonly baseUrl: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting, and the work in the background. */
   readonly signal: AbortSignal
   /** Told what the operator should know; without addresses and secrets. */
@@ -52,7 +50,7 @@ export interface SubscriptionsOptions {
 }
 
 /** What the operations on subscriptions are made of. */
-export interface SubscriptionParts extends SubscriptionsOptions {
+export interface SubscriptionDeps extends SubscriptionsOptions {
   readonly log: SubscriptionLog
   /** What was sent so far. */
   readonly deliveries: KnownDeliveries

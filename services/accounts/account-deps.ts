@@ -1,5 +1,6 @@
 import type { KeyLabel } from '../../contracts/account-events.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import type { FactId } from '../platform/ids/fact-id.ts'
 import type { AccountIndex } from './account-index.ts'
 import type { AccountLog, Origin } from './account-log.ts'
@@ -18,7 +19,7 @@ export interface IssuedKey {
 }
 
 /** What the operations on accounts are made of. */
-export interface AccountParts {
+export interface AccountDeps extends Pick<Clock, 'now'> {
   readonly log: AccountLog
   readonly subjectKeys: SubjectKeys
   readonly identifier: Identifier
@@ -28,18 +29,16 @@ export interface AccountParts {
   readonly newId: () => string
   /** Unpredictable bytes. */
   readonly random: (bytes: number) => Uint8Array
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
-export function makeKey({ random, newId }: Pick<AccountParts, 'random' | 'newId'>, label: string): IssuedKey {
+export function makeKey({ random, newId }: Pick<AccountDeps, 'random' | 'newId'>, label: string): IssuedKey {
   const key = createApiKey(random)
   return { key, keyId: newId(), hint: hintOf(key), label }
 }
 
 /** What is recorded of a key. Its label is sealed with what else is personal of the account. */
 export async function recordOf(
-  { subjectKeys }: Pick<AccountParts, 'subjectKeys'>,
+  { subjectKeys }: Pick<AccountDeps, 'subjectKeys'>,
   subject: Subject,
   { key, keyId, hint, label: text }: IssuedKey,
   origin: Origin,
@@ -56,7 +55,7 @@ export interface OpenedKey extends Omit<AccountKey, 'label'> {
 
 /** @throws ServiceError `account_unknown` where the account was erased since */
 export async function openLabels(
-  { subjectKeys }: Pick<AccountParts, 'subjectKeys'>,
+  { subjectKeys }: Pick<AccountDeps, 'subjectKeys'>,
   subject: Subject,
   keys: readonly AccountKey[],
 ): Promise<readonly OpenedKey[]> {
@@ -79,7 +78,7 @@ const labelPurpose = (keyId: string): string => `label of key ${keyId}`
  * @throws what `work` throws
  */
 export async function namingKeys<Result>(
-  parts: Pick<AccountParts, 'log' | 'subjectKeys'>,
+  deps: Pick<AccountDeps, 'log' | 'subjectKeys'>,
   accountId: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
@@ -87,8 +86,8 @@ export async function namingKeys<Result>(
     return await work()
   } catch (error) {
     if (!isServiceError(error, 'too_many_keys')) throw error
-    const { generation, keys } = await parts.log.load(accountId)
-    const named = await openLabels(parts, { accountId, generation }, keys)
+    const { generation, keys } = await deps.log.load(accountId)
+    const named = await openLabels(deps, { accountId, generation }, keys)
     const rows = named.map(({ keyId, hint, label }) => ({ key_id: keyId, hint, label }))
     throw new ServiceError('too_many_keys', {
       message: error.message,
