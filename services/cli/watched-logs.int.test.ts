@@ -97,7 +97,7 @@ describe('two logs that watch each other', () => {
     await startLog(west, east, false)
   }, 120_000)
   afterAll(async () => {
-    await Promise.all(operators.map(({ service }) => service?.stop()))
+    for (const { service } of operators) await service?.stop()
     ending.abort()
     await Promise.all(witnesses)
     rmSync(root, { recursive: true, force: true })

@@ -112,7 +112,7 @@ function valuesOf(kind: ColumnKind, values: readonly Json[]): Uint8Array[] {
     case 'instant':
       return [
         bytesOf(
-          BigInt64Array.from(values, (value) => BigInt(value === null ? 0 : Date.parse(String(value)))),
+          BigInt64Array.from(values, (value) => BigInt(typeof value === 'string' ? Date.parse(value) : 0)),
         ),
       ]
     case 'boolean':

@@ -92,8 +92,8 @@ class Sink {
   #bytes = Buffer.alloc(1_024)
 
   /** So that what comes `behind` bytes after the end is aligned. */
-  align(to: number, behind = 0): void {
-    while ((this.length + behind) % to !== 0) this.length += 1
+  align(bytes: number, behind = 0): void {
+    while ((this.length + behind) % bytes !== 0) this.length += 1
   }
 
   take(bytes: number, alignment: number): number {

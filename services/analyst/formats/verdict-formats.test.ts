@@ -25,10 +25,10 @@ interface ArrowTable {
 type ArrowReader = (bytes: Uint8Array, options?: { useDate: boolean; useProxy?: boolean }) => ArrowTable
 /** Reads Arrow with code that is not ours. */
 const READER: string = '@uwdata/flechette'
-const arrowReader = (await import(READER).then(
+const arrowReader = await import(READER).then<ArrowReader | undefined, undefined>(
   ({ tableFromIPC }: { tableFromIPC: ArrowReader }) => tableFromIPC,
   () => undefined,
-)) as ArrowReader | undefined
+)
 const noReader = arrowReader === undefined ? ` (skipped: ${READER} is not installed)` : ''
 
 const arrowRows = (bytes: Buffer): Record<string, unknown>[] =>

@@ -306,7 +306,7 @@ print(found.file_digest.hex(), sorted(str(type(a).__name__) for m, a in found.ti
     })
     rmSync(folder, { recursive: true })
     expect([stdout, stderr]).toEqual([
-      `${digestOf(log, anchor?.size ?? 0)} ['BitcoinBlockHeaderAttestation', 'BitcoinBlockHeaderAttestation', 'PendingAttestation', 'PendingAttestation']\n`,
+      `${digestOf(log, anchor?.size ?? 0)} ['BitcoinBlockHeaderAttestation', 'PendingAttestation', 'PendingAttestation']\n`,
       '',
     ])
   })

@@ -11,7 +11,7 @@ export interface Attestation {
 export interface Timestamp {
   readonly message: Buffer
   readonly attestations: readonly Attestation[]
-  readonly steps: readonly { readonly step: Step; readonly then: Timestamp }[]
+  readonly steps: readonly { readonly step: Step; readonly next: Timestamp }[]
 }
 
 type Step = { readonly kind: 'append' | 'prepend'; readonly bytes: Buffer } | { readonly kind: 'sha256' }
@@ -65,10 +65,10 @@ export function merged(one: Timestamp, other: Timestamp): Timestamp {
     ]),
   )
   const steps = new Map(one.steps.map((found) => [stepBytes(found.step).toString('hex'), found]))
-  for (const { step, then } of other.steps) {
+  for (const { step, next } of other.steps) {
     const name = stepBytes(step).toString('hex')
     const before = steps.get(name)
-    steps.set(name, { step, then: before === undefined ? then : merged(before.then, then) })
+    steps.set(name, { step, next: before === undefined ? next : merged(before.next, next) })
   }
   return { message: one.message, attestations: [...attestations.values()], steps: [...steps.values()] }
 }
@@ -76,7 +76,7 @@ export function merged(one: Timestamp, other: Timestamp): Timestamp {
 /** A timestamp with what is now known of one of the messages that it leads to. */
 export function grafted(timestamp: Timestamp, known: Timestamp): Timestamp {
   const here = timestamp.message.equals(known.message) ? merged(timestamp, known) : timestamp
-  return { ...here, steps: here.steps.map(({ step, then }) => ({ step, then: grafted(then, known) })) }
+  return { ...here, steps: here.steps.map(({ step, next }) => ({ step, next: grafted(next, known) })) }
 }
 
 /** What calendars have promised, and what each is to be asked about. */
@@ -84,14 +84,14 @@ export function promisesOf({ message, attestations, steps }: Timestamp): { uri: 
   const own = attestations
     .filter(({ tag }) => tag === PENDING)
     .map(({ payload }) => ({ uri: createReader(payload).bytes(MOST_URI).toString(), message }))
-  return [...own, ...steps.flatMap(({ then }) => promisesOf(then))]
+  return [...own, ...steps.flatMap(({ next }) => promisesOf(next))]
 }
 
 /** The lowest block of Bitcoin that it leads to; null where it leads to none. What stands in that block is not looked up. */
 export function bitcoinBlockOf({ attestations, steps }: Timestamp): number | null {
   const heights = [
     ...attestations.filter(({ tag }) => tag === BITCOIN).map(({ payload }) => createReader(payload).number()),
-    ...steps.flatMap(({ then }) => bitcoinBlockOf(then) ?? []),
+    ...steps.flatMap(({ next }) => bitcoinBlockOf(next) ?? []),
   ]
   return heights.length === 0 ? null : Math.min(...heights)
 }
@@ -104,7 +104,7 @@ function written({ attestations, steps }: Timestamp): Buffer[] {
       Buffer.from(tag, 'hex'),
       varBytes(payload),
     ]),
-    ...steps.map(({ step, then }) => [stepBytes(step), ...written(then)]),
+    ...steps.map(({ step, next }) => [stepBytes(step), ...written(next)]),
   ]
   if (parts.length === 0) throw new TypeError('a timestamp leads somewhere')
   return parts.flatMap((part, index) => (index < parts.length - 1 ? [Buffer.of(FORK), ...part] : part))
@@ -158,7 +158,7 @@ function createReader(all: Buffer) {
 function readTimestamp(reader: Reader, message: Buffer, depth: number): Timestamp {
   if (depth > MOST_DEPTH) throw new TypeError(`it has more than ${MOST_DEPTH} steps`)
   const attestations: Attestation[] = []
-  const steps: { step: Step; then: Timestamp }[] = []
+  const steps: { step: Step; next: Timestamp }[] = []
   for (let isLast = false; !isLast; ) {
     let tag = reader.take(1)[0]
     isLast = tag !== FORK
@@ -167,7 +167,7 @@ function readTimestamp(reader: Reader, message: Buffer, depth: number): Timestam
       attestations.push({ tag: reader.take(8).toString('hex'), payload: reader.bytes(MOST_MESSAGE) })
     else {
       const step = readStep(reader, tag)
-      steps.push({ step, then: readTimestamp(reader, applied(step, message), depth + 1) })
+      steps.push({ step, next: readTimestamp(reader, applied(step, message), depth + 1) })
     }
   }
   return { message, attestations, steps }
