@@ -41,6 +41,8 @@ import { type OperatorModelRoutesOptions, operatorModelRoutes } from './routes/o
 import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from './routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
 import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from './routes/operator-webhooks.ts'
+import { type OwnPaymentRoutesOptions, ownPaymentRoutes } from './routes/own-payments.ts'
+import type { OperatorPagesDesk } from './routes/operator-pages.ts'
 import { pages } from './routes/pages.ts'
 import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from './routes/regime-shifts.ts'
 import { type SealedRoutesOptions, sealedRoutes } from './routes/sealed.ts'
@@ -81,7 +83,10 @@ export interface ServerOptions
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
   /** Answers and plans that are paid for by themselves; not served where they are left out. */
   readonly payments?:
-    | (Omit<PaidRoutesOptions, 'addressOf'> & PaymentRoutesOptions & OperatorPaymentRoutesOptions)
+    | (Omit<PaidRoutesOptions, 'addressOf'> &
+        PaymentRoutesOptions &
+        OperatorPaymentRoutesOptions &
+        Pick<OwnPaymentRoutesOptions, 'paymentDesk'> & { readonly paymentDesk: OperatorPagesDesk })
     | undefined
   /** Search, questions and pages of the documentation; not served where they are left out. */
   readonly knowledge?:
@@ -218,6 +223,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(paidRoutes, { ...options.payments, addressOf })
     await app.register(paymentRoutes, options.payments)
     await app.register(operatorPaymentRoutes, { ...options, ...options.payments })
+    if (options.accounts !== undefined) {
+      const { identify } = options.accounts.accounts
+      await app.register(ownPaymentRoutes, { ...options.payments, identify })
+    }
   }
   if (options.knowledge !== undefined) {
     await app.register(searchRoutes, options.knowledge)

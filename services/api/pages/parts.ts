@@ -2,6 +2,7 @@ import type { Result } from '../../../contracts/board.ts'
 import type { Json } from '../../../contracts/json.ts'
 import type { Regime } from '../../../contracts/regime.ts'
 import type { Series } from '../../../contracts/series.ts'
+import type { PaymentState } from '../../../contracts/service-block.ts'
 import type { Call } from '../../../contracts/verdict.ts'
 import { type Content, type Html, html } from './html.ts'
 import { scrolling } from './layout.ts'
@@ -27,6 +28,17 @@ export const regimeText = (regime: Regime): Html => html`${regimeSign(regime)} $
 export type Tone = 'buy' | 'sell' | 'won' | 'lost' | 'ok' | 'failed' | 'warn' | ''
 
 export const tag = (text: string, tone: Tone = ''): Html => html`<span class="tag ${tone}">${text}</span>`
+
+export const PAYMENT_TONES: Readonly<Record<PaymentState, Tone>> = {
+  owed: 'warn',
+  settling: 'warn',
+  broadcast: 'warn',
+  unknown: 'warn',
+  confirmed: 'ok',
+  final: 'ok',
+  uncollectable: 'failed',
+  refunded: '',
+}
 
 const CALL_TONES: Readonly<Record<Call, Tone>> = { BUY: 'buy', SELL: 'sell', HOLD: '' }
 export const callTag = (call: Call): Html => tag(call, CALL_TONES[call])

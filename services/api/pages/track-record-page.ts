@@ -1,3 +1,4 @@
+import type { RecordCoin, RecordCoinsAnswer } from '../../../contracts/record-coin.ts'
 import type { RecordMonth } from '../../../contracts/record-month.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { TrackRecordAnswer, TrackRecordRow } from '../../../contracts/track-record-row.ts'
@@ -13,12 +14,16 @@ export interface TrackRecordLook {
   /** One row for each model and timeframe. */
   readonly pooled: TrackRecordAnswer
   readonly months: readonly RecordMonth[]
+  /** One row for each model and coin, a page of them. */
+  readonly coins: RecordCoinsAnswer
   /** One row for each series, a page of them. */
   readonly series: TrackRecordAnswer
   readonly query: {
     readonly timeframe?: string | undefined
     readonly coin?: string | undefined
     readonly after?: string | undefined
+    /** Where the page of coins begins. */
+    readonly coins?: string | undefined
   }
 }
 
@@ -27,7 +32,7 @@ const bps = (value: number | null): string =>
 const rate = (value: number | null): string => (value === null ? '—' : percent(value))
 
 /** How good the calls were, beside what anybody could have done without them. */
-export function trackRecordPage({ pooled, months, series, query }: TrackRecordLook): Page {
+export function trackRecordPage({ pooled, months, coins, series, query }: TrackRecordLook): Page {
   const rows = byTimeframe(pooled.rows)
   const reached = sum(rows, (row) => row.non_overlapping.reached)
   const wins = sum(rows, (row) => row.non_overlapping.wins)
@@ -79,18 +84,23 @@ ${
 <div class="split"><figure>${reliabilityChart(pooledReliability(rows))}<figcaption>Said against happened; on the dashed line both are the same. Whiskers: 95 % intervals (Wilson). ${csv('reliability')}</figcaption></figure>
 <div>${reliabilityRows(rows)}</div></div>
 <h2 id="equity">Equity after costs</h2>
-${equityPart(months, csv('months'))}
+${equityPart(months, csv('equity'), csv('months'))}
 <h2 id="win-rate">By timeframe and model</h2>
 ${winRates('Calls that do not overlap, beside the constants and a coin on the same bars', rows, (row) => html`${row.timeframe}`, true)}
 <p class="dim">${csv('win-rate')}</p>
-<h2 id="coins">By series</h2>
+<h2 id="coins">By coin</h2>
+${coinPart(coins.rows)}
+<p class="dim">${csv('coins')}</p>
+${pager(query.coins === undefined ? undefined : `${address('/track-record', { ...query, coins: undefined })}#coins`, coins.next === null ? undefined : `${address('/track-record', { ...query, coins: coins.next })}#coins`)}
+<h2 id="by-series">By series</h2>
 ${winRates('The same for each series', series.rows, (row) => (row.coin !== null && row.exchange !== null ? seriesLink({ exchange: row.exchange, coin: row.coin, timeframe: row.timeframe }, `${row.coin} ${row.timeframe}`) : row.timeframe), false)}
 <p class="dim">${csv('series')}</p>
-${pager(query.after === undefined ? undefined : `${address('/track-record', { ...query, after: undefined })}#coins`, series.next === null ? undefined : `${address('/track-record', { ...query, after: series.next })}#coins`)}
+${pager(query.after === undefined ? undefined : `${address('/track-record', { ...query, after: undefined })}#by-series`, series.next === null ? undefined : `${address('/track-record', { ...query, after: series.next })}#by-series`)}
 <h2 id="undecided">What does not count</h2>
-${apartPart(rows)}`
+${apartPart(rows)}
+<p class="dim">${csv('undecided')}</p>`
 }
-<p class="dim noprint">As data: <a href="/api/track-record">JSON</a>, <a href="/api/track-record/months">months</a>, <a href="/docs/replay">every verdict</a>. Counted up to position ${pooled.as_of}.</p>`,
+<p class="dim noprint">As data: <a href="/api/track-record">JSON</a>, <a href="/api/track-record/months">months</a>, <a href="/api/track-record/coins">coins</a>, <a href="/docs/replay">every verdict</a>. Counted up to position ${pooled.as_of}.</p>`,
   }
 }
 
@@ -104,7 +114,7 @@ function choice({ timeframe = '', coin = '' }: TrackRecordLook['query']): Html {
   const state = { ...EMPTY_FORM, typed: { timeframe, coin } }
   return html`<form method="get" action="/track-record" class="row noprint">
 ${select(state, 'timeframe', [['', 'all'], ...TIMEFRAMES.map((one) => [one, one] as const)], { label: 'Timeframe' })}
-${input(state, 'coin', { label: 'Coin, of the series', maxLength: 20, isCode: true })}
+${input(state, 'coin', { label: 'Coin', maxLength: 20, isCode: true })}
 <button type="submit">Show</button></form>`
 }
 
@@ -129,7 +139,7 @@ function reliabilityRows(rows: readonly TrackRecordRow[]): Html {
   )
 }
 
-function equityPart(rows: readonly RecordMonth[], csv: Html): Html {
+function equityPart(rows: readonly RecordMonth[], csv: Html, byMonth: Html): Html {
   const months = pooledMonths(rows)
   if (months.length === 0) return html`<p>No call is decided yet.</p>`
   const percentOf = (value: number): string => `${bps(value / 100)} %`
@@ -154,7 +164,41 @@ function equityPart(rows: readonly RecordMonth[], csv: Html): Html {
       percentOf(one.always_sell_bps),
       percentOf(one.random_bps),
     ]),
-  )}</details>`
+  )}<p class="dim">${byMonth}</p></details>`
+}
+
+function coinPart(rows: readonly RecordCoin[]): Html {
+  if (rows.length === 0) return html`<p>Nothing is decided yet.</p>`
+  const number = (text: string) => ({ name: text, isNumber: true })
+  const models = new Set(rows.map((row) => row.model_version))
+  const hasModels = models.size > 1
+  return table(
+    `All series of a coin together, beside the constants and a coin that is tossed${hasModels ? '' : `; model ${[...models][0]}`}`,
+    [
+      'Coin',
+      ...(hasModels ? ['Model'] : []),
+      number('Verdicts'),
+      number('Calls'),
+      number('Won'),
+      number('95 % interval'),
+      number('Always BUY'),
+      number('Always SELL'),
+      number('Coin toss'),
+      number('Net, bp'),
+    ],
+    rows.map((row) => [
+      html`<a href="${address('/', { coin: row.coin })}">${row.coin}</a>`,
+      ...(hasModels ? [row.model_version] : []),
+      whole(row.verdicts),
+      whole(row.calls),
+      rate(row.win_rate?.value ?? null),
+      row.win_rate === null ? '' : `${percent(row.win_rate.low)}–${percent(row.win_rate.high)}`,
+      rate(row.always_buy),
+      rate(row.always_sell),
+      rate(row.random),
+      bps(row.net_mean_bps),
+    ]),
+  )
 }
 
 function winRates(
@@ -176,7 +220,7 @@ function winRates(
       number('95 % interval'),
       number('Always BUY'),
       number('Always SELL'),
-      number('Coin'),
+      number('Coin toss'),
       number('Net, bp'),
       number('t'),
       'To',

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { formatUsdc } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PaymentDesk } from '../../payments/index.ts'
 import type { Subscriptions } from '../../webhooks/index.ts'
@@ -15,10 +16,13 @@ import { toOperatorSubscription } from '../webhook-answers.ts'
 import { ownForm, textOf } from './account-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
 
+/** Payments, and their sums where they are kept. */
+export type OperatorPagesDesk = Pick<PaymentDesk, 'list'> & Partial<Pick<PaymentDesk, 'totals'>>
+
 export interface OperatorPagesOptions extends Pick<PagesOptions, 'frame'> {
   readonly operatorToken: string | undefined
   readonly readiness: () => Promise<Readiness>
-  readonly paymentDesk?: Pick<PaymentDesk, 'list'> | undefined
+  readonly paymentDesk?: OperatorPagesDesk | undefined
   readonly subscriptions?: Pick<Subscriptions, 'listAll'> | undefined
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number
@@ -26,7 +30,7 @@ export interface OperatorPagesOptions extends Pick<PagesOptions, 'frame'> {
 
 const COOKIE = '__Host-operator'
 const SESSION_S = 8 * 3_600
-const ROWS = 20
+const ROWS = 50
 
 /** `/operator`: how the service is doing, to who has its token or comes by the owner's socket. */
 export const operatorPages: FastifyPluginAsyncZod<OperatorPagesOptions> = async (app, options) => {
@@ -59,8 +63,15 @@ export const operatorPages: FastifyPluginAsyncZod<OperatorPagesOptions> = async 
       options.subscriptions?.listAll({ limit: LIMITS.webhookRows }),
     ])
     const endpoints = subscriptions?.map(toOperatorSubscription)
+    const totals = options.paymentDesk?.totals?.()
     const look = {
       readiness,
+      money: totals && {
+        claims: totals.claims,
+        open: totals.open,
+        unsettled_usdc: formatUsdc(totals.unsettled),
+        debt_usdc: formatUsdc(totals.debt),
+      },
       payments: payments?.map(toPaymentAnswer),
       reviewed: endpoints?.filter(({ state }) => ['degraded', 'disabled', 'stopped'].includes(state)),
       looked: endpoints?.length ?? 0,

@@ -15,6 +15,7 @@ export const NO_READ_MODELS: Pick<
   | 'board'
   | 'seriesHistory'
   | 'recordMonths'
+  | 'recordCoins'
 > = {
   trackRecord: () => ({ asOf: START, rows: [], next: undefined }),
   speech: () => [],
@@ -27,6 +28,7 @@ export const NO_READ_MODELS: Pick<
     now: () => 0,
   }),
   recordMonths: () => [],
+  recordCoins: () => [],
   seriesHistory: async ({ series }) => ({
     market: 'simulated',
     market_time: '1970-01-01T00:00:00.000Z',
