@@ -37,12 +37,13 @@ import { type DocsRoutesOptions, docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
 import { type MarketRoutesOptions, marketRoutes } from './routes/markets.ts'
 import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from './routes/operator-accounts.ts'
+import { type OperatorLogFormatOptions, operatorLogFormatRoutes } from './routes/operator-log-format.ts'
 import { type OperatorModelRoutesOptions, operatorModelRoutes } from './routes/operator-models.ts'
+import type { OperatorPagesAdmin } from './routes/operator-pages.ts'
 import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from './routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
 import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from './routes/operator-webhooks.ts'
 import { type OwnPaymentRoutesOptions, ownPaymentRoutes } from './routes/own-payments.ts'
-import type { OperatorPagesDesk } from './routes/operator-pages.ts'
 import { pages } from './routes/pages.ts'
 import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from './routes/regime-shifts.ts'
 import { type SealedRoutesOptions, sealedRoutes } from './routes/sealed.ts'
@@ -70,7 +71,8 @@ export interface ServerOptions
     SeriesRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions,
-    OperatorModelRoutesOptions {
+    OperatorModelRoutesOptions,
+    OperatorLogFormatOptions {
   /** Files of days; not served where they are left out. */
   readonly sealed?: SealedRoutesOptions['sealed'] | undefined
   /** Bars of the market; not served where they are left out. */
@@ -86,7 +88,7 @@ export interface ServerOptions
     | (Omit<PaidRoutesOptions, 'addressOf'> &
         PaymentRoutesOptions &
         OperatorPaymentRoutesOptions &
-        Pick<OwnPaymentRoutesOptions, 'paymentDesk'> & { readonly paymentDesk: OperatorPagesDesk })
+        Pick<OwnPaymentRoutesOptions, 'paymentAdmin'> & { readonly paymentAdmin: OperatorPagesAdmin })
     | undefined
   /** Search, questions and pages of the documentation; not served where they are left out. */
   readonly knowledge?:
@@ -184,7 +186,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     })
   if (options.rateLimits !== undefined) useRateLimits(app, { limits: options.rateLimits, addressOf })
 
-  const document = await useOpenApi(app, { publicUrl: () => '', ...options })
+  const document = await useOpenApi(app, { publicUrl: () => '', ...options, frame })
   const describe = () => ({
     service: 'signal-service',
     version: options.version,
@@ -215,6 +217,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(usageRoutes, options)
   await app.register(operatorToolRoutes, options)
   await app.register(operatorModelRoutes, options)
+  await app.register(operatorLogFormatRoutes, options)
   if (options.accounts !== undefined) {
     await app.register(accountRoutes, { ...options.accounts, addressOf })
     await app.register(operatorAccountRoutes, { ...options, ...options.accounts })
@@ -244,12 +247,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(operatorWebhookRoutes, { ...options, ...webhooks })
   }
   await app.register(pages, {
+    addressOf,
     client: createOwnClient(app, addressOf),
     frame,
     now: Date.now,
     operatorToken: options.operatorToken,
     readiness: options.readiness,
-    paymentDesk: options.payments?.paymentDesk,
+    paymentAdmin: options.payments?.paymentAdmin,
     subscriptions: options.webhooks?.subscriptions,
     hasAccounts: options.accounts !== undefined,
     hasWebhooks: options.webhooks !== undefined,

@@ -1,6 +1,6 @@
 import { conformancePack, type McpRoutesOptions, requestGuard } from '../api/index.ts'
-import type { KnowledgeDesk } from '../calls/index.ts'
 import type { Settings } from '../platform/config/settings.ts'
+import type { KnowledgeService } from '../tool-calls/index.ts'
 import type { Callers } from './callers.ts'
 
 /** What the MCP edge stands on. */
@@ -13,7 +13,7 @@ export function mcpOptions(
     history,
     paid,
   }: Pick<Callers, 'accounts' | 'calls'> & {
-    readonly knowledge: KnowledgeDesk
+    readonly knowledge: KnowledgeService
     readonly history: McpRoutesOptions['history']
     readonly paid: McpRoutesOptions['paid']
   },

@@ -70,7 +70,7 @@ export function accountPage(look: AccountLook): Page {
     at: '/account',
     isPrivate: true,
     body: html`<h1>Account</h1>
-<p class="lead">${account.email ?? 'opened by the operator, without an address'} ${action('/account/sign-out', 'Sign out')}</p>
+<div class="row between"><p class="lead">${account.email ?? 'opened by the operator, without an address'}</p>${action('/account/sign-out', 'Sign out')}</div>
 ${issued !== undefined && note(html`<p><strong>Your new key${issued.label !== '' && html` “${issued.label}”`}.</strong> It is shown this once; only its hash is kept.</p>${copyable(issued.key, 'The new key')}`, 'good')}
 ${refusalNote(state.refusal)}
 ${tiles([

@@ -162,6 +162,7 @@ const duration = (ms: unknown): string => {
 
 const recordOf = (value: unknown): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+const wordOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 const countOf = (value: unknown): string => (typeof value === 'number' ? whole(value) : '—')
 
 /** Venues as they answer, with what is followed there. */
@@ -233,8 +234,8 @@ ${table(
     .filter(({ name }) => name.startsWith(PROJECTION))
     .map((part) => [
       html`${part.name.slice(PROJECTION.length).replaceAll('_', ' ')}${part.isRequired && html` <small>required</small>`}`,
-      tag(String(part.more?.state ?? part.state), TONES[part.state]),
-      html`<code>${String(part.more?.position ?? '')}</code>`,
+      tag(wordOf(part.more?.state) ?? part.state, TONES[part.state]),
+      html`<code>${wordOf(part.more?.position)}</code>`,
       html`<span class="wide">${part.state === 'ok' ? '' : part.detail}</span>`,
     ]),
 )}`

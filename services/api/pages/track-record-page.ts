@@ -3,9 +3,10 @@ import type { RecordMonth } from '../../../contracts/record-month.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { TrackRecordAnswer, TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
-import { EMPTY_FORM, input, select } from './forms.ts'
+import { input, refusalNote, select } from './forms.ts'
 import { type Content, type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
+import type { Refusal } from './own-client.ts'
 import { address, note, pager, percent, seriesLink, table, tiles, time, whole } from './parts.ts'
 import { equityChart, reliabilityChart } from './record-charts.ts'
 import { pooledMonths, pooledReliability } from './track-record-figures.ts'
@@ -25,6 +26,8 @@ export interface TrackRecordLook {
     /** Where the page of coins begins. */
     readonly coins?: string | undefined
   }
+  /** What is wrong with what was asked for. */
+  readonly refused?: Refusal | undefined
 }
 
 const bps = (value: number | null): string =>
@@ -32,7 +35,7 @@ const bps = (value: number | null): string =>
 const rate = (value: number | null): string => (value === null ? '—' : percent(value))
 
 /** How good the calls were, beside what anybody could have done without them. */
-export function trackRecordPage({ pooled, months, coins, series, query }: TrackRecordLook): Page {
+export function trackRecordPage({ pooled, months, coins, series, query, refused }: TrackRecordLook): Page {
   const rows = byTimeframe(pooled.rows)
   const reached = sum(rows, (row) => row.non_overlapping.reached)
   const wins = sum(rows, (row) => row.non_overlapping.wins)
@@ -50,7 +53,8 @@ export function trackRecordPage({ pooled, months, coins, series, query }: TrackR
     at: '/track-record',
     body: html`<h1>How good the calls were</h1>
 <p class="lead">Every recorded verdict whose window has closed is counted, HOLD included, and none is dropped. Returns have 12 basis points a round trip taken off. <a href="/docs/track-record">How it is measured</a></p>
-${choice(query)}
+${refusalNote(refused)}
+${choice(query, refused)}
 ${
   rows.length === 0
     ? note(
@@ -110,8 +114,8 @@ const byTimeframe = (rows: readonly TrackRecordRow[]): TrackRecordRow[] =>
 const sum = (rows: readonly TrackRecordRow[], value: (row: TrackRecordRow) => number): number =>
   rows.reduce((all, row) => all + value(row), 0)
 
-function choice({ timeframe = '', coin = '' }: TrackRecordLook['query']): Html {
-  const state = { ...EMPTY_FORM, typed: { timeframe, coin } }
+function choice({ timeframe = '', coin = '' }: TrackRecordLook['query'], refusal: Refusal | undefined): Html {
+  const state = { typed: { timeframe, coin }, refusal }
   return html`<form method="get" action="/track-record" class="row noprint">
 ${select(state, 'timeframe', [['', 'all'], ...TIMEFRAMES.map((one) => [one, one] as const)], { label: 'Timeframe' })}
 ${input(state, 'coin', { label: 'Coin', maxLength: 20, isCode: true })}

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { formatUsdc } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { PaymentDesk } from '../../payments/index.ts'
+import type { PaymentAdmin } from '../../payments/index.ts'
 import type { Subscriptions } from '../../webhooks/index.ts'
 import { isByOwnersDoor, isOperatorToken } from '../operator.ts'
 import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
@@ -17,12 +17,12 @@ import { ownForm, textOf } from './account-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
 
 /** Payments, and their sums where they are kept. */
-export type OperatorPagesDesk = Pick<PaymentDesk, 'list'> & Partial<Pick<PaymentDesk, 'totals'>>
+export type OperatorPagesAdmin = Pick<PaymentAdmin, 'list'> & Partial<Pick<PaymentAdmin, 'totals'>>
 
 export interface OperatorPagesOptions extends Pick<PagesOptions, 'frame'> {
   readonly operatorToken: string | undefined
   readonly readiness: () => Promise<Readiness>
-  readonly paymentDesk?: OperatorPagesDesk | undefined
+  readonly paymentAdmin?: OperatorPagesAdmin | undefined
   readonly subscriptions?: Pick<Subscriptions, 'listAll'> | undefined
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number
@@ -59,11 +59,11 @@ export const operatorPages: FastifyPluginAsyncZod<OperatorPagesOptions> = async 
     if (!isByOwnersDoor(request) && !isSignedIn(request)) return ask(reply)
     const [readiness, payments, subscriptions] = await Promise.all([
       options.readiness(),
-      options.paymentDesk?.list({ limit: ROWS }),
+      options.paymentAdmin?.list({ limit: ROWS }),
       options.subscriptions?.listAll({ limit: LIMITS.webhookRows }),
     ])
     const endpoints = subscriptions?.map(toOperatorSubscription)
-    const totals = options.paymentDesk?.totals?.()
+    const totals = options.paymentAdmin?.totals?.()
     const look = {
       readiness,
       money: totals && {

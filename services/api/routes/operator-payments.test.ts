@@ -52,15 +52,18 @@ beforeEach(async () => {
   asked = []
   rows = []
   refuse = undefined
-  const paymentDesk: OperatorPaymentRoutesOptions['paymentDesk'] & OwnPaymentRoutesOptions['paymentDesk'] = {
-    listOwn: () => [],
-    list: record('list', () => rows),
-    show: record('show', () => paymentOf(ID)),
-    refund: record('refund', () => paymentOf(ID)),
-    block: record('block', () => undefined),
-    unblock: record('unblock', () => undefined),
-  }
-  app = await createServer(serverOptions({ operatorToken: TOKEN, payments: { ...NO_PAYMENTS, paymentDesk } }))
+  const paymentAdmin: OperatorPaymentRoutesOptions['paymentAdmin'] & OwnPaymentRoutesOptions['paymentAdmin'] =
+    {
+      listOwn: () => [],
+      list: record('list', () => rows),
+      show: record('show', () => paymentOf(ID)),
+      refund: record('refund', () => paymentOf(ID)),
+      block: record('block', () => undefined),
+      unblock: record('unblock', () => undefined),
+    }
+  app = await createServer(
+    serverOptions({ operatorToken: TOKEN, payments: { ...NO_PAYMENTS, paymentAdmin } }),
+  )
 })
 afterEach(() => app.close())
 

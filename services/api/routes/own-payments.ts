@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
 import type { Identity } from '../../accounts/index.ts'
-import { requireKey } from '../../calls/index.ts'
-import type { PaymentDesk } from '../../payments/index.ts'
+import type { PaymentAdmin } from '../../payments/index.ts'
+import { requireKey } from '../../tool-calls/index.ts'
 import { toPaymentAnswer } from '../payment-answers.ts'
 
 export interface OwnPaymentRoutesOptions {
-  readonly paymentDesk: Pick<PaymentDesk, 'listOwn'>
+  readonly paymentAdmin: Pick<PaymentAdmin, 'listOwn'>
   /** Whose a request is. */
   readonly identify: (authorization: string | undefined) => Promise<Identity>
 }
@@ -29,7 +29,7 @@ export const ownPaymentRoutes: FastifyPluginAsyncZod<OwnPaymentRoutesOptions> = 
   app.get('/api/payments', { schema }, async ({ headers, query: { after, limit } }, reply) => {
     const { accountId } = requireKey(await options.identify(headers.authorization))
     // One more than is shown tells whether there is a next page.
-    const found = options.paymentDesk.listOwn(accountId, { after, limit: limit + 1 })
+    const found = options.paymentAdmin.listOwn(accountId, { after, limit: limit + 1 })
     const payments = found.slice(0, limit)
     reply.header('cache-control', 'no-store')
     return {

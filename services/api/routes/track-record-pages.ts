@@ -6,6 +6,7 @@ import type { RecordCoinsAnswer } from '../../../contracts/record-coin.ts'
 import type { RecordMonth } from '../../../contracts/record-month.ts'
 import type { TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
 import { csvLines } from '../pages/csv.ts'
+import type { Refusal } from '../pages/own-client.ts'
 import { address } from '../pages/parts.ts'
 import { sendPage } from '../pages/send-page.ts'
 import {
@@ -24,6 +25,10 @@ import type { PagesOptions } from './series-pages.ts'
 const text = z.string().max(256).optional()
 const querySchema = z.strictObject({ timeframe: text, coin: text, after: text, coins: text })
 type Query = z.infer<typeof querySchema>
+
+/** A form sends what was not filled in as empty. */
+const emptyLeftOut = (query: Query): Query =>
+  Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== ''))
 
 const PAGE_ROWS = 50
 /** Rows of one question for a file. */
@@ -48,22 +53,35 @@ export const trackRecordPages: FastifyPluginAsyncZod<PagesOptions> = async (app,
 
   app.get('/track-record', { schema: { querystring: querySchema } }, async (request, reply) => {
     const { query } = request
+    const refused = await refusalOf(request, query)
+    // What is refused is shown at its field, above what is counted without it.
+    const asked = refused === undefined ? emptyLeftOut(query) : {}
     const [pooled, { rows: months }, coins, series] = await Promise.all([
-      pooledOf(request, query),
-      monthsOf(request, query),
-      coinsOf(request, query, PAGE_ROWS),
-      seriesOf(request, query, PAGE_ROWS),
+      pooledOf(request, asked),
+      monthsOf(request, asked),
+      coinsOf(request, asked, PAGE_ROWS),
+      seriesOf(request, asked, PAGE_ROWS),
     ])
-    reply.header('cache-control', 'public, max-age=60')
-    return sendPage(reply, frame(), trackRecordPage({ pooled, months, coins, series, query }))
+    if (refused === undefined) reply.header('cache-control', 'public, max-age=60')
+    else reply.code(refused.status)
+    return sendPage(reply, frame(), trackRecordPage({ pooled, months, coins, series, query, refused }))
   })
+
+  async function refusalOf(request: FastifyRequest, query: Query): Promise<Refusal | undefined> {
+    const { timeframe, coin } = emptyLeftOut(query)
+    if (timeframe === undefined && coin === undefined) return undefined
+    const path = address('/api/track-record', { group_by: 'series', timeframe, coin, limit: 1 })
+    const answer = await client.ask<TrackRecordAnswer>(request, { path })
+    if (answer.isOk || answer.refusal.status !== 400) return undefined
+    return answer.refusal
+  }
 
   for (const figure of FIGURES) {
     app.get(
       `/track-record/${figure}.csv`,
       { schema: { querystring: querySchema } },
       async (request, reply) => {
-        const pages = pagesOf(figure, request, request.query)
+        const pages = pagesOf(figure, request, emptyLeftOut(request.query))
         // What is refused is refused before a file begins.
         const first = await pages.next()
         reply.headers({

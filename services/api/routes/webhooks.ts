@@ -16,7 +16,7 @@ import {
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
 import type { Identity } from '../../accounts/index.ts'
-import { requireKey } from '../../calls/index.ts'
+import { requireKey } from '../../tool-calls/index.ts'
 import {
   type DeliveryQueries,
   filterChangeSchema,

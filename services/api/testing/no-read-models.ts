@@ -33,6 +33,7 @@ export const NO_READ_MODELS: Pick<
     market: 'simulated',
     market_time: '1970-01-01T00:00:00.000Z',
     series,
+    newest_regime: null,
     rows: [],
     withheld: 0,
     next: null,

@@ -12,7 +12,7 @@ import type { LiveContext } from './live-context.ts'
 import { planLegs } from './plan-legs.ts'
 import { rankUniverse } from './rank-universe.ts'
 import { createVenue, type Venue, venueUnavailable } from './venue.ts'
-import { createHealthBook } from './venue-health.ts'
+import { createHealthRegistry } from './venue-health.ts'
 import type { VenueMarket } from './venue-listings.ts'
 import { isLiveExchange, LIVE_EXCHANGES } from './venues.ts'
 
@@ -56,7 +56,7 @@ const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
 export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
   const { now, sleep, random, report } = options
   const venues = openVenues(options)
-  const health = createHealthBook([...venues.values()], now)
+  const health = createHealthRegistry([...venues.values()], now)
   const never = new AbortController().signal
   const universes = new Map<Exchange, Universe>()
 
@@ -128,7 +128,8 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     const markets = new Map(
       [...series, ...funding].map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),
     )
-    const fundingFrom = Math.min(request.historyFrom ?? liveFrom, liveFrom - LIMITS.venueFundingMs)
+    const wanted = Math.min(request.historyFrom ?? liveFrom, liveFrom - LIMITS.fundingCountsMs)
+    const fundingFrom = wanted - LIMITS.venueFundingMoreMs
     const tracks = [...markets.values()].map((market) =>
       createFundingTrack(venueOf(market), market, fundingFrom, now),
     )

@@ -75,12 +75,12 @@ export function createInProcessBus(options: InProcessBusOptions): Bus {
     const intake = createIntake({ now, ackWaitMs, onEnd: () => left.abort() })
     for (const pattern of ending.aborted ? [] : subjects) {
       const group = groupOf(name, pattern)
-      const lane = intake.lane({ maxInFlight, onRoom: group.dispatch })
+      const queue = intake.queue({ maxInFlight, onRoom: group.dispatch })
       const member: Member = {
-        room: lane.room,
+        room: queue.room,
         deliver({ message, redelivered, acknowledge, giveBack }) {
           const body = decodeBody(message.text)
-          lane.accept({ id: message.id, subject: message.subject, body, redelivered, acknowledge, giveBack })
+          queue.accept({ id: message.id, subject: message.subject, body, redelivered, acknowledge, giveBack })
         },
       }
       // Leaving comes before the intake gives back, or what it gives back would come to it again.

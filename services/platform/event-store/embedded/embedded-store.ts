@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { ServiceError } from '../../../../contracts/errors.ts'
+import { createWakeSignal } from '../../async/wake-signal.ts'
 import { takeFileLock } from '../../sqlite/file-lock.ts'
 import { makePrivate, makePrivateFolder } from '../../sqlite/private-files.ts'
-import { createAppendSignal } from '../append-signal.ts'
 import { encodeAppend, requireErasable } from '../encode-append.ts'
 import type { EventStore, StoreHealth } from '../event-store.ts'
 import { followLog } from '../follow-log.ts'
@@ -66,7 +66,7 @@ function assembleStore(parts: {
   maxWaiting?: number
 }): EventStore {
   const reader = openLogReader(parts.file)
-  const appended = createAppendSignal()
+  const appended = createWakeSignal()
   const queue = createAppendQueue({ ...parts, onCommitted: () => appended.notify() })
   const closing = new AbortController()
   const erasing = new Set<Promise<void>>()

@@ -245,7 +245,7 @@ export class DispatchWorld {
       },
     }
     this.#running.add(running)
-    await this.time.settle()
+    await this.time.idle()
     return running
   }
 
