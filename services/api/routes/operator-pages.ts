@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { formatUsdc } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Subscriptions } from '../../webhooks/index.ts'
 import { isByOwnersDoor, isOperatorToken } from '../operator.ts'
 import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
@@ -19,13 +20,11 @@ import type { PagesOptions } from './series-pages.ts'
 /** Payments, and their sums where they are kept. */
 export type OperatorPagesAdmin = Pick<PaymentAdmin, 'list'> & Partial<Pick<PaymentAdmin, 'totals'>>
 
-export interface OperatorPagesOptions extends Pick<PagesOptions, 'frame'> {
+export interface OperatorPagesOptions extends Pick<PagesOptions, 'frame'>, Pick<Clock, 'now'> {
   readonly operatorToken: string | undefined
   readonly readiness: () => Promise<Readiness>
   readonly paymentAdmin?: OperatorPagesAdmin | undefined
   readonly subscriptions?: Pick<Subscriptions, 'listAll'> | undefined
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 const COOKIE = '__Host-operator'

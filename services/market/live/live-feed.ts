@@ -4,6 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
 import { lastBarClose, TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
 import { type BarLeg, createBarLeg, legName } from './bar-leg.ts'
 import { createFundingTrack } from './funding-track.ts'
@@ -22,17 +23,15 @@ export interface VenueNotice {
   readonly message: string
 }
 
-export interface LiveFeedOptions {
+export interface LiveFeedOptions extends Pick<Clock, 'now'> {
   /** The venues to ask; at least one. */
   readonly exchanges: readonly Exchange[]
   /** Other base addresses of venues: a proxy, or a venue of one's own for tests. */
   readonly venueUrls?: Readonly<Partial<Record<Exchange, string>>>
   /** Bars of each series that come as history, whatever is wanted. */
   readonly historyBars?: number
-  /** Unix milliseconds. */
-  readonly now: () => number
   /** Ends after some milliseconds, or when the signal is aborted; does not reject. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: Clock['sleep']
   /** From 0 up to 1. */
   readonly random: () => number
   readonly report: (notice: VenueNotice) => void
