@@ -126,6 +126,15 @@ const withCountedReplays = ({ state, ...data }: JsonObject): JsonObject => {
   }
 }
 
+/** Who reads no counts counts from nothing when it is read again. */
+const withoutCounts = ({ state, ...data }: JsonObject): JsonObject => {
+  const { replays, ...rest } = state as JsonObject & { readonly replays: readonly JsonObject[] }
+  return {
+    ...data,
+    state: { ...rest, replays: replays.map(({ delivered: _d, exhausted: _e, ...replay }) => replay) },
+  }
+}
+
 export type DeliveryState = z.infer<typeof deliveryStateSchema>
 
 const subscriptionId = z.uuid()
@@ -145,6 +154,8 @@ export const CursorTaken = defineEvent({
     state: deliveryStateSchema,
   }),
   upcasters: { 1: withCountedReplays },
+  formats: { 2: 2 },
+  downcasters: { 2: withoutCounts },
 })
 
 export const DeliveriesAttempted = defineEvent({
@@ -182,4 +193,6 @@ export const CursorMoved = defineEvent({
     'How far a subscription has come, with all that is still to be tried again: what came before need not be read. Also where its owner moved the cursor.',
   data: z.object({ subscriptionId, token, state: deliveryStateSchema }),
   upcasters: { 1: withCountedReplays },
+  formats: { 2: 2 },
+  downcasters: { 2: withoutCounts },
 })

@@ -172,6 +172,9 @@ export const ReplayRequested = defineEvent({
       deliveries: Number(data.toSequence) - Number(data.fromSequence) + 1,
     }),
   },
+  formats: { 2: 2 },
+  // A process that knows no scope would send all of the window.
+  downcasters: { 2: ({ only, deliveries: _, ...data }) => (only === 'all' ? data : undefined) },
 })
 
 export const ReplayCancelled = defineEvent({
@@ -179,4 +182,5 @@ export const ReplayCancelled = defineEvent({
   stream,
   summary: 'The owner ended a replay before its end: nothing more of it is sent. What was sent stays sent.',
   data: z.object({ subscriptionId, replayId: z.uuid() }),
+  formats: { 1: 2 },
 })
