@@ -174,7 +174,7 @@ export const ReplayRequested = defineEvent({
   },
   formats: { 2: 2 },
   // A process that knows no scope would send all of the window.
-  downcasters: { 2: ({ only, deliveries: _, ...data }) => (only === 'all' ? data : undefined) },
+  downcasters: { 2: ({ only, deliveries: _deliveries, ...data }) => (only === 'all' ? data : undefined) },
 })
 
 export const ReplayCancelled = defineEvent({

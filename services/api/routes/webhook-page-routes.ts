@@ -237,8 +237,10 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
 }
 
 /** An instant of a form, which is in UTC. What is none is left to the interface to refuse. */
-const instantOf = (text: string): string =>
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test(text) ? `${text.length === 16 ? `${text}:00` : text}Z` : text
+const instantOf = (typed: string): string =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test(typed)
+    ? `${typed.length === 16 ? `${typed}:00` : typed}Z`
+    : typed
 
 /** A refusal that is about one field says so of it. */
 const named = (refusal: Refusal, code: string, field: string): Refusal =>

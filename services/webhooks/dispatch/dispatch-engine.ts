@@ -114,16 +114,12 @@ class Engine implements DispatchEngine {
       elapsed: this.#elapsed,
     })
     this.#carryOut = createCarryOut({
-      store,
-      deliveries,
+      ...options,
+      metrics,
       endpoints: this.#endpoints,
       notices: createOwnerNotices({ ...options, signal }),
       journalOf: this.#journalOf,
-      directory: options.directory,
       channels,
-      now: options.now,
-      metrics,
-      report,
     })
   }
 
