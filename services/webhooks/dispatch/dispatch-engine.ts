@@ -88,7 +88,7 @@ class Engine implements DispatchEngine {
   #strays = 0
 
   constructor(options: DispatcherOptions, after: Position, signal: AbortSignal) {
-    const { store, leases, deliveries, holder, report, metrics } = options
+    const { store, leases, deliveries, holder, metrics } = options
     this.#options = options
     this.#signal = signal
     this.#elapsed = options.elapsed ?? (() => performance.now())
