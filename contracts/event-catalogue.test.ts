@@ -123,9 +123,11 @@ const STREAMS: Readonly<Record<string, string>> = {
   'LeaseReleased.v1.json': leaseStream('dispatcher'),
   'OwnerNotified.v1.json': noticeStream('019abcde-7c00-7001-8000-0000000000c1'),
   'CursorTaken.v1.json': deliveryStream(SUBSCRIPTION),
+  'CursorTaken.v2.json': deliveryStream(SUBSCRIPTION),
   'DeliveriesAttempted.v1.json': deliveryStream(SUBSCRIPTION),
   'DeliveriesAttempted.v2.json': deliveryStream(SUBSCRIPTION),
   'CursorMoved.v1.json': deliveryStream(SUBSCRIPTION),
+  'CursorMoved.v2.json': deliveryStream(SUBSCRIPTION),
   'SubscriptionSlotTaken.v1.json': accountStream(ACCOUNT),
   'SubscriptionSlotFreed.v1.json': accountStream(ACCOUNT),
   'SubscriptionCreated.v1.json': subscriptionStream(SUBSCRIPTION),
@@ -144,6 +146,8 @@ const STREAMS: Readonly<Record<string, string>> = {
   'WebhookHostBlocked.v1.json': WEBHOOK_HOSTS_STREAM,
   'WebhookHostAllowed.v1.json': WEBHOOK_HOSTS_STREAM,
   'ReplayRequested.v1.json': subscriptionStream(SUBSCRIPTION),
+  'ReplayRequested.v2.json': subscriptionStream(SUBSCRIPTION),
+  'ReplayCancelled.v1.json': subscriptionStream(SUBSCRIPTION),
   'SubscriptionRemoved.v1.json': subscriptionStream(SUBSCRIPTION),
 }
 

@@ -283,7 +283,7 @@ describe('what failed', () => {
   })
   /** Long enough for all tries of a delivery; then the endpoint takes something, as one that was mended does. */
   const giveUp = async (mood: { isOver: boolean }): Promise<void> => {
-    await world.time.pass(4 * DAY_MS, 600_000)
+    await world.time.pass(4 * DAY_MS, 1_800_000)
     mood.isOver = true
     await world.verdicts(1)
     await world.time.pass(1_800_000, 60_000)
