@@ -253,6 +253,13 @@ export const SETTINGS = defineSettings({
     isSecret: true,
     example: 'the output of: openssl rand -base64 32',
   },
+  WRAPPING_KEYS: {
+    flag: 'wrapping-keys',
+    schema: z.string().min(1).max(4_000).optional(),
+    help: 'Keys that replace SEALING_KEY for what is personal, as in the file wrapping.keys, with commas between them, newest last; `next ` in front of one that is not used yet. Default: wrapping.keys in the folder of the market, where there is one.',
+    isSecret: true,
+    example: 'the lines of wrapping.keys',
+  },
   OPERATOR_TOKEN: {
     flag: 'operator-token',
     schema: z.string().min(16).max(256).optional(),
