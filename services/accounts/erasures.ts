@@ -1,11 +1,12 @@
 import { isServiceError, type ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import { outcomeUnknownError } from '../platform/event-store/append-until-known.ts'
 import type { AccountIndex } from './account-index.ts'
 import type { ErasedSubjects } from './erased-subjects.ts'
 import type { Subject, SubjectKeys } from './subject-keys.ts'
 
-export interface ErasuresOptions {
+export interface ErasuresOptions extends Pick<Clock, 'sleep'> {
   readonly subjectKeys: SubjectKeys
   /** Undefined where this process keeps no read models; another finishes what was begun then. */
   readonly index: AccountIndex | undefined
@@ -13,10 +14,9 @@ export interface ErasuresOptions {
   readonly list?: ErasedSubjects | undefined
   /** Ends an account that the log takes for open, where it has this generation. */
   readonly end?: (subject: Subject) => Promise<void>
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
   /** Told when an erasure has to wait. */
-  readonly onTrouble: (error: ServiceError) => void
+  readonly onProblem: (error: ServiceError) => void
 }
 
 /** The second half of an erasure: the key of what was sealed goes, after the log says that the account is erased. */
@@ -37,7 +37,7 @@ const FOLLOW_MS = 250
 const AGAIN_MS = 15_000
 
 export function createErasures(options: ErasuresOptions): Erasures {
-  const { subjectKeys, index, list, end, sleep, signal, onTrouble } = options
+  const { subjectKeys, index, list, end, sleep, signal, onProblem } = options
   /** Those that are to be tried again, by the name of their subject. */
   const pending = new Map<string, Subject>()
 
@@ -56,7 +56,7 @@ export function createErasures(options: ErasuresOptions): Erasures {
           pending.set(name, subject)
           throw isServiceError(error, 'append_unknown') ? outcomeUnknownError(UNKNOWN, error) : error
         }
-        onTrouble(error)
+        onProblem(error)
         await sleep(wait, signal)
       }
     }
@@ -94,7 +94,7 @@ export function createErasures(options: ErasuresOptions): Erasures {
       return true
     } catch (error) {
       if (!isPassing(error)) throw error
-      if (!signal.aborted) onTrouble(error)
+      if (!signal.aborted) onProblem(error)
       return false
     }
   }

@@ -3,6 +3,7 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { resealedSubjectStream, subjectStream } from '../../contracts/streams.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import { CALLER_WAITS } from '../platform/event-store/append-policies.ts'
 import {
   appendedOr,
@@ -27,15 +28,12 @@ export interface OpenedTexts {
   readonly seal: (purpose: string, text: string) => string
 }
 
-export interface SubjectKeysOptions {
+export interface SubjectKeysOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** Under which the keys of subjects are wrapped. */
   readonly wrapping: WrappingKeys
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting. */
   readonly signal: AbortSignal
 }

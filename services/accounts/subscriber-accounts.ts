@@ -1,6 +1,7 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { AccountIndex } from './account-index.ts'
 import { createAccountLog, type Origin } from './account-log.ts'
@@ -13,7 +14,7 @@ import {
   type WrappingKeys,
 } from './subject-keys.ts'
 
-export interface SubscriberAccountsOptions {
+export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** Undefined where this process keeps no read models: then only erasures from now on are told of. */
   readonly index: AccountIndex | undefined
@@ -24,9 +25,6 @@ export interface SubscriberAccountsOptions {
   readonly deriveSecret: (purpose: string) => Uint8Array
   /** Default: the one that `deriveSecret` gives. */
   readonly wrapping?: WrappingKeys
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting. */
   readonly signal: AbortSignal
 }

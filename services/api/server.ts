@@ -37,6 +37,7 @@ import { type DocsRoutesOptions, docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
 import { type MarketRoutesOptions, marketRoutes } from './routes/markets.ts'
 import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from './routes/operator-accounts.ts'
+import { type OperatorLogFormatOptions, operatorLogFormatRoutes } from './routes/operator-log-format.ts'
 import { type OperatorModelRoutesOptions, operatorModelRoutes } from './routes/operator-models.ts'
 import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from './routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
@@ -68,7 +69,8 @@ export interface ServerOptions
     SeriesRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions,
-    OperatorModelRoutesOptions {
+    OperatorModelRoutesOptions,
+    OperatorLogFormatOptions {
   /** Files of days; not served where they are left out. */
   readonly sealed?: SealedRoutesOptions['sealed'] | undefined
   /** Bars of the market; not served where they are left out. */
@@ -210,6 +212,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(usageRoutes, options)
   await app.register(operatorToolRoutes, options)
   await app.register(operatorModelRoutes, options)
+  await app.register(operatorLogFormatRoutes, options)
   if (options.accounts !== undefined) {
     await app.register(accountRoutes, { ...options.accounts, addressOf })
     await app.register(operatorAccountRoutes, { ...options, ...options.accounts })
@@ -240,7 +243,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     now: Date.now,
     operatorToken: options.operatorToken,
     readiness: options.readiness,
-    paymentDesk: options.payments?.paymentDesk,
+    paymentAdmin: options.payments?.paymentAdmin,
     subscriptions: options.webhooks?.subscriptions,
     hasAccounts: options.accounts !== undefined,
     hasWebhooks: options.webhooks !== undefined,

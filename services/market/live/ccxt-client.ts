@@ -1,3 +1,4 @@
+import type { Clock } from '../../platform/async/clock.ts'
 import { VenueFailure } from './venue-failure.ts'
 import type { VenueRequest, VenueTransport } from './venue-transport.ts'
 import type { CcxtTicker, VenueDefinition } from './venues.ts'
@@ -103,12 +104,11 @@ export function loadCcxt(): Promise<Ccxt> {
   return loading
 }
 
-export interface CcxtClientOptions {
+export interface CcxtClientOptions extends Pick<Clock, 'now'> {
   readonly definition: VenueDefinition
   readonly transport: VenueTransport
   /** Waits until a request of this weight may be sent. */
   readonly throttle: (weight: number) => Promise<void>
-  readonly now: () => number
 }
 
 /** Characters of an answer that go into a message. */

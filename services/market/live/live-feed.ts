@@ -4,6 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
 import { lastBarClose, TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
 import { type BarLeg, createBarLeg, legName } from './bar-leg.ts'
 import { createFundingTrack } from './funding-track.ts'
@@ -12,7 +13,7 @@ import type { LiveContext } from './live-context.ts'
 import { planLegs } from './plan-legs.ts'
 import { rankUniverse } from './rank-universe.ts'
 import { createVenue, type Venue, venueUnavailable } from './venue.ts'
-import { createHealthBook } from './venue-health.ts'
+import { createHealthRegistry } from './venue-health.ts'
 import type { VenueMarket } from './venue-listings.ts'
 import { isLiveExchange, LIVE_EXCHANGES } from './venues.ts'
 
@@ -22,17 +23,15 @@ export interface VenueNotice {
   readonly message: string
 }
 
-export interface LiveFeedOptions {
+export interface LiveFeedOptions extends Pick<Clock, 'now'> {
   /** The venues to ask; at least one. */
   readonly exchanges: readonly Exchange[]
   /** Other base addresses of venues: a proxy, or a venue of one's own for tests. */
   readonly venueUrls?: Readonly<Partial<Record<Exchange, string>>>
   /** Bars of each series that come as history, whatever is wanted. */
   readonly historyBars?: number
-  /** Unix milliseconds. */
-  readonly now: () => number
   /** Ends after some milliseconds, or when the signal is aborted; does not reject. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: Clock['sleep']
   /** From 0 up to 1. */
   readonly random: () => number
   readonly report: (notice: VenueNotice) => void
@@ -56,7 +55,7 @@ const NATIVE: readonly NativeBars[] = [{ timeframe: '1m' }, { timeframe: '1h' }]
 export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
   const { now, sleep, random, report } = options
   const venues = openVenues(options)
-  const health = createHealthBook([...venues.values()], now)
+  const health = createHealthRegistry([...venues.values()], now)
   const never = new AbortController().signal
   const universes = new Map<Exchange, Universe>()
 
@@ -128,7 +127,8 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     const markets = new Map(
       [...series, ...funding].map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),
     )
-    const fundingFrom = Math.min(request.historyFrom ?? liveFrom, liveFrom - LIMITS.venueFundingMs)
+    const wanted = Math.min(request.historyFrom ?? liveFrom, liveFrom - LIMITS.fundingCountsMs)
+    const fundingFrom = wanted - LIMITS.venueFundingMoreMs
     const tracks = [...markets.values()].map((market) =>
       createFundingTrack(venueOf(market), market, fundingFrom, now),
     )

@@ -3,6 +3,7 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, coinSchema, type Market, marketName, type Series } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { type NormalisedBars, normaliseBars } from '../normalise-bars.ts'
 import type { RawFunding } from '../normalise-funding.ts'
 import { adoptMarkets, type CcxtClient, type CcxtMarket, loadCcxt, openCcxtClient } from './ccxt-client.ts'
@@ -51,12 +52,10 @@ export interface Venue {
   turnovers(signal: AbortSignal): Promise<readonly VenueTurnover[]>
 }
 
-export interface VenueOptions {
+export interface VenueOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly exchange: LiveExchange
   readonly baseUrl?: string
   readonly fetch: typeof fetch
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly random: () => number
   /** Told now and then of what it sends and cannot be used. */
   readonly report?: (message: string) => void

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../../../platform/async/clock.ts'
 
 /** Time that passes only when nothing else is left to do: hours of a market in seconds. */
-export interface VirtualClock {
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+export interface VirtualClock extends Pick<Clock, 'now' | 'sleep'> {
   /** Counts requests, for time stands still while one is under way; the answer is read whole. */
   readonly fetch: typeof fetch
   /** Requests to addresses that begin so do not hold time up. */
@@ -17,7 +16,7 @@ interface Timer {
   readonly ring: () => void
 }
 
-/** Turns of the event loop without a request under way, after which everybody is taken to be waiting. */
+/** FairScheduler of the event loop without a request under way, after which everybody is taken to be waiting. */
 const QUIET_TURNS = 12
 
 /** @param start Unix milliseconds */

@@ -1,4 +1,5 @@
 import { type ServiceError, status } from '@grpc/grpc-js'
+import type { Clock } from '../../async/clock.ts'
 import type { AppendOutcome, DoubleLog } from './double-log.ts'
 import { rpcError } from './wire-messages.ts'
 
@@ -32,8 +33,7 @@ export interface AppendSteps<Result extends Outcome> {
   endSilently(): void
 }
 
-export interface Faults {
-  readonly now: () => number
+export interface Faults extends Pick<Clock, 'now'> {
   /**
    * From now on a server has its moods, by chance: some appends take their place a few milliseconds before anybody can
    * read them, or hear of them, and some find it standing still. The same moods for the same seed.
