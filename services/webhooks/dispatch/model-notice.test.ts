@@ -28,7 +28,10 @@ const change = (days: number, auc: number): SpeechChange => ({
   rule: 1,
 })
 
-async function decide(definition: typeof SpeechWithdrawn, data: SpeechChange): Promise<void> {
+async function decide(
+  definition: typeof SpeechWithdrawn | typeof SpeechRestored,
+  data: SpeechChange,
+): Promise<void> {
   const id = world.newId()
   const meta = { correlationId: id, actor: 'engine' }
   const stream = speechStream(data.modelVersion, data.timeframe)
