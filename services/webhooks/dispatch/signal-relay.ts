@@ -17,6 +17,7 @@ export const SUBSCRIPTION_EVENTS = [
   'SubscriptionAllowed',
   'SubscriptionRemoved',
   'ReplayRequested',
+  'ReplayCancelled',
 ] as const satisfies readonly EventType[]
 
 /** What dispatchers consume: everything a relay publishes. */
