@@ -19,7 +19,7 @@ import { type Receiver, startReceiver } from './receiver.ts'
 import { type CallSeen, noRecords, type Records } from './records.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
-const OPERATOR_TOKEN = 'operator-token-of-a-cluster'
+export const OPERATOR_TOKEN = 'operator-token-of-a-cluster'
 
 /** Four processes, in which every role is held twice. */
 export const FOUR = {
