@@ -24,6 +24,9 @@ const CHANGES: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
+const textOf = (source: unknown): string =>
+  typeof source === 'string' ? source : Buffer.from(source as Uint8Array).toString('utf8')
+
 registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context)
@@ -31,7 +34,7 @@ registerHooks({
     const source = CHANGES.reduce((text, [what, by]) => {
       if (!what.test(text)) throw new Error(`the catalogue has nothing like ${what} any more`)
       return text.replace(what, by)
-    }, String(loaded.source))
+    }, textOf(loaded.source))
     return { ...loaded, source }
   },
 })

@@ -57,7 +57,7 @@ describe.skipIf(missingServers !== undefined)(`a rolling upgrade under load${mis
     }
 
     const api = await cluster.add('next1', 'api,projector')
-    await cluster.add('next2', 'engine,dispatcher')
+    await cluster.add('next2', 'engine,projector,api,dispatcher')
     answering.push(api)
     // A second process on the read models of another one is refused.
     const second = await createMember(api.options, (what) => void records.faults.push(what))

@@ -6,7 +6,10 @@ import { simulate } from './simulation.ts'
 const { plant } = workerData as { readonly plant: string | undefined }
 const seams = PLANTS.find(({ name }) => name === plant)?.seams
 
-parentPort?.on('message', async (seed: number) => {
+async function live(seed: number): Promise<void> {
   const { found } = await simulate(seed, seams)
   parentPort?.postMessage({ seed, found })
-})
+}
+
+// What breaks it ends the thread, and whoever asked hears of it.
+parentPort?.on('message', (seed: number) => void live(seed))
