@@ -43,8 +43,10 @@ import {
 } from './payment-events.ts'
 import { START } from './position.ts'
 import {
+  CheckpointAnchored,
   CheckpointCosigned,
   CheckpointSigned,
+  CheckpointTimestamped,
   DaySealed,
   LogKeysPublished,
   ModelAnnounced,
@@ -55,6 +57,7 @@ import { regimeSchema } from './regime.ts'
 import { ScanCompleted } from './scan-events.ts'
 import { seriesSchema } from './series.ts'
 import {
+  ReplayCancelled,
   ReplayRequested,
   SecretOverlapEnded,
   SecretRotated,
@@ -204,6 +207,8 @@ export const EVENT_CATALOGUE = {
   LogKeysPublished,
   CheckpointSigned,
   CheckpointCosigned,
+  CheckpointAnchored,
+  CheckpointTimestamped,
   DaySealed,
   SubjectKeyCreated,
   AccountOpened,
@@ -248,6 +253,7 @@ export const EVENT_CATALOGUE = {
   WebhookHostBlocked,
   WebhookHostAllowed,
   ReplayRequested,
+  ReplayCancelled,
   CursorTaken,
   DeliveriesAttempted,
   CursorMoved,

@@ -86,6 +86,9 @@ export const LIMITS = {
   /** How long a ranking of a venue's coins is good for. */
   venueUniverseMs: 60_000,
 
+  /** Days for which bars with order flow may be kept. */
+  barsKeepDays: 3_650,
+
   /** Events in one append. */
   appendEvents: 256,
   /** Encoded size of one append; EventStoreDB takes 1 MiB, of which its metadata needs some. */
@@ -117,6 +120,12 @@ export const LIMITS = {
   logKeys: 8,
   /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */
   noteCharacters: 160_000,
+  /** A timestamp of OpenTimestamps, in base64: some calendars, a few hundred bytes each. */
+  timestampCharacters: 40_000,
+  /** Calendars that are asked. */
+  calendars: 8,
+  /** Anchors of an answer. */
+  anchorsPerPage: 100,
   /** Witnesses of a policy. */
   witnesses: 32,
 
@@ -210,6 +219,10 @@ export const LIMITS = {
   /** Visitors of the board who are told of changes, in one process, and how many of them one address may have. */
   boardWatchers: 500,
   boardWatchersPerAddress: 10,
+  /** Pages that are made at a time, that wait to be made, and how many of those one address may have. */
+  pagesAtOnce: 2,
+  pagesWaiting: 100,
+  pagesPerAddress: 20,
   /** Rendered parts of the board that one process keeps. */
   boardParts: 100,
   /** Values in one list filter of the replay route. */

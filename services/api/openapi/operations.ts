@@ -97,11 +97,13 @@ const verdictOperations: Operations = {
     },
     answers: {
       200: {
-        description: 'Rows: one JSON object a line, CSV with a header line, or a Parquet file',
+        description:
+          'Rows: one JSON object a line, CSV with a header line, a Parquet file, or a stream of Arrow',
         content: {
           'application/x-ndjson': verdictRowSchema,
           'text/csv': undefined,
           'application/vnd.apache.parquet': undefined,
+          'application/vnd.apache.arrow.stream': undefined,
         },
       },
     },
@@ -142,6 +144,18 @@ const verdictOperations: Operations = {
     errors: ['invalid_request', 'store_unavailable'],
     parameters: { timeframe: 'One timeframe' },
     tryPath: '/api/track-record/months?timeframe=1h',
+  },
+  'GET /api/track-record/coins': {
+    ...recorded,
+    id: 'trackRecordCoins',
+    summary: 'What the calls of each coin came to, over all its series, beside baselines',
+    errors: ['invalid_request', 'store_unavailable'],
+    parameters: {
+      timeframe: 'One timeframe; all of them without it',
+      after: 'Rows behind these: the `next` of the answer before',
+      limit: 'Rows at most',
+    },
+    tryPath: '/api/track-record/coins?timeframe=1h',
   },
   'GET /api/regime-shifts': {
     ...recorded,

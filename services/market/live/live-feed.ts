@@ -6,8 +6,10 @@ import { lastBarClose, TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
-import { type BarLeg, createBarLeg, legName } from './bar-leg.ts'
+import { type BarKeeper, type BarLeg, createBarLeg, legName } from './bar-leg.ts'
 import { createFundingTrack } from './funding-track.ts'
+import type { KeptBars } from './kept/kept-bars.ts'
+import { createPositionBook, type PositionBook } from './kept/position-book.ts'
 import { liveBatches } from './live-batches.ts'
 import type { LiveContext } from './live-context.ts'
 import { planLegs } from './plan-legs.ts'
@@ -35,6 +37,8 @@ export interface LiveFeedOptions extends Pick<Clock, 'now'> {
   /** From 0 up to 1. */
   readonly random: () => number
   readonly report: (notice: VenueNotice) => void
+  /** Bars that were kept; they are read before a venue is asked. */
+  readonly kept?: KeptBars
   readonly fetch?: typeof fetch
 }
 
@@ -58,6 +62,7 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
   const health = createHealthRegistry([...venues.values()], now)
   const never = new AbortController().signal
   const universes = new Map<Exchange, Universe>()
+  const books = new Map<Venue, PositionBook>()
 
   const context: LiveContext = {
     now,
@@ -80,6 +85,16 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     resumed(leg) {
       report({ exchange: leg.market.exchange, message: `${legName(leg)} goes on: the venue lists it again` })
     },
+  }
+
+  function keeperOf(venue: Venue, keeps = false): BarKeeper | undefined {
+    const { kept } = options
+    if (kept === undefined) return undefined
+    if (!keeps) return { kept }
+    const onFailure = (error: unknown): void => context.failed(venue, error)
+    const book = books.get(venue) ?? createPositionBook({ venue, now, onFailure })
+    books.set(venue, book)
+    return { kept, book }
   }
 
   async function marketsOf(venue: Venue): Promise<readonly VenueMarket[]> {
@@ -123,7 +138,10 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
         ...(request.historyFrom !== undefined && { historyFrom: request.historyFrom }),
       }),
     )
-    const legs: BarLeg[] = plans.map((plan) => createBarLeg(plan, venueOf(plan.market), now))
+    const legs: BarLeg[] = plans.map((plan) => {
+      const venue = venueOf(plan.market)
+      return createBarLeg(plan, venue, now, keeperOf(venue, request.keeps))
+    })
     const markets = new Map(
       [...series, ...funding].map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),
     )

@@ -25,6 +25,9 @@ const SILENT_MS = 50
 
 type Outcome = AppendOutcome | { readonly kind: 'too-late' }
 
+/** After so long a server gives up an append that its followers do not confirm. */
+const CONFIRM_WITHIN_MS = 2_000
+
 /** The steps of an append, for a fault to come between them. */
 export interface AppendSteps<Result extends Outcome> {
   commit(): Result
@@ -44,6 +47,12 @@ export interface Faults extends Pick<Clock, 'now'> {
   freeze(): void
   thaw(): void
   releaseHeld(): void
+  /**
+   * From now on followers confirm nothing: appends take their place, nobody can read them, and who waits for one is told
+   * after two seconds that it timed out. Until `followersReturn`, which shows and confirms them.
+   */
+  loseFollowers(): void
+  followersReturn(): void
   /** Runs now, or after `thaw`. */
   unlessFrozen(work: () => void): void
   onAppend<Result extends Outcome>(steps: AppendSteps<Result>): void
@@ -62,6 +71,7 @@ export function createFaults(
   /** Answers to appends that nobody can read yet. */
   const unconfirmed: (() => void)[] = []
   let isHolding = false
+  let isAlone = false
   let next: AppendFault | undefined
   let isFrozen = false
   const frozen: (() => void)[] = []
@@ -91,15 +101,34 @@ export function createFaults(
     held.push(() => steps.answer(outcome))
   }
 
+  /** Commits, and answers once followers are back, or that it took too long. */
+  function commitAlone<Result extends Outcome>(steps: AppendSteps<Result>): void {
+    const outcome = steps.commit()
+    if (outcome.kind !== 'written') return steps.answer(outcome)
+    const late = setTimeout(() => {
+      unconfirmed.splice(unconfirmed.indexOf(confirm), 1)
+      steps.fail(rpcError(status.UNKNOWN, 'Operation timed out'))
+    }, CONFIRM_WITHIN_MS)
+    const confirm = (): void => {
+      clearTimeout(late)
+      steps.answer(outcome)
+    }
+    unconfirmed.push(confirm)
+  }
+
+  const showAll = (): void => {
+    isHolding = false
+    log.replicate()
+    for (const answer of unconfirmed.splice(0)) answer()
+  }
+
   /** Commits, and answers once what was committed can be read. */
   function commitInMood<Result extends Outcome>(steps: AppendSteps<Result>, random: () => number): void {
     if (!isHolding && random() < HIDDEN_SHARE) {
       isHolding = true
       log.holdReplication()
       setTimeout(() => {
-        isHolding = false
-        log.replicate()
-        for (const answer of unconfirmed.splice(0)) answer()
+        if (!isAlone) showAll()
       }, random() * HIDDEN_MS)
     }
     const outcome = steps.commit()
@@ -134,12 +163,21 @@ export function createFaults(
     releaseHeld() {
       for (const work of held.splice(0)) work()
     },
+    loseFollowers() {
+      isAlone = true
+      log.holdReplication()
+    },
+    followersReturn() {
+      isAlone = false
+      showAll()
+    },
     onAppend(steps) {
       if (mood !== undefined) standStillInMood(mood)
       unlessFrozen(() => {
         const fault = next
         next = undefined
         if (fault !== undefined) applyFault(fault, steps)
+        else if (isAlone) commitAlone(steps)
         else if (mood !== undefined) commitInMood(steps, mood)
         else steps.answer(steps.commit())
       })
