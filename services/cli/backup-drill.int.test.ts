@@ -83,7 +83,7 @@ function commandsOf(section: string): string[] {
   )
 }
 
-async function ask(url: string, key: string, times: number): Promise<void> {
+async function ask(url: string | undefined, key: string, times: number): Promise<void> {
   for (let left = times; left > 0; left--) {
     const answer = await fetch(`${url}/mcp`, {
       method: 'POST',
