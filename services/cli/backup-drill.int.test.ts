@@ -85,7 +85,7 @@ function commandsOf(section: string): string[] {
 
 async function ask(url: string | undefined, key: string, times: number): Promise<void> {
   for (let left = times; left > 0; left--) {
-    const answer = await fetch(`${url}/mcp`, {
+    const answer = await fetch(new URL('/mcp', url), {
       method: 'POST',
       headers: {
         authorization: `Bearer ${key}`,
@@ -143,6 +143,7 @@ test('a drill: backed up under load as the guide says, restored, and every read 
   await run(backup)
   await load
   await ask(service.url, key, 5)
+  // oxlint-disable-next-line no-unmodified-loop-condition -- the receiver changes it
   while (received === 0) await sleep(50, new AbortController().signal)
   const first = JSON.parse((await run(`${check} --json`)).split('\n').at(-2) ?? '') as { position: number }
   await run(backup)
