@@ -43,8 +43,10 @@ import {
 } from './payment-events.ts'
 import { START } from './position.ts'
 import {
+  CheckpointAnchored,
   CheckpointCosigned,
   CheckpointSigned,
+  CheckpointTimestamped,
   DaySealed,
   LogKeysPublished,
   ModelAnnounced,
@@ -205,6 +207,8 @@ export const EVENT_CATALOGUE = {
   LogKeysPublished,
   CheckpointSigned,
   CheckpointCosigned,
+  CheckpointAnchored,
+  CheckpointTimestamped,
   DaySealed,
   SubjectKeyCreated,
   AccountOpened,
