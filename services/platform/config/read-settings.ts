@@ -83,8 +83,8 @@ function checkTogether(settings: Settings): Settings {
 }
 
 /** Every webhook says where its verdict is verified: who answers callers knows an address of its own, others have to be told. */
-function requireAddressToSend({ ROLES, PUBLIC_URL }: Settings): void {
-  if (!ROLES.includes('dispatcher') || ROLES.includes('api') || PUBLIC_URL !== undefined) return
+function requireAddressToSend({ ROLES: roles, PUBLIC_URL }: Settings): void {
+  if (!roles.includes('dispatcher') || roles.includes('api') || PUBLIC_URL !== undefined) return
   throw invalid(
     'ROLES has dispatcher and not api, and PUBLIC_URL, the address of the service that webhooks name, is not set. Set it as it is set for the processes that answer callers. For example: https://signals.example.com',
   )
