@@ -692,6 +692,72 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
     stream: accountStream(ACCOUNT),
     current: { accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', generation: 0 },
   },
+  'AppAuthorized.v1.json': {
+    sha256: '0c93c2a9c513efe221f563695b64c6fb22389812d55d646d549b3554ff4eb179',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      grantId: '019abcde-7c00-7001-8000-00000000001b',
+      app: 'v1.sealed',
+      clientHash: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c56',
+      redirectHash: '1f58b9145b24d108d7ac38887338b3ea3229833b9c1e418250343f907bfd1047',
+      codeHash: '1f58b9145b24d108d7ac38887338b3ea3229833b9c1e418250343f907bfd1047',
+      challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+      method: 'none',
+      scopes: ['calls'],
+      codeExpiresAt: 1735689660000,
+    },
+  },
+  'AppTokenIssued.v1.json': {
+    sha256: 'c0711a7c1c599fa8be9d72e17fc417085a07377b21aeeee09f517f98dd4cfc47',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      grantId: '019abcde-7c00-7001-8000-00000000001b',
+      refreshHash: '1f58b9145b24d108d7ac38887338b3ea3229833b9c1e418250343f907bfd1047',
+      expiresAt: 1738281600000,
+    },
+  },
+  'AppEnded.v1.json': {
+    sha256: '3fab4065e645b36a69049c870a94c7cff8afca9a2e23ffaf7edbe90cdab512a5',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      grantId: '019abcde-7c00-7001-8000-00000000001b',
+      reason: 'a refresh token was used twice',
+    },
+  },
+  'MachineClientCreated.v1.json': {
+    sha256: '13eb3e161746b36f2ff0fa831cc6c9fc16114e5d4968649ed413d37e2f5cdf2e',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      machineId: '019abcde-7c00-7001-8000-00000000001c',
+      label: { sealed: 'v1.sealed' },
+      secretHash: '1f58b9145b24d108d7ac38887338b3ea3229833b9c1e418250343f907bfd1047',
+      jwks: null,
+      scopes: ['calls', 'webhooks'],
+    },
+  },
+  'MachineTokenIssued.v1.json': {
+    sha256: 'f8b557f5cd814b8906e962147453bee181b12a781484af6dbc104894f4802329',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      machineId: '019abcde-7c00-7001-8000-00000000001c',
+      proofHash: null,
+      expiresAt: 1735693200000,
+    },
+  },
+  'MachineClientRemoved.v1.json': {
+    sha256: '9544ac960962b2d02e338e2c1d854da5930b67449181f5d497bd5b4e5ae55738',
+    stream: accountStream(ACCOUNT),
+    current: {
+      accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
+      machineId: '019abcde-7c00-7001-8000-00000000001c',
+      reason: 'ended by key 019abcde-7c00-7001-8000-00000000000a',
+    },
+  },
   'QuotaDebited.v1.json': {
     sha256: '4a331cbad6b487cd8fcf0e402d4fe544c936d1600f048776964e3c1f6a536454',
     stream: quotaStream(ACCOUNT, '2025-01'),

@@ -22,6 +22,9 @@ import { requireRoomFor } from './decide-account.ts'
 import { createErasures } from './erasures.ts'
 import { createIdentifier, entitlementOf, type Identity } from './identify.ts'
 import type { Mailer } from './mail/mailer.ts'
+import { createClientDocuments, type FetchDocument } from './oauth/client-documents.ts'
+import { createOAuth, isFor, type OAuth } from './oauth/oauth.ts'
+import { createTokens } from './oauth/tokens.ts'
 import { createOperatorAccounts, type OperatorAccounts } from './operator-accounts.ts'
 import type { Payer } from './quota/balance.ts'
 import { createPostOffice } from './sign-in/post-office.ts'
@@ -43,7 +46,9 @@ export interface AccountsOptions {
   readonly cache: Pick<Cache, 'increment'>
   /** Told of every sign-in mail, for alarms. */
   readonly onSignInMail?: (outcome: 'sent' | 'held') => void
-  /** Where the service is reached, for mails. */
+  /** Fetches the documents by which programs describe themselves; no program can be let in without it. */
+  readonly fetchDocument?: FetchDocument
+  /** Where the service is reached, for mails and for tokens. */
   readonly publicUrl: () => string
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number
@@ -71,6 +76,8 @@ export interface AccountView {
 
 /** Accounts, their keys and plans. Ids are UUIDs in lower case. */
 export interface Accounts extends SignIn, OperatorAccounts {
+  /** Programs that act for accounts. */
+  readonly oauth: OAuth
   /** Whose a request is. Never rejects; tens of microseconds at most, but for the first of a key. */
   readonly identify: (authorization: string | undefined) => Promise<Identity>
   /** @throws ServiceError `account_unknown` */
@@ -136,7 +143,18 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const { store, index, newId, now, sleep, random, deriveSecret, report } = options
   const ending = new AbortController()
   const { signal } = ending
-  const identifier = createIdentifier({ store, index, now, sleep, signal })
+  const tokens = createTokens(deriveSecret('OAuth tokens'), random)
+  const identifier = createIdentifier({
+    store,
+    index,
+    openToken(text) {
+      const claims = tokens.openAccess(text)
+      return claims !== undefined && isFor(claims.audience, options.publicUrl()) ? claims : undefined
+    },
+    now,
+    sleep,
+    signal,
+  })
   const onChange = (accountId: string, position: Position): void => identifier.changed(accountId, position)
   const log = createAccountLog({ store, newId, now, sleep, signal, onChange })
   const subjectKeys = createSubjectKeys({
@@ -192,6 +210,12 @@ export function createAccounts(options: AccountsOptions): Accounts {
     ...signIn,
     ...keyOperations(parts),
     ...createOperatorAccounts(parts),
+    oauth: createOAuth({
+      ...parts,
+      tokens,
+      documents: createClientDocuments({ fetchDocument: options.fetchDocument ?? fetchesNothing, now }),
+      publicUrl: options.publicUrl,
+    }),
     identify: (authorization) => identifier.identify(authorization),
     show: (accountId) => show(parts, accountId),
     async startPlan(accountId, { tier, source, reference = null }, origin) {
@@ -230,6 +254,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
     },
   }
 }
+
+const fetchesNothing: FetchDocument = () => Promise.reject(new Error('nothing is fetched here'))
 
 function keyOperations(parts: AccountParts): Pick<Accounts, 'issueKey' | 'revokeKey'> {
   const { log, identifier } = parts

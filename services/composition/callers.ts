@@ -23,7 +23,9 @@ import type { Desk } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import { createEgressGuard, createGuardedFetch } from '../webhooks/index.ts'
 import type { OnClose, Platform } from './open-platform.ts'
+import { ownHosts } from './own-hosts.ts'
 import { keepsNoReadModels } from './read-models.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 
@@ -62,6 +64,13 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     deriveSecret: platform.deriveSecret,
     mailer: openMailer(parts),
     cache: platform.cache,
+    fetchDocument: createGuardedFetch({
+      guard: createEgressGuard({
+        allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
+        ownHosts: ownHosts(settings),
+      }),
+      userAgent: `signal-service/${parts.version}`,
+    }),
     onSignInMail: parts.metrics.signInMail,
     publicUrl,
     now: Date.now,

@@ -3,6 +3,8 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { AccountAnswer, SignInAnswer } from '../../../contracts/account-answers.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { AppsAnswer, MachineAnswer } from '../../../contracts/oauth.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
 import { accountPage, codePage, erasedPage, signInPage } from '../pages/account-page.ts'
 import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
@@ -47,6 +49,14 @@ export function sendSignIn(
   return sendPage(reply.code(state.refusal?.status ?? 200), frame(), signInPage(state, notice))
 }
 
+/** Where a sign-in that was begun elsewhere leads back to: one page of this service, and nothing that is not here. */
+function returnPath(form: Form): string | undefined {
+  const path = textOf(form, 'return_to')
+  return /^\/oauth\/authorize\?[!-~]*$/.test(path) && path.length <= LIMITS.requestUrlCharacters
+    ? path
+    : undefined
+}
+
 const querySchema = z.strictObject({
   after: z.string().max(256).optional(),
   signed_in: z.string().max(1).optional(),
@@ -64,23 +74,28 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
       readonly after?: string | undefined
       readonly state?: FormState
       readonly issued?: SignInAnswer
+      readonly machine?: MachineAnswer
     } = {},
   ): Promise<FastifyReply> {
-    const [account, usage] = await Promise.all([
+    const [account, usage, apps] = await Promise.all([
       client.ask<AccountAnswer>(request, { path: '/api/account' }),
       client.ask<UsageAnswer>(request, { path: address('/api/usage', { after: more.after, limit: 20 }) }),
+      client.ask<AppsAnswer>(request, { path: '/api/apps' }),
     ])
     if (!account.isOk) {
       if (isSessionOver(account.refusal)) return sendSignIn(request, reply, options)
       throw refusedAs(account.refusal)
     }
     if (!usage.isOk) throw refusedAs(usage.refusal)
+    if (!apps.isOk) throw refusedAs(apps.refusal)
     const key = sessionKey(request) ?? ''
-    const { state = EMPTY_FORM, issued, after } = more
+    const { state = EMPTY_FORM, issued, machine, after } = more
     const look = {
       account: account.body,
       usage: usage.body,
       payments: undefined,
+      apps: apps.body.apps,
+      machine,
       hint: account.body.keys.find(({ hint }) => isHintOf(hint, key))?.hint ?? '',
       issued: issued && { key: issued.key, label: issued.label },
       state,
@@ -99,14 +114,19 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
   })
 
   app.post('/account/sign-in', async (request, reply) => {
-    const email = textOf(formOf(request), 'email').trim()
+    const form = formOf(request)
+    const email = textOf(form, 'email').trim()
+    const returning = { return_to: returnPath(form) }
     const asked = await client.ask<{ sign_in_id: string }>(request, {
       method: 'POST',
       path: '/api/sign-in',
       body: { email },
     })
-    if (!asked.isOk) return sendSignIn(request, reply, options, { typed: { email }, refusal: asked.refusal })
-    return sendPage(reply, frame(), codePage({ typed: {}, email, signInId: asked.body.sign_in_id }))
+    if (!asked.isOk) {
+      const { refusal } = asked
+      return sendSignIn(request, reply, options, { typed: { email, ...returning }, refusal })
+    }
+    return sendPage(reply, frame(), codePage({ typed: returning, email, signInId: asked.body.sign_in_id }))
   })
 
   app.post('/account/confirm', async (request, reply) => {
@@ -130,10 +150,10 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
       return sendPage(
         reply.code(refusal.status),
         frame(),
-        codePage({ typed: { code }, refusal, email, signInId }),
+        codePage({ typed: { code, return_to: returnPath(form) }, refusal, email, signInId }),
       )
     }
-    return beginSession(reply, confirmed.body.key).redirect('/account?signed_in=1', 303)
+    return beginSession(reply, confirmed.body.key).redirect(returnPath(form) ?? '/account?signed_in=1', 303)
   })
 
   app.post('/account/sign-out', async (request, reply) => {
@@ -160,6 +180,21 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     const id = textOf(formOf(request), 'id')
     const gone = await client.ask(request, { method: 'DELETE', path: `/api/keys/${encodeURIComponent(id)}` })
     if (gone.isOk) return reply.redirect('/account#keys', 303)
+    return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
+  })
+
+  app.post('/account/apps', async (request, reply) => {
+    const name = textOf(formOf(request), 'name')
+    const body = { name, scopes: ['calls'] }
+    const made = await client.ask<MachineAnswer>(request, { method: 'POST', path: '/api/apps', body })
+    if (made.isOk) return sendAccount(request, reply, { machine: made.body })
+    return sendAccount(request, reply, { state: { typed: { name }, refusal: made.refusal } })
+  })
+
+  app.post('/account/apps/end', async (request, reply) => {
+    const id = textOf(formOf(request), 'id')
+    const gone = await client.ask(request, { method: 'DELETE', path: `/api/apps/${encodeURIComponent(id)}` })
+    if (gone.isOk) return reply.redirect('/account#apps', 303)
     return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
   })
 

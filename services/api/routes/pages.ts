@@ -1,6 +1,8 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { formOf } from '../form-bodies.ts'
 import { accountPages } from './account-pages.ts'
+import { type OAuthPagesOptions, oauthPages } from './oauth-pages.ts'
 import { type OperatorPagesOptions, operatorPages } from './operator-pages.ts'
 import { type PagesOptions, seriesPages } from './series-pages.ts'
 import { trackRecordPages } from './track-record-pages.ts'
@@ -8,7 +10,12 @@ import { webhookPageRoutes } from './webhook-page-routes.ts'
 
 /** What people look at. A page asks what programs ask, on behalf of its visitor, and shows what they are answered. */
 export const pages: FastifyPluginAsyncZod<
-  PagesOptions & OperatorPagesOptions & { readonly hasAccounts: boolean; readonly hasWebhooks: boolean }
+  PagesOptions &
+    OperatorPagesOptions & {
+      /** Undefined without accounts. */
+      readonly oauth: Omit<OAuthPagesOptions, keyof PagesOptions> | undefined
+      readonly hasWebhooks: boolean
+    }
 > = async (app, options) => {
   // Forms are read here and nowhere else: what takes JSON takes nothing that another site's page could send.
   app.addContentTypeParser(
@@ -19,16 +26,9 @@ export const pages: FastifyPluginAsyncZod<
   await app.register(seriesPages, options)
   await app.register(trackRecordPages, options)
   await app.register(operatorPages, options)
-  if (options.hasAccounts) await app.register(accountPages, options)
-  if (options.hasWebhooks) await app.register(webhookPageRoutes, options)
-}
-
-/** The fields of a form: a list where one was chosen several times. */
-function formOf(body: string): Record<string, string | string[]> {
-  const fields: Record<string, string | string[]> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(body)) {
-    const before = fields[name]
-    fields[name] = before === undefined ? value : [...[before].flat(), value]
+  if (options.oauth !== undefined) {
+    await app.register(accountPages, options)
+    await app.register(oauthPages, { ...options, ...options.oauth })
   }
-  return fields
+  if (options.hasWebhooks) await app.register(webhookPageRoutes, options)
 }
