@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CallPath } from '../services/calls/index.ts'
 import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
+import type { CallPath } from '../services/tool-calls/index.ts'
 import { openCountedCalls } from './support/counted-calls.ts'
 import { reportMcpLoad } from './support/mcp-load.ts'
 import { measure, print, report } from './support/measure.ts'
@@ -10,7 +10,7 @@ import { measure, print, report } from './support/measure.ts'
 /**
  * What a counted tool call costs: over HTTP with its debit durable, beside a bare POST of the same answer and
  * the SDK alone; and debits per second on one account, where all wait for one another, and on a thousand. The
- * desk answers at once, and keys are known: neither is what is measured.
+ * tool handler answers at once, and keys are known: neither is what is measured.
  *
  * node bench/calls.bench.ts          BENCH_ROUNDS=3 BENCH_SECONDS=1
  *

@@ -75,7 +75,7 @@ describe('the test itself', () => {
     ['services/market/a.ts', 'services/api/index.ts', 'a layer up'],
     ['services/cli/a.ts', 'services/main.ts', 'a layer up'],
     ['services/composition/a.ts', 'services/market/inner.ts', 'past its public index.ts'],
-    ['services/api/a.ts', 'services/calls/inner.ts', 'past its public index.ts'],
+    ['services/api/a.ts', 'services/tool-calls/inner.ts', 'past its public index.ts'],
     ['services/attic/a.ts', 'contracts/b.ts', 'no room'],
   ])('%s → %s is a fault', (from, to, words) => {
     expect(importFault(from, to)).toContain(words)

@@ -20,7 +20,7 @@ export const LAYERS: readonly (readonly string[])[] = [
     'services/analyst',
     'services/proof',
   ],
-  ['services/calls'],
+  ['services/tool-calls'],
   ['services/api'],
   ['services/composition'],
   ['services/cli'],
@@ -29,8 +29,12 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['bench', 'tools'],
 ]
 
-/** Others enter these through their index; see `services/calls/index.ts`. */
-const WITH_A_DOOR: ReadonlySet<string> = new Set([...(LAYERS[3] ?? []), 'services/calls', 'services/api'])
+/** Others enter these through their index; see `services/tool-calls/index.ts`. */
+const WITH_A_DOOR: ReadonlySet<string> = new Set([
+  ...(LAYERS[3] ?? []),
+  'services/tool-calls',
+  'services/api',
+])
 
 /** Measure and fit what is inside, and are no part of what ships. */
 const WORKSHOPS: ReadonlySet<string> = new Set(['bench', 'tools'])

@@ -3,18 +3,18 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { START } from '../../contracts/position.ts'
 import { createQuotaLedger, planWindow } from '../../services/accounts/index.ts'
 import { sampleAnswer } from '../../services/api/mcp/testing/sample-answers.fixture.ts'
-import { type CallPath, createCallPath } from '../../services/calls/index.ts'
 import { sleep } from '../../services/platform/async/sleep.ts'
 import type { EventStore } from '../../services/platform/event-store/event-store.ts'
 import { createFactIds } from '../../services/platform/ids/fact-id.ts'
 import { createRandomPool } from '../../services/platform/ids/random-pool.ts'
 import { uuidV7 } from '../../services/platform/ids/uuid.ts'
+import { type CallPath, createCallPath } from '../../services/tool-calls/index.ts'
 
 const random = createRandomPool(randomBytes)
 export const newId = (): string => uuidV7(Date.now(), random(10))
 
 /**
- * Tool calls that are counted and durable, of accounts whose allowance does not end before a benchmark does. The desk
+ * Tool calls that are counted and durable, of accounts whose allowance does not end before a benchmark does. The tool handler
  * answers at once, and keys are known: neither is what is measured.
  */
 export async function openCountedCalls(store: EventStore) {
@@ -32,7 +32,7 @@ export async function openCountedCalls(store: EventStore) {
   const begun = Date.now()
   const window = planWindow(begun, begun + 86_400_000)
   const answer: JsonObject = sampleAnswer('get_trade_call')
-  /** What a desk answers is without what the path adds. */
+  /** What a tool handler answers is without what the path adds. */
   const { _service, ...computed } = answer
   const keyId = newId()
 

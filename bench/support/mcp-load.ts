@@ -5,7 +5,7 @@ import { createMcpHandler, Server } from '@modelcontextprotocol/server'
 import fastify from 'fastify'
 import type { JsonObject } from '../../contracts/json.ts'
 import { createMcpEdge, listen } from '../../services/api/mcp/testing/mcp-edge.fixture.ts'
-import type { CallPath } from '../../services/calls/tool-call.ts'
+import type { CallPath } from '../../services/tool-calls/tool-call.ts'
 import { type Load, postLoad } from './http-load.ts'
 import { type Candidate, type Measured, measure, print, quantile, report } from './measure.ts'
 

@@ -2,21 +2,22 @@ import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { Position } from '../../contracts/position.ts'
 import { accounts as accountsProjection } from '../../projections/index.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import type { Cache } from '../platform/cache/cache.ts'
 import { createMemoryCache } from '../platform/cache/memory-cache.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { FactId } from '../platform/ids/fact-id.ts'
-import type { AccountIndex } from './account-index.ts'
-import { createAccountLog, type Origin } from './account-log.ts'
 import {
-  type AccountParts,
+  type AccountDeps,
   type IssuedKey,
   makeKey,
   namingKeys,
   type OpenedKey,
   openLabels,
   recordOf,
-} from './account-parts.ts'
+} from './account-deps.ts'
+import type { AccountIndex } from './account-index.ts'
+import { createAccountLog, type Origin } from './account-log.ts'
 import { type Plan, planAt } from './account-state.ts'
 import { requireRoomFor } from './decide-account.ts'
 import { createErasures } from './erasures.ts'
@@ -31,7 +32,7 @@ import { createPostOffice } from './sign-in/post-office.ts'
 import { createSignIn, type SignIn } from './sign-in/sign-in.ts'
 import { createSubjectKeys, SUBJECT_KEYS_PURPOSE } from './subject-keys.ts'
 
-export interface AccountsOptions {
+export interface AccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** Undefined where this process keeps no read models: keys cannot be checked then. */
   readonly index: AccountIndex | undefined
@@ -50,9 +51,6 @@ export interface AccountsOptions {
   readonly fetchDocument?: FetchDocument
   /** Where the service is reached, for mails and for tokens. */
   readonly publicUrl: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told what the operator should know; without addresses, codes and keys. */
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }
@@ -171,7 +169,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     index,
     sleep,
     signal,
-    onTrouble: (error) => report('an erasure has to wait', { reason: error.message }),
+    onProblem: (error) => report('an erasure has to wait', { reason: error.message }),
   })
   const postOffice = createPostOffice({
     mailer: options.mailer,
@@ -179,9 +177,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
     signal,
     onFailure: (about, reason) => report('a mail could not be sent', { about, reason }),
   })
-  const parts: AccountParts = { ...options, log, subjectKeys, identifier }
+  const deps: AccountDeps = { ...options, log, subjectKeys, identifier }
   const signIn = createSignIn({
-    ...parts,
+    ...deps,
     codeSecret: deriveSecret('sign-in codes'),
     postOffice,
     publicUrl: options.publicUrl,
@@ -208,16 +206,16 @@ export function createAccounts(options: AccountsOptions): Accounts {
 
   return {
     ...signIn,
-    ...keyOperations(parts),
-    ...createOperatorAccounts(parts),
+    ...keyOperations(deps),
+    ...createOperatorAccounts(deps),
     oauth: createOAuth({
-      ...parts,
+      ...deps,
       tokens,
       documents: createClientDocuments({ fetchDocument: options.fetchDocument ?? fetchesNothing, now }),
       publicUrl: options.publicUrl,
     }),
     identify: (authorization) => identifier.identify(authorization),
-    show: (accountId) => show(parts, accountId),
+    show: (accountId) => show(deps, accountId),
     async startPlan(accountId, { tier, source, reference = null }, origin) {
       await log.execute(accountId, origin, () => [{ kind: 'StartPlan', tier, source, reference, now: now() }])
       await identifier.settled()
@@ -243,7 +241,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       })
     },
     async erase(accountId, origin) {
-      if (await isHalfErased(parts, accountId)) return finishErasing(accountId)
+      if (await isHalfErased(deps, accountId)) return finishErasing(accountId)
       await log.execute(accountId, origin, () => [{ kind: 'Erase' }])
       await finishErasing(accountId)
       await identifier.settled()
@@ -257,19 +255,19 @@ export function createAccounts(options: AccountsOptions): Accounts {
 
 const fetchesNothing: FetchDocument = () => Promise.reject(new Error('nothing is fetched here'))
 
-function keyOperations(parts: AccountParts): Pick<Accounts, 'issueKey' | 'revokeKey'> {
-  const { log, identifier } = parts
+function keyOperations(deps: AccountDeps): Pick<Accounts, 'issueKey' | 'revokeKey'> {
+  const { log, identifier } = deps
   return {
     async issueKey(accountId, label, origin) {
-      const made = makeKey(parts, label)
+      const made = makeKey(deps, label)
       const issue = (): Promise<unknown> =>
         log.execute(accountId, origin, async ({ isOpen, generation }) => {
           // Nothing is sealed for an account that is not there.
           const named = isOpen ? made : { ...made, label: '' }
-          const key = await recordOf(parts, { accountId, generation }, named, origin)
+          const key = await recordOf(deps, { accountId, generation }, named, origin)
           return [{ kind: 'IssueKey', key }]
         })
-      await namingKeys(parts, accountId, issue)
+      await namingKeys(deps, accountId, issue)
       await identifier.settled()
       return made
     },
@@ -281,8 +279,8 @@ function keyOperations(parts: AccountParts): Pick<Accounts, 'issueKey' | 'revoke
   }
 }
 
-async function show(parts: AccountParts, accountId: string): Promise<AccountView> {
-  const { log, subjectKeys, now } = parts
+async function show(deps: AccountDeps, accountId: string): Promise<AccountView> {
+  const { log, subjectKeys, now } = deps
   const state = await log.load(accountId)
   const { isOpen, generation, sealedEmail, openedAt, plans, keys } = state
   if (!isOpen) throw new ServiceError('account_unknown', { message: `There is no account ${accountId}.` })
@@ -296,13 +294,13 @@ async function show(parts: AccountParts, accountId: string): Promise<AccountView
     openedAt,
     plan: planAt(plans, at),
     nextPlans: plans.filter(({ from }) => from > at),
-    keys: await openLabels(parts, { accountId, generation }, keys),
+    keys: await openLabels(deps, { accountId, generation }, keys),
     payer: { id: accountId, tier, window },
   }
 }
 
 /** Whether an account is erased and its key is not: an erasure that was begun and may be asked for again. */
-async function isHalfErased({ log, subjectKeys }: AccountParts, accountId: string): Promise<boolean> {
+async function isHalfErased({ log, subjectKeys }: AccountDeps, accountId: string): Promise<boolean> {
   const { isOpen, generation } = await log.load(accountId)
   return !isOpen && generation > 0 && (await subjectKeys.has({ accountId, generation: generation - 1 }))
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
-import type { ToolCall } from '../calls/tool-call.ts'
+import type { ToolCall } from '../tool-calls/tool-call.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { fakeCalls, KEYS, mcpOptions } from './mcp/testing/mcp-edge.fixture.ts'
 
@@ -19,19 +19,19 @@ let app: FastifyInstance
 let url: string
 let asked: ToolCall[]
 /** What the edge does with the next requests before it lets one through. */
-let troubles: ('limit' | 'hang up')[]
+let problems: ('limit' | 'hang up')[]
 let refusals: ServiceError[]
 
 beforeEach(async () => {
   const calls = fakeCalls()
   asked = []
-  troubles = []
+  problems = []
   refusals = []
   app = fastify()
   app.addHook('onRequest', async (request, reply) => {
-    const trouble = troubles.shift()
-    if (trouble === 'hang up') request.raw.socket.destroy()
-    if (trouble === 'limit')
+    const problem = problems.shift()
+    if (problem === 'hang up') request.raw.socket.destroy()
+    if (problem === 'limit')
       await reply.code(429).header('retry-after', '1').send({ code: 'rate_limited', message: '…' })
   })
   const call = async (given: ToolCall) => {
@@ -72,7 +72,7 @@ describe.each(BOTS)('the bot in $language', ({ command, file, isThere }) => {
   })
 
   test.skipIf(!isThere)('asks again after a limit and a lost connection, and says so', async () => {
-    troubles = ['limit', 'hang up']
+    problems = ['limit', 'hang up']
     const { code, out, err } = await run(['BTC', '--once'])
     expect([code, out.split('\n').length]).toEqual([0, 2])
     expect(err.split('\n').filter((line) => line.includes('trying again in'))).toHaveLength(2)

@@ -42,7 +42,7 @@ let asked: unknown[][]
 
 beforeEach(async () => {
   asked = []
-  const paymentDesk = {
+  const paymentAdmin = {
     async list({ after, ...query }: { after?: string | undefined; limit: number }) {
       asked.push(['list', after, query])
       const first = after === undefined ? 0 : LIMITS.paymentRows
@@ -60,7 +60,9 @@ beforeEach(async () => {
     block: async (...given: unknown[]) => void asked.push(['block', ...given.slice(0, 2)]),
     unblock: async (...given: unknown[]) => void asked.push(['unblock', ...given.slice(0, 2)]),
   }
-  app = await createServer(serverOptions({ operatorToken: TOKEN, payments: { ...NO_PAYMENTS, paymentDesk } }))
+  app = await createServer(
+    serverOptions({ operatorToken: TOKEN, payments: { ...NO_PAYMENTS, paymentAdmin } }),
+  )
   await app.listen({ host: '127.0.0.1', port: 0 })
   server = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 })

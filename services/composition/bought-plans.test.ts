@@ -6,13 +6,12 @@ import { payments as paymentsProjection } from '../../projections/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import { aWorld, codeOf, ORIGIN, type World } from '../accounts/testing/accounts.fixture.ts'
 import { readPaidBody } from '../api/routes/x402-body.ts'
-import { createPaidCalls, type PaidCalls, type PaidTier } from '../calls/index.ts'
 import {
-  createPaymentDesk,
+  createPaymentAdmin,
   createPaymentIndex,
   createPayments,
   createSettler,
-  type PaymentDesk,
+  type PaymentAdmin,
 } from '../payments/index.ts'
 import { openRecovery } from '../payments/recovery/open-recovery.ts'
 import type { Facilitator } from '../payments/settlement/facilitator.ts'
@@ -28,7 +27,8 @@ import {
 import { sleep } from '../platform/async/sleep.ts'
 import { startProjector } from '../platform/projector/projector.ts'
 import { openRowTables } from '../platform/projector/row-tables.ts'
-import { planDeskOf, startPaidPlan } from './bought-plans.ts'
+import { createPaidCalls, type PaidCalls, type PaidTier } from '../tool-calls/index.ts'
+import { planSalesOf, startPaidPlan } from './bought-plans.ts'
 
 const EMAIL = 'eve@example.com'
 const payer = payerNumber(77)
@@ -36,7 +36,7 @@ const payer = payerNumber(77)
 let world: World
 let accounts: Accounts
 let paid: PaidCalls
-let desk: PaymentDesk
+let admin: PaymentAdmin
 let reports: string[]
 /** Whether the facilitator answers with success. */
 let isSettling: boolean
@@ -49,7 +49,7 @@ const facilitator: Facilitator = {
       ? { kind: 'settled', transaction: `0x${'ab'.repeat(32)}` }
       : { kind: 'unknown', reason: 'away' },
   verify: async () => ({ kind: 'valid' }),
-  trouble: async () => undefined,
+  problem: async () => undefined,
 }
 
 beforeEach(async () => {
@@ -84,7 +84,7 @@ beforeEach(async () => {
   })
   const ending = new AbortController()
   const { signal } = ending
-  desk = createPaymentDesk({ store, index, newId, now: Date.now, sleep, signal })
+  admin = createPaymentAdmin({ store, index, newId, now: Date.now, sleep, signal })
   const settler = createSettler({
     store,
     reader: projector.reader(paymentsProjection),
@@ -106,7 +106,7 @@ beforeEach(async () => {
     payments,
     identify: accounts.identify,
     answer: () => Promise.reject(new Error('no tools here')),
-    plans: planDeskOf(accounts),
+    plans: planSalesOf(accounts),
     market: 'simulated',
     version: '1.2.3',
     publicUrl: () => 'https://signals.example.com',
@@ -151,11 +151,11 @@ const tierOf = async (key: string): Promise<unknown> => {
   return identity.outcome === 'OK' ? identity.tier : identity.outcome
 }
 async function refundNewest(): Promise<void> {
-  const [payment] = await desk.list({ limit: 1 })
+  const [payment] = await admin.list({ limit: 1 })
   if (payment === undefined) throw new Error('there is no payment')
   const { paymentId, value } = payment
   const sent = { transaction: `0x${'cd'.repeat(32)}`, value: BigInt(value), reason: 'asked' } as const
-  await desk.refund(paymentId, sent, ORIGIN)
+  await admin.refund(paymentId, sent, ORIGIN)
 }
 /** Waits for what the settler does by itself, in its time. */
 async function until(isSo: () => boolean): Promise<void> {

@@ -1,10 +1,10 @@
 import { isServiceError } from '../../contracts/errors.ts'
 import type { Payment } from '../../projections/index.ts'
 import type { Accounts } from '../accounts/index.ts'
-import type { PaidTier, PlanDesk } from '../calls/index.ts'
+import type { PaidTier, PlanSales } from '../tool-calls/index.ts'
 
 /** Plans of accounts as they are bought by request. */
-export const planDeskOf = (accounts: Pick<Accounts, 'requirePlanRoom' | 'buyPlan'>): PlanDesk => ({
+export const planSalesOf = (accounts: Pick<Accounts, 'requirePlanRoom' | 'buyPlan'>): PlanSales => ({
   requireRoom: (accountId, tier) => accounts.requirePlanRoom(accountId, tier),
   started: ({ accountId, requestId, ...bought }) =>
     accounts.buyPlan(accountId, bought, { correlationId: requestId, actor: 'calls' }),

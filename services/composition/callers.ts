@@ -18,11 +18,11 @@ import {
   type UsageSource,
 } from '../accounts/index.ts'
 import { addressBlock, addressSite } from '../api/index.ts'
-import { answerUsage, type CallPath, createCallPath, paidPath } from '../calls/index.ts'
-import type { Desk } from '../engine/index.ts'
+import type { ToolHandler } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import { answerUsage, type CallPath, createCallPath, paidPath } from '../tool-calls/index.ts'
 import { createEgressGuard, createGuardedFetch } from '../webhooks/index.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { ownHosts } from './own-hosts.ts'
@@ -37,11 +37,11 @@ export interface Callers {
   readonly usage: ReturnType<typeof answerUsage>
 }
 
-export interface CallersParts {
+export interface CallersDeps {
   readonly settings: Settings
   readonly platform: Platform
   readonly projector: Projector | undefined
-  readonly desk: Desk
+  readonly toolHandler: ToolHandler
   readonly publicUrl: () => string
   readonly version: string
   readonly log: Logger
@@ -51,8 +51,8 @@ export interface CallersParts {
 }
 
 /** Accounts, their ledger and the path of their calls, over the log and the read models of this process. */
-export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
-  const { settings, platform, projector, desk, publicUrl, log } = parts
+export function openCallers(deps: CallersDeps, onClose: OnClose): Callers {
+  const { settings, platform, projector, toolHandler, publicUrl, log } = deps
   const { store, idOf, newId } = platform
   const ending = new AbortController()
   const accounts = createAccounts({
@@ -62,16 +62,16 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     newId,
     random: (bytes) => randomBytes(bytes),
     deriveSecret: platform.deriveSecret,
-    mailer: openMailer(parts),
+    mailer: openMailer(deps),
     cache: platform.cache,
     fetchDocument: createGuardedFetch({
       guard: createEgressGuard({
         allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
         ownHosts: ownHosts(settings),
       }),
-      userAgent: `signal-service/${parts.version}`,
+      userAgent: `signal-service/${deps.version}`,
     }),
-    onSignInMail: parts.metrics.signInMail,
+    onSignInMail: deps.metrics.signInMail,
     publicUrl,
     now: Date.now,
     sleep,
@@ -89,7 +89,7 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     now: Date.now,
     sleep,
     signal: ending.signal,
-    payPerCall: paidAddress(parts),
+    payPerCall: paidAddress(deps),
   })
   const calls = createCallPath({
     // The edge has counted every request before it came here.
@@ -103,9 +103,10 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
       siteOf: (address) => (address.includes(':') ? addressSite(address) : undefined),
       now: Date.now,
     }),
-    answer: async (tool, request, payerId) => (await desk.answer(tool, request, payerId)) as JsonObject,
+    answer: async (tool, request, payerId) =>
+      (await toolHandler.answer(tool, request, payerId)) as JsonObject,
     market: settings.MARKET,
-    version: parts.version,
+    version: deps.version,
     now: Date.now,
   })
   const usageOf = answerUsage({
@@ -118,12 +119,12 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
 }
 
 /** Where who has no calls left can pay for one; nowhere while nothing is offered. */
-function paidAddress({ settings, publicUrl }: CallersParts): (tool: string) => string | undefined {
+function paidAddress({ settings, publicUrl }: CallersDeps): (tool: string) => string | undefined {
   const isOffering = settings.X402_PAY_TO !== undefined || settings.DEMO_CHAIN
   return (tool) => (isOffering && isToolName(tool) ? `${publicUrl()}${paidPath(tool)}` : undefined)
 }
 
-function openMailer({ settings, show }: CallersParts): Mailer {
+function openMailer({ settings, show }: CallersDeps): Mailer {
   const { SMTP_URL: url, MAIL_FROM: from } = settings
   return url === undefined ? createOperatorMailer(show) : createSmtpMailer({ url, from })
 }

@@ -2,7 +2,7 @@ import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { Component } from '../api/index.ts'
-import type { RemoteDesk } from '../engine/index.ts'
+import type { RemoteToolHandler } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
 import type { DemoChain, SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
@@ -16,14 +16,14 @@ import { projectionComponent } from './projection-component.ts'
 import type { OpenedTransparencyLog } from './transparency-log.ts'
 
 /** The parts that `/readyz` reports, asked one by one. */
-export async function componentsOf(parts: {
+export async function componentsOf(deps: {
   readonly platform: Platform
   readonly projector: Projector | undefined
   /** Whether this process has the api role. */
   readonly hasCallers: boolean
   readonly engine: EngineRole | undefined
   /** Other processes that compute; asked only where this one does not. */
-  readonly engines: ReturnType<RemoteDesk['health']> | undefined
+  readonly engines: ReturnType<RemoteToolHandler['health']> | undefined
   readonly settler: SettlerHealth | undefined
   /** A chain of this machine's own; undefined where there is none. */
   readonly demo: Pick<DemoChain, 'rpcUrl' | 'failure'> | undefined
@@ -37,7 +37,7 @@ export async function componentsOf(parts: {
   /** How much later than its due time a bar may come, in market time, before the market counts as stale. */
   readonly staleAfterMs: number
 }): Promise<Component[]> {
-  const { platform, projector, engine } = parts
+  const { platform, projector, engine } = deps
   // Looked at before the store: what has come further than its newest event is of another log.
   const models = projector?.health() ?? []
   const [store, bus, cache] = await Promise.all([
@@ -65,18 +65,18 @@ export async function componentsOf(parts: {
       detail: `${cache.adapter}: ${cache.detail}`,
     },
   ]
-  const { hasCallers } = parts
+  const { hasCallers } = deps
   for (const health of models) components.push(projectionComponent(health, { hasCallers, head: store.head }))
-  if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
-  else if (parts.engines !== undefined) components.push(enginesComponent(parts.engines))
-  if (parts.transparencyLog !== undefined) components.push(transparencyLogComponent(parts.transparencyLog))
-  if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
-  if (parts.demo !== undefined) components.push(demoComponent(parts.demo))
-  if (parts.dispatcher !== undefined) {
-    components.push(dispatcherComponent(parts.dispatcher, parts.digestProblems))
+  if (engine !== undefined) components.push(marketComponent(deps.feed, engine, deps.staleAfterMs))
+  else if (deps.engines !== undefined) components.push(enginesComponent(deps.engines))
+  if (deps.transparencyLog !== undefined) components.push(transparencyLogComponent(deps.transparencyLog))
+  if (deps.settler !== undefined) components.push(settlerComponent(deps.settler))
+  if (deps.demo !== undefined) components.push(demoComponent(deps.demo))
+  if (deps.dispatcher !== undefined) {
+    components.push(dispatcherComponent(deps.dispatcher, deps.digestProblems))
   }
-  if (parts.leases.length > 0) components.push(leasesComponent(parts.leases))
-  for (const venue of engine === undefined ? [] : parts.feed.venues()) {
+  if (deps.leases.length > 0) components.push(leasesComponent(deps.leases))
+  for (const venue of engine === undefined ? [] : deps.feed.venues()) {
     components.push(venueComponent(venue, engine?.rankingProblem(venue.exchange)))
   }
   return components
@@ -105,10 +105,10 @@ async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHe
 /** Whether bars come as they close, of all that is monitored. */
 export function marketComponent(
   feed: Pick<MarketFeed, 'kind' | 'clock'>,
-  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
+  engine: Pick<EngineRole, 'problem' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
   staleAfterMs: number,
 ): Component {
-  const trouble = engine.trouble()
+  const problem = engine.problem()
   const lastBarClose = engine.lastBarClose()
   const ageMs = lastBarClose === undefined ? undefined : Math.max(0, feed.clock() - lastBarClose)
   const isStale =
@@ -126,8 +126,8 @@ export function marketComponent(
   return {
     name: 'market',
     isRequired: false,
-    state: trouble !== undefined || isStale || missing.length > 0 ? 'degraded' : 'ok',
-    detail: `${feed.kind}: ${[trouble ?? age, ...missing].join('; ')}`,
+    state: problem !== undefined || isStale || missing.length > 0 ? 'degraded' : 'ok',
+    detail: `${feed.kind}: ${[problem ?? age, ...missing].join('; ')}`,
     more: {
       data_age_ms: ageMs ?? null,
       venues_not_answering: pending,
@@ -140,7 +140,7 @@ const missingOf = ({ exchange, monitored, stale, closed }: MonitoredCounts): str
   `${exchange}: ${stale} of ${monitored} series stale, ${closed} closed`
 
 /** Whether anybody computes for a process that does not. */
-export function enginesComponent({ answering, silent }: ReturnType<RemoteDesk['health']>): Component {
+export function enginesComponent({ answering, silent }: ReturnType<RemoteToolHandler['health']>): Component {
   const isWell = answering > 0 && silent === 0
   const nobody = 'no engine answers: calls are answered from the newest verdicts until the next bar closes'
   const some = `${answering} engines answer${silent > 0 ? `, ${silent} are silent and get no calls` : ''}`
@@ -228,8 +228,8 @@ const SHARE_BEHIND = 10
 
 /** What keeps webhooks from being sent as soon as they could; undefined where nothing does. */
 function dispatcherProblem(health: DispatcherHealth, subscriptions: number): string | undefined {
-  const { position, trouble, behindMs, longBehind, strays, unattended, unattendedMs } = health
-  if (trouble !== undefined) return trouble
+  const { position, problem, behindMs, longBehind, strays, unattended, unattendedMs } = health
+  if (problem !== undefined) return problem
   if (strays > 0) return `${strays} active endpoints were attached to nothing, and are read for now`
   if (unattendedMs >= UNATTENDED_MS)
     return `${unattended} subscriptions of this process have not been worked on for ${Math.round(unattendedMs / 1_000)} s`

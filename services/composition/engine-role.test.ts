@@ -63,7 +63,7 @@ async function engineOn(feed: MarketFeed, watchList: WatchList | string[]) {
     signal: ending.signal,
     onRecorded: () => undefined,
     onLabelled: () => undefined,
-    onTrouble: () => undefined,
+    onProblem: () => undefined,
     onRefused: () => undefined,
     onClosed: (_series, { message }) => void closed.push(message),
   })
@@ -86,7 +86,7 @@ const simulated = () =>
   })
 
 const ask = ({ engine }: { engine: EngineRole }, coin = 'BTC'): Promise<string> =>
-  engine.desk.answer('get_trade_call', { coin, timeframe: '1h' }).then(
+  engine.toolHandler.answer('get_trade_call', { coin, timeframe: '1h' }).then(
     ({ call }) => `answered ${call !== undefined}`,
     (error: ServiceError) => error.code,
   )
@@ -126,7 +126,7 @@ test('a series that is followed on demand is taken over by the run that monitors
   })
   expect(await ask(role)).toBe('answered true')
   chosen.resolve()
-  await vi.waitUntil(() => role.engine.desk.seriesOnDemand() === 0)
+  await vi.waitUntil(() => role.engine.toolHandler.seriesOnDemand() === 0)
   expect(await ask(role)).toBe('answered true')
   expect([role.closed, role.ends()]).toEqual([[], 'goes on'])
 })

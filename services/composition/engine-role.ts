@@ -11,18 +11,18 @@ import {
   createAnnouncer,
   createBoard,
   createChallengerRecorder,
-  createDesk,
   createEngine,
   createEnsemble,
   createFollower,
-  createFundingBook,
+  createFundingRates,
   createOutcomeRecorder,
   createRecorder,
-  createUniverseKeeper,
+  createToolHandler,
+  createUniverseManager,
   type EngineRun,
   FUNDING_HISTORY_DAYS,
   keepSpeech,
-  type LocalDesk,
+  type LocalToolHandler,
   labelUnfollowed,
   runEngine,
   scanFundingArb,
@@ -45,7 +45,7 @@ export interface EngineRole {
   start(): Promise<EngineRun>
   /** Resolves when everything has ended, however it did; the signal brings it about. */
   ended(): Promise<void>
-  readonly desk: LocalDesk
+  readonly toolHandler: LocalToolHandler
   /** Close of the newest bar, Unix milliseconds; undefined while history warms the series up. */
   lastBarClose(): number | undefined
   /** Close of the newest bar of a series that is followed, Unix milliseconds. */
@@ -58,7 +58,7 @@ export interface EngineRole {
   /** Exchanges of which nothing is followed yet, because they have not said what they have. */
   pending(): readonly Exchange[]
   /** What keeps verdicts or outcomes from being recorded at the moment. */
-  trouble(): string | undefined
+  problem(): string | undefined
   /** What keeps the ranking of an exchange from being renewed at the moment. */
   rankingProblem(exchange: Exchange): string | undefined
 }
@@ -76,7 +76,7 @@ export interface EngineRoleOptions {
   readonly signal: AbortSignal
   readonly onRecorded: (verdicts: readonly Verdict[]) => void
   readonly onLabelled: (outcomes: readonly Outcome[]) => void
-  readonly onTrouble: (code: string) => void
+  readonly onProblem: (code: string) => void
   /** Told of what a venue sent that cannot be: nothing is computed from it. */
   readonly onRefused: (market: Market, fault: string) => void
   /** Told when a monitored series was closed because of a fault of its own. */
@@ -119,9 +119,9 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     idOf,
     sleep,
     signal,
-    onTrouble(error: ServiceError) {
+    onProblem(error: ServiceError) {
       log.warn({ err: error }, 'verdicts or outcomes wait for the event store')
-      options.onTrouble(error.code)
+      options.onProblem(error.code)
     },
   }
   const { models, orders } = options.speech
@@ -163,8 +163,8 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       ),
   })
   const outcomes = createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled })
-  const funding = createFundingBook({ keepDays: FUNDING_HISTORY_DAYS })
-  const universes = createUniverseKeeper({
+  const funding = createFundingRates({ keepDays: FUNDING_HISTORY_DAYS })
+  const universes = createUniverseManager({
     rank: (exchange) => feed.universe(exchange),
     store,
     newId,
@@ -178,6 +178,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     const request = {
       series,
       signal: until,
+      keeps: true,
       ...(historyFrom !== undefined && { historyFrom }),
     }
     for await (const batch of feed.batches(request)) {
@@ -243,7 +244,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   const follower = createFollower({
     async run(series, until, onClosed) {
       // What callers had followed until now is followed here: never twice at a time.
-      await desk.release(series)
+      await toolHandler.release(series)
       return follow(series, until, lasting(until), onClosed)
     },
     triesAgain: feed.kind !== 'recorded',
@@ -319,7 +320,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     }
   }
 
-  const desk = createDesk({
+  const toolHandler = createToolHandler({
     board,
     get model() {
       return championNow()
@@ -360,9 +361,9 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     },
     async ended() {
       await started
-      await desk.ended()
+      await toolHandler.ended()
     },
-    desk,
+    toolHandler,
     lastBarClose: () => (isWarm ? lastBarClose : undefined),
     newestBar: (series) => board.get(series)?.barClose,
     shortestBarMs: () => Math.min(...watchList.series().map((one) => timeframeMs(one.timeframe))),
@@ -375,7 +376,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
         clock: () => feed.clock(),
         staleAfterMs: staleAfterMs(settings),
       }),
-    trouble: () => recorder.trouble() ?? outcomes.trouble(),
+    problem: () => recorder.problem() ?? outcomes.problem(),
     rankingProblem: (exchange) => universes.problem(exchange),
     pending: () => watchList.pending(),
   }

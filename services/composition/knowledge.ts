@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import type { Accounts } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
-import { createKnowledgeDesk, type KnowledgeDesk } from '../calls/index.ts'
 import {
   type ChatIndex,
   createChatIndex,
@@ -15,12 +14,13 @@ import {
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import { createKnowledgeService, type KnowledgeService } from '../tool-calls/index.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { keepsNoReadModels } from './read-models.ts'
 
 const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
 
-export interface KnowledgeParts {
+export interface KnowledgeDeps {
   readonly settings: Settings
   readonly platform: Platform
   readonly projector: Projector | undefined
@@ -32,11 +32,11 @@ export interface KnowledgeParts {
 /** The documentation of this process, to be searched and asked, over HTTP and MCP. */
 export interface OpenedKnowledge {
   readonly server: NonNullable<ServerOptions['knowledge']>
-  readonly desk: KnowledgeDesk
+  readonly service: KnowledgeService
 }
 
-export async function openDocumentation(parts: KnowledgeParts, onClose: OnClose): Promise<OpenedKnowledge> {
-  const { settings, platform, projector, accounts, publicUrl, log } = parts
+export async function openDocumentation(deps: KnowledgeDeps, onClose: OnClose): Promise<OpenedKnowledge> {
+  const { settings, platform, projector, accounts, publicUrl, log } = deps
   const { LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey } = settings
   const ending = new AbortController()
   const knowledge = await openKnowledge({
@@ -57,14 +57,14 @@ export async function openDocumentation(parts: KnowledgeParts, onClose: OnClose)
   const index = projector === undefined ? NO_CHATS : createChatIndex(projector)
   const { signal } = ending
   const ledger = createChatLedger({ store, index, idOf, newId, now: Date.now, sleep, signal })
-  const desk = createKnowledgeDesk({
+  const service = createKnowledgeService({
     identify: accounts.identify,
     knowledge,
     ledger,
     publicUrl,
     now: Date.now,
   })
-  return { server: { desk, knowledge, examples: readExamples() }, desk }
+  return { server: { service, knowledge, examples: readExamples() }, service }
 }
 
 /** The programs beside the pages, which are few and small. */

@@ -5,14 +5,13 @@ import type { Rail } from '../../contracts/payment-events.ts'
 import { payments as paymentsProjection } from '../../projections/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
-import { type CallPath, createPaidCalls } from '../calls/index.ts'
-import type { Desk } from '../engine/index.ts'
+import type { ToolHandler } from '../engine/index.ts'
 import {
   cdpAuthorize,
   createChain,
   createFacilitator,
   createOfferSigner,
-  createPaymentDesk,
+  createPaymentAdmin,
   createPaymentIndex,
   createPayments,
   createSettler,
@@ -28,7 +27,8 @@ import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Leases } from '../platform/lease/leases.ts'
 import type { Projector } from '../platform/projector/projector.ts'
-import { planDeskOf, startPaidPlan } from './bought-plans.ts'
+import { type CallPath, createPaidCalls } from '../tool-calls/index.ts'
+import { planSalesOf, startPaidPlan } from './bought-plans.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { sharedLeases } from './shared-leases.ts'
 import type { OpenedSpeech } from './speech.ts'
@@ -36,13 +36,13 @@ import type { OpenedSpeech } from './speech.ts'
 /** Of Circle, for the rail beside the chain; on a live market only. */
 const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
 
-export interface PaymentParts {
+export interface PaymentDeps {
   readonly settings: Settings
   readonly platform: Platform
   readonly projector: Projector | undefined
   readonly accounts: Accounts
   readonly calls: CallPath
-  readonly desk: Desk
+  readonly toolHandler: ToolHandler
   readonly speech: OpenedSpeech
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
@@ -76,8 +76,8 @@ interface Rails {
 }
 
 /** @throws ServiceError `config_invalid` for a demo chain that cannot be started, or a key that is none */
-export async function openPayments(parts: PaymentParts, onClose: OnClose): Promise<OpenedPayments> {
-  const { settings, platform, projector, accounts, log, publicUrl } = parts
+export async function openPayments(deps: PaymentDeps, onClose: OnClose): Promise<OpenedPayments> {
+  const { settings, platform, projector, accounts, log, publicUrl } = deps
   const { store, newId } = platform
   const report = (event: string, details: Readonly<Record<string, string | number>>): void =>
     log.warn(details, event)
@@ -127,7 +127,14 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
     ending.abort()
     await payments.close()
   })
-  const paymentDesk = createPaymentDesk({ store, index, newId, now: Date.now, sleep, signal: ending.signal })
+  const paymentAdmin = createPaymentAdmin({
+    store,
+    index,
+    newId,
+    now: Date.now,
+    sleep,
+    signal: ending.signal,
+  })
   const isSettler = settings.ROLES.includes('settler') && projector !== undefined && taking.length > 0
   const leases = isSettler
     ? sharedLeases({ settings, platform, group: 'settler', shards: 1, log })
@@ -149,28 +156,29 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
       })
     : undefined
   const paid = createPaidCalls({
-    calls: parts.calls,
+    calls: deps.calls,
     payments,
     identify: accounts.identify,
-    answer: async (tool, request, payer) => (await parts.desk.answer(tool, request, payer)) as JsonObject,
-    plans: planDeskOf(accounts),
+    answer: async (tool, request, payer) =>
+      (await deps.toolHandler.answer(tool, request, payer)) as JsonObject,
+    plans: planSalesOf(accounts),
     market: settings.MARKET,
-    version: parts.version,
+    version: deps.version,
     publicUrl,
-    withdrawn: () => parts.speech.note(parts.marketNow()),
+    withdrawn: () => deps.speech.note(deps.marketNow()),
   })
   return {
     server: {
       paid,
       showPayment: (id) => payments.show(id),
-      paymentDesk,
+      paymentAdmin,
       receipts: { of: (payment) => payments.signedReceipt(payment), didDocument: () => signer.didDocument() },
     },
     isOffering: payments.isOffering,
     settler,
     leases,
     demo,
-    totals: () => paymentDesk.totals(),
+    totals: () => paymentAdmin.totals(),
     async run(signal) {
       if (settler === undefined || projector === undefined) return
       await projector.caughtUp()

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRateLimits } from '../api/index.ts'
-import { remoteDeskOver } from '../engine/desk/remote-desk.fixture.ts'
-import { type Desk, serveDesk } from '../engine/index.ts'
+import { serveTools, type ToolHandler } from '../engine/index.ts'
+import { remoteHandlerOver } from '../engine/tool-handler/remote-tool-handler.fixture.ts'
 import { openNatsBus } from '../platform/bus/nats-bus.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
 import { natsServers } from '../platform/test-servers/nats-servers.ts'
@@ -48,19 +48,19 @@ describe.skipIf(missing !== undefined)(`two deployments on one NATS and one Redi
 
   test('a question for a tool is answered by an engine of the same log only', async () => {
     const asked: string[] = []
-    const deskOf = (name: string): Desk => ({
+    const handlerOf = (name: string): ToolHandler => ({
       answer: () => {
         asked.push(name)
         throw new Error('asked')
       },
     })
     const request = { coin: 'BTC', timeframe: '1h' }
-    const ask = ({ bus }: Platform) => remoteDeskOver(bus).answer('get_trade_call', request)
-    serveDesk(production.bus, deskOf('production'), { name: 'production', signal })
+    const ask = ({ bus }: Platform) => remoteHandlerOver(bus).answer('get_trade_call', request)
+    serveTools(production.bus, handlerOf('production'), { name: 'production', signal })
     // Its own question comes after its offer to answer, on one connection.
     await expect(ask(production)).rejects.toThrow()
     await expect(ask(staging)).rejects.toMatchObject({ code: 'engine_unavailable' })
-    serveDesk(staging.bus, deskOf('staging'), { name: 'staging', signal })
+    serveTools(staging.bus, handlerOf('staging'), { name: 'staging', signal })
     for (let tries = 0; tries < 10; tries++) await expect(ask(staging)).rejects.toThrow()
     expect(asked).toEqual(['production', ...Array.from({ length: 10 }, () => 'staging')])
   })

@@ -1,9 +1,4 @@
 export { type Board, type BoardEntry, createBoard } from './board.ts'
-export { nearestName } from './desk/coin-names.ts'
-export { createDesk, type Desk, type LocalDesk } from './desk/desk.ts'
-export type { NewestVerdicts } from './desk/newest-answers.ts'
-export { createRemoteDesk, type RemoteDesk, serveDesk } from './desk/remote-desk.ts'
-export { createUniverseKeeper } from './desk/universe-keeper.ts'
 export {
   CONFIDENCE_CAP,
   createEngine,
@@ -12,7 +7,7 @@ export {
 } from './engine.ts'
 export { createEnsemble } from './ensemble.ts'
 export { readRanges } from './forecast/range-model.ts'
-export { createFundingBook, FUNDING_HISTORY_DAYS } from './funding/funding-book.ts'
+export { createFundingRates, FUNDING_HISTORY_DAYS } from './funding/funding-rates.ts'
 export { scanFundingArb } from './funding/scan-funding-arb.ts'
 export { loadModel, modelFile, type VerdictModel } from './model.ts'
 export { createRace, type Race } from './race.ts'
@@ -31,4 +26,13 @@ export { type KeepSpeechOptions, keepSpeech } from './speech/keep-speech.ts'
 export { wasSilenced, withdrawalReason } from './speech/silenced.ts'
 export { createStandingOrders, type StandingOrders } from './speech/standing-orders.ts'
 export { spokenTimeframesModule } from './spoken-timeframes.ts'
+export { nearestName } from './tool-handler/coin-names.ts'
+export type { NewestVerdicts } from './tool-handler/newest-answers.ts'
+export {
+  createRemoteToolHandler,
+  type RemoteToolHandler,
+  serveTools,
+} from './tool-handler/remote-tool-handler.ts'
+export { createToolHandler, type LocalToolHandler, type ToolHandler } from './tool-handler/tool-handler.ts'
+export { createUniverseManager, recordedUniverse } from './tool-handler/universe-manager.ts'
 export { createWhatIf, type OtherSaying } from './what-if.ts'

@@ -53,7 +53,7 @@ export interface BarAggregator {
 }
 
 /** The slots of one timeframe. All their open buckets are the same span of time. */
-interface Lane {
+interface TimeframeGroup {
   /** Slot numbers, ordered by the name of their series once `isSorted`. */
   readonly slots: number[]
   isSorted: boolean
@@ -65,11 +65,11 @@ export function createBarAggregator(): BarAggregator {
   const slab = createBarSlab()
   const seriesOfSlot: Series[] = []
   const nameOfSlot: string[] = []
-  const laneOfSlot: Lane[] = []
+  const groupOfSlot: TimeframeGroup[] = []
   const slotsOfSource: number[][] = []
   const sourceNumbers = new Map<string, number>()
   const names = new Set<string>()
-  const lanes = TIMEFRAMES.map((): Lane => ({ slots: [], isSorted: true, pendingClose: NEVER }))
+  const groups = TIMEFRAMES.map((): TimeframeGroup => ({ slots: [], isSorted: true, pendingClose: NEVER }))
 
   function sourceOf(market: Market, base: Timeframe): number {
     const name = `${marketName(market)}.${base}`
@@ -87,12 +87,12 @@ export function createBarAggregator(): BarAggregator {
     if (names.has(name)) throw new RangeError(`${name} was added before`)
     names.add(name)
     const slot = slab.addSlot(lengthMs, notBefore, isCovered)
-    const lane = lanes[TIMEFRAMES.indexOf(series.timeframe)] as Lane
+    const group = groups[TIMEFRAMES.indexOf(series.timeframe)] as TimeframeGroup
     seriesOfSlot.push(series)
     nameOfSlot.push(name)
-    laneOfSlot.push(lane)
-    lane.slots.push(slot)
-    lane.isSorted = false
+    groupOfSlot.push(group)
+    group.slots.push(slot)
+    group.isSorted = false
     const source = sourceOf(series, base)
     slotsOfSource[source]?.push(slot)
     return source
@@ -102,35 +102,35 @@ export function createBarAggregator(): BarAggregator {
     for (const slot of slotsOfSource[source] as number[]) {
       const closes = slab.take(slot, rows, offset)
       if (closes === 0) continue
-      const lane = laneOfSlot[slot] as Lane
-      if (lane.pendingClose !== NEVER && lane.pendingClose !== closes) {
+      const group = groupOfSlot[slot] as TimeframeGroup
+      if (group.pendingClose !== NEVER && group.pendingClose !== closes) {
         throw new RangeError(
-          `${nameOfSlot[slot]}: its bar of ${lane.pendingClose} was not closed before ${closes}`,
+          `${nameOfSlot[slot]}: its bar of ${group.pendingClose} was not closed before ${closes}`,
         )
       }
-      lane.pendingClose = closes
+      group.pendingClose = closes
     }
   }
 
   function overdue(instant: number): number | undefined {
     let earliest = NEVER
-    for (const lane of lanes) earliest = Math.min(earliest, lane.pendingClose)
+    for (const group of groups) earliest = Math.min(earliest, group.pendingClose)
     return earliest < instant ? earliest : undefined
   }
 
-  function sortOnce(lane: Lane): void {
-    if (lane.isSorted) return
-    lane.slots.sort((a, b) => ((nameOfSlot[a] as string) < (nameOfSlot[b] as string) ? -1 : 1))
-    lane.isSorted = true
+  function sortOnce(group: TimeframeGroup): void {
+    if (group.isSorted) return
+    group.slots.sort((a, b) => ((nameOfSlot[a] as string) < (nameOfSlot[b] as string) ? -1 : 1))
+    group.isSorted = true
   }
 
   function close(at: number): ClosedBar[] {
     const closed: ClosedBar[] = []
-    for (const lane of lanes) {
-      if (lane.pendingClose !== at) continue
-      lane.pendingClose = NEVER
-      sortOnce(lane)
-      for (const slot of lane.slots) {
+    for (const group of groups) {
+      if (group.pendingClose !== at) continue
+      group.pendingClose = NEVER
+      sortOnce(group)
+      for (const slot of group.slots) {
         const candle = slab.finish(slot)
         if (candle !== undefined) closed.push({ series: seriesOfSlot[slot] as Series, candle })
       }

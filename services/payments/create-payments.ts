@@ -5,6 +5,7 @@ import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PaymentClaimed, type Rail } from '../../contracts/payment-events.ts'
 import { isServable, type Payment } from '../../projections/index.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { Chain } from './chain/chain.ts'
 import { awaitSettlement } from './claims/await-settlement.ts'
@@ -27,7 +28,7 @@ import type { OfferSigner } from './signing/offer-signer.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
 import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
 
-export interface PaymentsOptions {
+export interface PaymentsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** Undefined where this process keeps no read models: payments are quoted then, and not taken. */
   readonly index: PaymentIndex | undefined
@@ -50,9 +51,6 @@ export interface PaymentsOptions {
   readonly signer?: OfferSigner | undefined
   /** Ids that begin with their time: payments are listed by them. */
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told of each new claim when it is durable, to wake the settler. It must not throw. */
   readonly onClaimed: (payment: Payment) => void
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
@@ -108,7 +106,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     },
     read: readPayment,
     async verify(presented, price) {
-      if (ours === undefined) throw isNotOffering()
+      if (ours === undefined) throw notOfferingError()
       return verifyPayment(presented, price, { payTo: ours, recovery })
     },
     async find(presented) {
@@ -161,25 +159,29 @@ async function requirePayable(
   // Whoever has no room now has none whatever is found out about the payer.
   const hoped = { balance: before.awaited + value, isAll: false }
   const decision = decideClaim(before, { rail, value, mustSettleFirst, funds: hoped }, caps)
-  if (decision.kind === 'refuse') throw isWithoutRoom(payer, decision.why)
+  if (decision.kind === 'refuse') throw noRoomError(payer, decision.why)
   try {
     requireValidity(payment, now())
     const known = await payers.fundsOf(payment, product, before.awaited)
     if (known !== undefined) funds.set(payment, known)
   } catch (refusal) {
-    // What has ended or was used is as good as money where it was used to pay us.
-    if (!isSpent(refusal) || !(await payers.hasPaid(payment))) throw refusal
+    // What has ended, was used or took all there was is as good as money where it was used to pay us.
+    const reason = reasonOfRefusal(refusal)
+    if (!MAY_BE_PAID.has(reason)) throw refusal
+    if (!(await payers.hasPaid(payment, reason === 'insufficient_funds'))) throw refusal
     funds.set(payment, hoped)
   }
 }
 
-const SPENT: ReadonlySet<unknown> = new Set([
+/** Refusals of what may have been settled already. */
+const MAY_BE_PAID: ReadonlySet<unknown> = new Set([
+  'insufficient_funds',
   'invalid_transaction_state',
   'invalid_exact_evm_payload_authorization_valid_before',
 ])
 
-const isSpent = (error: unknown): boolean =>
-  isServiceError(error, 'payment_refused') && SPENT.has(error.details?.['reason'])
+const reasonOfRefusal = (error: unknown): unknown =>
+  isServiceError(error, 'payment_refused') ? error.details?.['reason'] : undefined
 
 async function claimPayment(
   parts: PaymentParts,
@@ -192,7 +194,7 @@ async function claimPayment(
   await bindIdentifier(parts, payment, claim.requestId)
   const terms = { rail, value, mustSettleFirst, funds: funds.get(payment) }
   const decision = decideClaim(exposure.of(payer, rail), terms, caps)
-  if (decision.kind === 'refuse') throw isWithoutRoom(payer, decision.why)
+  if (decision.kind === 'refuse') throw noRoomError(payer, decision.why)
   const { isServedFirst } = decision
   const event = claimEvent(parts, payment, claim, isServedFirst)
   // Counted before it is appended, and without waiting in between: the next one decides with it.
@@ -255,7 +257,7 @@ function claimEvent(
   return newEvent(PaymentClaimed, { id: newId(), data, meta })
 }
 
-const isWithoutRoom = (payer: string, why: 'funds' | 'payer' | 'all'): ServiceError =>
+const noRoomError = (payer: string, why: 'funds' | 'payer' | 'all'): ServiceError =>
   why === 'funds'
     ? paymentRefused('insufficient_funds', `${payer} has promised the USDC that it has to other payments.`)
     : new ServiceError('payments_unavailable', {
@@ -264,7 +266,7 @@ const isWithoutRoom = (payer: string, why: 'funds' | 'payer' | 'all'): ServiceEr
         isForCallers: true,
       })
 
-const isNotOffering = (): ServiceError =>
+const notOfferingError = (): ServiceError =>
   new ServiceError('payments_unavailable', {
     message:
       'Payments are not configured here (X402_PAY_TO), so none can be for us; this request charged nothing.',

@@ -1,12 +1,12 @@
+export {
+  createPaymentAdmin,
+  type OperatorOrigin,
+  type PaymentAdmin,
+  type PaymentTotals,
+} from './admin/payment-admin.ts'
 export { createChain } from './chain/create-chain.ts'
 export { createPayments, type PaymentsOptions } from './create-payments.ts'
 export { type DemoChain, startDemoChain } from './demo/demo-chain.ts'
-export {
-  createPaymentDesk,
-  type DeskOrigin,
-  type PaymentDesk,
-  type PaymentTotals,
-} from './desk/payment-desk.ts'
 export { createPaymentIndex } from './payment-index.ts'
 export type {
   Claim,

@@ -4,8 +4,8 @@ import { paymentFact } from '../../projections/given-events.fixture.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { FaultyWorld } from '../platform/event-store/testing/faulty-store.fixture.ts'
 import { describeWritePath } from '../platform/event-store/write-path.contract.ts'
+import { createPaymentAdmin } from './admin/payment-admin.ts'
 import { createPaymentLog } from './claims/payment-log.ts'
-import { createPaymentDesk } from './desk/payment-desk.ts'
 import { createSettlementLog } from './settlement/settlement-log.ts'
 
 const PAYER = `0x${'ab'.repeat(20)}`
@@ -59,12 +59,13 @@ describeWritePath(
   'what the operator says of a payer',
   { isBounded: true, onConflict: 'decides anew' },
   async (world) => {
-    const deskOver = (store: EventStore) => createPaymentDesk({ ...partsOf(world, store), index: undefined })
-    const desk = deskOver(world.store)
+    const adminOver = (store: EventStore) =>
+      createPaymentAdmin({ ...partsOf(world, store), index: undefined })
+    const admin = adminOver(world.store)
     return {
-      write: () => desk.block(PAYER, 'a test', ORIGIN),
+      write: () => admin.block(PAYER, 'a test', ORIGIN),
       recorded: () => countOf(world, payerStream(CHAIN_ID, PAYER), ({ type }) => type === 'PayerBlocked'),
-      interfere: () => deskOver(world.others).unblock(PAYER, 'a test', ORIGIN),
+      interfere: () => adminOver(world.others).unblock(PAYER, 'a test', ORIGIN),
     }
   },
 )

@@ -10,7 +10,6 @@ import {
   createQuotaLedger,
   createSubscriberAccounts,
 } from '../../services/accounts/index.ts'
-import { type CallPath, createCallPath, createPaidCalls, type PaidCalls } from '../../services/calls/index.ts'
 import {
   CONFIDENCE_CAP,
   createOutcomeRecorder,
@@ -28,6 +27,12 @@ import { createLeases } from '../../services/platform/lease/create-leases.ts'
 import type { Leases } from '../../services/platform/lease/leases.ts'
 import { type Projector, startProjector } from '../../services/platform/projector/projector.ts'
 import type { RowTables } from '../../services/platform/projector/row-tables.ts'
+import {
+  type CallPath,
+  createCallPath,
+  createPaidCalls,
+  type PaidCalls,
+} from '../../services/tool-calls/index.ts'
 import {
   createDispatcher,
   createSign,
@@ -255,7 +260,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
     random: randomBytes,
     takeUnasked: nothing,
     checkUrl: async (url) => ({ origin: new URL(url).origin }),
-    settle: (id) => dispatcher.forget(id),
+    sync: (id) => dispatcher.sync(id),
     baseUrl: publicUrl,
     now,
   })

@@ -1,5 +1,5 @@
 import { isServiceError } from '../../contracts/errors.ts'
-import type { PaidCall } from '../../services/calls/index.ts'
+import type { PaidCall } from '../../services/tool-calls/index.ts'
 import type { Random } from '../cluster/random.ts'
 import type { CallSeen } from '../cluster/records.ts'
 import { ConnectionLost, type World } from './world.ts'

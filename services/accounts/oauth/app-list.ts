@@ -1,7 +1,7 @@
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Scope } from '../../../contracts/oauth.ts'
+import type { AccountDeps } from '../account-deps.ts'
 import type { Origin } from '../account-log.ts'
-import type { AccountParts } from '../account-parts.ts'
 import type { SubjectKeys } from '../subject-keys.ts'
 import { liveGrants } from './app-state.ts'
 import { hashOf, type Tokens } from './tokens.ts'
@@ -54,7 +54,7 @@ export async function sealFor(
 }
 
 /** What may act for an account: shown, ended, made. */
-export function createAppList(parts: AccountParts & { readonly tokens: Tokens }): AppList {
+export function createAppList(parts: AccountDeps & { readonly tokens: Tokens }): AppList {
   const { log, subjectKeys, identifier, tokens, newId, now } = parts
   return {
     async apps(accountId) {

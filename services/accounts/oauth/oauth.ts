@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { OAuthError, type Scope } from '../../../contracts/oauth.ts'
+import type { AccountDeps } from '../account-deps.ts'
 import type { AccountLog, Origin } from '../account-log.ts'
-import type { AccountParts } from '../account-parts.ts'
 import type { AccountState } from '../account-state.ts'
 import { type AppView, createAppList, sealFor } from './app-list.ts'
 import type { Grant } from './app-state.ts'
@@ -86,7 +86,7 @@ export interface OAuth {
   ): Promise<{ readonly app: AppView; readonly secret: string | null }>
 }
 
-export interface OAuthParts extends AccountParts {
+export interface OAuthParts extends AccountDeps {
   readonly tokens: Tokens
   readonly documents: ClientDocuments
   /** Where the service is reached. */

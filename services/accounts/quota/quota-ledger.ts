@@ -4,7 +4,7 @@ import { quotaStream } from '../../../contracts/streams.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import { type Balance, type DebitEvent, decideDebit, type Payer } from './balance.ts'
 import { createDebitLog, type DebitLogOptions } from './debit-log.ts'
-import { createPayerLane, type PayerLane, requireSameRequest } from './payer-lane.ts'
+import { createPayerQueue, type PayerQueue, requireSameRequest } from './payer-queue.ts'
 import type { Debit, Debited } from './plan-event.ts'
 import { quotaExhausted } from './quota-block.ts'
 import { dayOf } from './quota-window.ts'
@@ -71,7 +71,7 @@ export interface QuotaLedger {
 }
 
 interface Account {
-  readonly lane: PayerLane
+  readonly queue: PayerQueue
   readonly keys: UsedKeys
   /** When the log was last asked whether a payer with nothing left was given more. */
   askedAt: number
@@ -99,65 +99,65 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
     }
     dropOldest()
     const keys = createUsedKeys(payerId, { index, head: () => store.head(), now, sleep, signal })
-    const account = { lane: createPayerLane(payerId, { log, keys, now, payPerCall }), keys, askedAt: 0 }
+    const account = { queue: createPayerQueue(payerId, { log, keys, now, payPerCall }), keys, askedAt: 0 }
     accounts.set(payerId, account)
     return account
   }
 
   /**
-   * What is under way for a payer holds its lane, so that two lanes never decide for one. Many go at a time:
+   * What is under way for a payer holds its queue, so that two queues never decide for one. Many go at a time:
    * finding the first of a map takes the longer the more were deleted in front of it.
    */
   function dropOldest(): void {
     if (accounts.size < LIMITS.payersKept) return
-    for (const [payerId, { lane }] of accounts) {
+    for (const [payerId, { queue }] of accounts) {
       if (accounts.size < LIMITS.payersKept - PAYERS_DROPPED) return
-      if (lane.isIdle) accounts.delete(payerId)
+      if (queue.isIdle) accounts.delete(payerId)
     }
   }
 
-  const known = async ({ lane }: Account, payer: Payer): Promise<Balance> =>
-    lane.balance(payer.window.id) ?? (await lane.refresh(payer))
+  const known = async ({ queue }: Account, payer: Payer): Promise<Balance> =>
+    queue.balance(payer.window.id) ?? (await queue.refresh(payer))
 
   /** Another process may have given a payer more. */
   async function isStillExhausted(account: Account, payer: Payer, at: number): Promise<boolean> {
     if (now() - account.askedAt < ASK_AGAIN_MS) return true
     account.askedAt = now()
-    const balance = await account.lane.refresh(payer)
+    const balance = await account.queue.refresh(payer)
     return decideDebit(balance, payer.tier, dayOf(at, payer.window)).kind === 'refuse'
   }
 
   return {
     async look(payer, tool, at) {
       const account = accountOf(payer.id)
-      const trouble = log.trouble()
-      if (trouble !== undefined) throw isAway(trouble)
-      if (account.lane.waiting >= LIMITS.debitsWaiting) throw isTooMany()
+      const problem = log.problem()
+      if (problem !== undefined) throw storeAwayError(problem)
+      if (account.queue.waiting >= LIMITS.debitsWaiting) throw tooManyWaitingError()
       // Most are known, and then nobody has to wait.
-      const balance = account.lane.balance(payer.window.id) ?? (await account.lane.refresh(payer))
+      const balance = account.queue.balance(payer.window.id) ?? (await account.queue.refresh(payer))
       const decision = decideDebit(balance, payer.tier, dayOf(at, payer.window))
       if (decision.kind === 'debit' || !(await isStillExhausted(account, payer, at))) return
-      const newest = account.lane.balance(payer.window.id) ?? balance
+      const newest = account.queue.balance(payer.window.id) ?? balance
       throw quotaExhausted(payer, newest, decision.exhausted, at, payPerCall(tool))
     },
 
     async find(payer, { idempotencyHash, requestHash }) {
       const account = accountOf(payer.id)
       // From here on every event of the stream is seen; what came before is in the index.
-      if (account.lane.balance(payer.window.id) === undefined) await account.lane.refresh(payer)
+      if (account.queue.balance(payer.window.id) === undefined) await account.queue.refresh(payer)
       const place = await account.keys.lookUp(idempotencyHash)
       if (place === undefined) return undefined
       requireSameRequest(place, requestHash)
-      return account.lane.replay(payer, place)
+      return account.queue.replay(payer, place)
     },
 
     debit(payer, debit, at) {
-      const { lane } = accountOf(payer.id)
-      if (lane.waiting >= LIMITS.debitsWaiting) return Promise.reject(isTooMany())
+      const { queue } = accountOf(payer.id)
+      if (queue.waiting >= LIMITS.debitsWaiting) return Promise.reject(tooManyWaitingError())
       const { idempotencyHash } = debit
       const id = idempotencyHash === null ? newId() : idOf('debit', payer.id, idempotencyHash)
       return new Promise((resolve, reject) => {
-        lane.push({ payer, at, since: now(), id, what: { kind: 'debit', debit }, resolve, reject })
+        queue.push({ payer, at, since: now(), id, what: { kind: 'debit', debit }, resolve, reject })
       })
     },
 
@@ -167,23 +167,23 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       log.before(quotaStream(payerId, window), revision, limit),
 
     async grant(payer, calls, reason, { at, requestId }) {
-      const { lane } = accountOf(payer.id)
+      const { queue } = accountOf(payer.id)
       const { promise, resolve, reject } = Promise.withResolvers<Debited>()
       const what = { kind: 'grant', calls, reason, requestId } as const
-      lane.push({ payer, at, since: now(), id: newId(), what, resolve, reject })
+      queue.push({ payer, at, since: now(), id: newId(), what, resolve, reject })
       return (await promise).balance
     },
   }
 }
 
-const isAway = (cause: ServiceError): ServiceError =>
+const storeAwayError = (cause: ServiceError): ServiceError =>
   new ServiceError('store_unavailable', {
     message: 'The log takes no debits at the moment, so nothing is computed and nothing is charged.',
     isForCallers: true,
     cause,
   })
 
-const isTooMany = (): ServiceError =>
+const tooManyWaitingError = (): ServiceError =>
   new ServiceError('rate_limited', {
     message: `${LIMITS.debitsWaiting} calls of this caller wait to be counted already`,
     details: { retry_after_s: 1 },

@@ -2,6 +2,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import type { DebitPlace } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 
 /** The read model of idempotency keys that were used. */
 export interface DebitIndex {
@@ -10,12 +11,10 @@ export interface DebitIndex {
   position(): Position
 }
 
-export interface UsedKeysOptions {
+export interface UsedKeysOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly index: DebitIndex
   /** Position of the newest event of the log. */
   readonly head: () => Promise<Position>
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
 }
 
@@ -61,7 +60,7 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
       if (floor === undefined) await findFloor()
       reached = index.position()
       if (isAtFloor()) return
-      if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw isBehind()
+      if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw indexBehindError()
       await sleep(LOOK_EVERY_MS, signal)
     }
   }
@@ -117,7 +116,7 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
 
 const laterOf = (a: Position, b: Position): Position => (comparePositions(a, b) >= 0 ? a : b)
 
-const isBehind = (): ServiceError =>
+const indexBehindError = (): ServiceError =>
   new ServiceError('store_unavailable', {
     message: `Whether this Idempotency-Key was used before cannot be told yet: its index has not reached the end of the log within ${LIMITS.debitIndexWaitMs} ms. Nothing was charged`,
     isForCallers: true,

@@ -4,8 +4,8 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Product } from '../../../contracts/prices.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import type { PaidCalls, PaidOutcome } from '../../calls/index.ts'
 import type { Knowledge } from '../../knowledge/index.ts'
+import type { PaidCalls, PaidOutcome } from '../../tool-calls/index.ts'
 import { sendPublic } from '../send-public.ts'
 import {
   aiCatalog,

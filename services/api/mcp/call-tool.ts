@@ -2,13 +2,13 @@ import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../
 import type { Json } from '../../../contracts/json.ts'
 import { isHistoryTool } from '../../../contracts/tools/history-catalogue.ts'
 import { isKnowledgeTool } from '../../../contracts/tools/knowledge-catalogue.ts'
-import type { CallPath, KnowledgeDesk, PaidCallPath, ToolAnswer } from '../../calls/index.ts'
+import type { CallPath, KnowledgeService, PaidCallPath, ToolAnswer } from '../../tool-calls/index.ts'
 import { callHistoryTool, type HistoryTools } from './history-tools.ts'
 import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
 import { callKnowledgeTool } from './knowledge-tools.ts'
 import { offerForTool, payForTool } from './paid-tools.ts'
 import type { Caller, ToolOutcome } from './tool-outcome.ts'
-import { callWebhookTool, isWebhookTool, type WebhookDesk } from './webhook-tools.ts'
+import { callWebhookTool, isWebhookTool, type WebhookService } from './webhook-tools.ts'
 
 /** What became of the caller's key. */
 export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
@@ -16,9 +16,9 @@ export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
 /** Where tool calls go: those about markets, and those about the service, the record and webhooks, where it answers them. */
 export interface ToolPaths {
   readonly calls: CallPath
-  readonly knowledge?: KnowledgeDesk | undefined
+  readonly knowledge?: KnowledgeService | undefined
   readonly history?: HistoryTools | undefined
-  readonly webhooks?: WebhookDesk | undefined
+  readonly webhooks?: WebhookService | undefined
   /**
    * What became of a key, for messages that call no tool and for tools that need none; another tool finds out on its own
    * way. What is no key at all is `ok`: it is served as anonymous.

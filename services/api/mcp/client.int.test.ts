@@ -1,7 +1,7 @@
 import { Client, ProtocolError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ToolCall } from '../../calls/tool-call.ts'
+import type { ToolCall } from '../../tool-calls/tool-call.ts'
 import { createMcpEdge, fakeCalls, KEYS, listen, TRACK_RECORD } from './testing/mcp-edge.fixture.ts'
 import { sampleAnswer } from './testing/sample-answers.fixture.ts'
 

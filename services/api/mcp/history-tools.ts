@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { HISTORY_TOOLS, type HistoryToolName } from '../../../contracts/tools/history-catalogue.ts'
-import type { ToolAnswer, ToolCall } from '../../calls/index.ts'
+import type { ToolAnswer, ToolCall } from '../../tool-calls/index.ts'
 import { type RegimeShiftReader, regimeHistory } from '../regime-history.ts'
 import { toolArguments } from './tool-arguments.ts'
 

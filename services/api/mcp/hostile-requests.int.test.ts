@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ToolCall } from '../../calls/tool-call.ts'
+import type { ToolCall } from '../../tool-calls/tool-call.ts'
 import { createMcpEdge, fakeCalls, KEYS, listen } from './testing/mcp-edge.fixture.ts'
 import { legacy, modern } from './testing/mcp-messages.fixture.ts'
 

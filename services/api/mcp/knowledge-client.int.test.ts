@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { CHAT_ANSWER, fakeKnowledgeDesk, SEARCH_ANSWER } from '../testing/knowledge-desk.fixture.ts'
+import { CHAT_ANSWER, fakeKnowledgeService, SEARCH_ANSWER } from '../testing/knowledge-service.fixture.ts'
 import { createMcpEdge, listen } from './testing/mcp-edge.fixture.ts'
 
 let app: FastifyInstance
@@ -9,7 +9,7 @@ let url: string
 let client: Client | undefined
 
 beforeAll(async () => {
-  app = await createMcpEdge({ knowledge: fakeKnowledgeDesk().desk })
+  app = await createMcpEdge({ knowledge: fakeKnowledgeService().service })
   url = await listen(app)
 })
 afterEach(() => client?.close())

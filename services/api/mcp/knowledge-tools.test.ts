@@ -4,11 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
 import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
-import { CHAT_ANSWER, fakeKnowledgeDesk, SEARCH_ANSWER } from '../testing/knowledge-desk.fixture.ts'
+import { CHAT_ANSWER, fakeKnowledgeService, SEARCH_ANSWER } from '../testing/knowledge-service.fixture.ts'
 import { createMcpEdge } from './testing/mcp-edge.fixture.ts'
 import { type ListedTool, listedTools } from './tool-list.ts'
 
-const fake = fakeKnowledgeDesk()
+const fake = fakeKnowledgeService()
 const NAMES = [...Object.keys(TOOLS), ...Object.keys(KNOWLEDGE_TOOLS)]
 
 beforeEach(() => {
@@ -23,7 +23,7 @@ describe.each([
 ])('on %s', (_way, hasShortWay) => {
   let app: FastifyInstance
   beforeAll(async () => {
-    app = await createMcpEdge({ knowledge: fake.desk, hasShortWay })
+    app = await createMcpEdge({ knowledge: fake.service, hasShortWay })
   })
   afterAll(() => app.close())
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { ToolCall } from '../../calls/tool-call.ts'
+import type { ToolCall } from '../../tool-calls/tool-call.ts'
 import { createMcpEdge, fakeCalls, KEYS } from './testing/mcp-edge.fixture.ts'
 import { ENVELOPE, legacy, modern, raw, type Sent } from './testing/mcp-messages.fixture.ts'
 

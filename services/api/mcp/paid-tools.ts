@@ -1,6 +1,6 @@
 import { forCallers, type ServiceError } from '../../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
-import type { PaidCall, PaidCallPath, PaidOutcome } from '../../calls/index.ts'
+import type { PaidCall, PaidCallPath, PaidOutcome } from '../../tool-calls/index.ts'
 import type { Caller, ToolOutcome } from './tool-outcome.ts'
 
 /** Where a call carries its payment, and an answer what became of it (x402, transport for MCP). */

@@ -12,7 +12,7 @@ import {
   subscriptionAnswerSchema,
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
-import { requireKey, type ToolAnswer, type ToolCall } from '../../calls/index.ts'
+import { requireKey, type ToolAnswer, type ToolCall } from '../../tool-calls/index.ts'
 import type { SubscriptionView } from '../../webhooks/index.ts'
 import { attemptsQuery } from '../routes/webhook-deliveries.ts'
 import {
@@ -31,7 +31,7 @@ import { toAttempt, toReplayAnswer, toSubscriptionAnswer, toTestAnswer } from '.
 import { toolArguments } from './tool-arguments.ts'
 
 /** What the tools for webhooks stand on: what their routes do. */
-export type WebhookDesk = WebhookRoutesOptions
+export type WebhookService = WebhookRoutesOptions
 
 /** Whose webhooks these are, and who waits. */
 interface Owner {
@@ -50,7 +50,7 @@ interface WebhookTool extends ToolDefinition {
     readonly idempotentHint?: boolean
   }
   /** @param asked arguments as its `request` has them */
-  act(desk: WebhookDesk, owner: Owner, asked: unknown): Promise<JsonObject>
+  act(service: WebhookService, owner: Owner, asked: unknown): Promise<JsonObject>
 }
 
 const LOOKS = { readOnlyHint: true } as const
@@ -69,15 +69,15 @@ const rows = z.int().min(1).max(LIMITS.webhookRows).default(20).describe('Rows a
 const define = <Request extends z.ZodType>(
   tool: Omit<WebhookTool, 'request' | 'act'> & {
     readonly request: Request
-    act(desk: WebhookDesk, owner: Owner, asked: z.output<Request>): Promise<JsonObject>
+    act(service: WebhookService, owner: Owner, asked: z.output<Request>): Promise<JsonObject>
   },
 ): WebhookTool => ({
   ...tool,
   description: `${tool.description} Needs an API key; costs no calls.`,
-  act: async (desk, owner, asked) => tool.act(desk, owner, asked as z.output<Request>),
+  act: async (service, owner, asked) => tool.act(service, owner, asked as z.output<Request>),
 })
 
-const shown = ({ subscriptions, now }: WebhookDesk, view: SubscriptionView): JsonObject =>
+const shown = ({ subscriptions, now }: WebhookService, view: SubscriptionView): JsonObject =>
   toSubscriptionAnswer(view, subscriptions.warnings(view.subscription), now())
 
 /** What owners do with their webhooks, as the routes under /api/webhooks do it. */
@@ -89,9 +89,9 @@ const WEBHOOK_TOOLS = {
     request: createSchema,
     response: subscription.extend({ secret: createdSubscriptionAnswerSchema.shape.secret }),
     effect: ADDS,
-    async act(desk, { accountId, origin, idempotencyKey }, asked) {
-      const created = await desk.subscriptions.create(accountId, asked, { idempotencyKey }, origin)
-      return { ...shown(desk, created), secret: created.secret }
+    async act(service, { accountId, origin, idempotencyKey }, asked) {
+      const created = await service.subscriptions.create(accountId, asked, { idempotencyKey }, origin)
+      return { ...shown(service, created), secret: created.secret }
     },
   }),
   list_webhooks: define({
@@ -104,10 +104,10 @@ const WEBHOOK_TOOLS = {
       next: z.string().nullable().describe('Give it as `after`; null at the end'),
     }),
     effect: LOOKS,
-    act: (desk, { accountId, gone }, asked) =>
-      desk.looks.look(accountId, gone, async () => {
-        const { rows: views, next, needsReview } = await desk.subscriptions.list(accountId, asked)
-        return { webhooks: views.map((view) => shown(desk, view)), needs_review: needsReview, next }
+    act: (service, { accountId, gone }, asked) =>
+      service.looks.look(accountId, gone, async () => {
+        const { rows: views, next, needsReview } = await service.subscriptions.list(accountId, asked)
+        return { webhooks: views.map((view) => shown(service, view)), needs_review: needsReview, next }
       }),
   }),
   get_webhook: define({
@@ -116,9 +116,9 @@ const WEBHOOK_TOOLS = {
     request: subscriptionParams,
     response: subscription,
     effect: LOOKS,
-    async act(desk, { accountId, gone }, asked) {
-      const show = () => desk.subscriptions.show(accountId, asked.id)
-      return shown(desk, await desk.looks.look(accountId, gone, show))
+    async act(service, { accountId, gone }, asked) {
+      const show = () => service.subscriptions.show(accountId, asked.id)
+      return shown(service, await service.looks.look(accountId, gone, show))
     },
   }),
   delete_webhook: define({
@@ -138,8 +138,8 @@ const WEBHOOK_TOOLS = {
     request: subscriptionParams,
     response: subscription,
     effect: SETS,
-    act: async (desk, { accountId, origin }, asked) =>
-      shown(desk, await desk.subscriptions.pause(accountId, asked.id, origin)),
+    act: async (service, { accountId, origin }, asked) =>
+      shown(service, await service.subscriptions.pause(accountId, asked.id, origin)),
   }),
   resume_webhook: define({
     title: 'Resume a webhook',
@@ -147,8 +147,8 @@ const WEBHOOK_TOOLS = {
     request: z.strictObject({ id, ...resumeFields }).refine(hasSinceWhereAsked, SINCE_FAULT),
     response: subscription,
     effect: SETS,
-    act: async (desk, { accountId, origin }, { id: which, ...point }) =>
-      shown(desk, await desk.subscriptions.resume(accountId, which, point, origin)),
+    act: async (service, { accountId, origin }, { id: which, ...point }) =>
+      shown(service, await service.subscriptions.resume(accountId, which, point, origin)),
   }),
   rotate_webhook_secret: define({
     title: 'New secret of a webhook',
@@ -219,12 +219,12 @@ export const isWebhookTool = (name: unknown): name is WebhookToolName =>
  * @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `invalid_request`, and what the route refuses with
  */
 export async function callWebhookTool(
-  desk: WebhookDesk,
+  service: WebhookService,
   tool: WebhookToolName,
   call: Pick<ToolCall, 'request' | 'authorization' | 'idempotencyKey' | 'requestId'>,
   gone: () => AbortSignal,
 ): Promise<ToolAnswer> {
-  const { accountId, keyId } = requireKey(await desk.identify(call.authorization))
+  const { accountId, keyId } = requireKey(await service.identify(call.authorization))
   const owner = {
     accountId,
     origin: { correlationId: call.requestId, actor: `key ${keyId}` },
@@ -232,5 +232,5 @@ export async function callWebhookTool(
     gone: gone(),
   }
   const asked = toolArguments(tool, WEBHOOK_TOOLS[tool].request, call.request)
-  return { body: await WEBHOOK_TOOLS[tool].act(desk, owner, asked), isReplay: false }
+  return { body: await WEBHOOK_TOOLS[tool].act(service, owner, asked), isReplay: false }
 }

@@ -7,7 +7,7 @@ import { START } from '../../../contracts/position.ts'
 import { mcpOptions } from '../mcp/testing/mcp-edge.fixture.ts'
 import { createServer } from '../server.ts'
 import { jsonSchemaFaults } from '../testing/json-schema-faults.ts'
-import { fakeKnowledgeDesk } from '../testing/knowledge-desk.fixture.ts'
+import { fakeKnowledgeService } from '../testing/knowledge-service.fixture.ts'
 import { NO_PAYMENTS } from '../testing/no-payments.ts'
 import { NO_READ_MODELS } from '../testing/no-read-models.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
       publicUrl: () => 'https://signals.example.com',
       mcp: mcpOptions(),
       knowledge: {
-        desk: fakeKnowledgeDesk().desk,
+        service: fakeKnowledgeService().service,
         knowledge: { pages: async () => [], page: async () => undefined },
       },
       payments: NO_PAYMENTS,

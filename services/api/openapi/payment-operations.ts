@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { serviceBlockSchema } from '../../../contracts/service-block.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import { PAID_PRODUCTS } from '../../calls/index.ts'
+import { PAID_PRODUCTS } from '../../tool-calls/index.ts'
 import type { Operation, Operations } from './operation.ts'
 
 /** What a request that pays can be refused with; the first two with an offer. */

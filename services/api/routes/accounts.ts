@@ -12,7 +12,7 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { QuotaBlock } from '../../../contracts/service-block.ts'
 import type { Accounts, AttemptLimiter, Payer } from '../../accounts/index.ts'
-import { requireKey } from '../../calls/index.ts'
+import { requireKey } from '../../tool-calls/index.ts'
 import { toAccountAnswer, toKeyRow, toSignInAnswer } from '../account-answers.ts'
 import { addressSite } from '../client-address.ts'
 

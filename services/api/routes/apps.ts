@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { type AppRow, appsAnswerSchema, machineAnswerSchema, scopeSchema } from '../../../contracts/oauth.ts'
 import type { Accounts, AppView } from '../../accounts/index.ts'
-import { requireKey } from '../../calls/index.ts'
+import { requireKey } from '../../tool-calls/index.ts'
 import { labelSchema } from './accounts.ts'
 
 const createSchema = z.strictObject({

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { chatAnswerSchema } from '../../../contracts/knowledge-answers.ts'
-import type { KnowledgeDesk } from '../../calls/index.ts'
+import type { KnowledgeService } from '../../tool-calls/index.ts'
 import { useSearchFailures } from './search-failures.ts'
 
 export interface ChatRoutesOptions {
-  readonly desk: Pick<KnowledgeDesk, 'chat'>
+  readonly service: Pick<KnowledgeService, 'chat'>
 }
 
 /**
@@ -13,11 +13,11 @@ export interface ChatRoutesOptions {
  *
  * @example curl -H "Authorization: Bearer $API_KEY" -H 'Content-Type: application/json' -d '{"question":"What does HOLD mean?"}' …/api/chat
  */
-export const chatRoutes: FastifyPluginAsyncZod<ChatRoutesOptions> = async (app, { desk }) => {
+export const chatRoutes: FastifyPluginAsyncZod<ChatRoutesOptions> = async (app, { service }) => {
   useSearchFailures(app, 'INVALID_QUESTION')
   app.post('/api/chat', { schema: { response: { 200: chatAnswerSchema } } }, async (request, reply) => {
     const { authorization, 'idempotency-key': key } = request.headers
-    const { body, isReplay } = await desk.chat({
+    const { body, isReplay } = await service.chat({
       request: request.body,
       authorization,
       idempotencyKey: typeof key === 'string' ? key : undefined,

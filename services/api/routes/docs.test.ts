@@ -4,7 +4,7 @@ import { docPage } from '../../knowledge/corpus/read-pages.ts'
 import type { DocPage } from '../../knowledge/index.ts'
 import { PAGE_POLICY } from '../pages/layout.ts'
 import { createServer } from '../server.ts'
-import { fakeKnowledgeDesk } from '../testing/knowledge-desk.fixture.ts'
+import { fakeKnowledgeService } from '../testing/knowledge-service.fixture.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 
 const HOSTILE = `# A <script>alert(1)</script> page
@@ -48,7 +48,7 @@ beforeAll(async () => {
   const examples = new Map([['bot.py', 'URL = "http://127.0.0.1:8402"\n']])
   const publicUrl = () => 'https://signals.example.com'
   app = await createServer(
-    serverOptions({ publicUrl, knowledge: { desk: fakeKnowledgeDesk().desk, knowledge, examples } }),
+    serverOptions({ publicUrl, knowledge: { service: fakeKnowledgeService().service, knowledge, examples } }),
   )
 })
 afterAll(() => app.close())

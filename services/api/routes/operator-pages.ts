@@ -2,7 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { PaymentDesk } from '../../payments/index.ts'
+import type { PaymentAdmin } from '../../payments/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Subscriptions } from '../../webhooks/index.ts'
 import { isByOwnersDoor, isOperatorToken } from '../operator.ts'
 import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
@@ -15,13 +16,11 @@ import { toOperatorSubscription } from '../webhook-answers.ts'
 import { ownForm, textOf } from './account-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
 
-export interface OperatorPagesOptions extends Pick<PagesOptions, 'frame'> {
+export interface OperatorPagesOptions extends Pick<PagesOptions, 'frame'>, Pick<Clock, 'now'> {
   readonly operatorToken: string | undefined
   readonly readiness: () => Promise<Readiness>
-  readonly paymentDesk?: Pick<PaymentDesk, 'list'> | undefined
+  readonly paymentAdmin?: Pick<PaymentAdmin, 'list'> | undefined
   readonly subscriptions?: Pick<Subscriptions, 'listAll'> | undefined
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 const COOKIE = '__Host-operator'
@@ -55,7 +54,7 @@ export const operatorPages: FastifyPluginAsyncZod<OperatorPagesOptions> = async 
     if (!isByOwnersDoor(request) && !isSignedIn(request)) return ask(reply)
     const [readiness, payments, subscriptions] = await Promise.all([
       options.readiness(),
-      options.paymentDesk?.list({ limit: ROWS }),
+      options.paymentAdmin?.list({ limit: ROWS }),
       options.subscriptions?.listAll({ limit: LIMITS.webhookRows }),
     ])
     const endpoints = subscriptions?.map(toOperatorSubscription)

@@ -51,14 +51,16 @@ beforeEach(async () => {
   asked = []
   rows = []
   refuse = undefined
-  const paymentDesk: OperatorPaymentRoutesOptions['paymentDesk'] = {
+  const paymentAdmin: OperatorPaymentRoutesOptions['paymentAdmin'] = {
     list: record('list', () => rows),
     show: record('show', () => paymentOf(ID)),
     refund: record('refund', () => paymentOf(ID)),
     block: record('block', () => undefined),
     unblock: record('unblock', () => undefined),
   }
-  app = await createServer(serverOptions({ operatorToken: TOKEN, payments: { ...NO_PAYMENTS, paymentDesk } }))
+  app = await createServer(
+    serverOptions({ operatorToken: TOKEN, payments: { ...NO_PAYMENTS, paymentAdmin } }),
+  )
 })
 afterEach(() => app.close())
 

@@ -10,12 +10,12 @@ import {
   paymentsAnswerSchema,
 } from '../../../contracts/payment-answers.ts'
 import { PAYMENT_STATES } from '../../../contracts/service-block.ts'
-import type { DeskOrigin, PaymentDesk } from '../../payments/index.ts'
+import type { OperatorOrigin, PaymentAdmin } from '../../payments/index.ts'
 import { isOperator } from '../operator.ts'
 import { toPaymentAnswer } from '../payment-answers.ts'
 
 export interface OperatorPaymentRoutesOptions {
-  readonly paymentDesk: Pick<PaymentDesk, 'list' | 'show' | 'refund' | 'block' | 'unblock'>
+  readonly paymentAdmin: Pick<PaymentAdmin, 'list' | 'show' | 'refund' | 'block' | 'unblock'>
 }
 
 const paymentId = z.uuid().toLowerCase()
@@ -47,30 +47,30 @@ const refundSchema = z.strictObject({
  */
 export const operatorPaymentRoutes: FastifyPluginAsyncZod<
   OperatorPaymentRoutesOptions & { readonly operatorToken: string | undefined }
-> = async (app, { paymentDesk: desk, operatorToken }) => {
+> = async (app, { paymentAdmin: admin, operatorToken }) => {
   app.addHook('onRequest', async (request, reply) => {
     if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
     reply.header('cache-control', 'no-store')
   })
-  const originOf = ({ id }: FastifyRequest): DeskOrigin => ({ correlationId: id, actor: 'operator' })
+  const originOf = ({ id }: FastifyRequest): OperatorOrigin => ({ correlationId: id, actor: 'operator' })
 
   const list = { querystring: listSchema, response: { 200: paymentsAnswerSchema } }
   app.get('/operator/payments', { schema: list }, async ({ query }) => {
-    const rows = await desk.list(query)
+    const rows = await admin.list(query)
     const next = rows.length < query.limit ? null : (rows.at(-1)?.paymentId ?? null)
     return { payments: rows.map(toPaymentAnswer), next }
   })
 
   const show = { params: idParams, response: { 200: paymentAnswerSchema } }
   app.get('/operator/payments/:id', { schema: show }, async ({ params }) =>
-    toPaymentAnswer(await desk.show(params.id)),
+    toPaymentAnswer(await admin.show(params.id)),
   )
 
   const refund = { ...show, body: refundSchema }
   app.post('/operator/payments/:id/refund', { schema: refund }, async (request) => {
     const { transaction, usdc: value, reason: why } = request.body
     const sent = { transaction, value, reason: why }
-    return toPaymentAnswer(await desk.refund(request.params.id, sent, originOf(request)))
+    return toPaymentAnswer(await admin.refund(request.params.id, sent, originOf(request)))
   })
 
   const trust = {
@@ -80,12 +80,12 @@ export const operatorPaymentRoutes: FastifyPluginAsyncZod<
   }
   app.post('/operator/payers/:address/block', { schema: trust }, async (request) => {
     const { address: payer } = request.params
-    await desk.block(payer, request.body.reason, originOf(request))
+    await admin.block(payer, request.body.reason, originOf(request))
     return { payer, is_blocked: true }
   })
   app.post('/operator/payers/:address/unblock', { schema: trust }, async (request) => {
     const { address: payer } = request.params
-    await desk.unblock(payer, request.body.reason, originOf(request))
+    await admin.unblock(payer, request.body.reason, originOf(request))
     return { payer, is_blocked: false }
   })
 }

@@ -3,15 +3,15 @@ import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { createServer } from '../server.ts'
-import { CHAT_ANSWER, fakeKnowledgeDesk, SEARCH_ANSWER } from '../testing/knowledge-desk.fixture.ts'
+import { CHAT_ANSWER, fakeKnowledgeService, SEARCH_ANSWER } from '../testing/knowledge-service.fixture.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 
-const fake = fakeKnowledgeDesk()
+const fake = fakeKnowledgeService()
 let app: FastifyInstance
 
 beforeAll(async () => {
   const knowledge = { pages: () => Promise.resolve([]), page: () => Promise.resolve(undefined) }
-  app = await createServer(serverOptions({ knowledge: { desk: fake.desk, knowledge } }))
+  app = await createServer(serverOptions({ knowledge: { service: fake.service, knowledge } }))
 })
 beforeEach(() => {
   fake.asked.length = 0

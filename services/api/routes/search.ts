@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { searchAnswerSchema } from '../../../contracts/knowledge-answers.ts'
-import type { KnowledgeDesk } from '../../calls/index.ts'
+import type { KnowledgeService } from '../../tool-calls/index.ts'
 import { useSearchFailures } from './search-failures.ts'
 
 export interface SearchRoutesOptions {
-  readonly desk: Pick<KnowledgeDesk, 'search'>
+  readonly service: Pick<KnowledgeService, 'search'>
 }
 
 const schema = { response: { 200: searchAnswerSchema } }
@@ -15,11 +15,11 @@ const schema = { response: { 200: searchAnswerSchema } }
  *
  * @example curl -H "Authorization: Bearer $API_KEY" -H 'Content-Type: application/json' -d '{"query":"quota"}' …/api/search
  */
-export const searchRoutes: FastifyPluginAsyncZod<SearchRoutesOptions> = async (app, { desk }) => {
+export const searchRoutes: FastifyPluginAsyncZod<SearchRoutesOptions> = async (app, { service }) => {
   useSearchFailures(app, 'INVALID_QUERY')
   app.post('/api/search', { schema }, async (request, reply) => {
     const { authorization } = request.headers
-    const answer = await desk.search({ request: request.body, authorization })
+    const answer = await service.search({ request: request.body, authorization })
     reply.headers({ 'cache-control': 'public, max-age=300', vary: 'authorization' })
     return answer
   })

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { SentBody } from '../../calls/index.ts'
+import type { SentBody } from '../../tool-calls/index.ts'
 
 /**
  * RFC 9110 §8.3.1, for one type: parameters may follow, each a name and a value, and a second type may not, whatever

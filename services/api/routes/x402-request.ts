@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import type { PaidCall, PaidRequest, SentBody } from '../../calls/index.ts'
+import type { PaidCall, PaidRequest, SentBody } from '../../tool-calls/index.ts'
 import { readPaidBody } from './x402-body.ts'
 
 /** What the paid routes know of a request that is not in it. */

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ERRORS, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { PaidCall, PaidCalls, PaidOutcome, PaidRequest } from '../../calls/index.ts'
+import type { PaidCall, PaidCalls, PaidOutcome, PaidRequest } from '../../tool-calls/index.ts'
 import { createRateLimits } from '../rate-limits.ts'
 import { createServer } from '../server.ts'
 import { NO_PAYMENTS } from '../testing/no-payments.ts'
@@ -58,7 +58,7 @@ beforeEach(async () => {
           if (id !== ID) throw new ServiceError('payment_unknown')
           return PAYMENT
         },
-        paymentDesk: { list: absent, show: absent, refund: absent, block: absent, unblock: absent },
+        paymentAdmin: { list: absent, show: absent, refund: absent, block: absent, unblock: absent },
       },
     }),
   )

@@ -2,7 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, F
 import type { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
-import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../calls/index.ts'
+import { type PaidCalls, type PaidOutcome, type PaidTier, paidPath } from '../../tool-calls/index.ts'
 import { answerFailure, errorBody, toServiceError } from '../errors.ts'
 import { createWaits } from '../waits.ts'
 import { type PaidEdge, SentCall, SentRequest } from './x402-request.ts'

@@ -13,7 +13,7 @@ export const NO_PAYMENTS: NonNullable<ServerOptions['payments']> = {
   },
   showPayment: async () => unavailable(),
   receipts: { of: unavailable, didDocument: unavailable },
-  paymentDesk: {
+  paymentAdmin: {
     list: async () => unavailable(),
     show: async () => unavailable(),
     refund: async () => unavailable(),

@@ -8,7 +8,7 @@ import { sleep } from '../../platform/async/sleep.ts'
 import { openEmbeddedStore } from '../../platform/event-store/embedded/embedded-store.ts'
 import { startPaidService } from './paid-service.fixture.ts'
 
-/** A desk takes a moment, so that a kill finds calls at every point of their way. */
+/** A tool handler takes a moment, so that a kill finds calls at every point of their way. */
 const LONGEST_COMPUTATION_MS = 4
 
 const cap = 10n ** 12n

@@ -4,7 +4,6 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { payments as paymentsProjection } from '../../../projections/index.ts'
 import type { Plan } from '../../accounts/index.ts'
-import { createPaidCalls } from '../../calls/index.ts'
 import {
   createOfferSigner,
   createPaymentIndex,
@@ -19,6 +18,7 @@ import { openMemoryStore } from '../../platform/event-store/memory/memory-store.
 import { uuidV7 } from '../../platform/ids/uuid.ts'
 import { type Projector, startProjector } from '../../platform/projector/projector.ts'
 import { openRowTables } from '../../platform/projector/row-tables.ts'
+import { createPaidCalls } from '../../tool-calls/index.ts'
 import { mcpOptions } from '../mcp/testing/mcp-edge.fixture.ts'
 import { createServer } from '../server.ts'
 import { NO_PAYMENTS } from './no-payments.ts'

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import { type CarryForecast, expectedCarry, forecastCarry, opposite } from './expected-carry.ts'
-import type { FundingBook } from './funding-book.ts'
+import type { FundingRates } from './funding-rates.ts'
 import type { MarketFunding } from './market-funding.ts'
 import { spreadHistory } from './spread-history.ts'
 
@@ -46,7 +46,7 @@ export const isStale = ({ newest }: MarketFunding, nowMs: number): boolean =>
  * @param nowMs days before that of this instant make up the history
  */
 export function compareVenues(
-  book: FundingBook,
+  rates: FundingRates,
   coins: readonly string[],
   holdingHours: number,
   nowMs: number,
@@ -57,12 +57,12 @@ export function compareVenues(
   const midnight = nowMs - (nowMs % DAY_MS)
   for (const coin of coins) {
     const candidates: Candidate[] = []
-    for (const market of book.marketsOf(coin)) {
+    for (const market of rates.marketsOf(coin)) {
       if (isStale(market, nowMs)) {
         stale.push(market)
         continue
       }
-      const days = new Float64Array(book.keepDays)
+      const days = new Float64Array(rates.keepDays)
       market.readDays(days, midnight)
       candidates.push({ market, days, newestDay: market.newestDay() })
     }

@@ -10,7 +10,7 @@ import type {
 } from '../../../contracts/tools/scan-funding-arb.ts'
 import { compareVenues, type VenuePair } from './compare-venues.ts'
 import { breakEvenHours } from './expected-carry.ts'
-import type { FundingBook } from './funding-book.ts'
+import type { FundingRates } from './funding-rates.ts'
 import type { MarketFunding } from './market-funding.ts'
 import { scanNote } from './scan-note.ts'
 
@@ -27,22 +27,22 @@ interface ScanTerms {
 
 /**
  * Ranks pairs of exchanges by the funding that being long of one and short of the other is expected to collect
- * over the holding time, after four taker fees. Reads nothing but the book, so the same settlements and the
+ * over the holding time, after four taker fees. Reads nothing but the rates, so the same settlements and the
  * same instant give the same answer. Information, not advice.
  *
  * @param nowMs the instant of the scan, Unix milliseconds
  * @example
- * scanFundingArb(book, scanFundingArbRequest.parse({ coins: ['BTC'] }), Date.UTC(2024, 0, 1))
+ * scanFundingArb(rates, scanFundingArbRequest.parse({ coins: ['BTC'] }), Date.UTC(2024, 0, 1))
  */
 export function scanFundingArb(
-  book: FundingBook,
+  rates: FundingRates,
   request: ScanFundingArbRequest,
   nowMs: number,
 ): ScanFundingArbResponse {
   const feesBps = LEGS_PAID * request.taker_fee_bps
   const wanted =
-    request.coins === undefined ? book.coins : [...new Set(request.coins.map((coin) => assetOf(coin).asset))]
-  const comparison = compareVenues(book, wanted, request.holding_hours, nowMs)
+    request.coins === undefined ? rates.coins : [...new Set(request.coins.map((coin) => assetOf(coin).asset))]
+  const comparison = compareVenues(rates, wanted, request.holding_hours, nowMs)
   const netBps = ({ carry }: VenuePair): number => rounded(carry * BPS - feesBps, 2)
   const passed = comparison.pairs.filter((pair) => netBps(pair) >= request.min_net_bps).toSorted(byRank)
   const best = passed.length === 0 ? comparison.pairs.toSorted(byRank)[0] : undefined
@@ -56,9 +56,9 @@ export function scanFundingArb(
     pairs_compared: comparison.pairs.length,
     pairs_too_short: comparison.pairsTooShort,
     markets_stale: comparison.stale.length,
-    venues: [...book.exchanges],
+    venues: [...rates.exchanges],
     note: scanNote({
-      book,
+      rates,
       wanted,
       comparison,
       best: best === undefined ? undefined : { ...best, netBps: netBps(best) },

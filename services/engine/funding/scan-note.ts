@@ -1,13 +1,13 @@
 import { marketName } from '../../../contracts/series.ts'
 import type { ScanFundingArbRequest } from '../../../contracts/tools/scan-funding-arb.ts'
 import { type Comparison, LEAST_COMMON_DAYS, STALE_INTERVALS, type VenuePair } from './compare-venues.ts'
-import type { FundingBook } from './funding-book.ts'
+import type { FundingRates } from './funding-rates.ts'
 
 /** Names that a sentence lists before it says how many more there are. */
 const NAMES_LISTED = 5
 
 interface NoteInput {
-  readonly book: FundingBook
+  readonly rates: FundingRates
   /** Coins that were looked for. */
   readonly wanted: readonly string[]
   readonly comparison: Comparison
@@ -17,13 +17,13 @@ interface NoteInput {
 }
 
 /** Says why an answer is empty, and what was left out of it and why; null where there is neither to say. */
-export function scanNote({ book, wanted, comparison, best, request }: NoteInput): string | null {
-  if (book.marketCount === 0) return 'No funding has been settled here yet.'
+export function scanNote({ rates, wanted, comparison, best, request }: NoteInput): string | null {
+  if (rates.marketCount === 0) return 'No funding has been settled here yet.'
   const { pairs, stale, pairsTooShort } = comparison
   const sentences: string[] = []
-  const unknown = wanted.filter((coin) => book.marketsOf(coin).length === 0)
+  const unknown = wanted.filter((coin) => rates.marketsOf(coin).length === 0)
   if (unknown.length > 0) {
-    sentences.push(`There is no funding history of ${listed(unknown)}; there is of ${listed(book.coins)}.`)
+    sentences.push(`There is no funding history of ${listed(unknown)}; there is of ${listed(rates.coins)}.`)
   }
   if (stale.length > 0) {
     const names = listed(stale.map(({ market }) => marketName(market)))
@@ -36,7 +36,7 @@ export function scanNote({ book, wanted, comparison, best, request }: NoteInput)
   }
   if (pairs.length === 0 && pairsTooShort === 0 && unknown.length < wanted.length) {
     sentences.push(
-      `A pair takes the same coin on two exchanges; there is funding history here of ${listed(book.exchanges)}.`,
+      `A pair takes the same coin on two exchanges; there is funding history here of ${listed(rates.exchanges)}.`,
     )
   }
   if (best !== undefined) {

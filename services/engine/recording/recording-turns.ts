@@ -2,14 +2,14 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { BarFact, StreamEnd } from './append-once.ts'
 
-export interface RecordingTurnsOptions {
+export interface RecordingTurnsOptions extends Pick<Clock, 'sleep'> {
   /** Whether this process is the one that records an exchange, of those that share the log. */
   readonly holds: (exchange: Exchange) => boolean
   /** What the stream of a series ends with now. */
   readonly look: (series: Series) => Promise<StreamEnd<BarFact>>
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
 }
 
@@ -41,7 +41,7 @@ export function createRecordingTurns(options: RecordingTurnsOptions): RecordingT
   const own = new Map<string, number>()
 
   /** How long the other is waited for, behind what is in the log. */
-  function patienceMs(series: Series, first: number, { newest }: StreamEnd<BarFact>): number {
+  function waitMs(series: Series, first: number, { newest }: StreamEnd<BarFact>): number {
     // Nobody follows a series of which an earlier bar is missing already.
     if (newest === undefined || newest.barClose < first - timeframeMs(series.timeframe)) return 0
     const standsIn = own.get(seriesName(series)) === newest.barClose
@@ -56,7 +56,7 @@ export function createRecordingTurns(options: RecordingTurnsOptions): RecordingT
       for (let looks = 0; !signal.aborted; looks++) {
         const end = await look(series)
         if (end.newest !== undefined && end.newest.barClose >= last) return true
-        const left = patienceMs(series, first, end) - waited
+        const left = waitMs(series, first, end) - waited
         if (left <= 0 || holds(series.exchange)) return true
         const pause = Math.min(left, LOOK_AFTER_MS[Math.min(looks, LOOK_AFTER_MS.length - 1)] ?? left)
         await sleep(pause, signal)

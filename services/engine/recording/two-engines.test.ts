@@ -10,8 +10,8 @@ import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
 import { createLeases } from '../../platform/lease/create-leases.ts'
-import { createManualTime } from '../desk/manual-time.fixture.ts'
 import type { VerdictDraft } from '../engine.ts'
+import { createManualTime } from '../tool-handler/manual-time.fixture.ts'
 import { createRecorder, type Recorded } from './recorder.ts'
 
 const T0 = Date.UTC(2025, 0, 1)

@@ -8,6 +8,7 @@ import { TIERS } from '../../../contracts/plans.ts'
 import { comparePositions } from '../../../contracts/position.ts'
 import type { Channel } from '../../../contracts/quota-events.ts'
 import { chatStream } from '../../../contracts/streams.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
 import type { UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -24,11 +25,8 @@ import {
   openAt,
 } from './chat-window.ts'
 
-export interface ChatLedgerOptions {
+export interface ChatLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting: what is under way is refused then. */
   readonly signal: AbortSignal
   readonly index: ChatIndex
@@ -130,7 +128,7 @@ export function createChatLedger(options: ChatLedgerOptions): ChatLedger {
   async function earlier(chatter: Chatter, hash: string): Promise<AnsweredEvent | undefined> {
     const [began, end] = [now(), await store.head()]
     while (comparePositions(index.position(), end) < 0) {
-      if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw isBehind()
+      if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw ledgerBehindError()
       await sleep(LOOK_EVERY_MS, signal)
     }
     const place = index.find(chatter.id, hash)
@@ -179,7 +177,7 @@ export function createChatLedger(options: ChatLedgerOptions): ChatLedger {
         const isUnderWay = openAt(window, at).some(
           ({ idempotencyHash: hash }) => hash !== null && hash === use.idempotencyHash,
         )
-        if (isUnderWay) throw isBeingAnswered()
+        if (isUnderWay) throw beingAnsweredError()
         requireRoom(chatter, window, at)
         const id = newId()
         const until = at + LIMITS.chatReservationMs
@@ -234,14 +232,14 @@ function requireRoom(chatter: Chatter, window: ChatWindow, at: number, own?: str
   })
 }
 
-const isBeingAnswered = (): ServiceError =>
+const beingAnsweredError = (): ServiceError =>
   new ServiceError('rate_limited', {
     message:
       'A chat with this Idempotency-Key is being answered; its answer is to be had with the same key when it is',
     details: { retry_after_s: 2 },
   })
 
-const isBehind = (): ServiceError =>
+const ledgerBehindError = (): ServiceError =>
   new ServiceError('store_unavailable', {
     message: `Whether this Idempotency-Key was used before cannot be told yet: its index has not reached the end of the log within ${LIMITS.debitIndexWaitMs} ms. Nothing was counted`,
     isForCallers: true,

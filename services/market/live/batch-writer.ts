@@ -2,10 +2,10 @@ import type { BarBatch, ClosedBar, FundingUpdate } from '../../../contracts/feed
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
-import { createDueQueue } from '../../platform/async/due-queue.ts'
+import { createDelayQueue } from '../../platform/async/delay-queue.ts'
 import type { BarLeg } from './bar-leg.ts'
 
-/** Turns what the legs have into batches. */
+/** FairScheduler what the legs have into batches. */
 export interface BatchWriter {
   /** The earliest instant at which there are bars to tell; infinite while there are none. */
   nextAt(): number
@@ -44,7 +44,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   const pastOf = pastLegs(legs)
   const held = new Map<string, ClosedBar[]>()
   /** When legs have bars to tell, and series held ones that wait for nothing any more. What has changed since is left out. */
-  const due = createDueQueue<BarLeg | string>()
+  const due = createDelayQueue<BarLeg | string>()
   const queuedAt = new Map<BarLeg, number>()
   let funding: FundingUpdate[] = []
   let lastAt = begins

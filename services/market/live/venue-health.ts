@@ -5,7 +5,7 @@ import type { BarLeg } from './bar-leg.ts'
 import type { Venue } from './venue.ts'
 
 /** Keeps what is seen of every venue, for `/readyz`. */
-export interface HealthBook {
+export interface HealthRegistry {
   /** Notes a failure; true when it is worth a line in the log, which is when the venue was well before. */
   failed(exchange: Exchange, reason: string): boolean
   /** Watches the bars of some legs until the answer is called. */
@@ -24,7 +24,7 @@ interface Failures {
   newestBar: number
 }
 
-export function createHealthBook(venues: readonly Venue[], now: () => number): HealthBook {
+export function createHealthRegistry(venues: readonly Venue[], now: () => number): HealthRegistry {
   const failures = new Map<Exchange, Failures>()
   const followed = new Set<readonly BarLeg[]>()
 

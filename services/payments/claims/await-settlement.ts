@@ -2,15 +2,14 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { UncollectableReason } from '../../../contracts/payment-events.ts'
 import { isServable, type Payment } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { paymentRefused, type X402Reason } from '../refusal.ts'
 import type { PaymentChanges } from './payment-changes.ts'
 import type { PaymentLog } from './payment-log.ts'
 
-export interface AwaitSettlementOptions {
+export interface AwaitSettlementOptions extends Pick<Clock, 'now'> {
   readonly log: PaymentLog
   readonly changes: PaymentChanges
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 /** How often the log is read although nobody has said that something changed. */
@@ -37,7 +36,7 @@ export async function awaitSettlement(
       const done = settled(newest)
       if (done !== undefined) return done
       const leftMs = deadline - now()
-      if (leftMs <= 0 || signal.aborted) throw isPending(newest)
+      if (leftMs <= 0 || signal.aborted) throw pendingError(newest)
       await listener.next(Math.min(leftMs, LOOK_EVERY_MS), signal)
     }
   } finally {
@@ -70,7 +69,7 @@ const REASONS: Readonly<Record<UncollectableReason, X402Reason>> = {
   refused: 'unexpected_settle_error',
 }
 
-const isPending = ({ state }: Payment): ServiceError =>
+const pendingError = ({ state }: Payment): ServiceError =>
   new ServiceError('payment_pending', {
     message: `The payment is ${state}: its money has not come within the time that a request waits for it.`,
     details: { state },

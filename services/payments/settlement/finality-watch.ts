@@ -1,16 +1,16 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Payment } from '../../../projections/index.ts'
-import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import type { SettlementChain } from '../chain/chain.ts'
 import { decideFinality } from './decide-settlement.ts'
-import type { PaymentBook } from './payment-book.ts'
+import type { PaymentQueue } from './payment-queue.ts'
 import type { LoadedPayment, SettlementFact } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 
 export interface FinalityWatchOptions {
   /** Undefined where no node is configured: then what is settled is taken for final. */
   readonly chain: SettlementChain | undefined
-  readonly book: PaymentBook
+  readonly queue: PaymentQueue
   readonly timing: SettlementTiming
 }
 
@@ -19,22 +19,22 @@ export const FINALITY_PAYMENTS = 200
 const BLOCKS_AT_ONCE = 50
 
 /** Looks whether the blocks of settled payments are still there, until they are final. */
-export function createFinalityWatch({ chain, book, timing }: FinalityWatchOptions) {
+export function createFinalityWatch({ chain, queue, timing }: FinalityWatchOptions) {
   /** Of the blocks that matter now, by number. */
   async function hashes(
     node: SettlementChain,
     numbers: readonly number[],
   ): Promise<ReadonlyMap<number, string | undefined>> {
     const distinct = [...new Set(numbers)]
-    const found = await mapInTurns(distinct, BLOCKS_AT_ONCE, (number) => node.blockHash(number))
+    const found = await mapConcurrently(distinct, BLOCKS_AT_ONCE, (number) => node.blockHash(number))
     return new Map(distinct.map((number, index) => [number, found[index]]))
   }
 
   async function finalise(loaded: LoadedPayment, signal: AbortSignal): Promise<void> {
-    if (!(await book.tellPaid(loaded.payment))) return book.again(loaded.stream)
+    if (!(await queue.tellPaid(loaded.payment))) return queue.again(loaded.stream)
     const { transaction, blockNumber } = loaded.payment
     const data = { transaction: transaction ?? '', blockNumber }
-    await book.record(loaded, [{ type: 'SettlementFinalised', data }], signal)
+    await queue.record(loaded, [{ type: 'SettlementFinalised', data }], signal)
   }
 
   async function reorged(loaded: LoadedPayment, signal: AbortSignal): Promise<void> {
@@ -43,18 +43,18 @@ export function createFinalityWatch({ chain, book, timing }: FinalityWatchOption
       type: 'SettlementReorged',
       data: { transaction: transaction ?? '', blockNumber },
     }
-    await book.record(loaded, [fact], signal)
+    await queue.record(loaded, [fact], signal)
   }
 
   /** Settled by a facilitator when no node was configured; now there is one, which knows the block. */
   async function findBlock(node: SettlementChain, loaded: LoadedPayment, signal: AbortSignal): Promise<void> {
     const { authorization, payment } = loaded
-    book.after(loaded.stream, timing.finalityMs)
+    queue.after(loaded.stream, timing.finalityMs)
     const outcome = await node.outcomeOf(authorization, payment.claimedAt)
     if (outcome.kind !== 'paid') return
     const { transaction, blockNumber, blockHash } = outcome
     const data = { transaction, blockNumber, blockHash, by: 'facilitator' as const }
-    await book.record(loaded, [{ type: 'SettlementConfirmed', data }], signal)
+    await queue.record(loaded, [{ type: 'SettlementConfirmed', data }], signal)
   }
 
   async function watch(
@@ -79,14 +79,14 @@ export function createFinalityWatch({ chain, book, timing }: FinalityWatchOption
       const finality = decideFinality({ blockNumber, blockHash }, hashOf.get(blockNumber), finalBlock)
       if (finality === 'final') await finalise(loaded, signal)
       else if (finality === 'reorged') await reorged(loaded, signal)
-      else book.after(loaded.stream, timing.finalityMs)
+      else queue.after(loaded.stream, timing.finalityMs)
     }
   }
 
   return {
-    /** Looks at payments of the lane. @throws ServiceError of the chain and the store */
+    /** Looks at payments of the stage. @throws ServiceError of the chain and the store */
     async work(streams: readonly string[], signal: AbortSignal): Promise<void> {
-      const all = await Promise.all(streams.map((stream) => book.load(stream, 'finality', signal)))
+      const all = await Promise.all(streams.map((stream) => queue.load(stream, 'finality', signal)))
       const settled = all.filter((loaded) => loaded !== undefined)
       const isCredited = ({ payment }: LoadedPayment): boolean => payment.rail === 'gateway'
       const atOnce = settled.filter((loaded) => chain === undefined || isCredited(loaded))

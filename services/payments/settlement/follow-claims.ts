@@ -10,22 +10,22 @@ import {
 } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { ProjectionReader } from '../../platform/projector/projector.ts'
-import type { PaymentBook } from './payment-book.ts'
+import type { PaymentQueue } from './payment-queue.ts'
 
 export interface FollowedClaims {
   readonly store: EventStore
   readonly reader: Pick<ProjectionReader<PaymentsRow>, 'get' | 'range' | 'health'>
-  readonly book: Pick<PaymentBook, 'track' | 'revive'>
+  readonly queue: Pick<PaymentQueue, 'track' | 'revive'>
 }
 
 /**
- * Puts every payment that is not at its end into the book, until the signal: those of the past from the read model,
+ * Puts every payment that is not at its end into the queue, until the signal: those of the past from the read model,
  * those to come from the log behind it.
  *
  * @throws ServiceError of the store
  */
 export async function followClaims(
-  { store, reader, book }: FollowedClaims,
+  { store, reader, queue }: FollowedClaims,
   signal: AbortSignal,
 ): Promise<void> {
   // Before its rows are read: what is folded meanwhile is met twice, and nothing is missed.
@@ -35,7 +35,7 @@ export async function followClaims(
     const rows = reader.range({ prefix: OPEN_PAYMENT_PREFIX, ...from, limit: LIMITS.rowsPerPage })
     for (const { row } of rows) {
       const payment = reader.get(paymentRowKey((row as OpenPayment).paymentId))
-      if (payment !== undefined && 'stream' in payment) book.track(payment as Payment)
+      if (payment !== undefined && 'stream' in payment) queue.track(payment as Payment)
     }
     page = rows.at(-1)?.key
     isMore = rows.length === LIMITS.rowsPerPage
@@ -44,10 +44,10 @@ export async function followClaims(
   for await (const item of store.subscribe({ after, filter, signal })) {
     if (item.kind !== 'event') continue
     if (item.event.type === 'SettlementConfirmed') {
-      if (item.event.meta.actor !== 'settler') await book.revive(item.event.stream, signal)
+      if (item.event.meta.actor !== 'settler') await queue.revive(item.event.stream, signal)
       continue
     }
     const payment = evolvePayment(undefined, decodeEvent(item.event))
-    if (payment !== undefined) book.track(payment)
+    if (payment !== undefined) queue.track(payment)
   }
 }

@@ -1,20 +1,19 @@
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { SettlementChain } from '../chain/chain.ts'
 import { decideSettlement, type SettlementStep } from './decide-settlement.ts'
 import type { Facilitator, FacilitatorVerdict } from './facilitator.ts'
-import type { PaymentBook } from './payment-book.ts'
+import type { PaymentQueue } from './payment-queue.ts'
 import type { LoadedPayment, SettlementFact } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 
-export interface ForwardedSettlementOptions {
+export interface ForwardedSettlementOptions extends Pick<Clock, 'now'> {
   readonly facilitator: Facilitator
   readonly settler: 'facilitator' | 'gateway'
   /** Tells what became of an authorization; undefined where no node is configured, and for the gateway's ledger. */
   readonly chain: SettlementChain | undefined
-  readonly book: PaymentBook
+  readonly queue: PaymentQueue
   readonly timing: SettlementTiming
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/
@@ -25,7 +24,7 @@ const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/
  * for unpaid only as long as the chain does not say otherwise.
  */
 export function createForwardedSettlement(options: ForwardedSettlementOptions) {
-  const { facilitator, settler, chain, book, timing, now } = options
+  const { facilitator, settler, chain, queue, timing, now } = options
 
   /** What to do before the facilitator is asked (again); `send` is to ask. */
   async function look(loaded: LoadedPayment): Promise<SettlementStep> {
@@ -50,7 +49,7 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
     // for a whole day must not fill the log.
     const begun = loaded.wasForwarded
       ? loaded
-      : await book.record(loaded, [{ type: 'SettlementRequested', data: { attempt, settler } }], signal)
+      : await queue.record(loaded, [{ type: 'SettlementRequested', data: { attempt, settler } }], signal)
     if (begun === undefined) return
     const verdict = await facilitator.settle(begun.claim, signal)
     // A request that was cut off by the end of this process has an answer that nobody has seen.
@@ -80,7 +79,7 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
 
   async function settled(loaded: LoadedPayment, name: string, signal: AbortSignal): Promise<void> {
     if (settler === 'gateway') {
-      return book.confirm(
+      return queue.confirm(
         loaded,
         { transaction: name, blockNumber: null, blockHash: null, by: settler },
         signal,
@@ -91,30 +90,30 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
       return unknown(loaded, `the facilitator says settled, in what is no transaction: ${name}`, signal)
     }
     if (chain === undefined) {
-      return book.confirm(loaded, { transaction, blockNumber: null, blockHash: null, by: settler }, signal)
+      return queue.confirm(loaded, { transaction, blockNumber: null, blockHash: null, by: settler }, signal)
     }
     // It says so; the chain is asked, at once.
     const attempt = loaded.payment.attempts
     const facts: SettlementFact[] = [{ type: 'SettlementBroadcast', data: { attempt, transaction } }]
-    book.again(loaded.stream)
+    queue.again(loaded.stream)
     const isNews = loaded.payment.transaction !== transaction
-    const noted = isNews ? await book.record(loaded, facts, signal) : loaded
+    const noted = isNews ? await queue.record(loaded, facts, signal) : loaded
     if (noted === undefined) return
     const step = await look(noted)
-    if (step.kind === 'confirm') await book.confirm(noted, step.arrival, signal)
+    if (step.kind === 'confirm') await queue.confirm(noted, step.arrival, signal)
   }
 
   async function onItsWay(loaded: LoadedPayment, name: string, signal: AbortSignal): Promise<void> {
     const transaction = name.toLowerCase()
     const attempt = loaded.payment.attempts
     const reason = 'the facilitator has sent it and does not know more'
-    book.again(loaded.stream)
+    queue.again(loaded.stream)
     if (loaded.lastReason === reason && loaded.payment.state === 'unknown') return
     const facts: SettlementFact[] = TRANSACTION_HASH.test(transaction)
       ? [{ type: 'SettlementBroadcast', data: { attempt, transaction } }]
       : []
     facts.push({ type: 'SettlementUnknown', data: { attempt, reason } })
-    await book.record(loaded, facts, signal)
+    await queue.record(loaded, facts, signal)
   }
 
   async function used(
@@ -127,48 +126,48 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
     // The authorization names us as its receiver, and the gateway was asked before and gave no answer we know of:
     // that request has credited it. It has told no name for the transfer, so the authorization's own stands for it.
     if (wasInDoubt) return settled(loaded, loaded.authorization.nonce, signal)
-    return book.uncollectable(loaded, { reason: 'refused', detail: reason }, signal)
+    return queue.uncollectable(loaded, { reason: 'refused', detail: reason }, signal)
   }
 
   async function refused(loaded: LoadedPayment, reason: string, signal: AbortSignal): Promise<void> {
     if (settler === 'gateway')
-      return book.uncollectable(loaded, { reason: 'refused', detail: reason }, signal)
+      return queue.uncollectable(loaded, { reason: 'refused', detail: reason }, signal)
     const isShort = /insufficient/i.test(reason)
     // What an earlier request has begun may still arrive; otherwise it is given up when nobody waits for it.
     const isOver = now() - loaded.payment.claimedAt >= timing.patienceMs
     if (isOver && !loaded.wasInDoubt && loaded.broadcasts.length === 0) {
       const why = isShort ? 'insufficient_funds' : 'refused'
-      return book.uncollectable(loaded, { reason: why, detail: reason }, signal)
+      return queue.uncollectable(loaded, { reason: why, detail: reason }, signal)
     }
-    return book.refused(loaded, settler, isShort ? 'insufficient_funds' : `refused: ${reason}`, signal)
+    return queue.refused(loaded, settler, isShort ? 'insufficient_funds' : `refused: ${reason}`, signal)
   }
 
   async function unknown(loaded: LoadedPayment, text: string, signal: AbortSignal): Promise<void> {
     const reason = text.slice(0, 200)
-    book.again(loaded.stream)
+    queue.again(loaded.stream)
     // A facilitator that stays away, or has ever other words, must not fill the log.
     const isKnown = loaded.payment.state === 'unknown' && loaded.lastReason === reason
     if (isKnown || (loaded.wasInDoubt && loaded.reasons >= LIMITS.settlementReasons)) return
     const data = { attempt: loaded.payment.attempts, reason }
-    await book.record(loaded, [{ type: 'SettlementUnknown', data }], signal)
+    await queue.record(loaded, [{ type: 'SettlementUnknown', data }], signal)
   }
 
   return {
-    /** Looks at one payment of the lane and does what it needs. @throws ServiceError of the chain and the store */
+    /** Looks at one payment of the stage and does what it needs. @throws ServiceError of the chain and the store */
     async work(stream: string, signal: AbortSignal): Promise<void> {
-      const loaded = await book.load(stream, settler === 'gateway' ? 'gateway' : 'direct', signal)
+      const loaded = await queue.load(stream, settler === 'gateway' ? 'gateway' : 'direct', signal)
       if (loaded === undefined) return
       const step = await look(loaded)
       switch (step.kind) {
         case 'send':
           return ask(loaded, signal)
         case 'confirm':
-          return book.confirm(loaded, step.arrival, signal)
+          return queue.confirm(loaded, step.arrival, signal)
         case 'uncollectable':
-          return book.uncollectable(loaded, step, signal)
+          return queue.uncollectable(loaded, step, signal)
         case 'refused':
         case 'wait':
-          return book.again(stream)
+          return queue.again(stream)
       }
     },
   }

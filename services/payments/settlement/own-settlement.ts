@@ -1,23 +1,19 @@
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Receipt, SettlementChain } from '../chain/chain.ts'
 import { type ChainView, decideSettlement, type SettlementStep } from './decide-settlement.ts'
 import type { GasGuard } from './gas-guard.ts'
-import type { PaymentBook } from './payment-book.ts'
+import type { PaymentQueue } from './payment-queue.ts'
 import { type LoadedPayment, MOVED_NOTHING, type SettlementFact } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 import type { SendOutcome, SignedTransaction, Wallet } from './wallet.ts'
 
-export interface OwnSettlementOptions {
+export interface OwnSettlementOptions extends Clock {
   readonly chain: SettlementChain
   readonly wallet: Wallet
   readonly gas: GasGuard
-  readonly book: PaymentBook
+  readonly queue: PaymentQueue
   readonly timing: SettlementTiming
-  /** Wall clock, Unix milliseconds: how old what is in the log is. */
-  readonly now: () => number
-  /** Elapsed time, milliseconds, which nobody sets: how long to wait. */
-  readonly elapsed: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
 /** A payment and what is to be done about it. */
@@ -40,7 +36,7 @@ const GAS_WAITS = 5
  * The hash is in the log before the node has the transaction, so that ours is known again in every case.
  */
 export function createOwnSettlement(options: OwnSettlementOptions) {
-  const { chain, wallet, gas, book, timing, now, elapsed, sleep } = options
+  const { chain, wallet, gas, queue, timing, now, elapsed, sleep } = options
 
   /** All questions go out in one moment, and so in one request. */
   async function look(loaded: LoadedPayment, blockTime: number): Promise<Looked> {
@@ -84,24 +80,24 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
   async function follow({ loaded, step }: Looked, signal: AbortSignal): Promise<void> {
     switch (step.kind) {
       case 'confirm':
-        return book.confirm(loaded, step.arrival, signal)
+        return queue.confirm(loaded, step.arrival, signal)
       case 'uncollectable':
-        return book.uncollectable(loaded, step, signal)
+        return queue.uncollectable(loaded, step, signal)
       case 'refused':
-        return book.refused(loaded, 'own', step.reason, signal)
+        return queue.refused(loaded, 'own', step.reason, signal)
       case 'wait':
       case 'send':
-        return book.again(loaded.stream)
+        return queue.again(loaded.stream)
     }
   }
 
   /** Those that share the next transaction; one that moved nothing in a shared one goes alone. */
   function choose(looked: readonly Looked[]): LoadedPayment[] {
     const sendable = looked.filter(({ step }) => step.kind === 'send')
-    const together = sendable.filter(({ loaded }) => !book.isIsolated(loaded.stream))
+    const together = sendable.filter(({ loaded }) => !queue.isIsolated(loaded.stream))
     const chosen = together.length > 0 ? together : sendable.slice(0, 1)
     for (const { loaded } of sendable) {
-      if (!chosen.some((one) => one.loaded === loaded)) book.after(loaded.stream, 0)
+      if (!chosen.some((one) => one.loaded === loaded)) queue.after(loaded.stream, 0)
     }
     return chosen.map(({ loaded }) => loaded)
   }
@@ -113,19 +109,19 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
   ): Promise<void> {
     const fees = gas.feesFor(await wallet.gas(), accountNonce, batch.length)
     if (fees === undefined) {
-      for (const { stream } of batch) book.after(stream, GAS_WAITS * timing.retryMs)
+      for (const { stream } of batch) queue.after(stream, GAS_WAITS * timing.retryMs)
       return
     }
     const authorizations = batch.map(({ authorization }) => authorization)
     const transaction = await wallet.sign(authorizations, { accountNonce, ...fees })
     const recorded = await Promise.all(
-      batch.map((loaded) => book.record(loaded, broadcastOf(loaded, transaction), signal)),
+      batch.map((loaded) => queue.record(loaded, broadcastOf(loaded, transaction), signal)),
     )
     const sent = recorded.filter((loaded) => loaded !== undefined)
     if (sent.length < batch.length) {
       // Somebody else has decided about one of them. Nothing was sent, and the next look begins anew for all, in a
       // while: a log that refuses at once must not be asked again and again.
-      for (const { stream } of batch) book.after(stream, timing.retryMs)
+      for (const { stream } of batch) queue.after(stream, timing.retryMs)
       return
     }
     const outcome = await wallet.send(transaction)
@@ -172,7 +168,7 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
         const { transaction } = loaded.payment
         const { blockNumber, blockHash } = receipt
         const arrival = { transaction: transaction ?? '', blockNumber, blockHash, by: 'own' as const }
-        return book.confirm(loaded, arrival, signal)
+        return queue.confirm(loaded, arrival, signal)
       }),
     )
   }
@@ -180,11 +176,11 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
   /** The transaction is in a block and has brought nothing for this one: somebody else may have, or the token refused. */
   async function notPaid(loaded: LoadedPayment, blockTime: number, signal: AbortSignal): Promise<void> {
     // One that spoils what it shares a transaction with goes alone from now on.
-    book.isolate(loaded.stream)
+    queue.isolate(loaded.stream)
     const looked = await look(loaded, blockTime)
     const { kind } = looked.step
     if (kind !== 'send' && kind !== 'refused') return follow(looked, signal)
-    return book.refused(loaded, 'own', MOVED_NOTHING, signal)
+    return queue.refused(loaded, 'own', MOVED_NOTHING, signal)
   }
 
   async function notLanded(loaded: LoadedPayment, outcome: SendOutcome, signal: AbortSignal): Promise<void> {
@@ -192,19 +188,19 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
     const reason = 'reason' in outcome ? outcome.reason : `no receipt for ${timing.receiptMs} ms`
     const isKnown = outcome.kind === 'underpriced' || outcome.kind === 'unaffordable'
     const type = isKnown ? 'SettlementFailed' : 'SettlementUnknown'
-    book.again(loaded.stream)
-    await book.record(loaded, [{ type, data: { attempt, reason } }], signal)
+    queue.again(loaded.stream)
+    await queue.record(loaded, [{ type, data: { attempt, reason } }], signal)
   }
 
   return {
     /**
-     * Looks at payments of the lane and does what each needs. One that cannot be looked at holds up no other.
+     * Looks at payments of the stage and does what each needs. One that cannot be looked at holds up no other.
      *
      * @returns why one could not, where the others could
      * @throws ServiceError of the chain and the store, where it concerns all
      */
     async work(streams: readonly string[], signal: AbortSignal): Promise<unknown> {
-      const all = await Promise.allSettled(streams.map((stream) => book.load(stream, 'direct', signal)))
+      const all = await Promise.allSettled(streams.map((stream) => queue.load(stream, 'direct', signal)))
       const open = fulfilled(all).filter((loaded) => loaded !== undefined)
       if (open.length === 0) return firstReason(all)
       const accountNonce = await wallet.accountNonce()

@@ -1,20 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sleep } from '../../platform/async/sleep.ts'
-import { createAgenda } from './agenda.ts'
-import { createAlarm } from './alarm.ts'
 import { createGasGuard, type GasState } from './gas-guard.ts'
+import { createPaymentSchedule } from './payment-schedule.ts'
 import { gasFor } from './wallet.ts'
 
-describe('the agenda', () => {
+describe('the schedule of payments', () => {
   test('gives each payment once, not before its time, the earliest first', () => {
     const entries = fc.uniqueArray(fc.tuple(fc.string(), fc.nat(100)), { selector: ([name]) => name })
     fc.assert(
       fc.property(entries, fc.nat(100), fc.integer({ min: 1, max: 5 }), (all, now, most) => {
-        const agenda = createAgenda()
-        for (const [name, at] of all) agenda.put(name, at)
+        const schedule = createPaymentSchedule()
+        for (const [name, at] of all) schedule.put(name, at)
         const taken: string[] = []
-        for (let some = agenda.take(now, most); some.length > 0; some = agenda.take(now, most)) {
+        for (let some = schedule.take(now, most); some.length > 0; some = schedule.take(now, most)) {
           expect(some.length).toBeLessThanOrEqual(most)
           taken.push(...some)
         }
@@ -25,48 +23,31 @@ describe('the agenda', () => {
           all.flatMap(([name, time]) => (time <= now ? [name] : [])).toSorted(),
         )
         const left = all.flatMap(([, time]) => (time > now ? [time - now] : []))
-        expect(agenda.nextIn(now)).toBe(left.length === 0 ? undefined : Math.min(...left))
+        expect(schedule.nextIn(now)).toBe(left.length === 0 ? undefined : Math.min(...left))
       }),
     )
   })
 
   test('gives those that come later a fifth while others are due, and all that is free', () => {
-    const agenda = createAgenda()
-    for (let n = 0; n < 100; n++) agenda.put(`later ${n}`, n, 'later')
-    for (let n = 0; n < 12; n++) agenda.put(`first ${n}`, 1_000)
+    const schedule = createPaymentSchedule()
+    for (let n = 0; n < 100; n++) schedule.put(`later ${n}`, n, 'later')
+    for (let n = 0; n < 12; n++) schedule.put(`first ${n}`, 1_000)
     const kinds = (taken: readonly string[]): string => taken.map(([letter]) => letter).join('')
-    expect(kinds(agenda.take(1_000, 10))).toBe('ffffffffll')
-    expect(kinds(agenda.take(1_000, 10))).toBe('ffffllllll')
-    agenda.put('later 99', 1_000, 'first')
-    expect(agenda.take(1_000, 1)).toEqual(['later 99'])
-    expect(agenda.take(1_000, 1_000)).toHaveLength(91)
-    expect(agenda.nextIn(0)).toBeUndefined()
+    expect(kinds(schedule.take(1_000, 10))).toBe('ffffffffll')
+    expect(kinds(schedule.take(1_000, 10))).toBe('ffffllllll')
+    schedule.put('later 99', 1_000, 'first')
+    expect(schedule.take(1_000, 1)).toEqual(['later 99'])
+    expect(schedule.take(1_000, 1_000)).toHaveLength(91)
+    expect(schedule.nextIn(0)).toBeUndefined()
   })
 
   test('has a payment at its newest time only', () => {
-    const agenda = createAgenda()
-    agenda.put('a', 5)
-    agenda.put('a', 9)
-    expect(agenda.take(8, 9)).toEqual([])
-    agenda.delete('a')
-    expect(agenda.nextIn(0)).toBeUndefined()
-  })
-})
-
-describe('the alarm', () => {
-  const { signal } = new AbortController()
-
-  test('wakes who sleeps, and keeps awake who is about to', async () => {
-    const alarm = createAlarm(sleep)
-    const sleeping = alarm.wait(3_600_000, signal)
-    alarm.ring()
-    await sleeping
-    alarm.ring()
-    await alarm.wait(3_600_000, signal)
-    const ending = new AbortController()
-    const last = alarm.wait(3_600_000, ending.signal)
-    ending.abort()
-    await expect(last).resolves.toBeUndefined()
+    const schedule = createPaymentSchedule()
+    schedule.put('a', 5)
+    schedule.put('a', 9)
+    expect(schedule.take(8, 9)).toEqual([])
+    schedule.delete('a')
+    expect(schedule.nextIn(0)).toBeUndefined()
   })
 })
 

@@ -9,6 +9,7 @@ import {
   type PaymentsRow,
   paymentRowKey,
 } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { Leases } from '../../platform/lease/leases.ts'
 import type { ProjectionReader } from '../../platform/projector/projector.ts'
@@ -19,13 +20,13 @@ import { followClaims } from './follow-claims.ts'
 import { createForwardedSettlement } from './forwarded-settlement.ts'
 import { createGasGuard } from './gas-guard.ts'
 import { createOwnSettlement, firstReason } from './own-settlement.ts'
-import { createPaymentBook, type Lane } from './payment-book.ts'
+import { createPaymentQueue, type Stage } from './payment-queue.ts'
 import { createSettlementLog } from './settlement-log.ts'
 import { SETTLEMENT_TIMING, type SettlementTiming } from './settlement-timing.ts'
 import type { Wallet } from './wallet.ts'
 import { workWhileLeased } from './work-while-leased.ts'
 
-export interface SettlerOptions {
+export interface SettlerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** The read model of payments, caught up when {@link Settler.run} is called. */
   readonly reader: Pick<ProjectionReader<PaymentsRow>, 'get' | 'range' | 'health'>
@@ -48,11 +49,8 @@ export interface SettlerOptions {
   /** Most that is paid for a unit of gas, in wei. */
   readonly maxFeePerGas?: bigint
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
   /** Elapsed time, milliseconds, which nobody sets; by default that of this process. */
   readonly elapsed?: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told what an operator should know. Holds no secrets. */
   readonly report: (event: string, details: Readonly<Record<string, string | number>>) => void
   readonly timing?: Partial<SettlementTiming>
@@ -101,9 +99,9 @@ export function createSettler(options: SettlerOptions): Settler {
   const elapsed = options.elapsed ?? (() => performance.now())
   const timing = { ...SETTLEMENT_TIMING, ...options.timing }
   const log = createSettlementLog(options)
-  const book = createPaymentBook({ ...options, elapsed, log, timing, hasChain: chain !== undefined })
+  const queue = createPaymentQueue({ ...options, elapsed, log, timing, hasChain: chain !== undefined })
   /** What is wrong at the moment, by whom it concerns. */
-  const troubles = new Map<string, string>()
+  const problems = new Map<string, string>()
   let isWorking = false
   let isOwnChain = false
   const gas = createGasGuard({
@@ -112,10 +110,10 @@ export function createSettler(options: SettlerOptions): Settler {
   })
 
   /** Keeps what is wrong for whoever asks, and reports it when it begins, changes or ends. */
-  function trouble(who: string, what: string | undefined): void {
-    if (troubles.get(who) === what) return
-    if (what === undefined) troubles.delete(who)
-    else troubles.set(who, what)
+  function problem(who: string, what: string | undefined): void {
+    if (problems.get(who) === what) return
+    if (what === undefined) problems.delete(who)
+    else problems.set(who, what)
     report('settlement_trouble', { who, what: what ?? 'none any more' })
   }
 
@@ -130,31 +128,31 @@ export function createSettler(options: SettlerOptions): Settler {
     })
   }
 
-  /** Works off one lane, until the signal: what fails is tried again, and said. */
-  async function runLane(
-    lane: Lane,
+  /** Works off one stage, until the signal: what fails is tried again, and said. */
+  async function runStage(
+    stage: Stage,
     most: number,
     work: (streams: readonly string[], signal: AbortSignal) => Promise<unknown>,
     signal: AbortSignal,
   ): Promise<void> {
     const tell = (error: unknown): void => {
       const reason = isServiceError(error) || !(error instanceof Error) ? reasonOf(error) : error.stack
-      if (!signal.aborted) trouble(lane, error === undefined ? undefined : (reason ?? reasonOf(error)))
+      if (!signal.aborted) problem(stage, error === undefined ? undefined : (reason ?? reasonOf(error)))
     }
     while (!signal.aborted) {
-      await book.wait(lane, signal)
-      if (lane === 'direct') await sleep(timing.gatherMs, signal)
-      const streams = signal.aborted ? [] : book.take(lane, most)
+      await queue.wait(stage, signal)
+      if (stage === 'direct') await sleep(timing.gatherMs, signal)
+      const streams = signal.aborted ? [] : queue.take(stage, most)
       if (streams.length === 0) continue
       try {
-        if (lane !== 'gateway') await requireOwnChain()
+        if (stage !== 'gateway') await requireOwnChain()
         tell(await work(streams, signal))
       } catch (error) {
         tell(error)
         // It concerns the node and not these: when that is back, none of them may be too late.
-        book.putBack(streams, TROUBLE_WAITS * timing.retryMs)
+        queue.putBack(streams, TROUBLE_WAITS * timing.retryMs)
       } finally {
-        book.putBack(streams)
+        queue.putBack(streams)
       }
     }
   }
@@ -166,21 +164,21 @@ export function createSettler(options: SettlerOptions): Settler {
       firstReason(await Promise.allSettled(streams.map((stream) => forwarded.work(stream, signal))))
 
   function lanesOf(signal: AbortSignal): Promise<void>[] {
-    const parts = { book, timing, now, elapsed, sleep }
+    const parts = { queue, timing, now, elapsed, sleep }
     const atOnce = LIMITS.facilitatorRequestsAtOnce
     const finality = createFinalityWatch({ ...parts, chain })
-    const lanes = [
-      runLane('finality', FINALITY_PAYMENTS, (some, until) => finality.work(some, until), signal),
+    const stages = [
+      runStage('finality', FINALITY_PAYMENTS, (some, until) => finality.work(some, until), signal),
     ]
     if (wallet !== undefined && chain !== undefined) {
       const own = createOwnSettlement({ ...parts, chain, wallet, gas })
       const batch = options.batch ?? LIMITS.settlementBatch
-      lanes.push(runLane('direct', batch, (some, until) => own.work(some, until), signal))
-      lanes.push(watchGas(wallet, signal))
+      stages.push(runStage('direct', batch, (some, until) => own.work(some, until), signal))
+      stages.push(watchGas(wallet, signal))
     } else if (facilitator !== undefined) {
       const forwarded = createForwardedSettlement({ ...parts, facilitator, chain, settler: 'facilitator' })
-      lanes.push(runLane('direct', atOnce, eachOf(forwarded), signal))
-      lanes.push(watchFacilitator('facilitator', facilitator, signal))
+      stages.push(runStage('direct', atOnce, eachOf(forwarded), signal))
+      stages.push(watchFacilitator('facilitator', facilitator, signal))
     }
     if (gateway !== undefined) {
       const credited = createForwardedSettlement({
@@ -189,22 +187,22 @@ export function createSettler(options: SettlerOptions): Settler {
         chain: undefined,
         settler: 'gateway',
       })
-      lanes.push(runLane('gateway', atOnce, eachOf(credited), signal))
-      lanes.push(watchFacilitator('gateway', gateway, signal))
+      stages.push(runStage('gateway', atOnce, eachOf(credited), signal))
+      stages.push(watchFacilitator('gateway', gateway, signal))
     }
-    return lanes
+    return stages
   }
 
-  const checkMs = (who: string): number => (troubles.has(who) ? TROUBLE_WAITS * timing.retryMs : CHECK_MS)
+  const checkMs = (who: string): number => (problems.has(who) ? TROUBLE_WAITS * timing.retryMs : CHECK_MS)
 
   /** An empty wallet is told of before somebody has paid in vain. */
   async function watchGas(watched: Wallet, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
         gas.see(await watched.gas())
-        trouble('gas', undefined)
+        problem('gas', undefined)
       } catch (error) {
-        if (!signal.aborted) trouble('gas', reasonOf(error))
+        if (!signal.aborted) problem('gas', reasonOf(error))
       }
       await sleep(checkMs('gas'), signal)
     }
@@ -212,9 +210,9 @@ export function createSettler(options: SettlerOptions): Settler {
 
   async function watchFacilitator(who: string, asked: Facilitator, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const what = await asked.trouble(signal)
+      const what = await asked.problem(signal)
       const place = `${who} at /supported`
-      if (!signal.aborted) trouble(place, what)
+      if (!signal.aborted) problem(place, what)
       await sleep(checkMs(place), signal)
     }
   }
@@ -222,10 +220,10 @@ export function createSettler(options: SettlerOptions): Settler {
   async function followOn(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await followClaims({ store, reader, book }, signal)
-        trouble('log', undefined)
+        await followClaims({ store, reader, queue }, signal)
+        problem('log', undefined)
       } catch (error) {
-        trouble('log', reasonOf(error))
+        problem('log', reasonOf(error))
         await sleep(RESTART_MS, signal)
       }
     }
@@ -234,10 +232,10 @@ export function createSettler(options: SettlerOptions): Settler {
   async function settle(signal: AbortSignal): Promise<void> {
     isWorking = true
     await Promise.all([followOn(signal), ...lanesOf(signal)])
-    book.clear()
+    queue.clear()
     gas.rest()
-    // Whoever settles next has troubles of its own.
-    for (const who of troubles.keys()) trouble(who, undefined)
+    // Whoever settles next has problems of its own.
+    for (const who of problems.keys()) problem(who, undefined)
     isWorking = false
   }
 
@@ -250,7 +248,7 @@ export function createSettler(options: SettlerOptions): Settler {
 
   function detail(lateSince: number | undefined): string {
     const state = gas.state()
-    const parts = [...troubles].map(([who, what]) => `${who}: ${what.split('\n')[0]}`)
+    const parts = [...problems].map(([who, what]) => `${who}: ${what.split('\n')[0]}`)
     if (lateSince !== undefined) {
       parts.push(`a payment that could be settled has waited since ${isoTime(lateSince)}`)
     }
@@ -267,7 +265,7 @@ export function createSettler(options: SettlerOptions): Settler {
         try {
           await workWhileLeased(leases, settle, signal)
         } catch (error) {
-          trouble('lease', reasonOf(error))
+          problem('lease', reasonOf(error))
           await sleep(RESTART_MS, signal)
         }
       }
@@ -278,11 +276,11 @@ export function createSettler(options: SettlerOptions): Settler {
       const since = payableSince()
       const lateSince = since !== undefined && now() - since >= LIMITS.settlementLateMs ? since : undefined
       return {
-        ok: troubles.size === 0 && !isShort && lateSince === undefined,
+        ok: problems.size === 0 && !isShort && lateSince === undefined,
         detail: detail(lateSince),
         payableSince: since,
         ...(balance !== undefined && { gasBalance: balance }),
-        ...book.totals(),
+        ...queue.totals(),
       }
     },
   }

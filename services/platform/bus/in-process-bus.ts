@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../async/clock.ts'
 import {
   BUS_ACK_WAIT_MS,
   BUS_DUPLICATE_WINDOW_MS,
@@ -25,9 +26,7 @@ import {
 /** Memory that messages waiting for one consumer name may take; past it the oldest are dropped. */
 const CONSUMER_BACKLOG_BYTES = 67_108_864
 
-export interface InProcessBusOptions {
-  /** Unix milliseconds. */
-  readonly now: () => number
+export interface InProcessBusOptions extends Pick<Clock, 'now'> {
   readonly report: ReportFault
   readonly ackWaitMs?: number
   readonly backlogBytes?: number
@@ -75,12 +74,12 @@ export function createInProcessBus(options: InProcessBusOptions): Bus {
     const intake = createIntake({ now, ackWaitMs, onEnd: () => left.abort() })
     for (const pattern of ending.aborted ? [] : subjects) {
       const group = groupOf(name, pattern)
-      const lane = intake.lane({ maxInFlight, onRoom: group.dispatch })
+      const queue = intake.queue({ maxInFlight, onRoom: group.dispatch })
       const member: Member = {
-        room: lane.room,
+        room: queue.room,
         deliver({ message, redelivered, acknowledge, giveBack }) {
           const body = decodeBody(message.text)
-          lane.accept({ id: message.id, subject: message.subject, body, redelivered, acknowledge, giveBack })
+          queue.accept({ id: message.id, subject: message.subject, body, redelivered, acknowledge, giveBack })
         },
       }
       // Leaving comes before the intake gives back, or what it gives back would come to it again.

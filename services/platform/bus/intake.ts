@@ -14,15 +14,15 @@ export interface Delivery {
 }
 
 /** The share of a consumer that one subject pattern may fill. */
-export interface Lane {
+export interface IntakeQueue {
   /** Messages it may still take. */
   readonly room: () => number
   readonly accept: (delivery: Delivery) => void
 }
 
 export interface Intake {
-  /** `onRoom` is called when a full lane has room again. */
-  lane(options: { readonly maxInFlight: number; readonly onRoom: () => void }): Lane
+  /** `onRoom` is called when a full queue has room again. */
+  queue(options: { readonly maxInFlight: number; readonly onRoom: () => void }): IntakeQueue
   /** To be iterated once; ending the iteration calls `onEnd`. */
   readonly messages: () => AsyncGenerator<BusMessage, void, undefined>
   /** Gives back what was not looked at and ends the iteration. */
@@ -31,20 +31,20 @@ export interface Intake {
 
 interface Held {
   readonly delivery: Delivery
-  readonly lane: LaneState
+  readonly queue: QueueState
   /** From here on the bus delivers it again, so it no longer counts as held. */
   readonly deadlineMs: number
 }
 
-interface LaneState {
+interface QueueState {
   held: number
   readonly maxInFlight: number
   readonly onRoom: () => void
 }
 
 /**
- * The consumer's half of a consumption, the same for every adapter: messages of several lanes become one
- * iteration, and no lane holds more than its bound. A message that waited here past the acknowledgement
+ * The consumer's half of a consumption, the same for every adapter: messages of several queues become one
+ * iteration, and no queue holds more than its bound. A message that waited here past the acknowledgement
  * time is passed over, because the bus has sent it again; one that is never acknowledged stops counting then.
  */
 export function createIntake(options: {
@@ -63,10 +63,10 @@ export function createIntake(options: {
     return arrived.promise
   }
 
-  function release({ lane }: Held): void {
-    const wasFull = lane.held >= lane.maxInFlight
-    lane.held--
-    if (wasFull && !ended) lane.onRoom()
+  function release({ queue }: Held): void {
+    const wasFull = queue.held >= queue.maxInFlight
+    queue.held--
+    if (wasFull && !ended) queue.onRoom()
   }
 
   function settle(held: Held): void {
@@ -101,8 +101,8 @@ export function createIntake(options: {
   }
 
   return {
-    lane({ maxInFlight, onRoom }) {
-      const state: LaneState = { held: 0, maxInFlight, onRoom }
+    queue({ maxInFlight, onRoom }) {
+      const state: QueueState = { held: 0, maxInFlight, onRoom }
       return {
         room: () => (ended ? 0 : maxInFlight - state.held),
         accept(delivery) {
@@ -111,7 +111,7 @@ export function createIntake(options: {
             return
           }
           state.held++
-          waiting.push({ delivery, lane: state, deadlineMs: now() + ackWaitMs })
+          waiting.push({ delivery, queue: state, deadlineMs: now() + ackWaitMs })
           arrived.resolve()
         },
       }

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../async/clock.ts'
 import type { ConsumeOptions, Consumption, ReportFault } from './bus.ts'
 import { createIntake, type Intake } from './intake.ts'
 import { type NatsPullSource, type NatsPullTarget, pullMessages } from './nats-pull.ts'
@@ -10,9 +11,7 @@ export interface NatsConsumers {
   readonly finish: () => Promise<void>
 }
 
-export interface NatsConsumersOptions extends NatsPullSource {
-  /** Unix milliseconds. */
-  readonly now: () => number
+export interface NatsConsumersOptions extends NatsPullSource, Pick<Clock, 'now'> {
   readonly report: ReportFault
   /** Ends every consumption. */
   readonly closing: AbortSignal
@@ -29,20 +28,20 @@ export function createNatsConsumers(options: NatsConsumersOptions): NatsConsumer
   function pullInto(intake: Intake, what: Pulled, room: number, signal: AbortSignal) {
     const established = Promise.withResolvers<void>()
     let roomy = Promise.withResolvers<void>()
-    const lane = intake.lane({ maxInFlight: room, onRoom: () => roomy.resolve() })
+    const queue = intake.queue({ maxInFlight: room, onRoom: () => roomy.resolve() })
     signal.addEventListener('abort', () => roomy.resolve(), { once: true })
     const whenRoom = async (): Promise<number> => {
-      if (lane.room() === 0 && !signal.aborted) {
+      if (queue.room() === 0 && !signal.aborted) {
         roomy = Promise.withResolvers()
         await roomy.promise
       }
-      return lane.room()
+      return queue.room()
     }
     const target = {
       ...what,
       signal,
       whenRoom,
-      accept: lane.accept,
+      accept: queue.accept,
       onEstablished: established.resolve,
     }
     const pull = pullMessages(options, target).finally(() => {

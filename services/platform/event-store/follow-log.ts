@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
-import type { AppendSignal } from './append-signal.ts'
+import type { WakeSignal } from '../async/wake-signal.ts'
 import type { SubscriptionItem } from './event-store.ts'
 
 /** A page of matching events, and how far the log was looked at to find them. */
@@ -19,7 +19,7 @@ export async function* followLog(
   log: {
     readPage(after: Position, limit: number): LogPage
     head(): Position
-    appended: AppendSignal
+    appended: WakeSignal
   },
   signal: AbortSignal,
 ): AsyncGenerator<SubscriptionItem, void, void> {

@@ -4,6 +4,7 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { CONFLICTS, UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
 import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -12,12 +13,9 @@ import { type Deliveries, evolveDeliveries, toSnapshot, withMove } from './deliv
 import type { Plan } from './plan-flush.ts'
 import { type Deliverable, readDeliveries } from './read-deliveries.ts'
 
-export interface DeliveryLogOptions {
+export interface DeliveryLogOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting for a log that does not answer. */
   readonly signal: AbortSignal
 }
@@ -92,7 +90,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
       const { subscriptionId } = subscription
       for (let races = 0; races < CONFLICTS.most; races++) {
         const before = await readDeliveries(store, subscription)
-        if (before.token > token) throw isLost(subscriptionId, token, before.token)
+        if (before.token > token) throw leaseLostError(subscriptionId, token, before.token)
         let state: Deliveries
         try {
           state = await takeAt(subscription, before, token, holder)
@@ -114,7 +112,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
             } catch (error) {
               if (!isOvertaken(error)) throw error
               const newest = await readDeliveries(store, subscription)
-              if (newest.token > token) throw isLost(subscriptionId, token, newest.token)
+              if (newest.token > token) throw leaseLostError(subscriptionId, token, newest.token)
               // Nobody took it: the place is our own, or what has it came from this very holding.
               return (await isThere(subscriptionId, plan)) ? undefined : newest
             }
@@ -134,7 +132,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
 const isOvertaken = (error: unknown): boolean =>
   isServiceError(error, 'revision_conflict') || isServiceError(error, 'idempotency_conflict')
 
-const isLost = (subscriptionId: string, token: number, newest: number): ServiceError =>
+const leaseLostError = (subscriptionId: string, token: number, newest: number): ServiceError =>
   new ServiceError('lease_lost', {
     message: `subscription ${subscriptionId} was taken under token ${newest}; this process holds ${token}`,
   })

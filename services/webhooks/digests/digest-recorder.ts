@@ -5,7 +5,8 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { scanStream } from '../../../contracts/streams.ts'
 import type { Cadence } from '../../../contracts/subscription.ts'
 import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
-import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import type { Clock } from '../../platform/async/clock.ts'
+import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
@@ -35,7 +36,7 @@ export interface DigestRecorderOptions {
   /** Market time, Unix milliseconds. */
   readonly clock: () => number
   /** Ends after some milliseconds of wall time, or at once when the signal is aborted; does not reject. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: Clock['sleep']
   /** After a boundary, how long the verdicts of its bars are given to be there; market time. */
   readonly settleMs?: number
   /** Told when digests of an exchange and timeframe cannot be made or recorded; once until it works again. */
@@ -83,7 +84,7 @@ interface State {
  * Several processes may record the same digests over one log: whoever is first records for all.
  *
  * @example
- * const digests = createDigestRecorder({ wanted, scan: (request) => desk.answer('scan_trade_calls', request), store, … })
+ * const digests = createDigestRecorder({ wanted, scan: (request) => toolHandler.answer('scan_trade_calls', request), store, … })
  * await digests.run(signal)
  */
 export function createDigestRecorder(options: DigestRecorderOptions): DigestRecorder {
@@ -158,7 +159,7 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
         const scans = wantedScans(wanted())
         const names = new Set(scans.map(scanName))
         for (const name of states.keys()) if (!names.has(name)) states.delete(name)
-        await mapInTurns(scans, SCANS_AT_ONCE, (one) => look(one, signal))
+        await mapConcurrently(scans, SCANS_AT_ONCE, (one) => look(one, signal))
         await sleep(LOOK_EVERY_MS, signal)
       }
     },

@@ -1,13 +1,12 @@
 import { isServiceError } from '../../../contracts/errors.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { createAttemptRecorder } from './attempt-recorder.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointItem } from './endpoint-state.ts'
 import { type AttemptContext, runAttempt } from './run-attempt.ts'
 import { createScheduler, type Schedulable, type Turn } from './scheduler.ts'
 
-export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'> {
-  readonly elapsed: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'>, Pick<Clock, 'elapsed' | 'sleep'> {
   readonly report: (error: unknown) => void
 }
 
@@ -21,11 +20,11 @@ export interface Attempts {
   isHeldUp(endpoint: Endpoint): boolean
   /** Begins what there is room for. */
   pump(): void
-  forget(endpoint: Endpoint): void
+  drop(endpoint: Endpoint): void
   /** Resolves when the next endpoint has had its turn. */
   nextTurn(): Promise<void>
   /** Resolves when nothing is under way for these any more. */
-  settled(endpoints: Iterable<Endpoint>): Promise<void>
+  drained(endpoints: Iterable<Endpoint>): Promise<void>
 }
 
 /** Attempts that wait to be recorded, beyond which nothing is begun: the log is too slow, or away. */
@@ -157,17 +156,17 @@ export function createAttempts(options: AttemptsOptions): Attempts {
       return one !== undefined && isSwift && endpoint.mayBegin && scheduler.isHeldUp(one)
     },
     pump,
-    forget(endpoint) {
+    drop(endpoint) {
       const one = known.get(endpoint)
       if (one === undefined) return
-      scheduler.forget(one)
+      scheduler.drop(one)
       if (one.busy === 0) known.delete(endpoint)
     },
     nextTurn() {
       turn ??= Promise.withResolvers()
       return turn.promise
     },
-    async settled(endpoints) {
+    async drained(endpoints) {
       for (const endpoint of endpoints) {
         const one = known.get(endpoint)
         if (one === undefined || one.busy === 0) continue

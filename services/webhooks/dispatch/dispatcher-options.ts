@@ -1,6 +1,7 @@
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
@@ -18,7 +19,7 @@ export interface DeliveryTarget {
   readonly sealAnswer: (text: string) => string
 }
 
-/** What the dispatcher asks of the keeper of subscriptions. */
+/** What the dispatcher asks of those who manage subscriptions. */
 export interface SubscriptionDirectory {
   /**
    * All that are not removed, and the position of the log up to which that was looked at; what changed behind it
@@ -43,7 +44,7 @@ export interface DispatchMetrics {
   stray?(): void
 }
 
-export interface DispatcherOptions {
+export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   readonly bus: Bus
   /** Over as many shards as `shards` says. */
@@ -61,15 +62,12 @@ export interface DispatcherOptions {
   readonly baseUrl: () => string
   /** Tells the owner of an endpoint at other endpoints of theirs; repeated until it resolves, and after a crash. */
   readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
   /** A clock that is never set, milliseconds from anywhere: what is waited for is waited for by it. */
   readonly elapsed?: () => number
   /** Market time, which signals are dated in; Unix milliseconds. */
   readonly marketNow: () => number
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told of what went wrong and is tried again. */
   readonly report: (error: unknown) => void
   readonly metrics?: DispatchMetrics
@@ -107,7 +105,7 @@ export interface DispatcherHealth {
   readonly unattended: number
   readonly unattendedMs: number
   /** What keeps the log from being looked at; undefined where nothing does. */
-  readonly trouble: string | undefined
+  readonly problem: string | undefined
 }
 
 /** Sends what subscribers asked for, and keeps at it. */
@@ -119,6 +117,6 @@ export interface Dispatcher {
    * that the stream does not allow: after SubscriptionRemoved, no POST. False where the process that has it did not
    * answer in time; it looks at the log once a second, and when it cannot, it loses its lease.
    */
-  forget(subscriptionId: string): Promise<boolean>
+  sync(subscriptionId: string): Promise<boolean>
   health(): DispatcherHealth
 }

@@ -4,6 +4,7 @@ import { type NoticeKind, OwnerNotified } from '../../../contracts/notice-events
 import { noticeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Subscription } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import { appendedOr, appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -19,7 +20,7 @@ const DEGRADED_NOTICES: readonly (readonly [NoticeKind, number])[] = [
 const NOTICES_READ = 16
 
 /** Why the owner of a subscription may have to be told something. */
-export interface Trouble {
+export interface Problem {
   readonly state: 'degraded' | 'disabled'
   /** Since when, Unix milliseconds. */
   readonly since: number
@@ -33,17 +34,14 @@ export interface NoticeDue {
 
 export interface OwnerNotices {
   /** What is to be told next; undefined where everything was. */
-  next(subscription: Subscription, trouble: Trouble): Promise<NoticeDue | undefined>
+  next(subscription: Subscription, problem: Problem): Promise<NoticeDue | undefined>
   /** Tells it, and then writes down that it was told: who dies in between tells it again. */
-  tell(subscription: Subscription, trouble: Trouble, kind: NoticeKind): Promise<void>
+  tell(subscription: Subscription, problem: Problem, kind: NoticeKind): Promise<void>
 }
 
-export interface OwnerNoticesOptions {
+export interface OwnerNoticesOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting. */
   readonly signal: AbortSignal
   readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>

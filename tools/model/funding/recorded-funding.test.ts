@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { scanFundingArbRequest } from '../../../contracts/tools/scan-funding-arb.ts'
-import { createFundingBook, FUNDING_HISTORY_DAYS } from '../../../services/engine/funding/funding-book.ts'
+import { createFundingRates, FUNDING_HISTORY_DAYS } from '../../../services/engine/funding/funding-rates.ts'
 import { scanFundingArb } from '../../../services/engine/funding/scan-funding-arb.ts'
 import { isDataAbsent, RECORDED_DATA, whenPresent } from '../../../services/market/testing/recorded-data.ts'
 import { fundingRecords, type PairRecord } from './funding-record.ts'
@@ -62,12 +62,12 @@ describe.skipIf(isDataAbsent)(`the funding scan on recorded settlements${whenPre
 
   test('is documented with an answer that was given', () => {
     const nowMs = Date.UTC(2023, 10, 20, 0, 30)
-    const book = createFundingBook({ keepDays: FUNDING_HISTORY_DAYS })
-    for (const update of settlements) if (update.funding.time <= nowMs) book.take(update)
+    const rates = createFundingRates({ keepDays: FUNDING_HISTORY_DAYS })
+    for (const update of settlements) if (update.funding.time <= nowMs) rates.take(update)
     const [request, answer] = [...page.matchAll(/```json\n([^`]*)```/g)].map(([, text = '']): unknown =>
       JSON.parse(text),
     )
-    expect(scanFundingArb(book, scanFundingArbRequest.parse(request), nowMs)).toEqual(answer)
+    expect(scanFundingArb(rates, scanFundingArbRequest.parse(request), nowMs)).toEqual(answer)
   })
 
   test('is documented with the tables that the study prints', () => {

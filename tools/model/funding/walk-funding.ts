@@ -3,7 +3,7 @@ import { annualisedFunding } from '../../../contracts/funding.ts'
 import { type Market, marketName } from '../../../contracts/series.ts'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import { compareVenues, type VenuePair } from '../../../services/engine/funding/compare-venues.ts'
-import { createFundingBook } from '../../../services/engine/funding/funding-book.ts'
+import { createFundingRates } from '../../../services/engine/funding/funding-rates.ts'
 
 export interface WalkOptions {
   /** Settlements of all markets, oldest first. */
@@ -39,7 +39,7 @@ const LEAST_COVERED = 0.95
  */
 export function* walkFunding(options: WalkOptions): Generator<PairDay> {
   const { settlements, holdingHours } = options
-  const book = createFundingBook({ keepDays: options.keepDays })
+  const rates = createFundingRates({ keepDays: options.keepDays })
   const payments = paymentsByMarket(settlements)
   const lastMs = settlements.at(-1)?.funding.time ?? 0
   let taken = 0
@@ -47,12 +47,12 @@ export function* walkFunding(options: WalkOptions): Generator<PairDay> {
   for (let atMs = firstDay * DAY_MS; atMs + holdingHours * HOUR_MS <= lastMs; atMs += DAY_MS) {
     let next = settlements[taken]
     while (next !== undefined && next.funding.time <= atMs) {
-      book.take(next)
+      rates.take(next)
       taken += 1
       next = settlements[taken]
     }
     if (atMs < (options.fromMs ?? 0) || atMs >= (options.toMs ?? Number.POSITIVE_INFINITY)) continue
-    for (const pair of compareVenues(book, book.coins, holdingHours, atMs).pairs) {
+    for (const pair of compareVenues(rates, rates.coins, holdingHours, atMs).pairs) {
       const untilMs = atMs + holdingHours * HOUR_MS
       const realised = realisedCarry(pair, payments, atMs, untilMs)
       if (realised !== undefined) yield dayOf(pair, atMs, realised, holdingHours)

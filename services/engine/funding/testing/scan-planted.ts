@@ -9,7 +9,7 @@ import {
   scanFundingArbResponse,
 } from '../../../../contracts/tools/scan-funding-arb.ts'
 import { seededRandom } from '../../random-walk.ts'
-import { createFundingBook } from '../funding-book.ts'
+import { createFundingRates } from '../funding-rates.ts'
 import { scanFundingArb } from '../scan-funding-arb.ts'
 import { type PlantedFunding, plantFunding } from './planted-funding.ts'
 
@@ -42,9 +42,9 @@ export function scan(
   request: Record<string, unknown> = {},
   nowMs = NOW,
 ): ScanFundingArbResponse {
-  const book = createFundingBook({ keepDays: 90 })
-  for (const settlement of settlements) book.take(settlement)
-  const answer = scanFundingArb(book, scanFundingArbRequest.parse(request), nowMs)
+  const rates = createFundingRates({ keepDays: 90 })
+  for (const settlement of settlements) rates.take(settlement)
+  const answer = scanFundingArb(rates, scanFundingArbRequest.parse(request), nowMs)
   return scanFundingArbResponse.parse(answer)
 }
 

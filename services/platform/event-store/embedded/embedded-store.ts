@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { ServiceError } from '../../../../contracts/errors.ts'
+import type { Clock } from '../../async/clock.ts'
+import { createWakeSignal } from '../../async/wake-signal.ts'
 import { takeFileLock } from '../../sqlite/file-lock.ts'
 import { makePrivate, makePrivateFolder } from '../../sqlite/private-files.ts'
-import { createAppendSignal } from '../append-signal.ts'
 import { encodeAppend, requireErasable } from '../encode-append.ts'
 import type { EventStore, StoreHealth } from '../event-store.ts'
 import { followLog } from '../follow-log.ts'
@@ -11,11 +12,9 @@ import { keepWriterRunning } from './keep-writer-running.ts'
 import { openLogReader } from './log-reader.ts'
 import { startWriter, type Writer, type WriterOptions } from './writer.ts'
 
-export interface EmbeddedStoreOptions {
+export interface EmbeddedStoreOptions extends Pick<Clock, 'now'> {
   /** Folder of the store; created when missing. */
   readonly directory: string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
   readonly maxPages?: number
   /** Appends that may wait for the writer. */
   readonly maxWaiting?: number
@@ -66,7 +65,7 @@ function assembleStore(parts: {
   maxWaiting?: number
 }): EventStore {
   const reader = openLogReader(parts.file)
-  const appended = createAppendSignal()
+  const appended = createWakeSignal()
   const queue = createAppendQueue({ ...parts, onCommitted: () => appended.notify() })
   const closing = new AbortController()
   const erasing = new Set<Promise<void>>()

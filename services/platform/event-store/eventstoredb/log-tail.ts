@@ -2,7 +2,7 @@ import { type AllStreamSubscription, streamNameFilter } from '@eventstore/db-cli
 import { ServiceError } from '../../../../contracts/errors.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import { comparePositions, type Position } from '../../../../contracts/position.ts'
-import { createAppendSignal } from '../append-signal.ts'
+import { createWakeSignal } from '../../async/wake-signal.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { SubscribeOptions, SubscriptionItem } from '../event-store.ts'
 import { isTooSlow, readFailure } from './client-error.ts'
@@ -19,8 +19,6 @@ const MAX_RESUME_DELAY_MS = 10_000
 export interface FollowContext extends ReadContext {
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
-  /** Resolves after the time, or as soon as the signal is aborted. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   /** Told of each break and of the wait before the next try: none where the server only found us too slow. */
   readonly onSubscriptionBreak: (error: ServiceError, resumeInMs: number) => void
 }
@@ -42,7 +40,7 @@ export interface LogTail {
  * checkpoints, which may be places of its own events, or none.
  */
 export function createLogTail(context: FollowContext, closing: AbortSignal): LogTail {
-  const arrived = createAppendSignal()
+  const arrived = createWakeSignal()
   /** Events behind `since`, the oldest of which is number `dropped` of those that came. */
   let held: LogEntry[] = []
   let dropped = 0

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import { comparePositions, type Position } from '../../../../contracts/position.ts'
-import { createAppendSignal } from '../append-signal.ts'
+import { createWakeSignal } from '../../async/wake-signal.ts'
 import type { LogEntry } from './log-entry.ts'
 import type { FollowContext } from './log-tail.ts'
 import { readEntries } from './read-events.ts'
@@ -38,7 +38,14 @@ interface Pass {
  */
 export function createSharedReading(context: FollowContext): SharedReading {
   const passes = new Set<Pass>()
-  const moved = createAppendSignal()
+  const moved = createWakeSignal()
+  let lastTurn: Promise<void> = Promise.resolve()
+
+  /** One page in a turn of the event loop, whoever takes it: callers and the connection have theirs in between. */
+  function turn(): Promise<void> {
+    lastTurn = lastTurn.then(() => setImmediate())
+    return lastTurn
+  }
 
   function begin(after: Position): Pass {
     const ending = new AbortController()
@@ -114,9 +121,8 @@ export function createSharedReading(context: FollowContext): SharedReading {
       try {
         for (let page = await take(pass, rider, signal); page !== undefined; ) {
           for (const entry of page) if (comparePositions(entry.position, after) > 0) yield entry
-          // Callers are answered by the same thread.
-          await setImmediate()
           page = await take(pass, rider, signal)
+          await turn()
         }
       } finally {
         pass.riders.delete(rider)

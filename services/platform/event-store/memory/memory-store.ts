@@ -3,7 +3,7 @@ import { ServiceError } from '../../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../../contracts/event.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../../contracts/position.ts'
-import { type AppendSignal, createAppendSignal } from '../append-signal.ts'
+import { createWakeSignal, type WakeSignal } from '../../async/wake-signal.ts'
 import { decideAppend, type LogView } from '../decide-append.ts'
 import { type EncodedAppend, encodeAppend, requireErasable } from '../encode-append.ts'
 import { matchesFilter } from '../event-filter.ts'
@@ -22,14 +22,14 @@ export interface MemoryLog {
   readonly rows: StoredRow[]
   readonly byId: Map<string, StoredRow>
   readonly byStream: Map<string, StoredRow[]>
-  readonly appended: AppendSignal
+  readonly appended: WakeSignal
 }
 
 export const createMemoryLog = (): MemoryLog => ({
   rows: [],
   byId: new Map(),
   byStream: new Map(),
-  appended: createAppendSignal(),
+  appended: createWakeSignal(),
 })
 
 /**

@@ -26,7 +26,7 @@ type Fault = 'join' | 'kill' | 'freeze' | 'suspend' | 'thaw' | 'leave' | 'away' 
 const STEP_MS = 250
 const NOON = Date.UTC(2026, 10, 22, 12)
 /** Longer than the outcome of one append is pursued, and shorter than a lease. */
-const DEAF_MS = 7_000
+const DEAF_MS = 4_500
 /** Turns of the event loop in which everything that is ready has had its say. */
 const TURNS = 12
 
@@ -155,6 +155,11 @@ export class SimulatedHolders {
     const process = this.#processes.get(index)
     if (process === undefined || process.isDead) return new Map()
     return new Map(process.leases.held().map(({ shard, token }) => [shard, token]))
+  }
+
+  /** Events that were appended so far. */
+  written(): number {
+    return this.#log.rows.length
   }
 
   allShards(): number[] {

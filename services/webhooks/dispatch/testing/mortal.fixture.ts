@@ -1,14 +1,14 @@
 import { ServiceError } from '../../../../contracts/errors.ts'
+import type { Clock } from '../../../platform/async/clock.ts'
 import type { Bus } from '../../../platform/bus/bus.ts'
 import type { EventStore } from '../../../platform/event-store/event-store.ts'
 import type { Sender } from '../../sending/sender.ts'
 
 /** What a process that can be killed reaches of the world around it. */
-export interface Mortal {
+export interface Mortal extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
   readonly bus: Bus
   readonly sender: Sender
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly isDead: boolean
   /** Nothing of it has any effect from here on, and nothing that it waits for ever answers. */
   kill(): void
@@ -19,7 +19,7 @@ export interface Mortal {
    */
   killAt(calls: number, behind: boolean): void
   /** The store's next answers are lost, or its calls refused, by what is drawn for each. */
-  trouble(draw: (() => 'none' | 'lost' | 'refused') | undefined): void
+  problem(draw: (() => 'none' | 'lost' | 'refused') | undefined): void
 }
 
 const never = new Promise<never>(() => {})
@@ -48,13 +48,13 @@ export function createMortal(world: {
     if (isDead()) return never
     const work1 = work()
     if (isLast) dead.abort()
-    const settled = await work1.then(
+    const drained = await work1.then(
       (value) => ({ value }),
       (error: unknown) => ({ error }),
     )
     if (isDead()) return never
-    if ('error' in settled) throw settled.error
-    return settled.value
+    if ('error' in drained) throw drained.error
+    return drained.value
   }
 
   async function* iterate<Item>(of: () => AsyncIterable<Item>): AsyncGenerator<Item, void, void> {
@@ -105,7 +105,7 @@ export function createMortal(world: {
     killAt(calls, behind) {
       left = { calls, behind }
     },
-    trouble(of) {
+    problem(of) {
       draw = of
     },
   }

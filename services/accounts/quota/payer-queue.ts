@@ -1,0 +1,259 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { quotaStream } from '../../../contracts/streams.ts'
+import type { DebitPlace } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
+import { outcomeUnknownError, type UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
+import { type Balance, evolve, type Payer, type QuotaEvent, UNUSED } from './balance.ts'
+import type { DebitLog } from './debit-log.ts'
+import { type Debited, type Planned, planEvent, type Waiting } from './plan-event.ts'
+import type { UsedKeys } from './used-keys.ts'
+
+export interface PayerQueueOptions extends Pick<Clock, 'now'> {
+  readonly log: DebitLog
+  readonly keys: UsedKeys
+  readonly payPerCall: (tool: string) => string | undefined
+}
+
+/** All that is decided for one payer, one after the other; debits that wait meanwhile share an append. */
+export interface PayerQueue {
+  /** Of a window, as last seen; undefined while it is not known. */
+  balance(windowId: string): Balance | undefined
+  /** Reads what others appended to a window's stream since it was looked at, if anything. */
+  refresh(payer: Payer): Promise<Balance>
+  /** The stored answer of a key that was used before. */
+  replay(payer: Payer, place: DebitPlace): Promise<Debited>
+  push(waiting: Waiting): void
+  readonly waiting: number
+  readonly isIdle: boolean
+}
+
+/** A longest answer in its most wasteful encoding has room; the rest of an event is small. */
+const BYTES_PER_CHARACTER = 3
+const EVENT_BYTES = 1_500
+
+const UNKNOWN: UnknownOutcome = {
+  what: 'this call was counted',
+  again:
+    'With the same Idempotency-Key it can be sent again: whatever became of it, it is then counted once, and has the same answer.',
+}
+
+/** @param payerId whose queue it is; everything pushed is of this payer */
+export function createPayerQueue(
+  payerId: string,
+  { log, keys, now, payPerCall }: PayerQueueOptions,
+): PayerQueue {
+  const queue: Waiting[] = []
+  let known: { readonly windowId: string; readonly balance: Balance } | undefined
+  let tail: Promise<unknown> = Promise.resolve()
+  let users = 0
+  let isDraining = false
+
+  /** One piece of work at a time decides from the balance, or changes it. */
+  function serially<Value>(work: () => Promise<Value>): Promise<Value> {
+    users += 1
+    const result = tail.then(work).finally(() => {
+      users -= 1
+    })
+    tail = result.catch(() => undefined)
+    return result
+  }
+
+  const streamOf = (windowId: string): string => quotaStream(payerId, windowId)
+  const balanceOf = (windowId: string): Balance | undefined =>
+    known?.windowId === windowId ? known.balance : undefined
+
+  function see(_before: Balance, event: QuotaEvent): Balance {
+    if (event.type === 'QuotaDebited' && event.data.idempotencyHash !== null) {
+      const { window, idempotencyHash, requestHash } = event.data
+      keys.add(idempotencyHash, { window: window.id, revision: event.revision, requestHash }, event.position)
+    }
+    return evolve(event)
+  }
+
+  async function newestBalance(windowId: string): Promise<Balance> {
+    const newest = await log.newest(streamOf(windowId))
+    return newest === undefined ? UNUSED : evolve(newest)
+  }
+
+  /** The balance from the newest event alone: what came before it was not seen. */
+  async function load(windowId: string): Promise<Balance> {
+    const balance = await newestBalance(windowId)
+    keys.missedSome()
+    known = { windowId, balance }
+    return balance
+  }
+
+  /**
+   * Takes in what others appended. Where there is nothing, though somebody was in the way, it lies elsewhere: an
+   * id of the append is in another stream, or the log ends before what was known of it.
+   */
+  async function catchUp(windowId: string, before: Balance): Promise<void> {
+    const seen = await log.behind(streamOf(windowId), before.revision)
+    if (seen === undefined || seen.length === 0) await load(windowId)
+    else known = { windowId, balance: seen.reduce(see, before) }
+  }
+
+  async function drain(): Promise<void> {
+    isDraining = true
+    while (queue.length > 0) await serially(takeTurn)
+    isDraining = false
+  }
+
+  /** Decides the oldest that wait, as many as fit, and appends them together. */
+  async function takeTurn(): Promise<void> {
+    const batch = takeBatch()
+    try {
+      await commit(batch)
+    } catch (error) {
+      // Those that have their answer already are not touched by this.
+      for (const waiting of batch) waiting.reject(error)
+    }
+  }
+
+  function takeBatch(): Waiting[] {
+    const windowId = queue[0]?.payer.window.id
+    const hashes = new Set<string>()
+    let bytes = 0
+    let count = 0
+    for (const { payer, what } of queue) {
+      if (payer.window.id !== windowId || count === LIMITS.appendEvents) break
+      if (what.kind === 'debit') {
+        const { answer, idempotencyHash } = what.debit
+        // The second of the same key waits for the first, whose answer it gets.
+        if (idempotencyHash !== null && hashes.has(idempotencyHash)) break
+        if (idempotencyHash !== null) hashes.add(idempotencyHash)
+        bytes += EVENT_BYTES + answer.length * BYTES_PER_CHARACTER
+      }
+      if (count > 0 && bytes > LIMITS.appendBytes) break
+      count += 1
+    }
+    return queue.splice(0, count)
+  }
+
+  async function commit(batch: readonly Waiting[]): Promise<void> {
+    const [oldest] = batch
+    if (oldest === undefined) return
+    const { since, payer } = oldest
+    const windowId = payer.window.id
+    for (let left = batch, conflicts = 1; ; conflicts++) {
+      const balance = balanceOf(windowId) ?? (await load(windowId))
+      if (left.some(hasKey)) left = await withoutUsedKeys(left)
+      const planned = plan(left, balance)
+      if (planned.length === 0) return
+      const events = planned.map(({ event }) => event)
+      const outcome = await log.append(streamOf(windowId), events, balance.revision, since)
+      if (outcome.kind === 'appended') return settle(planned, windowId, outcome.position)
+      if (outcome.kind === 'refused') throw outcome.error
+      // It may come to be in the log yet: then what is appended next is overtaken by it, and it is seen.
+      if (outcome.kind === 'unknown') throw outcomeUnknownError(UNKNOWN, outcome.error)
+      if (now() - since >= LIMITS.appendSettleMs) throw contendedError()
+      await log.pause(conflicts)
+      await catchUp(windowId, balance)
+      left = planned.map(({ waiting }) => waiting)
+    }
+  }
+
+  /** Gives those whose key was used before their stored answer; the others are left. */
+  async function withoutUsedKeys(batch: readonly Waiting[]): Promise<readonly Waiting[]> {
+    const left: Waiting[] = []
+    for (const waiting of batch) {
+      const hash = waiting.what.kind === 'debit' ? waiting.what.debit.idempotencyHash : null
+      if (hash === null || keys.isUnused(hash) || !(await isAnswered(waiting, hash))) left.push(waiting)
+    }
+    return left
+  }
+
+  async function isAnswered(waiting: Waiting, hash: string): Promise<boolean> {
+    if (waiting.what.kind !== 'debit') return false
+    try {
+      const place = await keys.lookUp(hash)
+      if (place === undefined) return false
+      requireSameRequest(place, waiting.what.debit.requestHash)
+      waiting.resolve(await replay(waiting.payer, place))
+    } catch (error) {
+      waiting.reject(error)
+    }
+    return true
+  }
+
+  /** Decides one after the other; those that are refused are told at once. */
+  function plan(batch: readonly Waiting[], from: Balance): Planned[] {
+    const planned: Planned[] = []
+    let balance = from
+    for (const waiting of batch) {
+      try {
+        const next = planEvent(waiting, balance, payPerCall)
+        planned.push(next)
+        balance = next.after
+      } catch (error) {
+        waiting.reject(error)
+      }
+    }
+    return planned
+  }
+
+  function settle(planned: readonly Planned[], windowId: string, position: string): void {
+    const last = planned.at(-1)
+    if (last === undefined) return
+    known = { windowId, balance: last.after }
+    for (const { waiting, after } of planned) {
+      if (waiting.what.kind === 'debit') {
+        const { idempotencyHash, requestHash } = waiting.what.debit
+        const revision = Number(after.revision)
+        if (idempotencyHash !== null)
+          keys.add(idempotencyHash, { window: windowId, revision, requestHash }, position)
+      }
+      waiting.resolve({ answer: answerOf(waiting), balance: after, isReplay: false })
+    }
+  }
+
+  async function replay(payer: Payer, place: DebitPlace): Promise<Debited> {
+    const event = await log.at(streamOf(place.window), place.revision)
+    if (event?.type !== 'QuotaDebited' || event.data.requestHash !== place.requestHash) {
+      throw new ServiceError('internal_error', {
+        message: `The index has a debit at revision ${place.revision} of window ${place.window}, where the log has another event.`,
+      })
+    }
+    // Only the newest state of the caller's own window is of interest, and it may not be known here yet.
+    const balance = balanceOf(payer.window.id) ?? (await newestBalance(payer.window.id))
+    return { answer: event.data.answer, balance, isReplay: true }
+  }
+
+  return {
+    balance: balanceOf,
+    refresh: ({ window }) =>
+      serially(async () => {
+        const before = balanceOf(window.id)
+        if (before === undefined) return load(window.id)
+        await catchUp(window.id, before)
+        return balanceOf(window.id) ?? load(window.id)
+      }),
+    replay,
+    push(waiting) {
+      queue.push(waiting)
+      if (!isDraining) void drain()
+    },
+    get waiting() {
+      return queue.length
+    },
+    get isIdle() {
+      return users === 0 && queue.length === 0
+    },
+  }
+}
+
+const hasKey = ({ what }: Waiting): boolean => what.kind === 'debit' && what.debit.idempotencyHash !== null
+
+const answerOf = ({ what }: Waiting): string => (what.kind === 'debit' ? what.debit.answer : '')
+
+/** @throws ServiceError `idempotency_mismatch` */
+export function requireSameRequest(use: { readonly requestHash: string }, requestHash: string): void {
+  if (use.requestHash !== requestHash) throw new ServiceError('idempotency_mismatch')
+}
+
+const contendedError = (): ServiceError =>
+  new ServiceError('store_unavailable', {
+    message: `Other processes kept counting calls of the same payer for ${LIMITS.appendSettleMs} ms; nothing was charged`,
+    isForCallers: true,
+  })

@@ -1,0 +1,78 @@
+import type { Logger } from 'pino'
+import type { MarketFeed } from '../market/index.ts'
+import type { Settings } from '../platform/config/settings.ts'
+import type { Projector } from '../platform/projector/projector.ts'
+import { type Console, createConsole } from './console.ts'
+import type { EngineRole } from './engine-role.ts'
+import { openFeed, requireKnownCoins } from './open-feed.ts'
+import { type OnClose, openPlatform, type Platform, storeWait } from './open-platform.ts'
+import type { OpenedPayments } from './payments.ts'
+import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
+import { type OpenedSpeech, openSpeech } from './speech.ts'
+import { awaitReadModels, keepsReadModels, startProjections } from './start-projections.ts'
+import type { OpenedWebhooks } from './webhooks.ts'
+
+/** What the parts of a process share, once opened. */
+export interface Deps {
+  readonly settings: Settings
+  readonly log: Logger
+  readonly terminal: Console
+  readonly platform: Platform
+  readonly feed: MarketFeed
+  readonly projector: Projector | undefined
+  readonly speech: OpenedSpeech
+  readonly metrics: ServiceMetrics
+  /** Filled in as they are opened. */
+  readonly running: { engine?: EngineRole; payments?: OpenedPayments; webhooks?: OpenedWebhooks }
+  /** Verdicts recorded by this process. */
+  readonly counts: { recorded: number }
+}
+
+/** Opens the platform, the market and the read models of a process. */
+export async function openDeps(
+  settings: Settings,
+  output: NodeJS.WriteStream,
+  log: Logger,
+  onClose: OnClose,
+): Promise<Deps> {
+  requireKnownCoins(settings)
+  const isPaced = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
+  const isOn = settings.CONSOLE === 'on'
+  const terminal = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
+  const platform = await openPlatform(settings, log, onClose)
+  const feed = await openFeed(settings, platform, log, onClose)
+  const projector = keepsReadModels(settings) ? startProjections(platform, log) : undefined
+  if (projector !== undefined) {
+    onClose(() => projector.close())
+    // Whatever is opened from here on may ask a read model at once.
+    await awaitReadModels(projector, storeWait(settings, log).waitMs)
+  }
+  const speech = await openSpeech(settings, platform, projector, log, onClose)
+  const running: Deps['running'] = {}
+  const metrics = createServiceMetrics({
+    market: settings.MARKET,
+    projections: () => projector?.health() ?? [],
+    following: platform.following,
+    venues: () => feed.venues(),
+    payments: () => running.payments?.totals(),
+    settler: () => running.payments?.settler?.health(),
+    dispatcher: () => running.webhooks?.dispatcher?.health(),
+    monitored: () => running.engine?.monitored() ?? [],
+    dataAgeMs: () => {
+      const newest = running.engine?.lastBarClose()
+      return newest === undefined ? undefined : Math.max(0, feed.clock() - newest)
+    },
+  })
+  return {
+    settings,
+    log,
+    terminal,
+    platform,
+    feed,
+    projector,
+    speech,
+    metrics,
+    running,
+    counts: { recorded: 0 },
+  }
+}

@@ -1,0 +1,100 @@
+import { assetOf } from '../../../contracts/asset.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { EXCHANGES, type Exchange } from '../../../contracts/exchanges.ts'
+import type { FundingUpdate } from '../../../contracts/feed.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type Coin, marketName } from '../../../contracts/series.ts'
+import { createMarketFunding, type MarketFunding } from './market-funding.ts'
+
+/** The funding history of many markets, from which {@link scanFundingArb} answers. */
+export interface FundingRates {
+  readonly keepDays: number
+  /** Markets with at least one settlement. */
+  readonly marketCount: number
+  /** Memory of all histories. */
+  readonly bytes: number
+  /** Exchanges with at least one settlement, in the order of the exchange codes. */
+  readonly exchanges: readonly Exchange[]
+  /** Coins with at least one settlement, by name; contracts by multiples (1000PEPE, KPEPE) are of one coin. */
+  readonly coins: readonly Coin[]
+
+  /**
+   * Takes a settlement as the feed gives it, in any order and however often.
+   *
+   * @throws ServiceError `internal_error` for what cannot be a settlement
+   */
+  take(update: FundingUpdate): void
+
+  /** The markets of a coin, by whatever name of a contract of it, in the order of the exchange codes. */
+  marketsOf(coin: Coin): readonly MarketFunding[]
+}
+
+const orderOf = ({ market }: MarketFunding): number => EXCHANGES.indexOf(market.exchange)
+
+/** How much history a scan looks back on: the span of the figures in docs/funding.md. */
+export const FUNDING_HISTORY_DAYS = 90
+
+/** More coins than all venues rank would be a fault of the feed. */
+const MOST_MARKETS = EXCHANGES.length * LIMITS.universeCoins
+
+/**
+ * Creates rates without any history.
+ *
+ * @param keepDays UTC days of history kept of every market, up to that of its newest settlement: 2 to 366
+ * @example
+ * const rates = createFundingRates({ keepDays: FUNDING_HISTORY_DAYS })
+ * for (const update of batch.funding) rates.take(update)
+ * scanFundingArb(rates, scanFundingArbRequest.parse({}), batch.at)
+ */
+export function createFundingRates({ keepDays }: { readonly keepDays: number }): FundingRates {
+  if (!Number.isInteger(keepDays) || keepDays < 2 || keepDays > 366) {
+    throw new ServiceError('internal_error', {
+      message: `Funding rates cannot keep ${keepDays} days; give a whole number from 2 to 366.`,
+    })
+  }
+  const byCoin = new Map<Coin, MarketFunding[]>()
+  let coins: readonly Coin[] = []
+  let marketCount = 0
+  const all = (): MarketFunding[] => [...byCoin.values()].flat()
+
+  return {
+    keepDays,
+    get marketCount() {
+      return marketCount
+    },
+    get bytes() {
+      return all().reduce((sum, { bytes }) => sum + bytes, 0)
+    },
+    get exchanges() {
+      const present = new Set(all().map(({ market }) => market.exchange))
+      return EXCHANGES.filter((exchange) => present.has(exchange))
+    },
+    get coins() {
+      return coins
+    },
+
+    take({ market, funding }) {
+      const { asset } = assetOf(market.coin)
+      const markets = byCoin.get(asset) ?? []
+      const known = markets.find((candidate) => marketName(candidate.market) === marketName(market))
+      if (known !== undefined) {
+        known.take(funding)
+        return
+      }
+      if (marketCount === MOST_MARKETS) {
+        throw new ServiceError('internal_error', {
+          message: `Funding rates are full with ${MOST_MARKETS} markets; follow fewer coins.`,
+        })
+      }
+      const added = createMarketFunding(market, keepDays, funding)
+      byCoin.set(
+        asset,
+        [...markets, added].toSorted((a, b) => orderOf(a) - orderOf(b)),
+      )
+      if (markets.length === 0) coins = [...byCoin.keys()].toSorted()
+      marketCount += 1
+    },
+
+    marketsOf: (coin) => byCoin.get(assetOf(coin).asset) ?? [],
+  }
+}

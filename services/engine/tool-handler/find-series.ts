@@ -1,0 +1,144 @@
+import { assetOf } from '../../../contracts/asset.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type Coin, type Market, marketName, type Series } from '../../../contracts/series.ts'
+import { isTimeframe, TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
+import type { Universe } from '../../../contracts/universe.ts'
+import type { Clock } from '../../platform/async/clock.ts'
+import { bareCoin, nearestName } from './coin-names.ts'
+import { indexMarkets, type Listing, type MarketIndex, type Monitored } from './market-index.ts'
+
+export interface SeriesFinderOptions extends Pick<Clock, 'now'> {
+  /** What the market lists; only what is monitored can be had where it is absent. */
+  readonly listings: (() => Promise<readonly Listing[]>) | undefined
+  readonly monitored: Monitored
+  /** Exchanges that were chosen, the default first, whether or not they answer at the moment. */
+  readonly exchanges: readonly Exchange[]
+  /** The newest ranking there is, so that a refusal lists the largest coins first. */
+  readonly newestUniverse: (exchange: Exchange) => Universe | undefined
+}
+
+/** How long a list of the market is used: a scan asks for a hundred coins at once. */
+const INDEX_KEPT_MS = 1_000
+
+/** Names as callers give them, turned into what exists. Every refusal lists what there is instead. */
+export interface SeriesFinder {
+  /** The exchange where none is named. */
+  readonly defaultExchange: Exchange | undefined
+  /** @throws ServiceError `unknown_exchange`, `venue_unavailable` */
+  exchange(given: string | undefined): Promise<Exchange>
+  /** @throws ServiceError `unknown_exchange`, `venue_unavailable`, `unknown_coin`, `unknown_timeframe` */
+  series(given: {
+    readonly exchange?: string | undefined
+    readonly coin: string
+    readonly timeframe: string
+  }): Promise<Series>
+  /** @throws ServiceError `unknown_timeframe` for one that no coin of the exchange has. */
+  timeframe(exchange: Exchange, given: string): Promise<Timeframe>
+  /** The timeframes of a market, shortest first. */
+  timeframes(market: Market): Promise<readonly Timeframe[]>
+}
+
+export function createSeriesFinder(options: SeriesFinderOptions): SeriesFinder {
+  const { listings, monitored, newestUniverse, now } = options
+  const chosen = [...new Set([...options.exchanges, ...monitored.exchanges])]
+
+  let kept: { readonly until: number; readonly index: Promise<MarketIndex> } | undefined
+
+  async function makeIndex(): Promise<MarketIndex> {
+    try {
+      return indexMarkets(listings === undefined ? [] : await listings(), monitored.series())
+    } catch (error) {
+      kept = undefined
+      throw error
+    }
+  }
+
+  function index(): Promise<MarketIndex> {
+    if (kept === undefined || now() >= kept.until) kept = { until: now() + INDEX_KEPT_MS, index: makeIndex() }
+    return kept.index
+  }
+
+  function exchangeIn(markets: MarketIndex, given: string | undefined): Exchange {
+    const name = given ?? chosen[0] ?? markets.exchanges[0] ?? ''
+    if (isExchange(name) && markets.exchanges.includes(name)) return name
+    const available = [...new Set([...chosen, ...markets.exchanges])]
+    if (isExchange(name) && available.includes(name)) throw venueSilent(name)
+    throw new ServiceError('unknown_exchange', {
+      message: `there is no exchange ${JSON.stringify(name)} here; there are ${available.join(', ')}`,
+      details: { given: name, available },
+    })
+  }
+
+  function coinIn(markets: MarketIndex, exchange: Exchange, given: string): Coin {
+    const coins = markets.coins(exchange)
+    const bare = bareCoin(given)
+    const found = [given, bare].find((coin) => coin !== undefined && coins.includes(coin))
+    if (found !== undefined) return found
+    const bySize = largestFirst(coins, newestUniverse(exchange))
+    const { asset } = assetOf(bare ?? given)
+    const meant = bySize.find((coin) => assetOf(coin).asset === asset) ?? nearestName(bare ?? given, bySize)
+    const shown = bySize.slice(0, LIMITS.namesInRefusal)
+    throw new ServiceError('unknown_coin', {
+      message: `there is no coin ${JSON.stringify(given)} on ${exchange}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+      details: {
+        given,
+        exchange,
+        available: shown,
+        total: coins.length,
+        ...(meant !== undefined && { did_you_mean: meant }),
+      },
+    })
+  }
+
+  return {
+    defaultExchange: chosen[0],
+
+    exchange: async (given) => exchangeIn(await index(), given),
+
+    async series({ exchange: givenExchange, coin: givenCoin, timeframe }) {
+      const markets = await index()
+      const exchange = exchangeIn(markets, givenExchange)
+      const coin = coinIn(markets, exchange, givenCoin)
+      const available = markets.timeframes({ exchange, coin })
+      return {
+        exchange,
+        coin,
+        timeframe: timeframeAmong(available, timeframe, marketName({ exchange, coin })),
+      }
+    },
+
+    async timeframe(exchange, given) {
+      const markets = await index()
+      const known = new Set(markets.coins(exchange).flatMap((coin) => markets.timeframes({ exchange, coin })))
+      return timeframeAmong(
+        TIMEFRAMES.filter((timeframe) => known.has(timeframe)),
+        given,
+        exchange,
+      )
+    },
+
+    timeframes: async (market) => (await index()).timeframes(market),
+  }
+}
+
+function timeframeAmong(available: readonly Timeframe[], given: string, what: string): Timeframe {
+  if (isTimeframe(given) && available.includes(given)) return given
+  throw new ServiceError('unknown_timeframe', {
+    message: `${what} does not come in ${JSON.stringify(given)}; it comes in ${available.join(', ')}`,
+    details: { given, available },
+  })
+}
+
+function largestFirst(coins: readonly Coin[], universe: Universe | undefined): Coin[] {
+  const known = new Set(coins)
+  const ranked = (universe?.coins ?? []).map(({ coin }) => coin).filter((coin) => known.has(coin))
+  return [...new Set([...ranked, ...coins])]
+}
+
+const venueSilent = (exchange: Exchange): ServiceError =>
+  new ServiceError('venue_unavailable', {
+    message: `${exchange} has not said which coins it has; it does not answer at the moment`,
+    details: { exchange },
+  })

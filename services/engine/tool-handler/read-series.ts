@@ -1,0 +1,106 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { isExchange } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { type Series, seriesName } from '../../../contracts/series.ts'
+import { isTimeframe, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Board, BoardEntry } from '../board.ts'
+import {
+  type Freshness,
+  type FreshReading,
+  freshReading,
+  insufficientHistory,
+  isTooShort,
+} from './board-reading.ts'
+import type { SeriesFinder } from './find-series.ts'
+import type { Monitored } from './market-index.ts'
+import type { SeriesPool } from './series-pool.ts'
+
+export interface SeriesReaderOptions {
+  readonly board: Board
+  readonly finder: SeriesFinder
+  readonly pool: SeriesPool
+  readonly freshness: Freshness
+  readonly monitored: Pick<Monitored, 'has' | 'mayHave'>
+  /** Whether a series that is not monitored can be followed. */
+  readonly canFollow: boolean
+}
+
+/** Names as a caller gives them. */
+export interface NamedSeries {
+  readonly exchange?: string | undefined
+  readonly coin: string
+  readonly timeframe: string
+}
+
+/** The fresh verdict of a series, which is followed for it where need be. */
+export interface SeriesReader {
+  /**
+   * @param deadline until when a series may be waited for; wall clock, Unix milliseconds
+   * @param asker because of whom a series is followed that is not monitored
+   * @throws ServiceError `unknown_exchange`, `unknown_coin`, `unknown_timeframe`, `insufficient_history`,
+   *   `stale_market_data`, `series_loading`, `too_many_series`, `venue_unavailable`
+   */
+  read(given: NamedSeries, deadline: number, asker?: string): Promise<FreshReading>
+}
+
+export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
+  const { board, finder, pool, freshness, monitored, canFollow } = options
+
+  /** The entry under exactly these names: what most requests ask for, and no list has to be looked through. */
+  function exactEntry({ exchange = finder.defaultExchange ?? '', coin, timeframe }: NamedSeries) {
+    if (!isExchange(exchange) || !isTimeframe(timeframe)) return undefined
+    return board.get({ exchange, coin, timeframe })
+  }
+
+  async function timeframesThatWork(entry: BoardEntry): Promise<Timeframe[]> {
+    const { exchange, coin, timeframe: tooLong } = entry.series
+    const spanBars = (timeframe: Timeframe): number =>
+      (entry.bars * timeframeMs(tooLong)) / timeframeMs(timeframe)
+    const known = await finder.timeframes({ exchange, coin })
+    return known.filter(
+      (timeframe) =>
+        timeframe !== tooLong &&
+        (board.get({ exchange, coin, timeframe })?.recorded !== undefined ||
+          (canFollow && spanBars(timeframe) >= LIMITS.warmUpBars)),
+    )
+  }
+
+  async function load(series: Series, deadline: number, asker?: string): Promise<FreshReading> {
+    // Whoever follows it now would be in the way of the run that is about to.
+    if (monitored.mayHave(series)) throw notChosenYet(series)
+    if (!monitored.has(series)) pool.keep(series, asker)
+    const entry = await pool.settled(series, deadline)
+    const reading = freshReading(entry, freshness)
+    if (reading !== undefined) return reading
+    // What nothing more is loaded for will not have more bars in a moment.
+    const isAllThereIs = entry !== undefined && entry.bars < LIMITS.warmUpBars && !canFollow
+    if (entry !== undefined && (isAllThereIs || isTooShort(entry, freshness))) {
+      throw insufficientHistory(entry, await timeframesThatWork(entry))
+    }
+    throw loading(series)
+  }
+
+  return {
+    async read(given, deadline, asker) {
+      const exact = exactEntry(given)
+      const reading = freshReading(exact, freshness)
+      if (exact !== undefined && reading !== undefined) {
+        pool.touch(exact.series)
+        return reading
+      }
+      return load(exact?.series ?? (await finder.series(given)), deadline, asker)
+    },
+  }
+}
+
+const notChosenYet = (series: Series): ServiceError =>
+  new ServiceError('series_loading', {
+    message: `${seriesName(series)} may be monitored, which is known as soon as ${series.exchange} has said which coins it has`,
+    details: { series: seriesName(series) },
+  })
+
+const loading = (series: Series): ServiceError =>
+  new ServiceError('series_loading', {
+    message: `${seriesName(series)} has no verdict yet; its history is being loaded`,
+    details: { series: seriesName(series), waited_up_to_ms: LIMITS.onDemandWaitMs },
+  })

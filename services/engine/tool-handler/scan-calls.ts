@@ -1,0 +1,94 @@
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import { isoTime } from '../../../contracts/iso-time.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
+import type {
+  ScanTradeCallsRequest,
+  ScanTradeCallsResponse,
+} from '../../../contracts/tools/scan-trade-calls.ts'
+import type { VerdictModel } from '../model.ts'
+import type { SeriesFinder } from './find-series.ts'
+import { largestCoins, type RankedCall, type Ranking, rankCalls } from './rank-calls.ts'
+import type { SeriesReader } from './read-series.ts'
+import { silenceNote } from './silence-note.ts'
+import type { UniverseManager } from './universe-manager.ts'
+
+export interface CallScannerOptions {
+  readonly finder: Pick<SeriesFinder, 'exchange' | 'timeframe'>
+  readonly reader: {
+    read(...asked: Parameters<SeriesReader['read']>): Promise<Pick<RankedCall, 'verdict'>>
+  }
+  readonly universes: Pick<UniverseManager, 'of'>
+  /** Market time, Unix milliseconds. */
+  readonly clock: () => number
+  readonly publicUrl: () => string
+  readonly model: Pick<VerdictModel, 'timeframes'>
+  /** Why calls at a timeframe are withdrawn for now; undefined where they are not. */
+  readonly withdrawn: (timeframe: Timeframe) => string | undefined
+}
+
+/**
+ * Answers `scan_trade_calls`. Coins that are not followed are asked for all at once and share one wait; those
+ * without a fresh verdict by then are named under `errors`, nobody is dropped.
+ *
+ * @param deadline wall clock, Unix milliseconds
+ * @param asker because of whom coins are followed that are not monitored
+ * @throws ServiceError `unknown_exchange`, `unknown_timeframe`, `open_interest_unavailable`,
+ *   `invalid_request`, `venue_unavailable`
+ */
+export async function scanCalls(
+  options: CallScannerOptions,
+  request: ScanTradeCallsRequest,
+  deadline: number,
+  asker?: string,
+): Promise<ScanTradeCallsResponse> {
+  const { finder, reader, publicUrl } = options
+  const ranking = rankingOf(request.rank_by)
+  const exchange = await finder.exchange(request.exchange)
+  const timeframe = await finder.timeframe(exchange, request.timeframe)
+  const universe = await options.universes.of(exchange)
+  const entries = largestCoins(universe, request.universe_by, request.top_n)
+  if (entries === undefined) throw openInterestUnavailable(exchange)
+
+  const found: RankedCall[] = []
+  const errors: ScanTradeCallsResponse['errors'] = []
+  await Promise.all(
+    entries.map(async (entry) => {
+      const { coin } = entry
+      try {
+        const { verdict } = await reader.read({ exchange, coin, timeframe }, deadline, asker)
+        found.push({ entry, verdict })
+      } catch (error) {
+        if (!isServiceError(error)) throw error
+        errors.push({ coin, code: error.code, message: error.message })
+      }
+    }),
+  )
+  return {
+    exchange,
+    timeframe,
+    completed_at: isoTime(Math.floor(options.clock())),
+    universe_ranked_at: isoTime(universe.rankedAt),
+    calls: rankCalls(found, request, ranking, publicUrl()),
+    scanned: found.length,
+    holds: found.filter(({ verdict }) => verdict.call === 'HOLD').length,
+    errors: errors.toSorted((a, b) => (a.coin < b.coin ? -1 : 1)),
+    note: silenceNote(options.model, timeframe, options.withdrawn),
+  }
+}
+
+function rankingOf(asked: ScanTradeCallsRequest['rank_by']): Ranking {
+  if (asked !== 'expected_return') return asked
+  const problem =
+    'no model of this release tells which return is to be expected; rank by strength, or by expected_range'
+  throw new ServiceError('invalid_request', {
+    message: `rank_by: ${problem}`,
+    details: { fields: [{ field: 'rank_by', problem }] },
+  })
+}
+
+const openInterestUnavailable = (exchange: Exchange): ServiceError =>
+  new ServiceError('open_interest_unavailable', {
+    message: `${exchange} does not say the open interest of its coins; give universe_by "volume"`,
+    details: { exchange },
+  })

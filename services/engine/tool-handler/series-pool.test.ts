@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Series } from '../../../contracts/series.ts'
+import { createBoard } from '../board.ts'
+import { createSeriesPool, type SeriesPool } from './series-pool.ts'
+
+const seriesOf = (coin: string): Series => ({ exchange: 'SIM', coin, timeframe: '1h' })
+
+let now: number
+let ending: AbortController
+let followed: Set<string>
+let pool: SeriesPool
+
+beforeEach(() => {
+  now = 0
+  ending = new AbortController()
+  followed = new Set()
+  pool = createSeriesPool({
+    board: createBoard(),
+    async follow({ coin }, signal) {
+      followed.add(coin)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      followed.delete(coin)
+    },
+    isSettled: () => true,
+    now: () => now,
+    sleep: (_ms, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    signal: ending.signal,
+    onFailure: () => undefined,
+    mostSeries: 6,
+    mostPerAsker: 4,
+  })
+})
+afterEach(async () => {
+  ending.abort()
+  await pool.ended()
+})
+
+const keep = (asker: string, coin: string): string => {
+  now += 1
+  try {
+    pool.keep(seriesOf(coin), asker)
+    return 'kept'
+  } catch (error) {
+    return (error as { details?: { per?: string } }).details?.per ?? 'full'
+  }
+}
+
+test('one payer has so many series followed; what is followed already costs nothing', async () => {
+  expect(['A', 'B', 'C', 'D', 'E'].map((coin) => keep('ada', coin))).toEqual([
+    'kept',
+    'kept',
+    'kept',
+    'kept',
+    'payer',
+  ])
+  expect(keep('bob', 'A')).toBe('kept')
+  expect(keep('ada', 'A')).toBe('kept')
+  expect(pool.count()).toBe(4)
+})
+
+test('where all are taken, who has few takes the place of what who has most asked for longest ago', async () => {
+  for (const coin of ['A', 'B', 'C', 'D']) keep('ada', coin)
+  for (const coin of ['E', 'F']) keep('bob', coin)
+  expect(keep('eve', 'G')).toBe('kept')
+  await expect.poll(() => [...followed].toSorted().join('')).toBe('BCDEFG')
+  now += 1
+  pool.touch(seriesOf('B'))
+  expect(keep('eve', 'H')).toBe('kept')
+  await expect.poll(() => [...followed].toSorted().join('')).toBe('BDEFGH')
+  // Shared out evenly, nobody gives way any more.
+  expect(keep('eve', 'I')).toBe('full')
+  expect(keep('new', 'J')).toBe('kept')
+})
+
+test('what is released has ended before somebody else follows it', async () => {
+  for (const coin of ['A', 'B']) keep('ada', coin)
+  await expect.poll(() => followed.size).toBe(2)
+  await pool.release([seriesOf('A'), seriesOf('C')])
+  expect([...followed]).toEqual(['B'])
+  expect(keep('bob', 'A')).toBe('kept')
+})
+
+test('what nobody in particular asks for takes no place of others', () => {
+  for (const coin of ['A', 'B', 'C', 'D']) keep('ada', coin)
+  for (const coin of ['E', 'F']) keep('bob', coin)
+  expect(keep('', 'G')).toBe('full')
+})

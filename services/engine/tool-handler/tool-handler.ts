@@ -1,0 +1,141 @@
+import type { ServiceError } from '../../../contracts/errors.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { Series } from '../../../contracts/series.ts'
+import type { Timeframe } from '../../../contracts/timeframes.ts'
+import type {
+  ScanFundingArbRequest,
+  ScanFundingArbResponse,
+} from '../../../contracts/tools/scan-funding-arb.ts'
+import type { ToolName, ToolRequest, ToolResponse } from '../../../contracts/tools/tool-catalogue.ts'
+import type { Clock } from '../../platform/async/clock.ts'
+import type { Board } from '../board.ts'
+import type { VerdictModel } from '../model.ts'
+import { isTooShort } from './board-reading.ts'
+import { createSeriesFinder } from './find-series.ts'
+import type { Listing, Monitored } from './market-index.ts'
+import { parseToolRequest } from './parse-tool-request.ts'
+import { createSeriesReader } from './read-series.ts'
+import { scanCalls } from './scan-calls.ts'
+import { createSeriesPool, type Follow } from './series-pool.ts'
+import type { UniverseManager } from './universe-manager.ts'
+import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
+
+/** Where every tool call is answered, whichever channel it came by. */
+export interface ToolHandler {
+  /**
+   * The answer of a tool, without the metadata that the channel adds.
+   *
+   * @param request what the caller sent, unchecked
+   * @param asker because of whom series are followed that are not monitored: whoever pays. They share them out
+   * @throws ServiceError `invalid_request`, `unknown_exchange`, `unknown_coin`, `unknown_timeframe`,
+   *   `insufficient_history`, `stale_market_data`, `series_loading`, `too_many_series`,
+   *   `open_interest_unavailable`, `venue_unavailable`, `engine_unavailable`, `shutting_down`
+   * @example await toolHandler.answer('get_trade_call', { coin: 'BTC', timeframe: '4h' })
+   */
+  answer<Name extends ToolName>(tool: Name, request: unknown, asker?: string): Promise<ToolResponse<Name>>
+}
+
+/** A tool handler in the process that computes. */
+export interface LocalToolHandler extends ToolHandler {
+  /** Ends what is followed on demand of some series, before a run takes them over. */
+  release(series: readonly Series[]): Promise<void>
+  /** Series that are followed because somebody asked for them. */
+  seriesOnDemand(): number
+  /** Resolves when nothing is followed on demand any more, which the signal brings about. */
+  ended(): Promise<void>
+}
+
+export interface ToolHandlerOptions extends Pick<Clock, 'now' | 'sleep'> {
+  /** What every followed series says now. */
+  readonly board: Board
+  readonly monitored: Monitored
+  /** Tells at which timeframes calls are made. */
+  readonly model: Pick<VerdictModel, 'timeframes'>
+  /** Why calls at a timeframe are withdrawn for now; undefined where they are not. */
+  readonly withdrawn?: (timeframe: Timeframe) => string | undefined
+  /** What the market has, monitored or not. */
+  readonly listings: () => Promise<readonly Listing[]>
+  /** The default exchange, and others in order; the first of `monitored` without it. */
+  readonly exchanges?: readonly Exchange[]
+  readonly universes: Pick<UniverseManager, 'of' | 'newest'>
+  /**
+   * Follows a series that is not monitored, until the signal. Absent where the market has no present to load
+   * one into: a recorded market at full speed. Then only what is monitored can be asked for, and it is
+   * as late as the board is complete: the feed is ahead of what is recorded.
+   */
+  readonly follow?: Follow | undefined
+  /** Answers `scan_funding_arb` as of an instant of market time. */
+  readonly scanFunding: (request: ScanFundingArbRequest, now: number) => ScanFundingArbResponse
+  /** Market time, Unix milliseconds. */
+  readonly clock: () => number
+  /** Beyond its bar's length, how late a series' newest bar may be; milliseconds of market time. */
+  readonly staleAfterMs?: number
+  /** Address under which callers reach the service; the port may be known only once it listens. */
+  readonly publicUrl: () => string
+  /** Ends everything that is followed on demand. */
+  readonly signal: AbortSignal
+  /** Told when following a series on demand failed. */
+  readonly onFailure: (series: Series, error: ServiceError) => void
+}
+
+type Answers = {
+  readonly [Name in ToolName]: (
+    request: ToolRequest<Name>,
+    asker: string | undefined,
+  ) => Promise<ToolResponse<Name>>
+}
+
+/**
+ * The tools, answered from the board: a verdict is the recorded one of the newest closed bar, and nothing is
+ * computed here.
+ *
+ * @example const toolHandler = createToolHandler({ board, monitored, listings: feed.listings, … })
+ */
+export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler {
+  const { board, monitored, universes, follow, now, signal, withdrawn = () => undefined } = options
+  const clock = follow === undefined ? () => board.reached() : options.clock
+  const freshness = { clock, staleAfterMs: options.staleAfterMs ?? LIMITS.staleAfterMs }
+  const publicUrl = (): string => options.publicUrl().replace(/\/+$/, '')
+  const finder = createSeriesFinder({
+    monitored,
+    listings: follow === undefined ? undefined : options.listings,
+    exchanges: options.exchanges ?? [],
+    newestUniverse: (exchange) => universes.newest(exchange),
+    now,
+  })
+  const pool = createSeriesPool({
+    board,
+    follow: follow ?? (() => Promise.resolve()),
+    isSettled: (entry) => entry.recorded !== undefined || isTooShort(entry, freshness),
+    now,
+    sleep: options.sleep,
+    signal,
+    onFailure: options.onFailure,
+  })
+  const canFollow = follow !== undefined
+  const reader = createSeriesReader({ board, finder, pool, freshness, monitored, canFollow })
+  const deadline = (): number => now() + LIMITS.onDemandWaitMs
+
+  const answers: Answers = {
+    get_trade_call: async (request, asker) =>
+      tradeCallAnswer(await reader.read(request, deadline(), asker), request.include_factors, publicUrl()),
+    get_market_regime: async (request, asker) =>
+      marketRegimeAnswer(await reader.read(request, deadline(), asker), publicUrl()),
+    scan_trade_calls: (request, asker) =>
+      scanCalls(
+        { finder, reader, universes, clock, publicUrl, withdrawn, model: options.model },
+        request,
+        deadline(),
+        asker,
+      ),
+    scan_funding_arb: async (request) => options.scanFunding(request, Math.floor(clock())),
+  }
+
+  return {
+    answer: async (tool, request, asker) => answers[tool](parseToolRequest(tool, request), asker),
+    release: (series) => pool.release(series),
+    seriesOnDemand: () => pool.count(),
+    ended: () => pool.ended(),
+  }
+}

@@ -1,0 +1,174 @@
+import { setImmediate } from 'node:timers/promises'
+import { CHAIN_ID } from '../../../contracts/chain.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { EventMeta, RecordedEvent } from '../../../contracts/event.ts'
+import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { PayerBlocked, PayerUnblocked, RefundSent } from '../../../contracts/payment-events.ts'
+import type { PaymentState } from '../../../contracts/service-block.ts'
+import { payerStream } from '../../../contracts/streams.ts'
+import type { Payment } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
+import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
+import type { AppendPath } from '../../platform/event-store/append-until-known.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { executeCommand } from '../../platform/event-store/execute-command.ts'
+import { createPaymentLog, type LoadedPayment } from '../claims/payment-log.ts'
+import type { PaymentIndex } from '../payment-index.ts'
+import { decideRefund, type SentRefund } from './decide-refund.ts'
+
+/** On whose behalf, and by which request, something is recorded. */
+export type OperatorOrigin = Pick<EventMeta, 'correlationId' | 'actor'>
+
+export interface PaymentQuery {
+  readonly state?: PaymentState | undefined
+  /** In lower case. */
+  readonly payer?: string | undefined
+  /** Behind this payment. */
+  readonly after?: string | undefined
+  /** 1 to LIMITS.paymentRows. */
+  readonly limit: number
+}
+
+/** What all payers together have claimed; amounts are millionths of a USDC. */
+export interface PaymentTotals {
+  /** Served and not settled. */
+  readonly unsettled: bigint
+  /** Served and never paid. */
+  readonly debt: bigint
+  /** Payments that are not at their end. */
+  readonly open: number
+  readonly claims: number
+}
+
+/** Payments as the operator sees them. */
+export interface PaymentAdmin {
+  /** Newest claims first. @throws ServiceError `payments_unavailable` where this process keeps no read models */
+  list(query: PaymentQuery): Promise<readonly Payment[]>
+  /** The newest state, from the log. @throws ServiceError `payment_unknown`, `payments_unavailable` */
+  show(paymentId: string): Promise<Payment>
+  /**
+   * Records money that was sent back by hand. The same transaction is recorded once, however often it is told.
+   *
+   * @throws ServiceError `payment_unknown`; `refund_refused` where the payment is not final, or less of it is left
+   *   than would be sent back
+   */
+  refund(
+    paymentId: string,
+    refund: SentRefund & { readonly reason: string },
+    origin: OperatorOrigin,
+  ): Promise<Payment>
+  /** Takes no payments of a payer until it is unblocked. @param payer in lower case */
+  block(payer: string, reason: string, origin: OperatorOrigin): Promise<void>
+  /** Takes payments of a payer again, and forgets its debts. @param payer in lower case */
+  unblock(payer: string, reason: string, origin: OperatorOrigin): Promise<void>
+  /** For metrics and readiness; undefined where this process keeps no read models. */
+  totals(): PaymentTotals | undefined
+}
+
+export interface PaymentAdminOptions extends Pick<Clock, 'now' | 'sleep'> {
+  readonly store: EventStore
+  /** Undefined where this process keeps no read models. */
+  readonly index: PaymentIndex | undefined
+  readonly newId: () => string
+  /** Ends all waiting. */
+  readonly signal: AbortSignal
+}
+
+/** @example const admin = createPaymentAdmin({ store, index, newId, sleep, signal }) */
+export function createPaymentAdmin(options: PaymentAdminOptions): PaymentAdmin {
+  const { index, newId } = options
+  const log = createPaymentLog(options)
+  const path = { ...options, policy: CALLER_WAITS }
+
+  function rows(): PaymentIndex {
+    if (index !== undefined) return index
+    throw new ServiceError('payments_unavailable', {
+      message: 'This process keeps no read models, so it cannot tell of payments.',
+      isForCallers: true,
+    })
+  }
+
+  async function load(paymentId: string): Promise<LoadedPayment> {
+    const row = rows().payment(paymentId)
+    const loaded = row && (await log.load(row.stream))
+    if (loaded !== undefined) return loaded
+    throw new ServiceError('payment_unknown', { message: `There is no payment ${paymentId}.` })
+  }
+
+  return {
+    list: async (query) => list(rows(), query),
+    show: async (paymentId) => (await load(paymentId)).payment,
+    async refund(paymentId, { transaction, value, reason }, origin) {
+      const { stream } = (await load(paymentId)).payment
+      const { before, appended } = await executeCommand(path, {
+        stream,
+        async load() {
+          const state = await load(paymentId)
+          return { state, revision: state.revision }
+        },
+        decide({ payment, refunds }) {
+          const isKnown = decideRefund(payment, refunds, { transaction, value }) === 'known'
+          const data = { paymentId, transaction, value: value.toString(), reason }
+          const event = newEvent(RefundSent, { id: newId(), data, meta: { ...origin } })
+          return { events: isKnown ? [] : [event], result: undefined }
+        },
+        unknown: {
+          what: 'the refund was recorded',
+          again: 'Tell it again as it was: the same transaction is recorded once.',
+        },
+      })
+      return appended === undefined ? before.payment : (await load(paymentId)).payment
+    },
+    block: (payer, reason, origin) => setTrust(path, newId, PayerBlocked, { payer, reason }, origin),
+    unblock: (payer, reason, origin) => setTrust(path, newId, PayerUnblocked, { payer, reason }, origin),
+    totals() {
+      if (index === undefined) return undefined
+      const { unsettled = '0', debt = '0', open = 0, claims = 0 } = index.total() ?? {}
+      return { unsettled: BigInt(unsettled), debt: BigInt(debt), open, claims }
+    },
+  }
+}
+
+/** Looks through rows page by page, and lets others have their turn in between: few of many may match. */
+async function list(index: PaymentIndex, { state, payer, after, limit }: PaymentQuery): Promise<Payment[]> {
+  const found: Payment[] = []
+  let place = after
+  while (true) {
+    const page = index.newest({ after: place, limit: LIMITS.paymentRows })
+    for (const payment of page) {
+      if (state !== undefined && payment.state !== state) continue
+      if (payer !== undefined && payment.payer !== payer) continue
+      found.push(payment)
+      if (found.length === limit) return found
+    }
+    place = page.at(-1)?.paymentId
+    if (page.length < LIMITS.paymentRows) return found
+    await setImmediate()
+  }
+}
+
+/** What was said last of a payer holds; saying it once more is harmless, and forgets the debts that came since. */
+async function setTrust(
+  path: AppendPath,
+  newId: () => string,
+  definition: typeof PayerBlocked | typeof PayerUnblocked,
+  data: { payer: string; reason: string },
+  origin: OperatorOrigin,
+): Promise<void> {
+  const stream = payerStream(CHAIN_ID, data.payer)
+  await executeCommand<RecordedEvent | undefined, undefined>(path, {
+    stream,
+    async load() {
+      for await (const newest of path.store.read(stream, { direction: 'backwards', limit: 1 }))
+        return { state: newest, revision: newest.revision }
+      return { state: undefined, revision: 'no-stream' }
+    },
+    decide(newest) {
+      const isSaid = newest?.type === PayerBlocked.type && definition.type === PayerBlocked.type
+      const event = newEvent(definition as EventDefinition, { id: newId(), data, meta: { ...origin } })
+      return { events: isSaid ? [] : [event], result: undefined }
+    },
+    unknown: { what: 'this was recorded of the payer', again: 'Say it again: that is harmless.' },
+  })
+}

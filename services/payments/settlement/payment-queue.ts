@@ -1,0 +1,261 @@
+import { reasonOf } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { SettlerKind, UncollectableReason } from '../../../contracts/payment-events.ts'
+import { isOpen, isPayable, isUnsettled, type Payment } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
+import { createWakeSignal, type WakeSignal, waitAtMost } from '../../platform/async/wake-signal.ts'
+import type { Arrival } from './decide-settlement.ts'
+import { createPaymentSchedule, type PaymentSchedule } from './payment-schedule.ts'
+import type { LoadedPayment, SettlementFact, SettlementLog } from './settlement-log.ts'
+import type { SettlementTiming } from './settlement-timing.ts'
+
+/** Who works on a payment next: our wallet or a facilitator, the gateway, or whoever watches for finality. */
+export const STAGES = ['direct', 'gateway', 'finality'] as const
+export type Stage = (typeof STAGES)[number]
+
+export interface PaymentQueueOptions extends Clock {
+  readonly log: SettlementLog
+  readonly timing: SettlementTiming
+  /** Told of a payment for an account whose money is there. @see SettlerOptions.onPaid */
+  readonly onPaid: (payment: Payment) => Promise<void>
+  /** Whether there is a node that tells when a block is final. */
+  readonly hasChain: boolean
+  readonly report: (event: string, details: Readonly<Record<string, string | number>>) => void
+}
+
+export interface QueueTotals {
+  readonly open: number
+  /** Age of the oldest payment that is served and not settled, milliseconds. */
+  readonly oldestOpenMs: number
+  readonly unknown: number
+}
+
+/**
+ * The payments that are not at their end, each in the stage of who works on it next and with the time of its next
+ * look. What it holds can be lost: the log has it all.
+ */
+export interface PaymentQueue {
+  /** Takes those off a stage whose time has come; what becomes of them must put them back. */
+  take(stage: Stage, most: number): string[]
+  /** Sleeps until the next of a stage is due, one is added, or the signal is aborted. */
+  wait(stage: Stage, signal: AbortSignal): Promise<void>
+  /** Adds a payment, to be looked at now; one that is known stays as it is. */
+  track(payment: Payment): void
+  /** Reads a payment that may have been ended and is not: somebody has found its money. */
+  revive(stream: string, signal: AbortSignal): Promise<void>
+  /** Reads a payment; undefined where it has ended or is another stage's by now, and then it stands there. */
+  load(stream: string, stage: Stage, signal: AbortSignal): Promise<LoadedPayment | undefined>
+  /** Records what happened and puts the payment in its next stage. @returns undefined where it must be read again */
+  record(
+    loaded: LoadedPayment,
+    facts: readonly SettlementFact[],
+    signal: AbortSignal,
+  ): Promise<LoadedPayment | undefined>
+  /** Tells whom it concerns, then records that the money is there: the other way round a crash could lose the telling. */
+  confirm(loaded: LoadedPayment, arrival: Arrival, signal: AbortSignal): Promise<void>
+  /** Tells whom it concerns once more, unless that has worked in this process. @returns whether it has */
+  tellPaid(payment: Payment): Promise<boolean>
+  uncollectable(
+    loaded: LoadedPayment,
+    why: { readonly reason: UncollectableReason; readonly detail: string },
+    signal: AbortSignal,
+  ): Promise<void>
+  /** Records once that an attempt came to nothing for a reason that may pass, and looks again later. */
+  refused(loaded: LoadedPayment, settler: SettlerKind, reason: string, signal: AbortSignal): Promise<void>
+  /** Looks again in so many milliseconds. */
+  after(stream: string, milliseconds: number): void
+  /** Looks again, later than the last time. */
+  again(stream: string): void
+  /** To be sent in a transaction of its own from now on. */
+  isolate(stream: string): void
+  isIsolated(stream: string): boolean
+  /**
+   * Puts those back that nobody has put anywhere: none is ever forgotten.
+   *
+   * @param afterMs until they are looked at; by default longer than the last time
+   */
+  putBack(streams: readonly string[], afterMs?: number): void
+  totals(): QueueTotals
+  clear(): void
+}
+
+interface Entry {
+  payment: Payment
+  stage: Stage
+  /** Looks in a row that brought nothing new. */
+  failures: number
+  /** When it is looked at next, in elapsed time. */
+  at: number
+  isPlanned: boolean
+  isTold: boolean
+  isIsolated: boolean
+}
+
+/** An empty stage is woken by whatever is added to it. */
+const IDLE_MS = 3_600_000
+
+const stageOf = ({ state, rail }: Payment): Stage => {
+  if (state === 'confirmed') return 'finality'
+  return rail === 'gateway' ? 'gateway' : 'direct'
+}
+
+export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
+  const { log, timing, now, elapsed, sleep, onPaid, hasChain, report } = options
+  const entries = new Map<string, Entry>()
+  const stages = Object.fromEntries(
+    STAGES.map((stage) => [stage, { schedule: createPaymentSchedule(), added: createWakeSignal(), seen: 0 }]),
+  ) as Record<Stage, { schedule: PaymentSchedule; added: WakeSignal; seen: number }>
+
+  function plan(entry: Entry, at: number): void {
+    entry.isPlanned = true
+    entry.at = at
+    // One that the token refuses comes behind those that can be settled, however many there are of it.
+    stages[entry.stage].schedule.put(entry.payment.stream, at, isPayable(entry.payment) ? 'first' : 'later')
+    stages[entry.stage].added.notify()
+  }
+
+  /** Takes note of a payment's newest state; true where the same stage goes on with it. */
+  function note(payment: Payment): boolean {
+    const { stream } = payment
+    const entry = entries.get(stream)
+    if (!isOpen(payment)) {
+      if (entry !== undefined) stages[entry.stage].schedule.delete(stream)
+      entries.delete(stream)
+      return false
+    }
+    const stage = stageOf(payment)
+    if (entry === undefined) {
+      const added = { payment, stage, failures: 0, at: 0, isPlanned: false, isTold: false, isIsolated: false }
+      entries.set(stream, added)
+      plan(added, elapsed())
+      return true
+    }
+    const wasPayable = isPayable(entry.payment)
+    entry.payment = payment
+    if (entry.stage === stage) {
+      if (entry.isPlanned && wasPayable !== isPayable(payment)) plan(entry, entry.at)
+      return true
+    }
+    stages[entry.stage].schedule.delete(stream)
+    entry.stage = stage
+    entry.failures = 0
+    plan(entry, elapsed())
+    return false
+  }
+
+  const queue: PaymentQueue = {
+    take(stage, most) {
+      const streams = stages[stage].schedule.take(elapsed(), most)
+      for (const stream of streams) {
+        const entry = entries.get(stream)
+        if (entry !== undefined) entry.isPlanned = false
+      }
+      return streams
+    },
+    async wait(stage, signal) {
+      const own = stages[stage]
+      await waitAtMost(own.schedule.nextIn(elapsed()) ?? IDLE_MS, own.added, own.seen, { sleep, signal })
+      own.seen = own.added.count
+    },
+    track(payment) {
+      if (!entries.has(payment.stream)) note(payment)
+    },
+    async revive(stream, signal) {
+      const loaded = await log.load(stream, signal)
+      if (loaded !== undefined) note(loaded.payment)
+    },
+    async load(stream, stage, signal) {
+      const loaded = await log.load(stream, signal)
+      if (loaded === undefined) return undefined
+      note(loaded.payment)
+      return entries.get(stream)?.stage === stage ? loaded : undefined
+    },
+    async record(loaded, facts, signal) {
+      const recorded = await log.record(loaded, facts, signal)
+      if (recorded === undefined) queue.after(loaded.stream, 0)
+      else note(recorded.payment)
+      return recorded
+    },
+    async confirm(loaded, arrival, signal) {
+      const isTold = await queue.tellPaid(loaded.payment)
+      const { transaction, blockNumber } = arrival
+      // Without a block there is nothing to wait for: nobody would say when it is final.
+      const isFinal = isTold && blockNumber === null && (!hasChain || loaded.payment.rail === 'gateway')
+      const facts: SettlementFact[] = [{ type: 'SettlementConfirmed', data: arrival }]
+      if (isFinal) facts.push({ type: 'SettlementFinalised', data: { transaction, blockNumber } })
+      await queue.record(loaded, facts, signal)
+    },
+    async tellPaid(payment) {
+      const entry = entries.get(payment.stream)
+      if (payment.accountId === null || entry?.isTold === true) return true
+      try {
+        await onPaid(payment)
+        if (entry !== undefined) entry.isTold = true
+        return true
+      } catch (error) {
+        report('payment_not_told', { paymentId: payment.paymentId, reason: reasonOf(error) })
+        return false
+      }
+    },
+    async uncollectable(loaded, { reason, detail }, signal) {
+      const data = { reason, detail: detail.slice(0, 200) }
+      const recorded = await queue.record(loaded, [{ type: 'PaymentUncollectable', data }], signal)
+      const { paymentId, payer, value } = loaded.payment
+      if (recorded !== undefined) report('payment_uncollectable', { paymentId, payer, value, reason })
+    },
+    async refused(loaded, settler, text, signal) {
+      const { state, attempts } = loaded.payment
+      const reason = text.slice(0, 200)
+      const failed = (attempt: number): SettlementFact => ({
+        type: 'SettlementFailed',
+        data: { attempt, reason },
+      })
+      queue.again(loaded.stream)
+      // The same refusal again is nothing new, nor is one in ever other words: neither must fill the log.
+      if (state === 'owed' && loaded.lastReason === reason) return
+      if (loaded.reasons >= LIMITS.settlementReasons && (state === 'owed' || state === 'unknown')) return
+      const attempt = attempts + 1
+      const facts: SettlementFact[] =
+        state === 'owed'
+          ? [{ type: 'SettlementRequested', data: { attempt, settler } }, failed(attempt)]
+          : [failed(attempts)]
+      await queue.record(loaded, facts, signal)
+    },
+    after(stream, milliseconds) {
+      const entry = entries.get(stream)
+      if (entry !== undefined) plan(entry, elapsed() + milliseconds)
+    },
+    again(stream) {
+      const entry = entries.get(stream)
+      if (entry === undefined) return
+      const wait = Math.min(timing.retryMs * 2 ** Math.min(entry.failures, 20), timing.retryMaxMs)
+      entry.failures += 1
+      plan(entry, elapsed() + wait)
+    },
+    isolate(stream) {
+      const entry = entries.get(stream)
+      if (entry !== undefined) entry.isIsolated = true
+    },
+    isIsolated: (stream) => entries.get(stream)?.isIsolated === true,
+    putBack(streams, afterMs) {
+      for (const stream of streams) {
+        if (entries.get(stream)?.isPlanned !== false) continue
+        if (afterMs === undefined) queue.again(stream)
+        else queue.after(stream, afterMs)
+      }
+    },
+    totals() {
+      let [oldest, unknown] = [now(), 0]
+      for (const { payment } of entries.values()) {
+        if (isUnsettled(payment)) oldest = Math.min(oldest, payment.claimedAt)
+        if (payment.state === 'unknown') unknown += 1
+      }
+      return { open: entries.size, oldestOpenMs: Math.max(0, now() - oldest), unknown }
+    },
+    clear() {
+      for (const [stream, { stage }] of entries) stages[stage].schedule.delete(stream)
+      entries.clear()
+    },
+  }
+  return queue
+}

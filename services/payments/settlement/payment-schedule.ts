@@ -1,0 +1,96 @@
+import { createDelayQueue } from '../../platform/async/delay-queue.ts'
+
+/** Payments that are to be looked at, each at its time, by whatever clock its caller keeps to. */
+export interface PaymentSchedule {
+  /**
+   * Puts a payment at a time, also one that stands at another.
+   *
+   * @param order `later` for one that is looked at again although nothing is likely to have changed
+   */
+  put(stream: string, at: number, order?: Order): void
+  /**
+   * Takes those off whose time has come, the earliest first; of those that come later a fifth at most while others
+   * are due, so that neither keeps the other waiting for good.
+   */
+  take(now: number, most: number): string[]
+  delete(stream: string): void
+  /** Milliseconds until the next one; undefined where there is none. */
+  nextIn(now: number): number | undefined
+}
+
+export type Order = 'first' | 'later'
+
+/** Of what is taken together, one in so many is kept for those that come later. */
+const SHARE_OF_LATER = 5
+
+export function createPaymentSchedule(): PaymentSchedule {
+  const queues = { first: createQueue(), later: createQueue() } as const
+  return {
+    put(stream, at, order = 'first') {
+      queues[order === 'first' ? 'later' : 'first'].delete(stream)
+      queues[order].put(stream, at)
+    },
+    take(now, most) {
+      const kept = Math.floor(most / SHARE_OF_LATER)
+      const later = queues.later.take(now, kept)
+      const first = queues.first.take(now, most - later.length)
+      const rest = queues.later.take(now, most - later.length - first.length)
+      return [...first, ...later, ...rest]
+    },
+    delete(stream) {
+      queues.first.delete(stream)
+      queues.later.delete(stream)
+    },
+    nextIn(now) {
+      const next = Math.min(queues.first.earliest(), queues.later.earliest())
+      return next === Number.POSITIVE_INFINITY ? undefined : Math.max(0, next - now)
+    },
+  }
+}
+
+interface Entry {
+  readonly stream: string
+  readonly at: number
+}
+
+/** Entries by their time. One that was put elsewhere or deleted stays in the queue until its turn comes. */
+function createQueue() {
+  const queue = createDelayQueue<Entry>()
+  const current = new Map<string, Entry>()
+
+  /** The first that still counts. */
+  function head(): Entry | undefined {
+    for (let { first } = queue; first !== undefined; first = queue.first) {
+      if (current.get(first.stream) === first) return first
+      queue.take(first.at)
+    }
+    return undefined
+  }
+
+  return {
+    put(stream: string, time: number): void {
+      const entry = { stream, at: time }
+      current.set(stream, entry)
+      queue.add(time, entry)
+      // What does not count any more must not outgrow what does.
+      if (queue.size < 64 || queue.size < 4 * current.size) return
+      queue.clear()
+      for (const each of current.values()) queue.add(each.at, each)
+    },
+    delete: (stream: string): void => void current.delete(stream),
+    earliest: (): number => head()?.at ?? Number.POSITIVE_INFINITY,
+    take(now: number, most: number): string[] {
+      const taken: string[] = []
+      for (
+        let first = head();
+        first !== undefined && taken.length < most && first.at <= now;
+        first = head()
+      ) {
+        taken.push(first.stream)
+        current.delete(first.stream)
+        queue.take(first.at)
+      }
+      return taken
+    },
+  }
+}

@@ -1,0 +1,169 @@
+import type { MarketKind } from '../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import type { ServiceBlock } from '../../contracts/service-block.ts'
+import { type ToolName, toolNamed } from '../../contracts/tools/tool-catalogue.ts'
+import {
+  type Debit,
+  type Debited,
+  freeWindow,
+  type Identity,
+  type Payer,
+  type QuotaLedger,
+  quotaBlock,
+} from '../accounts/index.ts'
+import type { Clock } from '../platform/async/clock.ts'
+import { createSingleFlight } from '../platform/async/single-flight.ts'
+import { requireVerified, type VerifiedIdentity } from './caller-identity.ts'
+import { idempotencyHash, requestHash } from './idempotency-key.ts'
+import type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'
+
+export interface CallPathOptions extends Pick<Clock, 'now'> {
+  /**
+   * FairScheduler away who asks too often; before anything else, so that keys cannot be tried out quickly either.
+   *
+   * @throws ServiceError `rate_limited`
+   */
+  readonly admit: (caller: Pick<ToolCall, 'address' | 'authorization'>) => Promise<void>
+  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  /** The payer that an address without a key is; the same for all addresses of one IPv6 network (/64). */
+  readonly anonymousPayer: (address: string) => string
+  readonly ledger: Pick<QuotaLedger, 'look' | 'find' | 'debit'>
+  /**
+   * FairScheduler away who calls without a key from a place where very many can.
+   *
+   * @throws ServiceError `quota_exhausted`
+   */
+  readonly admitAnonymous?: (address: string) => Promise<void>
+  /** Computes for a payer; what it throws costs nothing. */
+  readonly answer: (tool: ToolName, request: unknown, payerId: string) => Promise<JsonObject>
+  readonly market: MarketKind
+  readonly version: string
+}
+
+/** One call on its way: who pays, what is asked, and how it is told from others. */
+interface Pending {
+  readonly call: ToolCall
+  readonly tool: ToolName
+  readonly payer: Payer
+  readonly keyId: string | null
+  /** When it began. */
+  readonly at: number
+  readonly requestHash: string
+  readonly idempotencyHash: string | null
+}
+
+/** A counted call, and its answer as an object where it was computed here. */
+interface Counted extends Debited {
+  readonly computed?: JsonObject
+}
+
+const NOTICE =
+  'Information, not advice. A call is counted whatever its answer; refused calls and errors are not.'
+
+/**
+ * The one path of a tool call: admit → identify → look → compute → commit → answer. The commit is one append
+ * that holds the debit and the answer; before it nothing was charged, and behind it nothing is left to do.
+ *
+ * @example
+ * const calls = createCallPath({ admit, identify, ledger, answer: (tool, request) => toolHandler.answer(tool, request), … })
+ * const { body } = await calls.call({ tool: 'get_trade_call', request: { coin: 'BTC' }, channel: 'http', … })
+ */
+export function createCallPath(options: CallPathOptions): CallPath {
+  const { admit, identify, anonymousPayer, ledger, answer, now } = options
+  /** Calls with an idempotency key; who repeats one meanwhile waits for its outcome. */
+  const flights = createSingleFlight<Counted>()
+
+  async function count(pending: Pending): Promise<Counted> {
+    const { call, tool, payer, at } = pending
+    await ledger.look(payer, tool, at)
+    const computed = await answer(tool, call.request, payer.id)
+    const debited = await ledger.debit(payer, debitOf(pending, JSON.stringify(computed)), at)
+    return debited.isReplay ? debited : { ...debited, computed }
+  }
+
+  /** The first of a key computes, unless it was answered before; the others have what it has. */
+  async function countOnce(pending: Pending, hash: string): Promise<Counted> {
+    const { payer } = pending
+    const key = { idempotencyHash: hash, requestHash: pending.requestHash }
+    const { value, isShared } = await flights.run(
+      `${payer.id} ${hash}`,
+      pending.requestHash,
+      async () => (await ledger.find(payer, key)) ?? count(pending),
+    )
+    return isShared ? { ...value, isReplay: true } : value
+  }
+
+  return {
+    async call(call): Promise<ToolAnswer> {
+      await admit(call)
+      const identity = requireVerified(await identify(call.authorization))
+      const tool = toolNamed(call.tool)
+      const at = now()
+      const isOk = identity.outcome === 'OK'
+      if (!isOk) await options.admitAnonymous?.(call.address)
+      const payer: Payer = isOk
+        ? { id: identity.accountId, tier: identity.tier, window: identity.window }
+        : { id: anonymousPayer(call.address), tier: 'free', window: freeWindow(at) }
+      const { idempotencyKey } = call
+      const hash = idempotencyKey === undefined ? null : idempotencyHash(payer.id, idempotencyKey)
+      const pending: Pending = {
+        call,
+        tool,
+        payer,
+        at,
+        keyId: isOk ? identity.keyId : null,
+        requestHash: requestHash(tool, call.request),
+        idempotencyHash: hash,
+      }
+      const counted = hash === null ? await count(pending) : await countOnce(pending, hash)
+      const stored = counted.computed ?? (JSON.parse(counted.answer) as JsonObject)
+      const service = serviceBlock(options, pending, identity.outcome, counted)
+      return {
+        body: { ...stored, _service: service },
+        text: textOf(counted.answer, stored, service),
+        isReplay: counted.isReplay,
+      }
+    },
+  }
+}
+
+/** An answer with its `_service`, put together from the text that was counted; undefined where it takes more. */
+const textOf = (answer: string, stored: JsonObject, service: ServiceBlock): string | undefined =>
+  answer === '{}' || '_service' in stored
+    ? undefined
+    : `${answer.slice(0, -1)},"_service":${JSON.stringify(service)}}`
+
+/** Longest trace context that an event takes; a longer one is not one. */
+const TRACEPARENT_CHARACTERS = 128
+
+function debitOf({ call, tool, keyId, ...pending }: Pending, answer: string): Debit {
+  const { channel, requestId, traceparent } = call
+  const isTrace = traceparent !== undefined && traceparent.length <= TRACEPARENT_CHARACTERS
+  return {
+    tool,
+    channel,
+    keyId,
+    requestHash: pending.requestHash,
+    idempotencyHash: pending.idempotencyHash,
+    answer,
+    requestId,
+    ...(isTrace && { traceparent }),
+  }
+}
+
+function serviceBlock(
+  { version, market, now }: CallPathOptions,
+  { call, tool, payer }: Pending,
+  outcome: VerifiedIdentity['outcome'],
+  { balance }: Counted,
+): ServiceBlock {
+  return {
+    version,
+    tool,
+    request_id: call.requestId,
+    market,
+    auth: { outcome, tier: payer.tier },
+    quota: quotaBlock(payer, balance, now()),
+    notice: NOTICE,
+  }
+}

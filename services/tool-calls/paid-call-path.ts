@@ -1,0 +1,162 @@
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { MarketKind } from '../../contracts/event-catalogue.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import { priceOf } from '../../contracts/prices.ts'
+import type { ServiceBlock } from '../../contracts/service-block.ts'
+import { type ToolName, toolNamed } from '../../contracts/tools/tool-catalogue.ts'
+import type { Identity } from '../accounts/index.ts'
+import type { Payments } from '../payments/index.ts'
+import { requireVerified, type VerifiedIdentity } from './caller-identity.ts'
+import { requestHash } from './idempotency-key.ts'
+import { paymentBlock } from './paid-block.ts'
+import type { PaidAnswer, PaidCall, PaidOutcome } from './paid-call.ts'
+import type { Paid, PaidHandshake } from './paid-handshake.ts'
+import type { PaidOffers } from './paid-offers.ts'
+import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
+import type { CallPath } from './tool-call.ts'
+
+export interface PaidCallPathOptions {
+  /** Serves keys that have calls left. */
+  readonly calls: CallPath
+  readonly payments: Pick<Payments, 'read' | 'isOffering'>
+  readonly handshake: PaidHandshake
+  readonly offers: PaidOffers
+  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  /** Computes; what it throws costs nothing. */
+  readonly answer: (tool: ToolName, request: unknown, payer: string) => Promise<JsonObject>
+  readonly market: MarketKind
+  readonly version: string
+  /** The address under which callers reach the service. */
+  readonly publicUrl: () => string
+}
+
+/** The path of a tool call that is paid for by itself, or by a key where one with calls left comes with it. */
+export interface PaidCallPath {
+  /**
+   * Answers, or offers. What is answered is durable, and its payment claimed or its call counted.
+   *
+   * @throws ServiceError `unknown_tool`, `invalid_content_type`, `invalid_request`, `key_unknown`,
+   *   `key_unverifiable`, `payment_malformed`, `payment_mismatch`, `payment_pending`, `payments_unavailable`, what
+   *   the tool refuses with, and those of the store. Nothing was charged then, but with `payment_pending`
+   */
+  call(call: PaidCall): Promise<PaidOutcome>
+  /** The offer of a tool to who has not said what to ask it: for indexers. @throws ServiceError `unknown_tool` */
+  offer(tool: string): PaidOutcome
+}
+
+const PAID_NOTICE =
+  'Information, not advice. This answer was paid for by itself; no calls of a key were used.'
+
+/**
+ * The path of a paid tool call: a key with calls left pays; otherwise who brings no payment has an offer for just
+ * this request, and who brings one has the answer. A key that does not exist is refused, never taken for none.
+ *
+ * @example
+ * const paid = createPaidCallPath({ calls, payments, handshake, offers, identify, answer, market, version, publicUrl })
+ * const outcome = await paid.call({ tool: 'get_trade_call', body, rawHeaders, … })
+ */
+export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
+  const { handshake, offers, identify, publicUrl } = options
+
+  /** Of a key: its answer, or why it has none left. */
+  async function callByKey(call: PaidCall): Promise<PaidAnswer | ServiceError> {
+    const {
+      body,
+      tool,
+      authorization,
+      address,
+      idempotencyKey,
+      requestId,
+      traceparent,
+      channel = 'http',
+    } = call
+    const request = body.require()
+    try {
+      const answer = await options.calls.call({
+        tool,
+        request,
+        authorization,
+        address,
+        idempotencyKey,
+        requestId,
+        channel,
+        ...(traceparent !== undefined && { traceparent }),
+      })
+      return { kind: 'answer', ...answer, receipt: undefined }
+    } catch (error) {
+      // Where nothing can be paid for, the refusal of the key is all there is to say.
+      if (isServiceError(error, 'quota_exhausted') && options.payments.isOffering) return usedUpError(error)
+      throw error
+    }
+  }
+
+  return {
+    async call(call) {
+      const tool = toolNamed(call.tool)
+      const price = priceOf(tool, call.body.lenient)
+      const { authorization, body, requestId, traceparent, signal } = call
+      // Most callers here have no key, and need not wait for the question whose it is.
+      const identity = authorization === undefined ? ABSENT : requireVerified(await identify(authorization))
+      const byKey = identity.outcome === 'OK' ? await callByKey(call) : REQUIRED
+      if (!(byKey instanceof ServiceError)) return byKey
+      const why = identity.outcome === 'OK' ? 'quota_exhausted' : REQUIRED.code
+      return paidOrOffered(call, {
+        payments: options.payments,
+        offer: (error) => offers(tool, price, error),
+        unpaid: { refusal: byKey, error: why },
+        async pay(presented) {
+          const paid = await handshake.pay(presented, {
+            product: tool,
+            price,
+            requestHash: () => requestHash(tool, body.require()),
+            compute: () => options.answer(tool, body.require(), presented.payer),
+            accountId: null,
+            mustSettleFirst: false,
+            address: call.address,
+            requestId,
+            signal,
+            ...(traceparent !== undefined && { traceparent }),
+          })
+          const service = serviceBlock(options, call, identity, paid)
+          const answer = { ...paid.answer, _service: service }
+          return { kind: 'answer', body: answer, isReplay: paid.isReplay, receipt: paid.receipt }
+        },
+      })
+    },
+
+    offer(name) {
+      const tool = toolNamed(name)
+      const offer = offers(tool, priceOf(tool, undefined), REQUIRED.code)
+      return { kind: 'offer', offer, refusal: REQUIRED }
+    },
+  }
+
+  function serviceBlock(
+    { version, market }: PaidCallPathOptions,
+    { tool, requestId }: PaidCall,
+    identity: VerifiedIdentity,
+    { payment }: Paid,
+  ): ServiceBlock {
+    return {
+      version,
+      tool,
+      request_id: requestId,
+      market,
+      // A key that was used up did not apply: this is what anybody has who pays.
+      auth: { outcome: identity.outcome === 'MALFORMED' ? 'MALFORMED' : 'ABSENT', tier: 'free' },
+      quota: null,
+      payment: paymentBlock(payment, publicUrl()),
+      notice: PAID_NOTICE,
+    }
+  }
+}
+
+const ABSENT = { outcome: 'ABSENT' } as const
+
+/** Instead of the refusal of a key: there is another way to pay. */
+const usedUpError = (cause: ServiceError): ServiceError =>
+  new ServiceError('payment_required', {
+    message: `${cause.message} This call can be paid for by itself.`,
+    ...(cause.details && { details: cause.details }),
+    cause,
+  })

@@ -1,0 +1,212 @@
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import { LIMITS } from '../../contracts/limits.ts'
+import type { Rail } from '../../contracts/payment-events.ts'
+import type { Product } from '../../contracts/prices.ts'
+import { isServable, type Payment } from '../../projections/index.ts'
+import type { ClaimedPayment, Payments, PresentedPayment, VerifiedPayment } from '../payments/index.ts'
+import { createSingleFlight } from '../platform/async/single-flight.ts'
+import { statusUrl } from './paid-block.ts'
+import { createPaymentSemaphore, type PaymentSemaphore } from './payment-semaphore.ts'
+import { createRefusedPayments } from './refused-payments.ts'
+
+/** What is to be had for a payment. */
+export interface PaidWork {
+  readonly product: Product
+  /** Millionths of a USDC. */
+  readonly price: bigint
+  /**
+   * Tells what is asked from everything else that could be; called once the payment is known to be good, so that
+   * who has not paid is told the price before anything else.
+   *
+   * @throws ServiceError what is wrong with the request; the authorization stays unused
+   */
+  readonly requestHash: () => string
+  /** What the answer is; called for an authorization that was never used. What it throws costs nothing. */
+  readonly compute: () => Promise<JsonObject>
+  /** Whose plan it buys; null for a tool. */
+  readonly accountId: string | null
+  readonly mustSettleFirst: boolean
+  /** Network address of the caller. */
+  readonly address: string
+  readonly requestId: string
+  readonly traceparent?: string
+  readonly signal: () => AbortSignal
+}
+
+/** What was paid for. */
+export interface Paid {
+  readonly payment: Payment
+  readonly answer: JsonObject
+  readonly isReplay: boolean
+  readonly receipt: ReturnType<Payments['receipt']>
+}
+
+/** Takes a payment and what it is for, once. */
+export interface PaidHandshake {
+  /**
+   * @throws ServiceError `payment_refused`, `payment_mismatch`, `payment_pending`, `payments_unavailable`,
+   *   `rate_limited` for an address whose payments were refused too often, what `work` throws, and those of the store
+   */
+  pay(presented: PresentedPayment, work: PaidWork): Promise<Paid>
+}
+
+export interface PaidHandshakeOptions {
+  readonly payments: Payments
+  /** The address under which callers reach the service. */
+  readonly publicUrl: () => string
+  /** Milliseconds that only grow. */
+  readonly clock: () => number
+}
+
+/** A claim, and its answer as an object where it was computed here. */
+interface Claimed extends ClaimedPayment {
+  readonly computed?: JsonObject
+}
+
+/** How soon who was turned away for want of room, or whose settlement takes its time, should ask again. */
+const RETRY_AFTER_S = 2
+
+/** Of a rail: one that is slow, or full of payments that are worth nothing, is not in the other's way. */
+const roomOf = (): PaymentSemaphore =>
+  createPaymentSemaphore({
+    all: LIMITS.paymentsAtOnce,
+    perPayer: LIMITS.paymentsAtOncePerPayer,
+    perAddress: LIMITS.paymentsAtOncePerAddress,
+  })
+
+/**
+ * look up → verify → request → can it be settled, can the payer pay → compute → claim → servable. The claim is one
+ * append that holds the authorization and the answer: before it nothing was charged, and behind it the same
+ * authorization has the same answer for ever.
+ *
+ * Who waits for a settlement has left the room where answers are computed.
+ */
+export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshakeOptions): PaidHandshake {
+  /** Who presents an authorization a second time meanwhile has the outcome of the first. */
+  const flights = createSingleFlight<Claimed>()
+  const rooms: Readonly<Record<Rail, PaymentSemaphore>> = { direct: roomOf(), gateway: roomOf() }
+  const waitingRoom = createPaymentSemaphore({
+    all: LIMITS.settlementsAwaited,
+    perPayer: LIMITS.settlementsAwaitedPerPayer,
+    perAddress: LIMITS.settlementsAwaitedPerAddress,
+  })
+  const refusals = createRefusedPayments(clock)
+
+  async function claim(payment: VerifiedPayment, requestHash: string, work: PaidWork): Promise<Claimed> {
+    if (!payments.isTaking(payment.rail)) throw railNotTakenError(payment)
+    await payments.requirePayable(payment, work)
+    const computed = await work.compute()
+    const { product, accountId, mustSettleFirst, requestId, traceparent } = work
+    const answer = JSON.stringify(computed)
+    const claimed = await payments.claim(payment, {
+      product,
+      requestHash,
+      answer,
+      accountId,
+      mustSettleFirst,
+      requestId,
+      ...(traceparent !== undefined && { traceparent }),
+    })
+    return claimed.isReplay ? claimed : { ...claimed, computed }
+  }
+
+  async function claimOnce(payment: VerifiedPayment, requestHash: string, work: PaidWork): Promise<Claimed> {
+    let hasWaited = false
+    const flight = flights.run(payment.stream, requestHash, async () => {
+      // Whoever waited for another request with the same authorization looks again at what became of that.
+      const known = hasWaited ? await payments.find(payment) : undefined
+      return known ?? claim(payment, requestHash, work)
+    })
+    hasWaited = true
+    const { value, isShared } = await flight
+    return isShared ? { ...value, isReplay: true } : value
+  }
+
+  /** A payment that was never seen. An address that sends many that are worth nothing is not looked at for a while. */
+  async function takeNew(
+    presented: PresentedPayment,
+    known: Claimed | undefined,
+    work: PaidWork,
+  ): Promise<Claimed> {
+    refusals.require(work.address)
+    try {
+      const verified = await payments.verify(presented, work.price)
+      const requestHash = work.requestHash()
+      const claimed = known ?? (await claimOnce(verified, requestHash, work))
+      requireSame(claimed.requestHash, requestHash)
+      return claimed
+    } catch (error) {
+      if (isServiceError(error, 'payment_refused')) refusals.note(work.address)
+      throw error
+    }
+  }
+
+  async function take(presented: PresentedPayment, work: PaidWork): Promise<Claimed> {
+    const leave = rooms[presented.rail].enter(presented.payer, work.address)
+    if (leave === undefined) throw tooManyWaitingError()
+    try {
+      const known = await payments.find(presented)
+      if (known?.isSigned !== true) return await takeNew(presented, known, work)
+      requireSame(known.requestHash, work.requestHash())
+      return known
+    } finally {
+      leave()
+    }
+  }
+
+  async function servable(claimed: Claimed, work: PaidWork): Promise<Payment> {
+    // Most are served first: there is nothing to wait for, and nobody who would stop waiting.
+    if (isServable(claimed.payment)) return claimed.payment
+    const leave = waitingRoom.enter(claimed.payment.payer, work.address)
+    try {
+      // Who finds no place is told how it stands, and asks again.
+      return await payments.servable(claimed, leave === undefined ? AbortSignal.abort() : work.signal())
+    } catch (error) {
+      if (!isServiceError(error, 'payment_pending')) throw error
+      const { paymentId } = claimed.payment
+      throw new ServiceError('payment_pending', {
+        message: error.message,
+        details: {
+          retry_after_s: RETRY_AFTER_S,
+          ...error.details,
+          payment_id: paymentId,
+          status_url: statusUrl(publicUrl(), paymentId),
+        },
+        cause: error,
+      })
+    } finally {
+      leave?.()
+    }
+  }
+
+  return {
+    async pay(presented, work) {
+      const claimed = await take(presented, work)
+      const payment = await servable(claimed, work)
+      return {
+        payment,
+        answer: claimed.computed ?? (JSON.parse(claimed.answer) as JsonObject),
+        isReplay: claimed.isReplay,
+        receipt: payments.receipt(payment, presented.protocol),
+      }
+    },
+  }
+}
+
+function requireSame(ofClaim: string, ofRequest: string): void {
+  if (ofClaim !== ofRequest) throw new ServiceError('payment_mismatch')
+}
+
+const railNotTakenError = ({ rail }: VerifiedPayment): ServiceError =>
+  new ServiceError('payments_unavailable', {
+    message: `No settler is configured for payments on the ${rail} rail, so none is taken; this request charged nothing.`,
+    isForCallers: true,
+  })
+
+const tooManyWaitingError = (): ServiceError =>
+  new ServiceError('payments_unavailable', {
+    message: `As many paid requests are under way as this process takes (${LIMITS.paymentsAtOnce}), or takes of one payer (${LIMITS.paymentsAtOncePerPayer}) or address (${LIMITS.paymentsAtOncePerAddress}); this request charged nothing.`,
+    isForCallers: true,
+    details: { retry_after_s: RETRY_AFTER_S },
+  })

@@ -1,0 +1,177 @@
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { MarketKind } from '../../contracts/event-catalogue.ts'
+import { isoTime } from '../../contracts/iso-time.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import { PLAN_DAYS } from '../../contracts/plans.ts'
+import { PRICES } from '../../contracts/prices.ts'
+import type { Payment } from '../../projections/index.ts'
+import type { Identity, Plan } from '../accounts/index.ts'
+import type { Payments } from '../payments/index.ts'
+import { requireKey } from './caller-identity.ts'
+import { requestHash } from './idempotency-key.ts'
+import { paymentBlock, statusUrl } from './paid-block.ts'
+import type { PaidOutcome, PaidRequest, PaidTier, SentBody } from './paid-call.ts'
+import type { PaidHandshake } from './paid-handshake.ts'
+import type { PaidOffers } from './paid-offers.ts'
+import { paidOrOffered, REQUIRED } from './paid-or-offered.ts'
+
+/** The plans of accounts, as far as they are bought. */
+export interface PlanSales {
+  /**
+   * Whether an account can take a further plan; asked before anything is offered or taken.
+   *
+   * @throws ServiceError `account_unknown`, `invalid_request` where it has as many as it may have, `plan_conflict`
+   *   where it has a dearer one
+   */
+  requireRoom(accountId: string, tier: PaidTier): Promise<void>
+  /**
+   * The plan that a payment bought: begun already, or begun by this. A payment begins one plan, however often it is
+   * asked for, also where room has run out since it was taken.
+   *
+   * @throws ServiceError `account_unknown` for an account that was erased before it began, `plan_ended` for one that
+   *   was erased since, and those of the store
+   */
+  started(bought: {
+    readonly accountId: string
+    readonly tier: PaidTier
+    readonly paymentId: string
+    /** When the payment was claimed, Unix milliseconds. */
+    readonly claimedAt: number
+    readonly requestId: string
+  }): Promise<Plan>
+}
+
+export interface PaidPlanPathOptions {
+  readonly payments: Pick<Payments, 'read' | 'isOffering'>
+  readonly handshake: PaidHandshake
+  readonly offers: PaidOffers
+  readonly identify: (authorization: string | undefined) => Promise<Identity>
+  readonly plans: PlanSales
+  readonly market: MarketKind
+  readonly version: string
+  /** The address under which callers reach the service. */
+  readonly publicUrl: () => string
+}
+
+/** The path of a plan that is bought for the account of a key. */
+export interface PaidPlanPath {
+  /**
+   * Sells a plan, or offers it. What is answered has been settled, and its plan begun.
+   *
+   * @throws ServiceError `unauthorized` without a key, `key_unknown`, `key_unverifiable`, `invalid_content_type`,
+   *   `invalid_request`, `account_unknown`, `plan_conflict`, `plan_ended`, `payment_malformed`, `payment_mismatch`, `payment_pending`,
+   *   `payments_unavailable`, and those of the store
+   */
+  buy(tier: PaidTier, request: PaidRequest): Promise<PaidOutcome>
+  /** The offer of a plan to who has not said for which account: for indexers. */
+  offer(tier: PaidTier): PaidOutcome
+}
+
+const PLAN_NOTICE = 'Information, not advice. The calls of this plan are those of all keys of the account.'
+
+/**
+ * The path of a bought plan. It is settled before it begins, since 30 days of calls are more than one answer to lend
+ * to a stranger; the authorization is bound to the account, so that nobody can have it begin for another.
+ *
+ * @example const outcome = await plans.buy('starter', { authorization, rawHeaders, body, requestId, signal })
+ */
+export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
+  const { handshake, offers, plans, version, market, publicUrl } = options
+
+  /** Who has paid for an account that is gone must be told that, and by which name to ask for the money. */
+  async function started(bought: Parameters<PlanSales['started']>[0]): Promise<Plan> {
+    try {
+      return await plans.started(bought)
+    } catch (cause) {
+      if (!isServiceError(cause, 'account_unknown')) throw cause
+      const { paymentId } = bought
+      throw new ServiceError('account_unknown', {
+        message: `The account was erased before its plan began; payment ${paymentId} is settled, and the operator owes it back.`,
+        details: { payment_id: paymentId, status_url: statusUrl(publicUrl(), paymentId) },
+        cause,
+      })
+    }
+  }
+
+  return {
+    async buy(tier, request) {
+      const { accountId } = requireKey(await options.identify(request.authorization))
+      const { requestId, traceparent, signal } = request
+      const product = `plans/${tier}` as const
+      const price = PRICES[product]
+      return paidOrOffered(request, {
+        payments: options.payments,
+        offer: (error) => offers(product, price, error),
+        unpaid: { refusal: REQUIRED, error: REQUIRED.code },
+        beforeOffer: () => plans.requireRoom(accountId, tier),
+        async pay(presented) {
+          const { payment, answer, isReplay, receipt } = await handshake.pay(presented, {
+            product,
+            price,
+            requestHash() {
+              requireNothing(request.body)
+              return requestHash(product, { account_id: accountId })
+            },
+            async compute() {
+              await plans.requireRoom(accountId, tier)
+              return { plan: tier, days: PLAN_DAYS, account_id: accountId }
+            },
+            accountId,
+            mustSettleFirst: true,
+            address: request.address,
+            requestId,
+            signal,
+            ...(traceparent !== undefined && { traceparent }),
+          })
+          if (payment.state === 'refunded') throw refundedError(payment)
+          const { paymentId, claimedAt } = payment
+          const { from, to } = await started({ accountId, tier, paymentId, claimedAt, requestId })
+          const body: JsonObject = {
+            ...answer,
+            from: isoTime(from),
+            to: isoTime(to),
+            _service: {
+              version,
+              tool: product,
+              request_id: requestId,
+              market,
+              auth: { outcome: 'OK', tier },
+              quota: null,
+              payment: paymentBlock(payment, publicUrl()),
+              notice: PLAN_NOTICE,
+            },
+          }
+          return { kind: 'answer', body, isReplay, receipt }
+        },
+      })
+    },
+
+    offer(tier) {
+      const product = `plans/${tier}` as const
+      const offer = offers(product, PRICES[product], REQUIRED.code)
+      return { kind: 'offer', offer, refusal: REQUIRED }
+    },
+  }
+}
+
+const refundedError = ({ paymentId }: Payment): ServiceError =>
+  new ServiceError('plan_ended', {
+    message: `Payment ${paymentId} was sent back, so it begins no plan.`,
+  })
+
+/**
+ * There is nothing to say about a plan but which. What is said all the same was meant to do something: it is refused
+ * before anything is taken.
+ *
+ * @throws ServiceError `invalid_content_type`, `invalid_request`
+ */
+function requireNothing(body: SentBody): void {
+  if (body.isEmpty) return
+  const sent = body.require()
+  const isEmptyObject =
+    typeof sent === 'object' && sent !== null && !Array.isArray(sent) && Object.keys(sent).length === 0
+  if (isEmptyObject) return
+  throw new ServiceError('invalid_request', {
+    message: 'A plan is bought without a body, or with {}: it is for the account of the key, for 30 days.',
+  })
+}

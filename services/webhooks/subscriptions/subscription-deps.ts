@@ -1,0 +1,57 @@
+import type { Clock } from '../../platform/async/clock.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { FactId } from '../../platform/ids/fact-id.ts'
+import type { Sender } from '../sending/sender.ts'
+import type { Sign } from '../sending/sign.ts'
+import type { SignalReach } from './filter-warnings.ts'
+import type { KnownDeliveries } from './known-deliveries.ts'
+import type { OwnerAccounts } from './owner-accounts.ts'
+import type { SubscriptionIndex } from './subscription-directory.ts'
+import type { SubscriptionLog } from './subscription-log.ts'
+
+export interface SubscriptionsOptions extends Pick<Clock, 'now' | 'sleep'> {
+  readonly store: EventStore
+  /** For looks through the log that may be long. */
+  readonly looking: Pick<EventStore, 'read' | 'readAll' | 'head'>
+  readonly owners: OwnerAccounts
+  /** Undefined where this process keeps no read models: the operator sees no list then. */
+  readonly index: SubscriptionIndex | undefined
+  readonly idOf: FactId
+  readonly newId: () => string
+  /** Unpredictable bytes. */
+  readonly random: (bytes: number) => Uint8Array
+  /**
+   * Checks an address when it is given.
+   *
+   * @throws ServiceError `url_refused`
+   */
+  readonly checkUrl: (url: string) => Promise<unknown>
+  readonly sender: Pick<Sender, 'send'>
+  readonly sign: Sign
+  /**
+   * Makes whoever sends for a subscription look at its stream. When it resolves true, nothing is begun any more that
+   * the stream does not allow; false where the process that sends did not answer in time.
+   */
+  readonly sync: (subscriptionId: string) => Promise<boolean>
+  /**
+   * Counts what is sent, or may be, to an endpoint that did not ask for it: a test, or a new subscription. By account
+   * and by host, so that neither many subscriptions nor many accounts make more of it.
+   *
+   * @throws ServiceError `rate_limited`
+   */
+  readonly takeUnasked: (what: 'test' | 'creation', accountId: string, url: string) => Promise<void>
+  readonly reach: () => SignalReach
+  /** Where this service is reached, without a slash at its end. */
+  readonly baseUrl: () => string
+  /** Ends all waiting, and the work in the background. */
+  readonly signal: AbortSignal
+  /** Told what the operator should know; without addresses and secrets. */
+  readonly report: (event: string, details: Readonly<Record<string, string>>) => void
+}
+
+/** What the operations on subscriptions are made of. */
+export interface SubscriptionDeps extends SubscriptionsOptions {
+  readonly log: SubscriptionLog
+  /** What was sent so far. */
+  readonly deliveries: KnownDeliveries
+}
