@@ -5,7 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Identity } from '../../accounts/index.ts'
 import type { FollowItem, FollowOptions } from '../../analyst/index.ts'
 import { requireVerified } from '../../tool-calls/index.ts'
-import { createPlaces } from '../places.ts'
+import { createStreamSemaphore } from '../stream-semaphore.ts'
 import { isJsonObject } from './json-rpc.ts'
 import { createProtocolServer, type McpCore } from './protocol-server.ts'
 import type { Caller } from './tool-outcome.ts'
@@ -42,7 +42,7 @@ export const SUBSCRIBABLE = { resources: { subscribe: true } } as const
  */
 export function createListening(core: McpCore, { follow, marketNow, identify }: ListenOptions): Listening {
   const closing = new AbortController()
-  const places = createPlaces({
+  const places = createStreamSemaphore({
     what: 'subscriptions',
     total: LIMITS.mcpSubscriptions,
     perAddress: LIMITS.mcpSubscriptionsPerAddress,
