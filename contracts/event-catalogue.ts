@@ -63,6 +63,7 @@ import { regimeSchema } from './regime.ts'
 import { ScanCompleted } from './scan-events.ts'
 import { seriesSchema } from './series.ts'
 import {
+  ReplayCancelled,
   ReplayRequested,
   SecretOverlapEnded,
   SecretRotated,
@@ -262,6 +263,7 @@ export const EVENT_CATALOGUE = {
   WebhookHostBlocked,
   WebhookHostAllowed,
   ReplayRequested,
+  ReplayCancelled,
   CursorTaken,
   DeliveriesAttempted,
   CursorMoved,

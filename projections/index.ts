@@ -56,6 +56,7 @@ export {
   type Payment,
 } from './payments/payment-state.ts'
 export {
+  accountPaymentPrefix,
   OPEN_PAYMENT_PREFIX,
   type OpenPayment,
   PAYABLE_PREFIX,

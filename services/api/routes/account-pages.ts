@@ -5,6 +5,7 @@ import type { AccountAnswer, SignInAnswer } from '../../../contracts/account-ans
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AppsAnswer, MachineAnswer } from '../../../contracts/oauth.ts'
+import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
 import { accountPage, codePage, erasedPage, signInPage } from '../pages/account-page.ts'
 import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
@@ -57,8 +58,12 @@ function returnPath(form: Form): string | undefined {
     : undefined
 }
 
+/** Counted calls and payments of one page. */
+const ROWS = 20
+
 const querySchema = z.strictObject({
   after: z.string().max(256).optional(),
+  paid: z.string().max(64).optional(),
   signed_in: z.string().max(1).optional(),
 })
 
@@ -72,15 +77,22 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     reply: FastifyReply,
     more: {
       readonly after?: string | undefined
+      readonly paid?: string | undefined
       readonly state?: FormState
       readonly issued?: SignInAnswer
       readonly machine?: MachineAnswer
     } = {},
   ): Promise<FastifyReply> {
-    const [account, usage, apps] = await Promise.all([
+    const isSold = app.hasRoute({ method: 'GET', url: '/api/payments' })
+    const [account, usage, apps, payments] = await Promise.all([
       client.ask<AccountAnswer>(request, { path: '/api/account' }),
-      client.ask<UsageAnswer>(request, { path: address('/api/usage', { after: more.after, limit: 20 }) }),
+      client.ask<UsageAnswer>(request, { path: address('/api/usage', { after: more.after, limit: ROWS }) }),
       client.ask<AppsAnswer>(request, { path: '/api/apps' }),
+      isSold
+        ? client.ask<OwnPaymentsAnswer>(request, {
+            path: address('/api/payments', { after: more.paid, limit: ROWS }),
+          })
+        : undefined,
     ])
     if (!account.isOk) {
       if (isSessionOver(account.refusal)) return sendSignIn(request, reply, options)
@@ -89,18 +101,19 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     if (!usage.isOk) throw refusedAs(usage.refusal)
     if (!apps.isOk) throw refusedAs(apps.refusal)
     const key = sessionKey(request) ?? ''
-    const { state = EMPTY_FORM, issued, machine, after } = more
+    if (payments?.isOk === false) throw refusedAs(payments.refusal)
+    const { state = EMPTY_FORM, issued, machine, after, paid } = more
     const look = {
       account: account.body,
       usage: usage.body,
-      payments: undefined,
+      payments: payments?.body,
       apps: apps.body.apps,
       machine,
       hint: account.body.keys.find(({ hint }) => isHintOf(hint, key))?.hint ?? '',
       issued: issued && { key: issued.key, label: issued.label },
       state,
       after,
-      sold: app.hasRoute({ method: 'POST', url: '/x402/plans/starter' }),
+      paid,
     }
     return sendPage(reply.code(state.refusal?.status ?? 200), frame(), accountPage(look))
   }

@@ -7,23 +7,24 @@ import {
   prepareAgain,
   prepareDelivery,
 } from '../deliveries/prepare-delivery.ts'
-import { restAfter, withAskedWait } from '../sending/chat-channel.ts'
+import { removedReason, restAfter, withAskedWait } from '../sending/chat-channel.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import { filterAt } from '../signals/filter-periods.ts'
 import { isStale } from '../signals/freshness.ts'
 import type { Matched } from '../signals/signal.ts'
 import type { AttemptRecorder } from './attempt-recorder.ts'
+import type { ChatChannels } from './chat-channels.ts'
 import { type AttemptDecision, decideAttempt, hasReached } from './decide-attempt.ts'
 import type { DeliveryTarget, DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { EndpointItem, Input } from './endpoint-state.ts'
+import { type EndpointItem, type Input, isCancelled } from './endpoint-state.ts'
 
 /** What became of one thing that an endpoint was to get. */
 export type AttemptEnd =
   /** Nothing was to be done: it was finished before, or is not open any more. */
   | { readonly kind: 'needless' }
-  /** Not begun, or cut off by the end of this process: it is still to be done. */
-  | { readonly kind: 'not_begun' }
+  /** Not begun, or cut off by the end of this process: it is still to be done, maybe not before so long. */
+  | { readonly kind: 'not_begun'; readonly againMs?: number }
   /** Durable. */
   | { readonly kind: 'recorded'; readonly decision: AttemptDecision | undefined }
 
@@ -42,6 +43,7 @@ export interface AttemptContext
     | 'metrics'
   > {
   readonly recorder: AttemptRecorder
+  readonly channels: ChatChannels
   /** The delivery log of the endpoint, taken over where it was not yet. */
   readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
   /** Whether this process has the endpoint's shard at this moment. */
@@ -100,7 +102,28 @@ export async function runAttempt(
   const target = given instanceof Promise ? await given : given
   if (target === undefined || target.secrets.length === 0) return { kind: 'not_begun' }
   endpoint.sendsTo(target.url)
-  return send(context, attempt, target, onSent)
+  const isChat = endpoint.state.subscription.form !== null
+  return (isChat ? sendToChat : send)(context, attempt, target, onSent)
+}
+
+/** Sends when it is its turn at the channel, which others may tell something too. */
+async function sendToChat(
+  context: AttemptContext,
+  attempt: Attempt,
+  target: DeliveryTarget,
+  onSent: () => void,
+): Promise<AttemptEnd> {
+  const { channels } = context
+  const againMs = channels.begin(target.url, attempt.endpoint.id)
+  if (againMs > 0) return { kind: 'not_begun', againMs }
+  let restMs = 0
+  try {
+    return await send(context, attempt, target, onSent, (forMs) => {
+      restMs = forMs
+    })
+  } finally {
+    channels.ended(target.url, restMs)
+  }
 }
 
 async function send(
@@ -108,6 +131,7 @@ async function send(
   attempt: Attempt,
   target: DeliveryTarget,
   onSent: () => void,
+  onRest: (restMs: number) => void = () => undefined,
 ): Promise<AttemptEnd> {
   const { now, random, sender, sign, holds, tell } = context
   const { endpoint, prepared, attemptsBefore, replayId, item, isProbe } = attempt
@@ -125,7 +149,8 @@ async function send(
   })
   // Nothing is waited for between this question and the POST, but a connection, behind which it is asked again.
   if (endpoint.state.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
-  const isAllowed = (): boolean => endpoint.mayBegin && holds(endpoint)
+  const isAllowed = (): boolean =>
+    endpoint.mayBegin && holds(endpoint) && (replayId === null || !isCancelled(endpoint.state, replayId))
   if (!isAllowed()) return { kind: 'not_begun' }
   const request = { url: target.url, headers, body: prepared.body, mayBegin: isAllowed }
   const { form } = endpoint.state.subscription
@@ -134,9 +159,11 @@ async function send(
   if (outcome.kind === 'aborted') return { kind: 'not_begun' }
 
   const endedAt = now()
-  const ended = { outcome, attemptsBefore, isProbe, at: endedAt, random: random() }
+  const removed = form === null ? undefined : removedReason(form, outcome)
+  const ended = { outcome, attemptsBefore, isProbe, at: endedAt, random: random(), removed }
   const decision = decideAttempt(endpoint.state.health, ended)
   const restMs = form === null ? 0 : restAfter(form, target.url, outcome)
+  onRest(restMs)
   const sent = { durationMs: outcome.durationMs, isProbe, hasReached: hasReached(outcome), restMs }
   tell(endpoint, { kind: 'sent', decision, sent })
   // What is begun in its place is begun on what this attempt has shown.
