@@ -79,6 +79,7 @@ beforeEach(async () => {
         grantCalls: async () => undefined,
         signInRequests: attempts,
         signInTries: attempts,
+        clientDocuments: attempts,
       },
     }),
   )
