@@ -1,6 +1,7 @@
 import { defineErrors, type ErrorDefinition } from './error-definition.ts'
 import type { JsonObject } from './json.ts'
 import { KNOWLEDGE_ERRORS } from './knowledge-errors.ts'
+import { OAUTH_ERRORS } from './oauth-errors.ts'
 import { PAYMENT_ERRORS } from './payment-errors.ts'
 import { PROOF_ERRORS } from './proof-errors.ts'
 import { STORE_ERRORS } from './store-errors.ts'
@@ -287,22 +288,7 @@ export const ERRORS = defineErrors({
     message: 'The account has as many keys as it may have.',
     nextStep: 'Revoke a key that is no longer used, then ask again.',
   },
-  too_many_apps: {
-    status: 409,
-    message: 'The account lets as many programs act for it as it may.',
-    nextStep:
-      'End one that is no longer used on the account page or with DELETE /api/apps/:id, then try again.',
-  },
-  grant_refused: {
-    status: 400,
-    message: 'The code or the token does not hold.',
-    nextStep: 'Ask the owner of the account to let the program in anew.',
-  },
-  token_elsewhere: {
-    status: 401,
-    message: 'An access token is for POST /mcp and nothing else.',
-    nextStep: 'Use an API key here: keys are made on the account page or with POST /api/keys.',
-  },
+  ...OAUTH_ERRORS,
   account_unknown: {
     status: 404,
     message: 'There is no such account.',

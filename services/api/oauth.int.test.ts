@@ -64,8 +64,8 @@ const refreshing = (token: string, change: Record<string, string> = {}): Record<
   ...change,
 })
 
-async function keyOf(email: string): Promise<string> {
-  return (await service.world.signIn(service.accounts, email)).key
+async function keyOf(address: string): Promise<string> {
+  return (await service.world.signIn(service.accounts, address)).key
 }
 
 async function api(method: string, path: string, key: string, body?: object): Promise<Response> {
@@ -157,7 +157,7 @@ describe('the official client', () => {
     expect(secret).toBeNull()
     const machine = new PrivateKeyJwtProvider({
       clientId: clientId ?? '',
-      privateKey: (await exportJWK(privateKey)) as Record<string, unknown>,
+      privateKey: await exportJWK(privateKey),
       algorithm: 'ES256',
       expectedIssuer: url,
     })
@@ -255,7 +255,7 @@ describe('codes', () => {
     [{ grant_type: 'password' }, 'unsupported_grant_type'],
   ])('with %j is refused as %s, and the code stays good', async (change, error) => {
     const code = await codeFor()
-    const answer = await ask(url, exchanging(code, change as Record<string, string>))
+    const answer = await ask(url, exchanging(code, change))
     expect(answer.body.error).toBe(error)
     expect((await ask(url, exchanging(code))).status).toBe(200)
   })

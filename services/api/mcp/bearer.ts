@@ -46,8 +46,9 @@ export async function challengeOf(
   if (!isToken && !isAsked) return undefined
   const metadata = `resource_metadata="${metadataUrl()}"`
   if (authorization === undefined) {
-    const message = 'Unauthorized: sign in by OAuth, or send an API key'
-    return { status: 401, code: 'unauthorized', message, header: `Bearer ${metadata}, scope="calls"` }
+    const why = 'Unauthorized: sign in by OAuth, or send an API key'
+    const header = `Bearer ${metadata}, scope="calls"`
+    return { status: 401, code: 'unauthorized', message: why, header }
   }
   const identity = await identify(authorization)
   if (identity.outcome === 'INDETERMINATE') return undefined

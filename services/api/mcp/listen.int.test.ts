@@ -73,7 +73,7 @@ async function connect(
 }
 
 const coins = (told: readonly Told[]): unknown[] => told.map(({ _meta }) => _meta[ROW_META_KEY]?.coin)
-const cursorOf = (told: Told | undefined): string => String(told?._meta[CURSOR_META_KEY])
+const cursorOf = ({ _meta: meta }: Told): string => String(meta[CURSOR_META_KEY])
 
 test('an account is told of what it watches as it is recorded, and of nothing else', async () => {
   const { client, told, until } = await connect('Bearer one')
@@ -99,7 +99,7 @@ test('who comes back with a cursor is told of what was recorded meanwhile, once'
   await cut.close()
   await log.record('ETH', 'SELL')
   const second = await connect('Bearer one')
-  const uri = `signal://calls?after=${cursorOf(first.told[0])}`
+  const uri = `signal://calls?after=${cursorOf(first.told[0] as Told)}`
   await second.client.listen({ resourceSubscriptions: [uri] })
   await log.record('SOL', 'BUY')
   await second.until(2)

@@ -148,7 +148,7 @@ export function createListening(core: McpCore, { follow, marketNow, identify }: 
         authorization: caller.authorization,
         signal,
       })
-      const body = ReadableStream.from(stream) as ReadableStream<Uint8Array>
+      const body = ReadableStream.from<Uint8Array>(stream)
       return new Response(body, { headers: response.headers })
     },
     close: () => closing.abort(),

@@ -90,7 +90,8 @@ function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): F
   // What is no refusal of OAuth is told in its words as far as it has any.
   if (!isServiceError(error) || ERRORS[error.code].status === 500) throw error
   const { status } = ERRORS[error.code]
-  if (status === 429) reply.header('retry-after', String(error.details?.retry_after_s ?? 60))
+  const { retry_after_s: seconds } = error.details ?? {}
+  if (status === 429) reply.header('retry-after', typeof seconds === 'number' ? seconds : 60)
   const code = status === 429 || status === 503 ? 'temporarily_unavailable' : 'invalid_request'
   return reply.code(status).send({ error: code, error_description: `${error.message} ${error.nextStep}` })
 }
