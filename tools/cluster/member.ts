@@ -23,6 +23,8 @@ export interface Member {
   readonly url: string
   readonly roles: string
   readonly answersCallers: boolean
+  /** What it was made of. */
+  readonly options: MemberOptions
   /** Names this process, and none before it; undefined while there is none. */
   readonly pid: () => number | undefined
   /** What it wrote to its streams so far. */
@@ -139,6 +141,7 @@ export async function createMember(
     url,
     roles,
     answersCallers,
+    options,
     disk,
     pid: () => (child === undefined || hasEnded(child) ? undefined : child.pid),
     output: () => text,
