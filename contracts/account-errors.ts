@@ -1,7 +1,17 @@
 import { defineErrors } from './error-definition.ts'
 
-/** Refusals about programs that act for accounts; those of OAuth's own endpoints have OAuth's own codes. */
-export const OAUTH_ERRORS = defineErrors({
+/** Refusals about sign-in, keys and programs; the endpoints of OAuth have OAuth's own codes. */
+export const ACCOUNT_ERRORS = defineErrors({
+  sign_in_refused: {
+    status: 401,
+    message: 'The e-mail address and the code do not go together, or the code has expired or been used.',
+    nextStep: 'Give the code as it stands in the newest mail, within half an hour, or ask for another.',
+  },
+  too_many_keys: {
+    status: 409,
+    message: 'The account has as many keys as it may have.',
+    nextStep: 'Revoke a key that is no longer used, then ask again.',
+  },
   too_many_apps: {
     status: 409,
     message: 'The account lets as many programs act for it as it may.',
