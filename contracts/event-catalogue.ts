@@ -51,8 +51,10 @@ import {
 } from './payment-events.ts'
 import { START } from './position.ts'
 import {
+  CheckpointAnchored,
   CheckpointCosigned,
   CheckpointSigned,
+  CheckpointTimestamped,
   DaySealed,
   LogKeysPublished,
   ModelAnnounced,
@@ -213,6 +215,8 @@ export const EVENT_CATALOGUE = {
   LogKeysPublished,
   CheckpointSigned,
   CheckpointCosigned,
+  CheckpointAnchored,
+  CheckpointTimestamped,
   DaySealed,
   SubjectKeyCreated,
   AccountOpened,
