@@ -21,6 +21,7 @@ export {
   type AccountsRow,
   accountRowKey,
   accounts,
+  appRowKey,
   ERASED_PREFIX,
   keyIdRowKey,
   keyRowKey,

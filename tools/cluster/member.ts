@@ -90,7 +90,14 @@ export async function createMember(
         data,
       ],
       {
-        env: { PATH: process.env['PATH'], ROLES: roles, CLOCK_FILE: clockFile, ...environment },
+        env: {
+          PATH: process.env['PATH'],
+          ROLES: roles,
+          CLOCK_FILE: clockFile,
+          // Who answers callers has an address of its own; who does not is told one.
+          ...(!answersCallers && { PUBLIC_URL: 'http://cluster.invalid' }),
+          ...environment,
+        },
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     )
