@@ -70,7 +70,7 @@ async function compose(
   log: Logger,
   onClose: OnClose,
 ): Promise<Omit<RunningService, 'stop'>> {
-  const parts = await openParts(settings, output, log, onClose)
+  const parts = await openParts(settings, output, log, onClose, version)
   const { feed, people, platform } = parts
   const watchList = settings.ROLES.includes('engine')
     ? await openWatchList(feed, settings, sleep, {
@@ -162,6 +162,7 @@ function createHttpServer(
     version,
     market: settings.MARKET,
     metrics: metrics.registry,
+    tracing: parts.tracing,
     newId: platform.newId,
     operatorToken: settings.OPERATOR_TOKEN,
     publicUrl: () => address.url,

@@ -29,6 +29,7 @@ import {
 } from '../webhooks/index.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { keepsNoReadModels } from './read-models.ts'
+import type { Tracing } from '../platform/tracing/tracing.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 import { openLeases } from './shared-leases.ts'
 import type { OpenedSpeech } from './speech.ts'
@@ -51,6 +52,7 @@ export interface WebhookParts {
   readonly publicUrl: () => string
   readonly version: string
   readonly metrics: ServiceMetrics
+  readonly tracing: Tracing | undefined
   readonly log: Logger
 }
 
@@ -167,6 +169,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       random: Math.random,
       report: (error) => log.warn({ err: error }, 'webhooks'),
       metrics: parts.metrics.webhooks,
+      tracing: parts.tracing,
     })
     const digests = createDigestRecorder({
       wanted: () => index?.wantedDigests() ?? [],

@@ -40,7 +40,15 @@ export interface SentToolCall {
  * Calls a tool. Whatever goes wrong is told and never thrown: a key that does not hold is an error of the
  * protocol (-32003, -32004), everything else a refusal; who has no calls left and may pay is told the price.
  */
-export async function callTool(
+export async function callTool(paths: ToolPaths, caller: Caller, call: SentToolCall): Promise<ToolOutcome> {
+  const operation = caller.telemetry?.toolCall(call.name, caller.traceparent)
+  if (operation === undefined) return outcomeOf(paths, caller, call)
+  const outcome = await outcomeOf(paths, { ...caller, traceparent: operation.traceparent }, call)
+  operation.end(outcome)
+  return outcome
+}
+
+async function outcomeOf(
   { calls, knowledge, history, webhooks, paid, checkKey }: ToolPaths,
   caller: Caller,
   { name, request, payment }: SentToolCall,

@@ -16,6 +16,7 @@ import {
   rpcErrorText,
   rpcResultText,
 } from './json-rpc.ts'
+import type { McpTelemetry } from './mcp-telemetry.ts'
 import { PAYMENT_EXTENSION, PAYMENT_META_KEY } from './paid-tools.ts'
 import { LISTS_KEPT, type McpCore, type McpExtension } from './protocol-server.ts'
 import { readMessage } from './read-message.ts'
@@ -36,6 +37,8 @@ export interface McpRoutesOptions extends ToolPaths {
   readonly sources: McpResourceSources
   /** Told why calls are refused, where callers are not. */
   readonly logCause?: CauseLog
+  /** Nothing is measured where it is left out. */
+  readonly telemetry?: McpTelemetry | undefined
   /** Further tools, resources and prompts, such as those a conformance suite asks for. */
   readonly extension?: McpExtension
   /** Off, every message takes the SDK's way: for tests that compare the two, and benchmarks. */
@@ -233,6 +236,7 @@ function callerOf(
     signal,
     log: request.log,
     logCause: edge.options.logCause,
+    telemetry: edge.options.telemetry,
   }
 }
 

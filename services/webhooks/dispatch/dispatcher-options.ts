@@ -1,3 +1,4 @@
+import type { Tracing } from '../../platform/tracing/tracing.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
@@ -73,6 +74,8 @@ export interface DispatcherOptions {
   /** Told of what went wrong and is tried again. */
   readonly report: (error: unknown) => void
   readonly metrics?: DispatchMetrics
+  /** Nothing is traced where it is left out. */
+  readonly tracing?: Tracing | undefined
   /** Signals a second that are read for an endpoint that catches up. */
   readonly catchUpPerSecond?: number
   /** How often the log is looked at for what the bus lost. */

@@ -1,4 +1,5 @@
 import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
+import type { SpanAttributes } from '../../platform/tracing/tracing.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { wasAttempted } from '../deliveries/delivery-state.ts'
 import {
@@ -40,6 +41,7 @@ export interface AttemptContext
     | 'marketNow'
     | 'random'
     | 'metrics'
+    | 'tracing'
   > {
   readonly recorder: AttemptRecorder
   /** The delivery log of the endpoint, taken over where it was not yet. */
@@ -100,14 +102,53 @@ export async function runAttempt(
   const target = given instanceof Promise ? await given : given
   if (target === undefined || target.secrets.length === 0) return { kind: 'not_begun' }
   endpoint.sendsTo(target.url)
-  return send(context, attempt, target, onSent)
+  return sendTraced(context, attempt, target, onSent)
 }
+
+/** As {@link send}, within a span where the event's is recorded: first what it waited since then, then the attempt. */
+async function sendTraced(
+  context: AttemptContext,
+  attempt: Attempt,
+  target: DeliveryTarget,
+  onSent: () => void,
+): Promise<AttemptEnd> {
+  const { signal, deliveryId } = attempt.prepared
+  const waited = context.tracing?.follow(
+    {
+      name: `dispatch ${signal.type}`,
+      kind: 'consumer',
+      attributes: messaging('process', deliveryId),
+      startedAt: signal.at,
+    },
+    signal.traceparent,
+  )
+  waited?.end()
+  const span = context.tracing?.follow(
+    { name: `send ${signal.type}`, kind: 'producer', attributes: messaging('send', deliveryId) },
+    waited?.traceparent,
+  )
+  const end = await send(context, attempt, target, onSent, span?.traceparent ?? signal.traceparent)
+  const { decision } = end.kind === 'recorded' ? end : {}
+  span?.end({
+    error: decision?.result === 'delivered' ? undefined : (decision?.result ?? end.kind),
+  })
+  return end
+}
+
+/** Names of OpenTelemetry for messages; nothing of the receiver. */
+const messaging = (operation: string, deliveryId: string): SpanAttributes => ({
+  'messaging.system': 'webhook',
+  'messaging.operation.name': operation,
+  'messaging.operation.type': operation,
+  'messaging.message.id': deliveryId,
+})
 
 async function send(
   context: AttemptContext,
   attempt: Attempt,
   target: DeliveryTarget,
   onSent: () => void,
+  traceparent: string | undefined,
 ): Promise<AttemptEnd> {
   const { now, random, sender, sign, holds, tell } = context
   const { endpoint, prepared, attemptsBefore, replayId, item, isProbe } = attempt
@@ -121,7 +162,7 @@ async function send(
     attempt: attemptsBefore + 1,
     isReplay: replayId !== null,
     isStale: attempt.isStale,
-    traceparent: prepared.signal.traceparent,
+    traceparent,
   })
   // Nothing is waited for between this question and the POST, but a connection, behind which it is asked again.
   if (endpoint.state.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
