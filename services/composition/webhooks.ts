@@ -12,6 +12,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import { createPacer, pacedReads } from '../platform/event-store/pacer.ts'
 import type { Leases } from '../platform/lease/leases.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import type { Tracing } from '../platform/tracing/tracing.ts'
 import {
   createBlockedHosts,
   createDeliveryQueries,
@@ -29,7 +30,6 @@ import {
 } from '../webhooks/index.ts'
 import type { OnClose, Platform } from './open-platform.ts'
 import { keepsNoReadModels } from './read-models.ts'
-import type { Tracing } from '../platform/tracing/tracing.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 import { openLeases } from './shared-leases.ts'
 import type { OpenedSpeech } from './speech.ts'

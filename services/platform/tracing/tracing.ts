@@ -105,7 +105,11 @@ export function createTracing(options: TracingOptions): Tracing {
 
   function begin(start: SpanStart, parent: Context): TraceSpan {
     const { name, kind, attributes, startedAt } = start
-    const spanOptions = { kind: KINDS[kind], attributes: attributes as Attributes, ...(startedAt !== undefined && { startTime: startedAt }) }
+    const spanOptions = {
+      kind: KINDS[kind],
+      attributes: attributes as Attributes,
+      ...(startedAt !== undefined && { startTime: startedAt }),
+    }
     const span = tracer.startSpan(name, spanOptions, parent)
     const { traceId, spanId } = span.spanContext()
     return {
