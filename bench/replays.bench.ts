@@ -8,11 +8,11 @@ import { createInterface } from 'node:readline'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { NewEvent } from '../contracts/event.ts'
-import { openReplayWorker, replaysInTurns } from '../services/analyst/index.ts'
+import { openReplayWorker, replaysOnThisThread } from '../services/analyst/index.ts'
 import { createServer, readinessOf } from '../services/api/index.ts'
 import { mcpOptions } from '../services/api/mcp/testing/mcp-edge.fixture.ts'
 import { NO_READ_MODELS } from '../services/api/testing/no-read-models.ts'
-import { createFairTurns } from '../services/platform/async/fair-turns.ts'
+import { createFairScheduler } from '../services/platform/async/fair-scheduler.ts'
 import { sleep } from '../services/platform/async/sleep.ts'
 import { logFile, openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
 import { newId, openCountedCalls } from './support/counted-calls.ts'
@@ -51,9 +51,13 @@ const calls = await counted.pathOf(1)
 const ending = new AbortController()
 
 const worker = openReplayWorker({ file: logFile(directory) })
-const inTurns = replaysInTurns(
+const inTurns = replaysOnThisThread(
   store,
-  createFairTurns({ turnMs: 2, rest: (ranMs) => sleep(ranMs, ending.signal), now: () => performance.now() }),
+  createFairScheduler({
+    turnMs: 2,
+    rest: (ranMs) => sleep(ranMs, ending.signal),
+    now: () => performance.now(),
+  }),
 )
 
 async function serve(replay: typeof worker.replay) {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
+import type { JsonObject } from './json.ts'
 import { tierSchema } from './plans.ts'
 
 const accountId = z.uuid()
@@ -81,6 +82,11 @@ export const KeyIssued = defineEvent({
     label: keyLabelSchema,
   }),
   upcasters: { 1: ({ label, ...data }) => ({ ...data, label: { text: label ?? '' } }) },
+  formats: { 2: 2 },
+  // Version 1 has it in clear, which it is not made for the sake of who reads no other.
+  downcasters: {
+    2: ({ label, ...data }) => ({ ...data, label: (label as JsonObject)['text'] ?? '' }),
+  },
 })
 
 export const KeyRevoked = defineEvent({

@@ -154,6 +154,11 @@ const attempted = (detail: JsonObject): JsonObject => ({
 })
 
 const GOLDEN: Readonly<Record<string, Golden>> = {
+  'LogFormatRaised.v1.json': {
+    sha256: '30d6d472c0545d2378bee6042cbe61ab7342c3cd2b552248395ce68a49d90b42',
+    stream: STORE_IDENTITY_STREAM,
+    current: { format: 2 },
+  },
   'StoreInitialised.v1.json': {
     sha256: 'f12924d566688e2160e3c53cd28b1f217adfd8463208c869ed608e5d939f63e1',
     stream: STORE_IDENTITY_STREAM,

@@ -14,7 +14,7 @@ import {
 import { ChatAnswered, ChatReserved } from './chat-events.ts'
 import { CursorMoved, CursorTaken, DeliveriesAttempted } from './delivery-events.ts'
 import { ServiceError } from './errors.ts'
-import type { EventPlace, RecordedEvent } from './event.ts'
+import type { EventPlace, NewEvent, RecordedEvent } from './event.ts'
 import {
   defineEvent,
   type EventDefinition,
@@ -41,6 +41,7 @@ import {
   SettlementRequested,
   SettlementUnknown,
 } from './payment-events.ts'
+import { START } from './position.ts'
 import {
   CheckpointCosigned,
   CheckpointSigned,
@@ -101,6 +102,22 @@ export const MarketClockAnchored = defineEvent({
   data: z.object({ wallTime: timeMs, marketTime: timeMs, speed: z.number().positive().max(100_000) }),
 })
 
+/**
+ * The newest format of a log that this release writes: raised with every release that adds a schema version, or a type to
+ * a stream that older releases read. It reads all up to it.
+ */
+export const NEWEST_LOG_FORMAT = 2
+/** The format of a log in which no event says another. */
+export const FIRST_LOG_FORMAT = 1
+
+export const LogFormatRaised = defineEvent({
+  type: 'LogFormatRaised',
+  stream: 'store-identity',
+  summary:
+    'From here on events are written in the schemas of this format, since every process that reads the log knows them. A new log begins with it; later it is the operator who says so, once no process of an older release is left.',
+  data: z.object({ format: z.int().min(2).max(1_000_000) }),
+})
+
 const verdicts = 'verdict-{exchange}.{coin}.{timeframe}'
 
 export const VerdictRecorded = defineEvent({
@@ -114,6 +131,8 @@ export const VerdictRecorded = defineEvent({
     1: (data) => ({ ...data, previous: null, recordedLate: false }),
     2: (data) => ({ ...data, forecast: null }),
   },
+  formats: { 3: 2 },
+  downcasters: { 3: ({ forecast: _later, ...data }) => data },
 })
 
 export const VerdictsMissing = defineEvent({
@@ -154,6 +173,8 @@ export const OutcomeLabelled = defineEvent({
       closePrice: (data.race === 'timeout' && data.exitPrice) || null,
     }),
   },
+  formats: { 3: 2 },
+  downcasters: { 3: ({ forecast: _later, closePrice: _too, ...data }) => data },
 })
 
 export const UniverseRanked = defineEvent({
@@ -166,6 +187,7 @@ export const UniverseRanked = defineEvent({
 /** Every event the service writes, by type. */
 export const EVENT_CATALOGUE = {
   StoreInitialised,
+  LogFormatRaised,
   MarketClockAnchored,
   VerdictRecorded,
   VerdictsMissing,
@@ -255,6 +277,27 @@ export function decodeEvent(event: RecordedEvent): ServiceEvent {
  */
 export function requireReadable(event: EventPlace): void {
   requireKnownSchema(event, definitionOf(event))
+}
+
+/**
+ * An event as processes that know a log up to a format read it.
+ *
+ * @throws ServiceError `upgrade_under_way` for what they could not read in any form
+ * @example inFormat(event, 1).schema // 2, where version 3 came with format 2
+ */
+export function inFormat(event: NewEvent, format: number): NewEvent {
+  const { formats, downcasters } = definitionOf({ ...event, stream: '', revision: 0, position: START })
+  let { schema, data } = event
+  while ((formats[schema] ?? FIRST_LOG_FORMAT) > format) {
+    const former = downcasters[schema]?.(data)
+    if (former === undefined)
+      throw new ServiceError('upgrade_under_way', {
+        message: `${event.type} of schema ${schema} cannot be written yet: the log is of format ${format}, and this came with ${formats[schema]}.`,
+      })
+    data = former
+    schema -= 1
+  }
+  return schema === event.schema ? event : { ...event, schema, data }
 }
 
 function definitionOf(event: EventPlace): EventDefinition {

@@ -3,8 +3,14 @@ import { ServiceError } from './errors.ts'
 import type { EventPlace, NewEvent, RecordedEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
 
-/** Turns data of one schema version into data of the next. Pure, and never changed once released. */
+/** FairScheduler data of one schema version into data of the next. Pure, and never changed once released. */
 export type Upcaster = (data: JsonObject) => JsonObject
+
+/**
+ * Turns data of one schema version into data of the one before, for processes of an older release that read the same log.
+ * Undefined where the older one cannot say it.
+ */
+export type Downcaster = (data: JsonObject) => JsonObject | undefined
 
 /** What the catalogue knows of one event type. */
 export interface EventDefinition<Type extends string = string, Data extends JsonObject = JsonObject> {
@@ -18,6 +24,10 @@ export interface EventDefinition<Type extends string = string, Data extends Json
   readonly data: z.ZodType<Data>
   /** `upcasters[n]` turns data of version n into version n + 1; every version below `schema` has one. */
   readonly upcasters: Readonly<Record<number, Upcaster>>
+  /** Which format of the log each version came with; the first where nothing is said. */
+  readonly formats: Readonly<Record<number, number>>
+  /** `downcasters[n]` turns data of version n into version n − 1; every version of a later format than the one before has one. */
+  readonly downcasters: Readonly<Record<number, Downcaster>>
 }
 
 /** A decoded event: upcast to the current schema and typed by its definition. */
@@ -33,14 +43,20 @@ export function defineEvent<const Type extends string, Data extends JsonObject>(
   summary: string
   data: z.ZodType<Data>
   upcasters?: Readonly<Record<number, Upcaster>>
+  formats?: Readonly<Record<number, number>>
+  downcasters?: Readonly<Record<number, Downcaster>>
 }): EventDefinition<Type, Data> {
-  const { schema = 1, upcasters = {}, ...rest } = definition
+  const { schema = 1, upcasters = {}, formats = {}, downcasters = {}, ...rest } = definition
   for (let version = 1; version < schema; version++) {
     if (upcasters[version] === undefined) {
       throw new TypeError(`${definition.type}: no upcaster from schema ${version} to ${version + 1}`)
     }
   }
-  return { ...rest, schema, upcasters }
+  for (let version = 2; version <= schema; version++) {
+    if ((formats[version] ?? 1) > (formats[version - 1] ?? 1) && downcasters[version] === undefined)
+      throw new TypeError(`${definition.type}: no downcaster from schema ${version} to ${version - 1}`)
+  }
+  return { ...rest, schema, upcasters, formats, downcasters }
 }
 
 /**

@@ -74,8 +74,10 @@ export const LIMITS = {
   venuePageBars: 1_000,
   /** How long a start waits for a venue's history before it goes on and takes it late. */
   venueBackfillMs: 900_000,
-  /** How far back funding is fetched. */
-  venueFundingMs: 35 * 86_400_000,
+  /** For how long before a start its verdicts count funding: `fundingCountsFrom` is the rule. */
+  fundingCountsMs: 35 * 86_400_000,
+  /** How much further back it is fetched: a bar of a day may be open, and intervals are told from settlements before. */
+  venueFundingMoreMs: 2 * 86_400_000,
   /** How often a venue's list of markets is fetched, and how often at most when a symbol fails. */
   venueMarketsMs: 3_600_000,
   venueMarketsLeastMs: 300_000,
@@ -302,9 +304,11 @@ export const LIMITS = {
   paymentExpiryGraceS: 60,
   /** How long a payment that could be settled may wait before the service says that it is not well. */
   settlementLateMs: 60_000,
-  /** How long it is remembered that the chain still knew nothing of a payment that was given up. */
   /** How far back the chain is searched for the use of an authorization of which the log knows nothing. */
   paidLongAgoMs: 86_400_000,
+  /** Payers without money whose authorizations are looked for on the chain in a second, all together. */
+  poorPayerLooksPerS: 20,
+  /** How long it is remembered that the chain still knew nothing of a payment that was given up. */
   givenUpLookMs: 60_000,
   /** Authorizations that share one transaction. */
   settlementBatch: 25,
@@ -502,10 +506,10 @@ export const LIMITS = {
   leaseShards: 256,
   leaseNameCharacters: 64,
   /** How long a process has its shards after it last said that it is there, and how often it says so. */
-  leaseTtlMs: 10_000,
-  leaseRenewMs: 3_000,
+  leaseTtlMs: 6_000,
+  leaseRenewMs: 2_500,
   /** What others wait beyond that before they take the shards of one that is silent. */
-  leaseGraceMs: 2_000,
+  leaseGraceMs: 1_000,
   /** How long a process may have shards that it does not work on before it counts as not ready. */
   leaseIdleMs: 60_000,
 

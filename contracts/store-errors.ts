@@ -31,4 +31,10 @@ export const STORE_ERRORS = defineErrors({
     nextStep:
       'Use the market and key it was begun with, or choose another DATA_DIR. Where the log was restored, start again: the process then reads it anew.',
   },
+  upgrade_under_way: {
+    status: 503,
+    message: 'This cannot be recorded before every process is of the new release.',
+    nextStep:
+      'Ask again once the upgrade is finished. The operator finishes it with `signal log-format raise`, when no process of the older release is left.',
+  },
 })

@@ -35,6 +35,9 @@ export const SubscriptionCreated = defineEvent({
     // There was signed JSON alone.
     2: (data) => ({ ...data, form: null }),
   },
+  formats: { 3: 2 },
+  // A chat would be sent signed JSON by a process that knows no form.
+  downcasters: { 3: ({ form, ...data }) => (form === null ? data : undefined) },
 })
 
 export const SubscriptionChanged = defineEvent({

@@ -102,7 +102,7 @@ describe('against a service that runs', () => {
 
   test('a lost or late answer is asked for again, as the same request', async () => {
     const keys: (string | null)[] = []
-    const troubles: (() => Promise<Response>)[] = [
+    const problems: (() => Promise<Response>)[] = [
       () => Promise.reject(new TypeError('fetch failed')),
       async () => new Response('busy', { status: 503, headers: { 'retry-after': '0' } }),
       async () =>
@@ -114,7 +114,7 @@ describe('against a service that runs', () => {
     const answer = await client({
       fetch: async (input, init) => {
         keys.push(new Headers(init?.headers).get('idempotency-key'))
-        return troubles.shift()?.() ?? fetch(input, init)
+        return problems.shift()?.() ?? fetch(input, init)
       },
     }).getTradeCall({ coin: 'BTC', timeframe: '1m' })
     expect([answer.coin, keys.length, new Set(keys).size]).toEqual(['BTC', 4, 1])

@@ -6,17 +6,17 @@ import type { Cache } from '../platform/cache/cache.ts'
 import { createMemoryCache } from '../platform/cache/memory-cache.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { FactId } from '../platform/ids/fact-id.ts'
-import type { AccountIndex } from './account-index.ts'
-import { createAccountLog, type Origin } from './account-log.ts'
 import {
-  type AccountParts,
+  type AccountDeps,
   type IssuedKey,
   makeKey,
   namingKeys,
   type OpenedKey,
   openLabels,
   recordOf,
-} from './account-parts.ts'
+} from './account-deps.ts'
+import type { AccountIndex } from './account-index.ts'
+import { createAccountLog, type Origin } from './account-log.ts'
 import { type Plan, planAt } from './account-state.ts'
 import { requireRoomFor } from './decide-account.ts'
 import { createErasures } from './erasures.ts'
@@ -153,7 +153,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     index,
     sleep,
     signal,
-    onTrouble: (error) => report('an erasure has to wait', { reason: error.message }),
+    onProblem: (error) => report('an erasure has to wait', { reason: error.message }),
   })
   const postOffice = createPostOffice({
     mailer: options.mailer,
@@ -161,9 +161,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
     signal,
     onFailure: (about, reason) => report('a mail could not be sent', { about, reason }),
   })
-  const parts: AccountParts = { ...options, log, subjectKeys, identifier }
+  const deps: AccountDeps = { ...options, log, subjectKeys, identifier }
   const signIn = createSignIn({
-    ...parts,
+    ...deps,
     codeSecret: deriveSecret('sign-in codes'),
     postOffice,
     publicUrl: options.publicUrl,
@@ -190,10 +190,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
 
   return {
     ...signIn,
-    ...keyOperations(parts),
-    ...createOperatorAccounts(parts),
+    ...keyOperations(deps),
+    ...createOperatorAccounts(deps),
     identify: (authorization) => identifier.identify(authorization),
-    show: (accountId) => show(parts, accountId),
+    show: (accountId) => show(deps, accountId),
     async startPlan(accountId, { tier, source, reference = null }, origin) {
       await log.execute(accountId, origin, () => [{ kind: 'StartPlan', tier, source, reference, now: now() }])
       await identifier.settled()
@@ -219,7 +219,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       })
     },
     async erase(accountId, origin) {
-      if (await isHalfErased(parts, accountId)) return finishErasing(accountId)
+      if (await isHalfErased(deps, accountId)) return finishErasing(accountId)
       await log.execute(accountId, origin, () => [{ kind: 'Erase' }])
       await finishErasing(accountId)
       await identifier.settled()
@@ -231,19 +231,19 @@ export function createAccounts(options: AccountsOptions): Accounts {
   }
 }
 
-function keyOperations(parts: AccountParts): Pick<Accounts, 'issueKey' | 'revokeKey'> {
-  const { log, identifier } = parts
+function keyOperations(deps: AccountDeps): Pick<Accounts, 'issueKey' | 'revokeKey'> {
+  const { log, identifier } = deps
   return {
     async issueKey(accountId, label, origin) {
-      const made = makeKey(parts, label)
+      const made = makeKey(deps, label)
       const issue = (): Promise<unknown> =>
         log.execute(accountId, origin, async ({ isOpen, generation }) => {
           // Nothing is sealed for an account that is not there.
           const named = isOpen ? made : { ...made, label: '' }
-          const key = await recordOf(parts, { accountId, generation }, named, origin)
+          const key = await recordOf(deps, { accountId, generation }, named, origin)
           return [{ kind: 'IssueKey', key }]
         })
-      await namingKeys(parts, accountId, issue)
+      await namingKeys(deps, accountId, issue)
       await identifier.settled()
       return made
     },
@@ -255,8 +255,8 @@ function keyOperations(parts: AccountParts): Pick<Accounts, 'issueKey' | 'revoke
   }
 }
 
-async function show(parts: AccountParts, accountId: string): Promise<AccountView> {
-  const { log, subjectKeys, now } = parts
+async function show(deps: AccountDeps, accountId: string): Promise<AccountView> {
+  const { log, subjectKeys, now } = deps
   const state = await log.load(accountId)
   const { isOpen, generation, sealedEmail, openedAt, plans, keys } = state
   if (!isOpen) throw new ServiceError('account_unknown', { message: `There is no account ${accountId}.` })
@@ -270,13 +270,13 @@ async function show(parts: AccountParts, accountId: string): Promise<AccountView
     openedAt,
     plan: planAt(plans, at),
     nextPlans: plans.filter(({ from }) => from > at),
-    keys: await openLabels(parts, { accountId, generation }, keys),
+    keys: await openLabels(deps, { accountId, generation }, keys),
     payer: { id: accountId, tier, window },
   }
 }
 
 /** Whether an account is erased and its key is not: an erasure that was begun and may be asked for again. */
-async function isHalfErased({ log, subjectKeys }: AccountParts, accountId: string): Promise<boolean> {
+async function isHalfErased({ log, subjectKeys }: AccountDeps, accountId: string): Promise<boolean> {
   const { isOpen, generation } = await log.load(accountId)
   return !isOpen && generation > 0 && (await subjectKeys.has({ accountId, generation: generation - 1 }))
 }

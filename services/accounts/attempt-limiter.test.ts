@@ -12,7 +12,7 @@ const options = {
   whose: 'from your address',
   limit: 3,
   windowMs: 60_000,
-  onTrouble: () => undefined,
+  onProblem: () => undefined,
 }
 
 test('takes so many tries of a subject in a window, and says when the next is taken', async () => {
@@ -42,12 +42,12 @@ test('counts apart what is tried apart, and keeps no address', async () => {
 })
 
 test('refuses nobody while the cache is away, and says so', async () => {
-  const troubles: string[] = []
+  const problems: string[] = []
   const limiter = createAttemptLimiter({
     ...options,
     cache: { increment: () => Promise.reject(new ServiceError('cache_unavailable')) },
-    onTrouble: (error) => void troubles.push(error.code),
+    onProblem: (error) => void problems.push(error.code),
   })
   for (let n = 0; n < 5; n++) await limiter.take('198.51.100.1')
-  expect(troubles).toHaveLength(5)
+  expect(problems).toHaveLength(5)
 })

@@ -23,7 +23,7 @@ export interface AttemptLimiterOptions {
   readonly limit: number
   readonly windowMs: number
   /** Told when the count could not be kept. */
-  readonly onTrouble: (error: ServiceError) => void
+  readonly onProblem: (error: ServiceError) => void
 }
 
 /**
@@ -32,7 +32,7 @@ export interface AttemptLimiterOptions {
  */
 export const createAttemptLimiter = (options: AttemptLimiterOptions): AttemptLimiter => ({
   async take(subject) {
-    const { cache, idOf, name, whose, limit, windowMs, onTrouble } = options
+    const { cache, idOf, name, whose, limit, windowMs, onProblem } = options
     try {
       const { count, expiresInMs } = await cache.increment(`${name}:${idOf(name, subject)}`, {
         ttlMs: windowMs,
@@ -45,7 +45,7 @@ export const createAttemptLimiter = (options: AttemptLimiterOptions): AttemptLim
       })
     } catch (error) {
       if (!isServiceError(error, 'cache_unavailable')) throw error
-      onTrouble(error)
+      onProblem(error)
     }
   },
 })

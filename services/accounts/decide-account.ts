@@ -185,7 +185,7 @@ function startPlan(
 ): AccountFact[] {
   if (reference !== null && state.bought.some((plan) => plan.reference === reference)) return []
   requireOpen(accountId, state)
-  if (claimedAt !== undefined && claimedAt < state.openedAt) throw isOfFormerAccount(accountId)
+  if (claimedAt !== undefined && claimedAt < state.openedAt) throw formerAccountError(accountId)
   const ahead = state.plans.filter(({ to }) => to > now)
   const kept = ahead.filter(
     (plan) => plan.tier === tier || (source === 'payment' && isDearer(plan.tier, tier)),
@@ -264,7 +264,7 @@ function planConflict(tier: Tier, dearer: Plan): ServiceError {
   })
 }
 
-const isOfFormerAccount = (accountId: string): ServiceError =>
+const formerAccountError = (accountId: string): ServiceError =>
   new ServiceError('account_unknown', {
     message: `The account ${accountId} that the plan was paid for was erased before the plan began.`,
   })

@@ -11,7 +11,7 @@ export interface ErasuresOptions {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
   /** Told when an erasure has to wait. */
-  readonly onTrouble: (error: ServiceError) => void
+  readonly onProblem: (error: ServiceError) => void
 }
 
 /** The second half of an erasure: the key of what was sealed goes, after the log says that the account is erased. */
@@ -31,7 +31,7 @@ const RETRY_MS = [50, 250, 1_000] as const
 const FOLLOW_MS = 250
 const AGAIN_MS = 15_000
 
-export function createErasures({ subjectKeys, index, sleep, signal, onTrouble }: ErasuresOptions): Erasures {
+export function createErasures({ subjectKeys, index, sleep, signal, onProblem }: ErasuresOptions): Erasures {
   /** Those that are to be tried again, by the name of their subject. */
   const pending = new Map<string, Subject>()
 
@@ -48,7 +48,7 @@ export function createErasures({ subjectKeys, index, sleep, signal, onTrouble }:
           pending.set(name, subject)
           throw isServiceError(error, 'append_unknown') ? outcomeUnknownError(UNKNOWN, error) : error
         }
-        onTrouble(error)
+        onProblem(error)
         await sleep(wait, signal)
       }
     }
@@ -78,7 +78,7 @@ export function createErasures({ subjectKeys, index, sleep, signal, onTrouble }:
       return true
     } catch (error) {
       if (!isPassing(error)) throw error
-      if (!signal.aborted) onTrouble(error)
+      if (!signal.aborted) onProblem(error)
       return false
     }
   }

@@ -1,5 +1,5 @@
+export type { IssuedKey, OpenedKey } from './account-deps.ts'
 export { createAccountIndex } from './account-index.ts'
-export type { IssuedKey, OpenedKey } from './account-parts.ts'
 export type { Plan } from './account-state.ts'
 export { type Accounts, type AccountView, createAccounts } from './accounts.ts'
 export { type AttemptLimiter, createAttemptLimiter } from './attempt-limiter.ts'

@@ -1,16 +1,16 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Tier } from '../../contracts/plans.ts'
-import type { AccountIndex } from './account-index.ts'
-import type { Origin } from './account-log.ts'
 import {
-  type AccountParts,
+  type AccountDeps,
   accountIdOf,
   type IssuedKey,
   makeKey,
   namingKeys,
   recordOf,
-} from './account-parts.ts'
+} from './account-deps.ts'
+import type { AccountIndex } from './account-index.ts'
+import type { Origin } from './account-log.ts'
 import type { AccountState } from './account-state.ts'
 import { normaliseEmail } from './email.ts'
 import { entitlementOf } from './identify.ts'
@@ -36,8 +36,8 @@ export interface OperatorAccounts {
 }
 
 /** @param parts of `createAccounts` */
-export function createOperatorAccounts(parts: AccountParts): OperatorAccounts {
-  const { log, subjectKeys, identifier, index, idOf, newId, now } = parts
+export function createOperatorAccounts(deps: AccountDeps): OperatorAccounts {
+  const { log, subjectKeys, identifier, index, idOf, newId, now } = deps
 
   async function requireIndex(): Promise<AccountIndex> {
     await identifier.settled()
@@ -65,7 +65,7 @@ export function createOperatorAccounts(parts: AccountParts): OperatorAccounts {
       }
       const address = email === undefined ? undefined : normaliseEmail(email)
       const accountId = known ?? (address === undefined ? newId() : accountIdOf(idOf, address))
-      const issued = makeKey(parts, label)
+      const issued = makeKey(deps, label)
       const create = (): Promise<unknown> =>
         log.execute(accountId, origin, async (state) => {
           const { generation, isOpen } = state
@@ -78,10 +78,10 @@ export function createOperatorAccounts(parts: AccountParts): OperatorAccounts {
             ...(tier === undefined
               ? []
               : [{ kind: 'StartPlan', tier, source: 'operator', reference: null, now: now() } as const]),
-            { kind: 'IssueKey', key: await recordOf(parts, { accountId, generation }, named, origin) },
+            { kind: 'IssueKey', key: await recordOf(deps, { accountId, generation }, named, origin) },
           ]
         })
-      await namingKeys(parts, accountId, create)
+      await namingKeys(deps, accountId, create)
       await identifier.settled()
       const { plans } = await log.load(accountId)
       return { ...issued, accountId, tier: entitlementOf(plans, now()).tier }

@@ -23,7 +23,7 @@ export {
   replayParameters,
   replayQueryFault,
 } from './replay-query.ts'
-export { type ReplaySource, replaysInTurns } from './replay-source.ts'
+export { type ReplaySource, replaysOnThisThread } from './replay-source.ts'
 export { type ReplayOptions, replayVerdicts } from './replay-verdicts.ts'
 export { openReplayWorker } from './replay-worker.ts'
 export { createDaySealer, type DaySealer } from './sealing/day-sealer.ts'

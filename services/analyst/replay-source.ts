@@ -1,5 +1,5 @@
 import { LIMITS } from '../../contracts/limits.ts'
-import type { Turn, Turns } from '../platform/async/fair-turns.ts'
+import type { FairScheduler, Turn } from '../platform/async/fair-scheduler.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { FORMATS, type VerdictFormat } from './formats/verdict-formats.ts'
 import { formatCursor } from './replay-cursor.ts'
@@ -31,13 +31,13 @@ export type ReplaySource = (request: ReplayRequest) => Replay
 /**
  * Replays on the thread that asks for them, one at a time and each for a moment.
  *
- * @example const replay = replaysInTurns(store, createFairTurns({ … })); replay({ options, format: 'csv', … })
+ * @example const replay = replaysOnThisThread(store, createFairScheduler({ … })); replay({ options, format: 'csv', … })
  */
-export const replaysInTurns =
-  (store: Pick<EventStore, 'readAll' | 'head'>, turns: Turns): ReplaySource =>
+export const replaysOnThisThread =
+  (store: Pick<EventStore, 'readAll' | 'head'>, scheduler: FairScheduler): ReplaySource =>
   ({ options, format, owner, signal }) => {
     let goOnAfter: string | undefined
-    const turn = turns.join(owner)
+    const turn = scheduler.join(owner)
     const search = {
       events: LIMITS.replaySearchEvents,
       onEnd: (cursor: Parameters<typeof formatCursor>[0]) => {

@@ -3,10 +3,10 @@ import { setImmediate } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { createFairTurns } from '../platform/async/fair-turns.ts'
+import { createFairScheduler } from '../platform/async/fair-scheduler.ts'
 import { openLogReader } from '../platform/event-store/embedded/log-reader.ts'
 import { CHUNKS_AHEAD, type ReplayAsk, type ReplayTell } from './replay-messages.ts'
-import { replaysInTurns } from './replay-source.ts'
+import { replaysOnThisThread } from './replay-source.ts'
 
 /** The thread of replays: reads the log over a connection of its own, so that nothing it does holds others up. */
 const port = parentPort
@@ -20,9 +20,9 @@ const LOWER_PRIORITY = 10
 if (process.platform === 'linux') setPriority(LOWER_PRIORITY)
 
 const reader = openLogReader((workerData as { readonly file: string }).file)
-const replay = replaysInTurns(
+const replay = replaysOnThisThread(
   { readAll: (options = {}) => reader.readAll(options), head: async () => reader.head() },
-  createFairTurns({
+  createFairScheduler({
     turnMs: LIMITS.replayTurnMs,
     // Questions are taken in between turns.
     rest: () => setImmediate(),

@@ -1,7 +1,7 @@
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { Position } from '../../contracts/position.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
-import type { Turn } from '../platform/async/fair-turns.ts'
+import type { Turn } from '../platform/async/fair-scheduler.ts'
 import type { EventStore, LookedAt } from '../platform/event-store/event-store.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
 import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'

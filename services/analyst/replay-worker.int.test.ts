@@ -8,13 +8,13 @@ import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { verdictStream } from '../../contracts/streams.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
-import { createFairTurns } from '../platform/async/fair-turns.ts'
+import { createFairScheduler } from '../platform/async/fair-scheduler.ts'
 import { logFile, openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { uuidV8 } from '../platform/ids/uuid.ts'
 import { VERDICT_FORMATS } from './formats/verdict-formats.ts'
 import { AT_START, parseCursor } from './replay-cursor.ts'
-import { type Replay, type ReplayRequest, type ReplaySource, replaysInTurns } from './replay-source.ts'
+import { type Replay, type ReplayRequest, type ReplaySource, replaysOnThisThread } from './replay-source.ts'
 import { openReplayWorker, type ReplayWorker } from './replay-worker.ts'
 
 let directory: string
@@ -71,9 +71,9 @@ async function bytesOf({ chunks }: Replay): Promise<Buffer> {
 }
 
 const onThisThread = (): ReplaySource =>
-  replaysInTurns(
+  replaysOnThisThread(
     store,
-    createFairTurns({ turnMs: 1, rest: async () => undefined, now: () => performance.now() }),
+    createFairScheduler({ turnMs: 1, rest: async () => undefined, now: () => performance.now() }),
   )
 
 test.each(VERDICT_FORMATS)('%s is what it is without a thread, byte for byte', async (format) => {

@@ -19,19 +19,19 @@ let app: FastifyInstance
 let url: string
 let asked: ToolCall[]
 /** What the edge does with the next requests before it lets one through. */
-let troubles: ('limit' | 'hang up')[]
+let problems: ('limit' | 'hang up')[]
 let refusals: ServiceError[]
 
 beforeEach(async () => {
   const calls = fakeCalls()
   asked = []
-  troubles = []
+  problems = []
   refusals = []
   app = fastify()
   app.addHook('onRequest', async (request, reply) => {
-    const trouble = troubles.shift()
-    if (trouble === 'hang up') request.raw.socket.destroy()
-    if (trouble === 'limit')
+    const problem = problems.shift()
+    if (problem === 'hang up') request.raw.socket.destroy()
+    if (problem === 'limit')
       await reply.code(429).header('retry-after', '1').send({ code: 'rate_limited', message: '…' })
   })
   const call = async (given: ToolCall) => {
@@ -72,7 +72,7 @@ describe.each(BOTS)('the bot in $language', ({ command, file, isThere }) => {
   })
 
   test.skipIf(!isThere)('asks again after a limit and a lost connection, and says so', async () => {
-    troubles = ['limit', 'hang up']
+    problems = ['limit', 'hang up']
     const { code, out, err } = await run(['BTC', '--once'])
     expect([code, out.split('\n').length]).toEqual([0, 2])
     expect(err.split('\n').filter((line) => line.includes('trying again in'))).toHaveLength(2)

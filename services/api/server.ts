@@ -39,6 +39,7 @@ import { type DocsRoutesOptions, docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
 import { type MarketRoutesOptions, marketRoutes } from './routes/markets.ts'
 import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from './routes/operator-accounts.ts'
+import { type OperatorLogFormatOptions, operatorLogFormatRoutes } from './routes/operator-log-format.ts'
 import { type OperatorModelRoutesOptions, operatorModelRoutes } from './routes/operator-models.ts'
 import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from './routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
@@ -71,7 +72,8 @@ export interface ServerOptions
     SeriesRoutesOptions,
     UsageRoutesOptions,
     OperatorToolRoutesOptions,
-    OperatorModelRoutesOptions {
+    OperatorModelRoutesOptions,
+    OperatorLogFormatOptions {
   /** Files of days; not served where they are left out. */
   readonly sealed?: SealedRoutesOptions['sealed'] | undefined
   /** Bars of the market; not served where they are left out. */
@@ -216,6 +218,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await app.register(usageRoutes, options)
   await app.register(operatorToolRoutes, options)
   await app.register(operatorModelRoutes, options)
+  await app.register(operatorLogFormatRoutes, options)
   if (options.accounts !== undefined) {
     await app.register(accountRoutes, { ...options.accounts, addressOf })
     await app.register(operatorAccountRoutes, { ...options, ...options.accounts })

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { createFairLine, type FairLine } from '../platform/async/fair-line.ts'
+import { createFairQueue, type FairQueue } from '../platform/async/fair-queue.ts'
 
 /**
  * Questions of owners about their webhooks wait in line instead of being refused: one of an account is worked on at a
@@ -21,8 +21,8 @@ type Asker = FastifyReply | AbortSignal
 
 /** @example const looks = createWebhookLooks() // one for all routes of a process */
 export function createWebhookLooks(): WebhookLooks {
-  const lineOf = (places: number): FairLine =>
-    createFairLine({
+  const lineOf = (places: number): FairQueue =>
+    createFairQueue({
       places,
       waitingEach: LIMITS.webhookLooksWaitingEach,
       waitingInAll: LIMITS.webhookLooksWaiting,
@@ -30,7 +30,7 @@ export function createWebhookLooks(): WebhookLooks {
       rest: (workedMs) => rest(Math.min(workedMs * LIMITS.webhookLookRestRatio, LONGEST_REST_MS)),
     })
   const inLine =
-    (line: FairLine) =>
+    (line: FairQueue) =>
     <Answer>(accountId: string, asker: Asker, work: () => Promise<Answer>): Promise<Answer> =>
       line.run(accountId, work, goneWith(asker))
   return {

@@ -6,6 +6,7 @@ import type { Command } from './command.ts'
 import { doctorCommand } from './doctor.ts'
 import { exportCommand } from './export.ts'
 import { keyCommands } from './keys.ts'
+import { logFormatCommands } from './log-format.ts'
 import { logOriginCommand } from './log-origin.ts'
 import { modelCommands } from './models.ts'
 import { paymentCommands } from './payments.ts'
@@ -31,5 +32,6 @@ export const COMMANDS: readonly Command[] = [
   ...accountCommands,
   ...webhookCommands,
   ...modelCommands,
+  ...logFormatCommands,
   ...paymentCommands,
 ]

@@ -238,13 +238,13 @@ async function requireAppendRight(store: EventStore): Promise<void> {
 
 async function describeService(address: ServerAddress) {
   const { status, components } = await askForState(address)
-  const trouble = components.filter(({ state }) => state !== 'ok')
+  const problem = components.filter(({ state }) => state !== 'ok')
   if (status !== 'unready') {
-    const sentences = trouble.map(({ name, detail }) => `${name}: ${detail}`)
+    const sentences = problem.map(({ name, detail }) => `${name}: ${detail}`)
     return { isDegraded: status !== 'ready', detail: [status, ...sentences].join('; ') }
   }
   throw new ServiceError('store_unavailable', {
-    message: trouble.map(({ name, state, detail }) => `${name} ${state}: ${detail}`).join('; '),
+    message: problem.map(({ name, state, detail }) => `${name} ${state}: ${detail}`).join('; '),
   })
 }
 

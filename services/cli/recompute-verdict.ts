@@ -1,5 +1,6 @@
 import type { BarsAnswer } from '../../contracts/bars-answer.ts'
 import { ServiceError } from '../../contracts/errors.ts'
+import type { FundingRate } from '../../contracts/funding.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../contracts/json.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
@@ -41,17 +42,25 @@ export async function recomputeVerdict(
   const barMs = timeframeMs(timeframe)
   let settled = -1
   let count = 0
-  for await (const { bars, funding } of pages) {
+  /** Pages repeat what was settled before their first bar. */
+  function settle(funding: readonly FundingRate[], until: number): void {
     for (const one of funding) {
       if (one.time <= settled) continue
+      if (one.time > until) break
       settled = one.time
       engine.pushFunding({ exchange, coin }, one)
     }
+  }
+  for await (const { bars, funding } of pages) {
     for (const bar of bars) {
-      if (bar.openTime < recorded.anchorBar || bar.openTime + barMs > recorded.barClose) continue
+      const closes = bar.openTime + barMs
+      // Bar by bar: no more settlements wait in an engine than a live one has to wait for.
+      settle(funding, closes)
+      if (bar.openTime < recorded.anchorBar || closes > recorded.barClose) continue
       engine.push(slot, bar)
       count += 1
     }
+    settle(funding, Number.POSITIVE_INFINITY)
   }
   const reading = engine.read(slot)
   if (reading.status !== 'verdict')

@@ -2,11 +2,11 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { type AttemptLimiter, createAttemptLimiter, quotaBlock } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
-import type { Callers, CallersParts } from './callers.ts'
+import type { Callers, CallersDeps } from './callers.ts'
 
 /** What the routes of accounts stand on. */
 export function accountOptions(
-  { platform, log }: Pick<CallersParts, 'platform' | 'log'>,
+  { platform, log }: Pick<CallersDeps, 'platform' | 'log'>,
   { accounts, ledger }: Pick<Callers, 'accounts' | 'ledger'>,
 ): NonNullable<ServerOptions['accounts']> {
   const limiter = (name: string, limit: number): AttemptLimiter =>
@@ -17,7 +17,7 @@ export function accountOptions(
       whose: 'from your address',
       limit,
       windowMs: HOUR_MS,
-      onTrouble: (error) => log.warn({ err: error }, 'sign-ins are not counted by address'),
+      onProblem: (error) => log.warn({ err: error }, 'sign-ins are not counted by address'),
     })
   return {
     accounts,

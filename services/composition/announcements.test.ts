@@ -5,15 +5,15 @@ import { readSettings } from '../platform/config/read-settings.ts'
 import { bannerLines } from './announcements.ts'
 
 test('who starts the engine is told at which timeframes it never makes a call', () => {
-  const about = {
+  const context = {
     version: '1',
     settings: readSettings([], {}),
     platform: [],
     demo: undefined,
     url: undefined,
   }
-  const text = bannerLines({ ...about, monitoring: '2 series' }).join('\n')
+  const text = bannerLines({ ...context, monitoring: '2 series' }).join('\n')
   const silent = TIMEFRAMES.filter((timeframe) => !SPOKEN_TIMEFRAMES.includes(timeframe))
   expect(text).toContain(`Calls are made at ${SPOKEN_TIMEFRAMES.join(', ')}; at ${silent.join(', ')}`)
-  expect(bannerLines({ ...about, monitoring: undefined }).join('\n')).not.toContain('Calls are made')
+  expect(bannerLines({ ...context, monitoring: undefined }).join('\n')).not.toContain('Calls are made')
 })

@@ -24,7 +24,7 @@ const SERVED = [
 const PATH_WIDTH = 2 + Math.max(...SERVED.map(([path]) => path.length))
 
 /** What runs, on what, and where to go. */
-export function bannerLines(about: {
+export function bannerLines(context: {
   readonly version: string
   readonly settings: Settings
   readonly platform: readonly string[]
@@ -34,7 +34,7 @@ export function bannerLines(about: {
   readonly demo: DemoChain | undefined
   readonly url: string | undefined
 }): string[] {
-  const { version, settings, platform, monitoring, demo, url } = about
+  const { version, settings, platform, monitoring, demo, url } = context
   const market = MARKET_WORDS[settings.MARKET]
   const lines = [`signal-service ${version}: ${[market, ...platform].join(', ')}`]
   if (monitoring !== undefined) lines.push(`  monitoring ${monitoring}`, `  ${WHERE_CALLS_ARE_MADE}`)
@@ -58,14 +58,14 @@ const demoLines = ({ rpcUrl, demoPayer, demoPayerKey }: DemoChain): string[] => 
 const grouped = (count: number): string => count.toLocaleString('en')
 
 /** What came of a market that has an end. */
-export function summaryLines(about: {
+export function summaryLines(context: {
   readonly run: EngineRun
   readonly calls: Readonly<Record<Call, number>>
   readonly seconds: number
   /** Where it can be read, while the process serves on. */
   readonly url: string | undefined
 }): string[] {
-  const { run, calls, seconds, url } = about
+  const { run, calls, seconds, url } = context
   const lines = [
     '',
     `The market has ended: ${grouped(run.bars)} bars in ${seconds.toFixed(1)} s.`,

@@ -6,7 +6,7 @@ import { awaitStore } from './await-store.ts'
 function storeBackAt(backAtMs: number, away = new ServiceError('store_unavailable', { message: 'refused' })) {
   let now = 0
   const said: number[] = []
-  const patience = {
+  const wait = {
     waitMs: 120_000,
     elapsed: () => now,
     sleep: async (ms: number) => void (now += ms),
@@ -16,7 +16,7 @@ function storeBackAt(backAtMs: number, away = new ServiceError('store_unavailabl
     if (now < backAtMs) throw away
     return now
   }
-  return { said, opened: awaitStore(ask, patience) }
+  return { said, opened: awaitStore(ask, wait) }
 }
 
 test('a store that comes within the time is waited for, and that is said every ten seconds', async () => {

@@ -4,7 +4,7 @@ import { isServiceError, reasonOf, ServiceError } from '../../contracts/errors.t
 const AGAIN_MS = 500
 const SAY_EVERY_MS = 10_000
 
-export interface StorePatience {
+export interface StoreWait {
   /** How long a start waits for its event store, milliseconds. */
   readonly waitMs: number
   /** A clock that is never set, milliseconds. */
@@ -22,7 +22,7 @@ export interface StorePatience {
  */
 export async function awaitStore<Answer>(
   ask: () => Promise<Answer>,
-  { waitMs, elapsed, sleep, say }: StorePatience,
+  { waitMs, elapsed, sleep, say }: StoreWait,
 ): Promise<Answer> {
   const began = elapsed()
   for (let saidAt = Number.NEGATIVE_INFINITY; ; ) {

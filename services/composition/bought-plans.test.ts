@@ -49,7 +49,7 @@ const facilitator: Facilitator = {
       ? { kind: 'settled', transaction: `0x${'ab'.repeat(32)}` }
       : { kind: 'unknown', reason: 'away' },
   verify: async () => ({ kind: 'valid' }),
-  trouble: async () => undefined,
+  problem: async () => undefined,
 }
 
 beforeEach(async () => {

@@ -35,7 +35,7 @@ export interface Callers {
   readonly usage: ReturnType<typeof answerUsage>
 }
 
-export interface CallersParts {
+export interface CallersDeps {
   readonly settings: Settings
   readonly platform: Platform
   readonly projector: Projector | undefined
@@ -49,8 +49,8 @@ export interface CallersParts {
 }
 
 /** Accounts, their ledger and the path of their calls, over the log and the read models of this process. */
-export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
-  const { settings, platform, projector, toolHandler, publicUrl, log } = parts
+export function openCallers(deps: CallersDeps, onClose: OnClose): Callers {
+  const { settings, platform, projector, toolHandler, publicUrl, log } = deps
   const { store, idOf, newId } = platform
   const ending = new AbortController()
   const accounts = createAccounts({
@@ -60,9 +60,9 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     newId,
     random: (bytes) => randomBytes(bytes),
     deriveSecret: platform.deriveSecret,
-    mailer: openMailer(parts),
+    mailer: openMailer(deps),
     cache: platform.cache,
-    onSignInMail: parts.metrics.signInMail,
+    onSignInMail: deps.metrics.signInMail,
     publicUrl,
     now: Date.now,
     sleep,
@@ -80,7 +80,7 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     now: Date.now,
     sleep,
     signal: ending.signal,
-    payPerCall: paidAddress(parts),
+    payPerCall: paidAddress(deps),
   })
   const calls = createCallPath({
     // The edge has counted every request before it came here.
@@ -97,7 +97,7 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
     answer: async (tool, request, payerId) =>
       (await toolHandler.answer(tool, request, payerId)) as JsonObject,
     market: settings.MARKET,
-    version: parts.version,
+    version: deps.version,
     now: Date.now,
   })
   const usageOf = answerUsage({
@@ -110,12 +110,12 @@ export function openCallers(parts: CallersParts, onClose: OnClose): Callers {
 }
 
 /** Where who has no calls left can pay for one; nowhere while nothing is offered. */
-function paidAddress({ settings, publicUrl }: CallersParts): (tool: string) => string | undefined {
+function paidAddress({ settings, publicUrl }: CallersDeps): (tool: string) => string | undefined {
   const isOffering = settings.X402_PAY_TO !== undefined || settings.DEMO_CHAIN
   return (tool) => (isOffering && isToolName(tool) ? `${publicUrl()}${paidPath(tool)}` : undefined)
 }
 
-function openMailer({ settings, show }: CallersParts): Mailer {
+function openMailer({ settings, show }: CallersDeps): Mailer {
   const { SMTP_URL: url, MAIL_FROM: from } = settings
   return url === undefined ? createOperatorMailer(show) : createSmtpMailer({ url, from })
 }

@@ -13,7 +13,7 @@ const marketAt = (
   ageMs: number | undefined,
   change: {
     readonly kind?: 'live' | 'recorded'
-    readonly trouble?: string
+    readonly problem?: string
     readonly lateMs?: number
     readonly monitored?: readonly MonitoredCounts[]
     readonly pending?: readonly Exchange[]
@@ -24,7 +24,7 @@ const marketAt = (
     {
       lastBarClose: () => (ageMs === undefined ? undefined : NOW - ageMs),
       shortestBarMs: () => MINUTE_MS,
-      trouble: () => change.trouble,
+      problem: () => change.problem,
       monitored: () => change.monitored ?? [],
       pending: () => change.pending ?? [],
     },
@@ -63,7 +63,7 @@ describe('the market', () => {
 
   test('that is replayed is never old, but says what recording waits for', () => {
     expect(marketAt(99 * LATE_MS, { kind: 'recorded' }).state).toBe('ok')
-    expect(marketAt(0, { kind: 'recorded', trouble: 'the disk is full' })).toMatchObject({
+    expect(marketAt(0, { kind: 'recorded', problem: 'the disk is full' })).toMatchObject({
       state: 'degraded',
       detail: 'recorded: the disk is full',
     })
@@ -94,7 +94,7 @@ describe('the dispatcher', () => {
     shards: [shard],
     position: '17',
     attemptsUnderWay: 0,
-    trouble: undefined,
+    problem: undefined,
     behindMs: 0,
     longBehind: 0,
     strays: 0,

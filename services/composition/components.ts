@@ -16,7 +16,7 @@ import { projectionComponent } from './projection-component.ts'
 import type { OpenedTransparencyLog } from './transparency-log.ts'
 
 /** The parts that `/readyz` reports, asked one by one. */
-export async function componentsOf(parts: {
+export async function componentsOf(deps: {
   readonly platform: Platform
   readonly projector: Projector | undefined
   /** Whether this process has the api role. */
@@ -37,7 +37,7 @@ export async function componentsOf(parts: {
   /** How much later than its due time a bar may come, in market time, before the market counts as stale. */
   readonly staleAfterMs: number
 }): Promise<Component[]> {
-  const { platform, projector, engine } = parts
+  const { platform, projector, engine } = deps
   // Looked at before the store: what has come further than its newest event is of another log.
   const models = projector?.health() ?? []
   const [store, bus, cache] = await Promise.all([
@@ -65,18 +65,18 @@ export async function componentsOf(parts: {
       detail: `${cache.adapter}: ${cache.detail}`,
     },
   ]
-  const { hasCallers } = parts
+  const { hasCallers } = deps
   for (const health of models) components.push(projectionComponent(health, { hasCallers, head: store.head }))
-  if (engine !== undefined) components.push(marketComponent(parts.feed, engine, parts.staleAfterMs))
-  else if (parts.engines !== undefined) components.push(enginesComponent(parts.engines))
-  if (parts.transparencyLog !== undefined) components.push(transparencyLogComponent(parts.transparencyLog))
-  if (parts.settler !== undefined) components.push(settlerComponent(parts.settler))
-  if (parts.demo !== undefined) components.push(demoComponent(parts.demo))
-  if (parts.dispatcher !== undefined) {
-    components.push(dispatcherComponent(parts.dispatcher, parts.digestProblems))
+  if (engine !== undefined) components.push(marketComponent(deps.feed, engine, deps.staleAfterMs))
+  else if (deps.engines !== undefined) components.push(enginesComponent(deps.engines))
+  if (deps.transparencyLog !== undefined) components.push(transparencyLogComponent(deps.transparencyLog))
+  if (deps.settler !== undefined) components.push(settlerComponent(deps.settler))
+  if (deps.demo !== undefined) components.push(demoComponent(deps.demo))
+  if (deps.dispatcher !== undefined) {
+    components.push(dispatcherComponent(deps.dispatcher, deps.digestProblems))
   }
-  if (parts.leases.length > 0) components.push(leasesComponent(parts.leases))
-  for (const venue of engine === undefined ? [] : parts.feed.venues()) {
+  if (deps.leases.length > 0) components.push(leasesComponent(deps.leases))
+  for (const venue of engine === undefined ? [] : deps.feed.venues()) {
     components.push(venueComponent(venue, engine?.rankingProblem(venue.exchange)))
   }
   return components
@@ -105,10 +105,10 @@ async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHe
 /** Whether bars come as they close, of all that is monitored. */
 export function marketComponent(
   feed: Pick<MarketFeed, 'kind' | 'clock'>,
-  engine: Pick<EngineRole, 'trouble' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
+  engine: Pick<EngineRole, 'problem' | 'lastBarClose' | 'shortestBarMs' | 'monitored' | 'pending'>,
   staleAfterMs: number,
 ): Component {
-  const trouble = engine.trouble()
+  const problem = engine.problem()
   const lastBarClose = engine.lastBarClose()
   const ageMs = lastBarClose === undefined ? undefined : Math.max(0, feed.clock() - lastBarClose)
   const isStale =
@@ -126,8 +126,8 @@ export function marketComponent(
   return {
     name: 'market',
     isRequired: false,
-    state: trouble !== undefined || isStale || missing.length > 0 ? 'degraded' : 'ok',
-    detail: `${feed.kind}: ${[trouble ?? age, ...missing].join('; ')}`,
+    state: problem !== undefined || isStale || missing.length > 0 ? 'degraded' : 'ok',
+    detail: `${feed.kind}: ${[problem ?? age, ...missing].join('; ')}`,
     more: {
       data_age_ms: ageMs ?? null,
       venues_not_answering: pending,
@@ -228,8 +228,8 @@ const SHARE_BEHIND = 10
 
 /** What keeps webhooks from being sent as soon as they could; undefined where nothing does. */
 function dispatcherProblem(health: DispatcherHealth, subscriptions: number): string | undefined {
-  const { position, trouble, behindMs, longBehind, strays, unattended, unattendedMs } = health
-  if (trouble !== undefined) return trouble
+  const { position, problem, behindMs, longBehind, strays, unattended, unattendedMs } = health
+  if (problem !== undefined) return problem
   if (strays > 0) return `${strays} active endpoints were attached to nothing, and are read for now`
   if (unattendedMs >= UNATTENDED_MS)
     return `${unattended} subscriptions of this process have not been worked on for ${Math.round(unattendedMs / 1_000)} s`

@@ -5,44 +5,44 @@ import { createConsole } from './console.ts'
 
 function consoleThatIs(isOn: boolean) {
   const output = new PassThrough({ encoding: 'utf8' })
-  const people = createConsole({
+  const terminal = createConsole({
     isOn,
     showVerdicts: true,
     output: output as unknown as NodeJS.WriteStream,
     now: () => 0,
   })
-  return { people, text: () => String(output.read() ?? '') }
+  return { terminal, text: () => String(output.read() ?? '') }
 }
 
 describe('lines for people', () => {
   test('that are turned off leave one: where the service is', () => {
-    const { people, text } = consoleThatIs(false)
-    people.banner(['what runs', 'where to go'], 'signal-service at http://127.0.0.1:1')
-    people.summary(['it is over'])
-    people.progress({ barsDone: 1, barsTotal: 2 }, 1)
+    const { terminal, text } = consoleThatIs(false)
+    terminal.banner(['what runs', 'where to go'], 'signal-service at http://127.0.0.1:1')
+    terminal.summary(['it is over'])
+    terminal.progress({ barsDone: 1, barsTotal: 2 }, 1)
     expect(text()).toBe('signal-service at http://127.0.0.1:1\n')
   })
 
   test('that are turned off are none where nothing is served', () => {
-    const { people, text } = consoleThatIs(false)
-    people.banner(['what runs'], undefined)
+    const { terminal, text } = consoleThatIs(false)
+    terminal.banner(['what runs'], undefined)
     expect(text()).toBe('')
   })
 
   test('that are on begin with all of it', () => {
-    const { people, text } = consoleThatIs(true)
-    people.banner(['what runs', 'where to go'], 'signal-service at http://127.0.0.1:1')
+    const { terminal, text } = consoleThatIs(true)
+    terminal.banner(['what runs', 'where to go'], 'signal-service at http://127.0.0.1:1')
     expect(text()).toBe('what runs\nwhere to go\n')
   })
 
   test('are calls, and series that go back to HOLD; every other HOLD is counted', () => {
-    const { people, text } = consoleThatIs(true)
-    people.verdicts([aVerdict({ coin: 'ETH' }), aVerdict({ call: 'BUY' }), aVerdict({ coin: 'XRP' })])
+    const { terminal, text } = consoleThatIs(true)
+    terminal.verdicts([aVerdict({ coin: 'ETH' }), aVerdict({ call: 'BUY' }), aVerdict({ coin: 'XRP' })])
     const lines = text().trimEnd().split('\n')
     expect(lines).toHaveLength(2)
     expect(lines[0]).toContain('SIM BTC 1h          BUY ')
     expect(lines[1]).toMatch(/^2 verdicts said HOLD/)
-    people.verdicts([aVerdict(), aVerdict({ coin: 'ETH' })])
+    terminal.verdicts([aVerdict(), aVerdict({ coin: 'ETH' })])
     expect(text()).toMatch(/^.*SIM BTC 1h          HOLD .*\n$/)
   })
 })

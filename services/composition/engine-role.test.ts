@@ -63,7 +63,7 @@ async function engineOn(feed: MarketFeed, watchList: WatchList | string[]) {
     signal: ending.signal,
     onRecorded: () => undefined,
     onLabelled: () => undefined,
-    onTrouble: () => undefined,
+    onProblem: () => undefined,
     onRefused: () => undefined,
     onClosed: (_series, { message }) => void closed.push(message),
   })

@@ -18,7 +18,7 @@ import {
   createOutcomeRecorder,
   createRecorder,
   createToolHandler,
-  createUniverseKeeper,
+  createUniverseManager,
   type EngineRun,
   FUNDING_HISTORY_DAYS,
   keepSpeech,
@@ -58,7 +58,7 @@ export interface EngineRole {
   /** Exchanges of which nothing is followed yet, because they have not said what they have. */
   pending(): readonly Exchange[]
   /** What keeps verdicts or outcomes from being recorded at the moment. */
-  trouble(): string | undefined
+  problem(): string | undefined
   /** What keeps the ranking of an exchange from being renewed at the moment. */
   rankingProblem(exchange: Exchange): string | undefined
 }
@@ -76,7 +76,7 @@ export interface EngineRoleOptions {
   readonly signal: AbortSignal
   readonly onRecorded: (verdicts: readonly Verdict[]) => void
   readonly onLabelled: (outcomes: readonly Outcome[]) => void
-  readonly onTrouble: (code: string) => void
+  readonly onProblem: (code: string) => void
   /** Told of what a venue sent that cannot be: nothing is computed from it. */
   readonly onRefused: (market: Market, fault: string) => void
   /** Told when a monitored series was closed because of a fault of its own. */
@@ -119,9 +119,9 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     idOf,
     sleep,
     signal,
-    onTrouble(error: ServiceError) {
+    onProblem(error: ServiceError) {
       log.warn({ err: error }, 'verdicts or outcomes wait for the event store')
-      options.onTrouble(error.code)
+      options.onProblem(error.code)
     },
   }
   const { models, orders } = options.speech
@@ -164,7 +164,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
   })
   const outcomes = createOutcomeRecorder({ ...recording, onLabelled: options.onLabelled })
   const funding = createFundingRates({ keepDays: FUNDING_HISTORY_DAYS })
-  const universes = createUniverseKeeper({
+  const universes = createUniverseManager({
     rank: (exchange) => feed.universe(exchange),
     store,
     newId,
@@ -375,7 +375,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
         clock: () => feed.clock(),
         staleAfterMs: staleAfterMs(settings),
       }),
-    trouble: () => recorder.trouble() ?? outcomes.trouble(),
+    problem: () => recorder.problem() ?? outcomes.problem(),
     rankingProblem: (exchange) => universes.problem(exchange),
     pending: () => watchList.pending(),
   }

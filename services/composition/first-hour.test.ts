@@ -24,7 +24,7 @@ interface Scene {
   readonly historyBars: number
   readonly ends: number
   /** Sets out what goes wrong and when. */
-  readonly trouble: (bench: LiveBench) => void
+  readonly problem: (bench: LiveBench) => void
   /** What callers ask for, now and then. */
   readonly ask: () => Series
 }
@@ -72,12 +72,12 @@ async function play(scene: Scene): Promise<Seen> {
     signal: ending.signal,
     onRecorded: () => undefined,
     onLabelled: () => undefined,
-    onTrouble: (code) => void faults.push(code),
+    onProblem: (code) => void faults.push(code),
     onRefused: (market, fault) => void faults.push(`${market.coin} ${fault}`),
     onClosed: (series, error) => void faults.push(`${series.coin} closed: ${error.message}`),
     time: clock,
   })
-  scene.trouble(bench)
+  scene.problem(bench)
   let ended: string | undefined
   const running = engine.start()
   running.then(
@@ -126,7 +126,7 @@ const FAULTS: readonly Fault[] = [
 ]
 
 /** What goes wrong in the first hour with one venue, drawn from a seed. */
-function trouble(venue: FakeVenue, { clock }: LiveBench, random: () => number): string {
+function problem(venue: FakeVenue, { clock }: LiveBench, random: () => number): string {
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item
   const later = (minutes: number, act: () => void): void =>
     void clock.sleep(minutes * MINUTE_MS, new AbortController().signal).then(act)
@@ -164,7 +164,7 @@ test.each(Array.from({ length: SEEDS }, (_, index) => index + 1))(
       timeframes: ['1m', '5m', '1h'],
       historyBars: 30,
       ends: NOON + 44 * MINUTE_MS + 30_000,
-      trouble: (bench) => void (what = trouble(bench.venue(exchange), bench, random)),
+      problem: (bench) => void (what = problem(bench.venue(exchange), bench, random)),
       ask: () => ({
         exchange,
         coin: random() < 0.5 ? 'BTC' : 'ETH',
@@ -182,7 +182,7 @@ test('a venue that joins hours later, beside one that is well', async () => {
     timeframes: ['5m', '4h'],
     historyBars: 30,
     ends: NOON + 4 * HOUR_MS + 12 * MINUTE_MS,
-    trouble(bench) {
+    problem(bench) {
       const venue = bench.venue('OKX')
       for (const route of ['markets', 'candles', 'funding', 'tickers', 'openInterest'] as const)
         venue.fail(route, { kind: 'reset' })

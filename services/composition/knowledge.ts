@@ -20,7 +20,7 @@ import { keepsNoReadModels } from './read-models.ts'
 
 const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
 
-export interface KnowledgeParts {
+export interface KnowledgeDeps {
   readonly settings: Settings
   readonly platform: Platform
   readonly projector: Projector | undefined
@@ -35,8 +35,8 @@ export interface OpenedKnowledge {
   readonly service: KnowledgeService
 }
 
-export async function openDocumentation(parts: KnowledgeParts, onClose: OnClose): Promise<OpenedKnowledge> {
-  const { settings, platform, projector, accounts, publicUrl, log } = parts
+export async function openDocumentation(deps: KnowledgeDeps, onClose: OnClose): Promise<OpenedKnowledge> {
+  const { settings, platform, projector, accounts, publicUrl, log } = deps
   const { LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey } = settings
   const ending = new AbortController()
   const knowledge = await openKnowledge({

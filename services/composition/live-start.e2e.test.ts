@@ -34,7 +34,7 @@ async function ask(base: string, exchange: string): Promise<string | undefined> 
 }
 
 /** Runs a service over two made-up venues, asked all the time, until one has a call; answers how it ended. */
-async function run(waitFor: (typeof EXCHANGES)[number], trouble: (venues: Venues) => void) {
+async function run(waitFor: (typeof EXCHANGES)[number], problem: (venues: Venues) => void) {
   const directory = mkdtempSync(join(tmpdir(), 'live-start-'))
   const [binance, okx] = await Promise.all(
     EXCHANGES.map((exchange) =>
@@ -45,7 +45,7 @@ async function run(waitFor: (typeof EXCHANGES)[number], trouble: (venues: Venues
     ),
   )
   const venues = { BINANCE: binance, OKX: okx } as Venues
-  trouble(venues)
+  problem(venues)
   const flags = ['--port', '0', '--data-dir', directory, '--market', 'live', '--coins', 'BTC,ETH']
   const child = spawn(process.execPath, [START, ...flags, '--timeframes', '1m,5m'], {
     env: {
@@ -108,8 +108,8 @@ test.each<[string, (typeof EXCHANGES)[number], (venues: Venues) => void]>([
 ])(
   'a live service asked from its first second on comes up, with %s',
   { timeout: 2 * PATIENCE_MS },
-  async (_name, waitFor, trouble) => {
-    const { wasRunning, call, code, out } = await run(waitFor, trouble)
+  async (_name, waitFor, problem) => {
+    const { wasRunning, call, code, out } = await run(waitFor, problem)
     expect({ wasRunning, code, call }, out).toEqual({
       wasRunning: true,
       code: 0,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { parseSeriesName, type Series } from '../../contracts/series.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import type { LatestVerdict } from '../../projections/index.ts'
-import { createMarketsSource, type MarketsSourceParts } from './markets-source.ts'
+import { createMarketsSource, type MarketsSourceDeps } from './markets-source.ts'
 
 const hourly: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
 const other: Series = { exchange: 'SIM', coin: 'DOGE', timeframe: '4h' }
@@ -14,10 +14,10 @@ const feed = {
     { exchange: 'SIM', coin: 'BTC', timeframes: ['1h', '1d'], native: [], hasFunding: true },
     { exchange: 'SIM', coin: 'GONE', timeframes: [], native: [], hasFunding: false },
   ],
-} as unknown as MarketsSourceParts['feed']
+} as unknown as MarketsSourceDeps['feed']
 
 /** A read model with the newest bar of each series. */
-function projectorWith(bars: Readonly<Record<string, number>>): NonNullable<MarketsSourceParts['projector']> {
+function projectorWith(bars: Readonly<Record<string, number>>): NonNullable<MarketsSourceDeps['projector']> {
   const rowOf = (key: string): LatestVerdict => ({
     verdict: aVerdict({ ...parseSeriesName(key), barClose: bars[key] ?? 0 }),
     position: '1',
@@ -34,7 +34,7 @@ function projectorWith(bars: Readonly<Record<string, number>>): NonNullable<Mark
         .slice(0, limit)
         .map((key) => ({ key, row: rowOf(key) })),
   }
-  return { reader: () => reader } as unknown as NonNullable<MarketsSourceParts['projector']>
+  return { reader: () => reader } as unknown as NonNullable<MarketsSourceDeps['projector']>
 }
 
 describe('what is known of markets', () => {
@@ -43,13 +43,13 @@ describe('what is known of markets', () => {
       feed,
       projector: projectorWith({ 'SIM.BTC.1h': 3 }),
       running: {
-        engine: { newestBar: () => 7 } as unknown as NonNullable<MarketsSourceParts['running']['engine']>,
+        engine: { newestBar: () => 7 } as unknown as NonNullable<MarketsSourceDeps['running']['engine']>,
       },
       watchList: {
         exchanges: ['SIM'],
         series: () => [hourly, other],
         has: (one: Series) => one.coin === 'BTC',
-      } as unknown as NonNullable<MarketsSourceParts['watchList']>,
+      } as unknown as NonNullable<MarketsSourceDeps['watchList']>,
     })
     expect(await source.markets()).toEqual([
       { exchange: 'SIM', coin: 'BTC', timeframes: ['1h', '1d'] },

@@ -8,7 +8,7 @@ import type { EngineRole } from './engine-role.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
 import type { WatchList } from './watch-list.ts'
 
-export interface MarketsSourceParts {
+export interface MarketsSourceDeps {
   readonly feed: MarketFeed
   readonly projector: Projector | undefined
   /** Filled in when the engine starts. */
@@ -22,8 +22,8 @@ export interface MarketsSourceParts {
  * are. Without the engine role both follow from the verdicts recorded last, as far as this process has that read
  * model.
  */
-export function createMarketsSource(parts: MarketsSourceParts): MarketsSource {
-  const { feed, projector, running, watchList } = parts
+export function createMarketsSource(deps: MarketsSourceDeps): MarketsSource {
+  const { feed, projector, running, watchList } = deps
   const recordedBar = (series: Series) =>
     projector?.reader(latestVerdicts).get(seriesName(series))?.verdict.barClose
 

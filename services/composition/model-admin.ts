@@ -24,7 +24,7 @@ export function modelAdmin(
   signal: AbortSignal,
 ): NonNullable<ServerOptions['models']> {
   function rowsOf({ model, file }: LoadedModel, isChampion: boolean): ModelRow[] {
-    const about = {
+    const context = {
       model_version: model.version,
       role: isChampion ? ('champion' as const) : ('challenger' as const),
       sha256: file.sha256,
@@ -48,7 +48,7 @@ export function modelAdmin(
       const speaks = model.timeframes[timeframe].skill
       return [
         {
-          ...about,
+          ...context,
           timeframe,
           speaks,
           record: record ? trackRecordRow(record) : null,
@@ -56,7 +56,9 @@ export function modelAdmin(
         },
       ]
     })
-    return rows.length > 0 ? rows : [{ ...about, timeframe: null, speaks: null, record: null, paired: null }]
+    return rows.length > 0
+      ? rows
+      : [{ ...context, timeframe: null, speaks: null, record: null, paired: null }]
   }
 
   return {

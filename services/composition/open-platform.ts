@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
+import { NEWEST_LOG_FORMAT } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Bus } from '../platform/bus/bus.ts'
@@ -18,18 +19,24 @@ import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-sto
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
 import { guardLog, type LogGuard } from '../platform/event-store/guard-log.ts'
+import { type LogFormat, openLogFormat } from '../platform/event-store/log-format.ts'
 import { claimStore, type StoreIdentity } from '../platform/event-store/store-identity.ts'
 import { createFactIds, type FactId } from '../platform/ids/fact-id.ts'
 import { createRandomPool } from '../platform/ids/random-pool.ts'
 import { uuidV7 } from '../platform/ids/uuid.ts'
 import { deriveKey, keyFingerprint, loadSealingKey } from '../platform/secrets/sealing-key.ts'
 import { exposedIn, makePrivateFolder } from '../platform/sqlite/private-files.ts'
-import { awaitStore, type StorePatience } from './await-store.ts'
+import { awaitStore, type StoreWait } from './await-store.ts'
 
 /** Everything the service stands on, opened and ours. */
 export interface Platform {
   readonly store: EventStore
-  /** Rejects with `store_mismatch` when another log answers where this process' one did. */
+  /** In which schemas the log is written. */
+  readonly format: LogFormat
+  /**
+   * Rejects with `store_mismatch` when another log answers where this process' one did, and with `event_unreadable` when a
+   * newer release raised it beyond what this one reads.
+   */
   readonly storeFailure: Promise<never>
   readonly following: Readonly<LogFollowing>
   readonly bus: Bus
@@ -82,10 +89,11 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   onClose(() => opened.close())
   const identity = identityOf(settings, factSecret)
   const claim = () => claimStore(startingPath(opened), identity, newId)
-  const logId = await awaitStore(claim, storePatience(settings, log))
+  const logId = await awaitStore(claim, storeWait(settings, log))
   const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, onClose)
   if (guard !== undefined) suspicion.raise = () => guard.suspect()
-  const store = guard?.store ?? opened
+  const format = await openFormat(settings, guard?.store ?? opened, log, { newId, onClose })
+  const { store } = format
 
   const bus = await openBus(settings, logId, log)
   onClose(() => bus.close())
@@ -94,7 +102,8 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
 
   return {
     store,
-    storeFailure: guard?.failure ?? new Promise<never>(() => undefined),
+    format,
+    storeFailure: Promise.race([format.failure, ...(guard === undefined ? [] : [guard.failure])]),
     following,
     bus,
     cache,
@@ -204,6 +213,29 @@ const startingPath = (store: EventStore): AppendPath => ({
   signal: new AbortController().signal,
 })
 
+/** A log of its own is read by nobody else; that which others share is written so that all of them can read it. */
+async function openFormat(
+  { EVENTSTORE_URL }: Settings,
+  store: EventStore,
+  log: Logger,
+  { newId, onClose }: { readonly newId: () => string; readonly onClose: OnClose },
+): Promise<LogFormat> {
+  const format = await openLogFormat(startingPath(store), store, newId)
+  if (EVENTSTORE_URL === undefined) {
+    await format.raise({ correlationId: newId(), actor: 'start' })
+    return format
+  }
+  if (format.current() < NEWEST_LOG_FORMAT)
+    log.warn(
+      { format: format.current(), newest: NEWEST_LOG_FORMAT },
+      'the log is written so that processes of an older release can read it: once none is left, run signal log-format raise',
+    )
+  const ending = new AbortController()
+  onClose(async () => ending.abort())
+  void format.follow(ending.signal)
+  return format
+}
+
 function guardOf(store: EventStore, logId: string, onClose: OnClose): LogGuard {
   const ending = new AbortController()
   onClose(async () => ending.abort())
@@ -211,7 +243,7 @@ function guardOf(store: EventStore, logId: string, onClose: OnClose): LogGuard {
 }
 
 /** How a start waits for its store. */
-export const storePatience = ({ STORE_WAIT }: Settings, log: Logger): StorePatience => ({
+export const storeWait = ({ STORE_WAIT }: Settings, log: Logger): StoreWait => ({
   waitMs: STORE_WAIT * 1_000,
   elapsed: () => performance.now(),
   // A signal to stop ends the process while nothing is opened.

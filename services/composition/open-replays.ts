@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { LIMITS } from '../../contracts/limits.ts'
-import { openReplayWorker, type ReplaySource, replaysInTurns } from '../analyst/index.ts'
-import { createFairTurns, type Turns } from '../platform/async/fair-turns.ts'
+import { openReplayWorker, type ReplaySource, replaysOnThisThread } from '../analyst/index.ts'
+import { createFairScheduler, type FairScheduler } from '../platform/async/fair-scheduler.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { logFile } from '../platform/event-store/embedded/embedded-store.ts'
 import type { OnClose, Platform } from './open-platform.ts'
@@ -15,15 +15,15 @@ export function openReplays(
   { store, directory }: Pick<Platform, 'store' | 'directory'>,
   onClose: OnClose,
 ): ReplaySource {
-  if (EVENTSTORE_URL !== undefined) return replaysInTurns(store, sharedTurns())
+  if (EVENTSTORE_URL !== undefined) return replaysOnThisThread(store, sharedScheduler())
   const worker = openReplayWorker({ file: logFile(directory) })
   onClose(() => worker.close())
   return worker.replay
 }
 
 /** Between two turns calls have the thread for as long as the turn took, so that they have half of it at least. */
-const sharedTurns = (): Turns =>
-  createFairTurns({
+const sharedScheduler = (): FairScheduler =>
+  createFairScheduler({
     turnMs: LIMITS.sharedTurnMs,
     rest: (ranMs) => wait(Math.ceil(ranMs)),
     now: () => performance.now(),

@@ -36,7 +36,7 @@ import type { OpenedSpeech } from './speech.ts'
 /** Of Circle, for the rail beside the chain; on a live market only. */
 const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
 
-export interface PaymentParts {
+export interface PaymentDeps {
   readonly settings: Settings
   readonly platform: Platform
   readonly projector: Projector | undefined
@@ -76,8 +76,8 @@ interface Rails {
 }
 
 /** @throws ServiceError `config_invalid` for a demo chain that cannot be started, or a key that is none */
-export async function openPayments(parts: PaymentParts, onClose: OnClose): Promise<OpenedPayments> {
-  const { settings, platform, projector, accounts, log, publicUrl } = parts
+export async function openPayments(deps: PaymentDeps, onClose: OnClose): Promise<OpenedPayments> {
+  const { settings, platform, projector, accounts, log, publicUrl } = deps
   const { store, newId } = platform
   const report = (event: string, details: Readonly<Record<string, string | number>>): void =>
     log.warn(details, event)
@@ -156,16 +156,16 @@ export async function openPayments(parts: PaymentParts, onClose: OnClose): Promi
       })
     : undefined
   const paid = createPaidCalls({
-    calls: parts.calls,
+    calls: deps.calls,
     payments,
     identify: accounts.identify,
     answer: async (tool, request, payer) =>
-      (await parts.toolHandler.answer(tool, request, payer)) as JsonObject,
+      (await deps.toolHandler.answer(tool, request, payer)) as JsonObject,
     plans: planSalesOf(accounts),
     market: settings.MARKET,
-    version: parts.version,
+    version: deps.version,
     publicUrl,
-    withdrawn: () => parts.speech.note(parts.marketNow()),
+    withdrawn: () => deps.speech.note(deps.marketNow()),
   })
   return {
     server: {

@@ -63,12 +63,12 @@ export function readModelAnswers(
 /** The board over the read models of this process. */
 export function openBoard(
   projector: Projector | undefined,
-  about: { readonly market: MarketKind; readonly marketNow: () => number; readonly staleAfterMs: number },
+  context: { readonly market: MarketKind; readonly marketNow: () => number; readonly staleAfterMs: number },
 ): Board {
   if (projector === undefined) return { read: keepsNoReadModels }
   const past = projector.reader(decided)
   return createBoard({
-    ...about,
+    ...context,
     newest: () => newestVerdicts(projector),
     decided: (series) => past.get(series),
     now: () => performance.now(),

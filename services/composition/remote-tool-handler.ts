@@ -2,7 +2,7 @@ import { seriesName } from '../../contracts/series.ts'
 import { latestVerdicts } from '../../projections/index.ts'
 import { createRemoteToolHandler, type NewestVerdicts, type RemoteToolHandler } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
-import type { Parts } from './open-parts.ts'
+import type { Deps } from './open-deps.ts'
 
 /** The tool handler of a process without the engine role. */
 export function openRemoteToolHandler(
@@ -12,7 +12,7 @@ export function openRemoteToolHandler(
     projector,
     feed,
     log,
-  }: Pick<Parts, 'settings' | 'platform' | 'projector' | 'feed' | 'log'>,
+  }: Pick<Deps, 'settings' | 'platform' | 'projector' | 'feed' | 'log'>,
   publicUrl: () => string,
 ): RemoteToolHandler {
   const newest: NewestVerdicts | undefined =

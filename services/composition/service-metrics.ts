@@ -57,7 +57,7 @@ export function createServiceMetrics(sources: {
     labelNames: ['exchange', 'timeframe', 'race'] as const,
     registers,
   })
-  const trouble = new Counter({
+  const problem = new Counter({
     name: 'append_failures_total',
     help: 'Times that verdicts began to wait for the event store, by error code',
     labelNames: ['code'] as const,
@@ -163,7 +163,7 @@ export function createServiceMetrics(sources: {
     verdictsRecorded(verdicts) {
       for (const { exchange, timeframe, call } of verdicts) recorded.inc({ exchange, timeframe, call })
     },
-    appendTrouble: (code) => trouble.inc({ code }),
+    appendTrouble: (code) => problem.inc({ code }),
     appended: ({ durationS, error = '' }) =>
       appends.observe({ db_operation_name: 'append', error_type: error }, durationS),
     marketDataRefused: (exchange, fault) => refused.inc({ exchange, fault }),

@@ -6,7 +6,7 @@ import { createSoleLeases } from '../platform/lease/create-sole-leases.ts'
 import type { Leases } from '../platform/lease/leases.ts'
 import type { Platform } from './open-platform.ts'
 
-export interface LeaseParts {
+export interface LeaseDeps {
   readonly settings: Pick<Settings, 'EVENTSTORE_URL'>
   readonly platform: Platform
   /** Name of the work that is shared. */
@@ -16,14 +16,14 @@ export interface LeaseParts {
 }
 
 /** Leases of this process: shared with others over a store that is shared, and all of them over one of its own. */
-export function openLeases({ settings, platform, group, shards, log }: LeaseParts): Leases {
+export function openLeases({ settings, platform, group, shards, log }: LeaseDeps): Leases {
   const { store, newId, processId } = platform
   const report = (error: unknown): void => log.warn({ err: error, group }, 'leases')
-  const parts = { store, group, shards, holder: processId, newId, report }
-  if (settings.EVENTSTORE_URL === undefined) return createSoleLeases(parts)
-  return createLeases({ ...parts, elapsed: () => performance.now(), now: Date.now, sleep })
+  const deps = { store, group, shards, holder: processId, newId, report }
+  if (settings.EVENTSTORE_URL === undefined) return createSoleLeases(deps)
+  return createLeases({ ...deps, elapsed: () => performance.now(), now: Date.now, sleep })
 }
 
 /** Undefined where no other process can have the store open, so that there is nothing to share. */
-export const sharedLeases = (parts: LeaseParts): Leases | undefined =>
-  parts.settings.EVENTSTORE_URL === undefined ? undefined : openLeases(parts)
+export const sharedLeases = (deps: LeaseDeps): Leases | undefined =>
+  deps.settings.EVENTSTORE_URL === undefined ? undefined : openLeases(deps)

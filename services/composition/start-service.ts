@@ -18,10 +18,10 @@ import { createMarketsSource } from './markets-source.ts'
 import { mcpOptions } from './mcp-options.ts'
 import { modelAdmin } from './model-admin.ts'
 import { newestVerdicts } from './newest-verdicts.ts'
-import { openParts, type Parts } from './open-parts.ts'
+import { type CallerServices, openCallerServices, runCallerServices } from './open-caller-services.ts'
+import { type Deps, openDeps } from './open-deps.ts'
 import type { OnClose } from './open-platform.ts'
 import { openReplays } from './open-replays.ts'
-import { openServed, runServed, type Served } from './open-served.ts'
 import { type OwnerSocket, openOwnerSocket } from './owner-socket.ts'
 import { openBoard, readModelAnswers } from './read-models.ts'
 import { openRemoteToolHandler } from './remote-tool-handler.ts'
@@ -70,8 +70,8 @@ async function compose(
   log: Logger,
   onClose: OnClose,
 ): Promise<Omit<RunningService, 'stop'>> {
-  const parts = await openParts(settings, output, log, onClose, version)
-  const { feed, people, platform } = parts
+  const deps = await openDeps(settings, output, log, onClose, version)
+  const { feed, terminal, platform } = deps
   const watchList = settings.ROLES.includes('engine')
     ? await openWatchList(feed, settings, sleep, {
         lacking: (exchange, coins) =>
@@ -82,19 +82,19 @@ async function compose(
     : undefined
   const ending = new AbortController()
   const address = { url: settings.PUBLIC_URL ?? '' }
-  const engine = watchList && createEngine(parts, watchList, address, ending.signal)
-  const remote = openRemoteToolHandler(parts, () => address.url)
+  const engine = watchList && createEngine(deps, watchList, address, ending.signal)
+  const remote = openRemoteToolHandler(deps, () => address.url)
   const toolHandler = engine?.toolHandler ?? remote
-  const served = await openServed(
-    parts,
+  const callerServices = await openCallerServices(
+    deps,
     { toolHandler, watchList, publicUrl: () => address.url, version },
     onClose,
   )
   const replay = openReplays(settings, platform, onClose)
-  const app = await createHttpServer(parts, {
+  const app = await createHttpServer(deps, {
     toolHandler,
     remote,
-    served,
+    callerServices,
     watchList,
     address,
     replay,
@@ -121,7 +121,7 @@ async function compose(
   owner.health = await listenForHealth(app, settings)
   owner.socket = await openOwnerSocket(app, platform.directory, log)
   const looking = engine === undefined ? remote.run(ending.signal) : undefined
-  working = Promise.all([runServed(served, ending.signal), looking]).then(() => undefined)
+  working = Promise.all([runCallerServices(callerServices, ending.signal), looking]).then(() => undefined)
   const failure = Promise.race([
     working.then(() => new Promise<never>(() => undefined)),
     platform.storeFailure,
@@ -129,40 +129,40 @@ async function compose(
   // Whoever waits for it is told; nobody does while the service is still starting.
   failure.catch(reported)
   const monitoring = watchList?.describe()
-  const { demo } = served.payments
+  const { demo } = callerServices.payments
   const lines = bannerLines({ version, settings, platform: platform.summary, monitoring, demo, url })
-  people.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
+  terminal.banner(lines, url === undefined ? undefined : `signal-service ${version} at ${url}`)
   if (engine === undefined) return { url, failure, marketEnd: Promise.resolve(undefined) }
   serveTools(platform.bus, engine.toolHandler, { name: platform.processId, signal: ending.signal })
-  return { url, failure, marketEnd: followMarket(parts, engine, url, ending.signal) }
+  return { url, failure, marketEnd: followMarket(deps, engine, url, ending.signal) }
 }
 
 /** `RunningService.failure` tells of it. */
 const reported = (): void => undefined
 
 function createHttpServer(
-  parts: Parts,
-  behind: {
+  deps: Deps,
+  opened: {
     readonly toolHandler: ToolHandler
     /** What asks other processes, where this one does not compute. */
     readonly remote: RemoteToolHandler
-    readonly served: Served
+    readonly callerServices: CallerServices
     readonly watchList: WatchList | undefined
     readonly address: { readonly url: string }
     readonly replay: ReplaySource
     readonly signal: AbortSignal
   },
 ) {
-  const { toolHandler, remote, served, watchList, address, replay } = behind
-  const { callers, payments, webhooks, knowledge, transparencyLog } = served
-  const { settings, log, platform, feed, projector, speech, metrics, running } = parts
-  const answers = readModelAnswers(platform.store, projector, served.marketNow, speech)
+  const { toolHandler, remote, callerServices, watchList, address, replay } = opened
+  const { callers, payments, webhooks, knowledge, transparencyLog } = callerServices
+  const { settings, log, platform, feed, projector, speech, metrics, running } = deps
+  const answers = readModelAnswers(platform.store, projector, callerServices.marketNow, speech)
   return createServer({
     log,
     version,
     market: settings.MARKET,
     metrics: metrics.registry,
-    tracing: parts.tracing,
+    tracing: deps.tracing,
     newId: platform.newId,
     operatorToken: settings.OPERATOR_TOKEN,
     publicUrl: () => address.url,
@@ -178,7 +178,7 @@ function createHttpServer(
       report: (fault) => log.warn({ err: fault }, 'rate limits'),
     }),
     markets: createMarketsSource({ feed, projector, running, watchList }),
-    marketNow: served.marketNow,
+    marketNow: callerServices.marketNow,
     readiness: async () =>
       readinessOf(
         await componentsOf({
@@ -201,17 +201,22 @@ function createHttpServer(
         }),
       ),
     ...answers,
-    models: modelAdmin(platform, projector, speech, served.marketNow, behind.signal),
+    logFormat: platform.format,
+    models: modelAdmin(platform, projector, speech, callerServices.marketNow, opened.signal),
     bars: createBars(feed),
     sealed: transparencyLog?.sealed,
     transparencyLog: transparencyLog?.server,
     board: openBoard(projector, {
       market: settings.MARKET,
-      marketNow: served.marketNow,
+      marketNow: callerServices.marketNow,
       staleAfterMs: staleAfterMs(settings),
     }),
     seriesHistory: (query, signal) =>
-      seriesHistory(platform.store, query, { market: settings.MARKET, now: served.marketNow(), signal }),
+      seriesHistory(platform.store, query, {
+        market: settings.MARKET,
+        now: callerServices.marketNow(),
+        signal,
+      }),
     usage: callers.usage,
     accounts: accountOptions({ platform, log }, callers),
     payments: payments.server,
@@ -248,12 +253,12 @@ const PROGRESS_EVERY_MS = 200
 
 /** The engine, with its lines for people and its numbers for machines. */
 function createEngine(
-  parts: Parts,
+  deps: Deps,
   watchList: WatchList,
   address: { readonly url: string },
   signal: AbortSignal,
 ): EngineRole {
-  const { settings, platform, feed, log, people, projector, speech, metrics, running, counts } = parts
+  const { settings, platform, feed, log, terminal, projector, speech, metrics, running, counts } = deps
   running.engine = createEngineRole({
     settings,
     platform,
@@ -264,14 +269,14 @@ function createEngine(
     log,
     signal,
     publicUrl: () => address.url,
-    onTrouble: (code) => metrics.appendTrouble(code),
+    onProblem: (code) => metrics.appendTrouble(code),
     onRefused: ({ exchange }, fault) => metrics.marketDataRefused(exchange, fault),
     onClosed: ({ exchange }, { code }) => metrics.seriesClosed(exchange, code),
     onLabelled: (outcomes) => metrics.outcomesLabelled(outcomes),
     onRecorded(verdicts) {
       counts.recorded += verdicts.length
       metrics.verdictsRecorded(verdicts)
-      people.verdicts(verdicts)
+      terminal.verdicts(verdicts)
     },
   })
   return running.engine
@@ -279,7 +284,7 @@ function createEngine(
 
 /** Follows the market to its end, and says how far it has come and what came of it. */
 async function followMarket(
-  { feed, people, settings, counts }: Parts,
+  { feed, terminal, settings, counts }: Deps,
   engine: EngineRole,
   url: string | undefined,
   signal: AbortSignal,
@@ -287,16 +292,16 @@ async function followMarket(
   const started = performance.now()
   const ticking = setInterval(() => {
     const progress = feed.progress()
-    if (progress !== undefined) people.progress(progress, counts.recorded)
+    if (progress !== undefined) terminal.progress(progress, counts.recorded)
   }, PROGRESS_EVERY_MS)
   try {
     const run = await engine.start()
     if (signal.aborted) return run
     const progress = feed.progress()
-    if (progress !== undefined) people.progress({ ...progress, barsDone: progress.barsTotal }, run.recorded)
+    if (progress !== undefined) terminal.progress({ ...progress, barsDone: progress.barsTotal }, run.recorded)
     const seconds = (performance.now() - started) / 1_000
     const servedAt = settings.EXIT_AT_END ? undefined : url
-    people.summary(summaryLines({ run, calls: engine.calls(), seconds, url: servedAt }))
+    terminal.summary(summaryLines({ run, calls: engine.calls(), seconds, url: servedAt }))
     return run
   } finally {
     clearInterval(ticking)

@@ -9,7 +9,7 @@ import {
   createOutcomeRecorder,
   createRecorder,
   createToolHandler,
-  createUniverseKeeper,
+  createUniverseManager,
   type LocalToolHandler,
   loadModel,
   runEngine,
@@ -56,7 +56,7 @@ describe('the tools on a simulated market', () => {
         mayHave: () => false,
       },
       listings: () => feed.listings(),
-      universes: createUniverseKeeper({
+      universes: createUniverseManager({
         rank: (exchange) => feed.universe(exchange),
         store,
         newId: () => uuidV8(createHmac('sha256', 'ids').update(String(ids++)).digest()),

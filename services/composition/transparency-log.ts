@@ -15,7 +15,7 @@ import {
   loadPolicy,
   transparencyTree,
 } from '../proof/index.ts'
-import type { Parts } from './open-parts.ts'
+import type { Deps } from './open-deps.ts'
 import type { Platform } from './open-platform.ts'
 import { openLeases } from './shared-leases.ts'
 
@@ -32,9 +32,9 @@ export interface OpenedTransparencyLog {
 
 /** Undefined where this process keeps no read models: it has no tree to sign or to show. */
 export function openTransparencyLog(
-  parts: Pick<Parts, 'settings' | 'platform' | 'projector' | 'log'> & { readonly marketNow: () => number },
+  deps: Pick<Deps, 'settings' | 'platform' | 'projector' | 'log'> & { readonly marketNow: () => number },
 ): OpenedTransparencyLog | undefined {
-  const { settings, platform, projector, log, marketNow } = parts
+  const { settings, platform, projector, log, marketNow } = deps
   if (projector === undefined) return undefined
   const { store, directory, newId } = platform
   const [treeRows, checkpointRows] = [projector.reader(transparencyTree), projector.reader(logCheckpoints)]

@@ -32,7 +32,7 @@ export function createUnaskedLimits({
       whose,
       limit,
       windowMs,
-      onTrouble(error) {
+      onProblem(error) {
         throw error
       },
     })

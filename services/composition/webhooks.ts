@@ -35,10 +35,10 @@ import { openLeases } from './shared-leases.ts'
 import type { OpenedSpeech } from './speech.ts'
 import { createUnaskedLimits } from './unasked-limits.ts'
 
-/** Parts of the work on subscriptions that processes share; the same in all of them. */
+/** Deps of the work on subscriptions that processes share; the same in all of them. */
 const SHARDS = 16
 
-export interface WebhookParts {
+export interface WebhookDeps {
   readonly settings: Settings
   readonly platform: Platform
   readonly projector: Projector | undefined
@@ -68,8 +68,8 @@ export interface OpenedWebhooks {
   run(signal: AbortSignal): Promise<void>
 }
 
-export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebhooks {
-  const { settings, platform, projector, log, publicUrl } = parts
+export function openWebhooks(deps: WebhookDeps, onClose: OnClose): OpenedWebhooks {
+  const { settings, platform, projector, log, publicUrl } = deps
   const { store, bus, cache, idOf, newId } = platform
   const ending = new AbortController()
   const { signal } = ending
@@ -81,7 +81,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
     ownHosts: ownHosts(settings),
   })
   const sender = createGuardedSender({ guard, now: Date.now })
-  const sign = createSign({ userAgent: `signal-service/${parts.version}` })
+  const sign = createSign({ userAgent: `signal-service/${deps.version}` })
   const owners = createSubscriberAccounts({
     store,
     newId,
@@ -103,16 +103,16 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       sleep: (ms) => sleep(ms, signal),
     }),
   )
-  const { marketNow } = parts
+  const { marketNow } = deps
   const queries = createDeliveryQueries({ store: looking, idOf, marketNow, baseUrl: publicUrl })
   const takeUnasked = createUnaskedLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE })
   const reach = () => ({
     highestConfidence: CONFIDENCE_CAP,
     silentTimeframes: TIMEFRAMES.filter(
-      (timeframe) => !parts.speech.champion(marketNow()).timeframes[timeframe].skill,
+      (timeframe) => !deps.speech.champion(marketNow()).timeframes[timeframe].skill,
     ),
-    withdrawn: (timeframe: Timeframe) => parts.speech.withdrawn(timeframe, marketNow()),
-    exchanges: parts.exchanges(),
+    withdrawn: (timeframe: Timeframe) => deps.speech.withdrawn(timeframe, marketNow()),
+    exchanges: deps.exchanges(),
   })
   const worker = createWorker()
   const subscriptions = createSubscriptions({
@@ -134,7 +134,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       await hosts.refresh()
       return guard.checkReachable(url)
     },
-    settle: (id) => worker.dispatcher.forget(id),
+    sync: (id) => worker.dispatcher.sync(id),
     baseUrl: publicUrl,
     now: Date.now,
   })
@@ -165,19 +165,19 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       baseUrl: publicUrl,
       notify: (subscription, kind) => subscriptions.notify(subscription, kind),
       now: Date.now,
-      marketNow: parts.marketNow,
+      marketNow: deps.marketNow,
       random: Math.random,
       report: (error) => log.warn({ err: error }, 'webhooks'),
-      metrics: parts.metrics.webhooks,
-      tracing: parts.tracing,
+      metrics: deps.metrics.webhooks,
+      tracing: deps.tracing,
     })
     const digests = createDigestRecorder({
       wanted: () => index?.wantedDigests() ?? [],
-      scan: (request) => parts.toolHandler.answer('scan_trade_calls', request, 'digests'),
+      scan: (request) => deps.toolHandler.answer('scan_trade_calls', request, 'digests'),
       store,
       idOf,
       sleep,
-      clock: parts.marketNow,
+      clock: deps.marketNow,
       onProblem: (scan, error) => log.warn({ ...scan, err: error }, 'a digest cannot be recorded'),
     })
     return { dispatcher, digests, leases }
@@ -190,7 +190,7 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       queries,
       hosts,
       reach,
-      identify: parts.accounts.identify,
+      identify: deps.accounts.identify,
       now: Date.now,
       checkUrl: (url) => guard.check(url),
     },
@@ -202,9 +202,9 @@ export function openWebhooks(parts: WebhookParts, onClose: OnClose): OpenedWebho
       const work: Promise<void>[] = [hosts.follow(until)]
       // Over NATS those who record tell those who send; within a process whoever sends has to tell itself.
       if (settings.ROLES.includes('engine') || (settings.NATS_URL === undefined && isDispatcher)) {
-        const onTrouble = (error: unknown): void =>
+        const onProblem = (error: unknown): void =>
           log.warn({ reason: reasonOf(error) }, 'signals are not told of over the bus')
-        work.push(relaySignals({ store, bus, signal: until, report: onTrouble }))
+        work.push(relaySignals({ store, bus, signal: until, report: onProblem }))
       }
       if (isDispatcher) work.push(dispatcher.run(until), digests.run(until))
       await Promise.all(work)

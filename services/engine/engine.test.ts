@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Candle } from '../../contracts/candle.ts'
 import { type ErrorCode, isServiceError } from '../../contracts/errors.ts'
-import { FUNDING_COUNTS_AFTER_MS, type FundingRate } from '../../contracts/funding.ts'
+import { FUNDING_COUNTS_AFTER_MS, type FundingRate, fundingCountsFrom } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Series } from '../../contracts/series.ts'
-import { HOUR_MS, TIMEFRAMES } from '../../contracts/timeframes.ts'
+import { HOUR_MS, TIMEFRAMES, timeframeMs } from '../../contracts/timeframes.ts'
 import { verdictSchema } from '../../contracts/verdict.ts'
 import { createEngine, type Engine, type EngineReading, type VerdictDraft } from './engine.ts'
 import { loadModel } from './model.ts'
@@ -14,7 +14,8 @@ import { randomWalk } from './random-walk.ts'
 const model = loadModel()
 const BTC: Series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' }
 const ETH: Series = { exchange: 'SIM', coin: 'ETH', timeframe: '1h' }
-const BARS = 700
+/** Past the bar from which funding counts. */
+const BARS = 900
 const bars = randomWalk(11, BARS)
 const otherBars = randomWalk(12, BARS)
 const fundingAt = (time: number) => ({ time, rate: 0.0001 * Math.sin(time), intervalHours: 8 })
@@ -175,7 +176,7 @@ describe('funding', () => {
   })
 
   test('counts for the same bars whenever it comes: with its bar, long before, or out of order', () => {
-    const settlements = Array.from({ length: 70 }, (_, index) => fundingAt((index + 1) * 8 * HOUR_MS))
+    const settlements = Array.from({ length: 112 }, (_, index) => fundingAt((index + 1) * 8 * HOUR_MS))
     const engine = createEngine({ model })
     const hashWith = (before: (index: number) => readonly FundingRate[]): string => {
       const slot = engine.open(BTC)
@@ -195,19 +196,49 @@ describe('funding', () => {
 
   test('reaches every timeframe of its market', () => {
     const engine = createEngine({ model })
-    const slots = TIMEFRAMES.map((timeframe) => engine.open({ ...BTC, timeframe }))
-    const hash = (): string[] =>
-      slots.map((slot, index) => {
-        const { inputsHash } = verdictOf(engine.read(slot))
-        return `${TIMEFRAMES[index]} ${inputsHash}`
-      })
-    for (const slot of slots) for (const bar of bars.slice(0, 500)) engine.push(slot, bar)
-    const before = hash()
-    engine.pushFunding(BTC, fundingAt(499 * HOUR_MS))
-    expect(hash()).toEqual(before)
-    for (const slot of slots) for (const bar of bars.slice(500, 501)) engine.push(slot, bar)
-    expect(new Set([...before, ...hash()]).size).toBe(2 * TIMEFRAMES.length)
+    const history = randomWalk(11, LIMITS.historyBars + 1)
+    for (const timeframe of TIMEFRAMES) {
+      const slot = engine.open({ ...BTC, timeframe })
+      const barMs = timeframeMs(timeframe)
+      const push = (some: readonly Candle[]): string => {
+        for (const bar of some) engine.push(slot, { ...bar, openTime: (bar.openTime / HOUR_MS) * barMs })
+        return verdictOf(engine.read(slot)).inputsHash
+      }
+      const before = push(history.slice(0, -1))
+      engine.pushFunding(BTC, fundingAt(LIMITS.historyBars * barMs - HOUR_MS))
+      expect(verdictOf(engine.read(slot)).inputsHash).toBe(before)
+      const newest = push(history.slice(-1))
+      const without = createEngine({ model })
+      const other = without.open({ ...BTC, timeframe })
+      for (const bar of history) without.push(other, { ...bar, openTime: (bar.openTime / HOUR_MS) * barMs })
+      expect(newest).not.toBe(verdictOf(without.read(other)).inputsHash)
+      engine.close(slot)
+    }
   })
+
+  test.each(['30m', '1h', '4h', '1d'] as const)(
+    'of before the days that a start fetches does not count at %s, whether it was known or not',
+    (timeframe) => {
+      const barMs = timeframeMs(timeframe)
+      const history = randomWalk(11, LIMITS.historyBars).map((bar, index) => ({
+        ...bar,
+        openTime: index * barMs,
+      }))
+      const from = fundingCountsFrom(timeframe, 0)
+      const hashWith = (settlements: readonly number[]): string => {
+        const engine = createEngine({ model })
+        const slot = engine.open({ ...BTC, timeframe })
+        for (const time of settlements) engine.pushFunding(BTC, fundingAt(time))
+        for (const bar of history) engine.push(slot, bar)
+        return verdictOf(engine.read(slot)).inputsHash
+      }
+      const nothing = hashWith([])
+      if (from > 0) expect(hashWith([from - 8 * HOUR_MS, from - 1])).toBe(nothing)
+      expect(hashWith([from])).not.toBe(nothing)
+      // A start at the first bar behind the history knows all that counts.
+      expect(history.length * barMs - from).toBeLessThanOrEqual(LIMITS.fundingCountsMs)
+    },
+  )
 })
 
 describe('the same bars from the same anchor', () => {

@@ -1,6 +1,6 @@
 import { type Candle, candleFault } from '../../contracts/candle.ts'
 import { ServiceError } from '../../contracts/errors.ts'
-import { countsForBar, type FundingRate } from '../../contracts/funding.ts'
+import { countsForBar, type FundingRate, fundingCountsFrom } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { SpeechChange } from '../../contracts/model-events.ts'
 import { REGIMES } from '../../contracts/regime.ts'
@@ -73,7 +73,7 @@ export interface Engine {
   /**
    * Takes a funding settlement for every open series of its market, in any order and however early. It counts for
    * the bars pushed afterwards that close {@link FUNDING_COUNTS_AFTER_MS} later than it or more. Of several the
-   * newest does; of two for the same instant the one that came later.
+   * newest does; of two for the same instant the one that came later. None counts before {@link fundingCountsFrom}.
    *
    * @param slots takes it for these only: whoever warms a series up must not tell the others what is past.
    */
@@ -114,6 +114,8 @@ const FULL_STRENGTH_ENTRIES = 3
 interface OpenSeries {
   readonly series: Series
   chain: string
+  /** Settlements before it do not count; known with the first bar. */
+  fundingFrom: number
   /** The newest settlement that counts. */
   funding: FundingRate | undefined
   /** Newer ones, by time, which wait for bars that they count for. */
@@ -235,7 +237,7 @@ export function createEngine({ model, ranges = releasedRanges(), withdrawal }: E
     const { settlements } = entry
     const waits = settlements.findIndex((one) => !countsForBar(one, barClose))
     const counting = settlements.splice(0, waits === -1 ? settlements.length : waits).at(-1)
-    if (counting === undefined) return
+    if (counting === undefined || counting.time < entry.fundingFrom) return
     entry.funding = counting
     pool.setFunding(slot, counting)
   }
@@ -251,7 +253,13 @@ export function createEngine({ model, ranges = releasedRanges(), withdrawal }: E
       const name = seriesName(series)
       if (openNames.has(name)) throw internalFault(`Series ${name} is already open; close it first.`)
       const slot = pool.open(series.timeframe)
-      bySlot[slot] = { series, chain: chainStart(name, model.version), funding: undefined, settlements: [] }
+      bySlot[slot] = {
+        series,
+        chain: chainStart(name, model.version),
+        fundingFrom: Number.POSITIVE_INFINITY,
+        funding: undefined,
+        settlements: [],
+      }
       openNames.add(name)
       const market = marketName(series)
       const slots = slotsByMarket.get(market)
@@ -276,7 +284,9 @@ export function createEngine({ model, ranges = releasedRanges(), withdrawal }: E
       const base = pool.baseOf(slot)
       const fault = candleFault(bar)
       if (fault !== undefined) throw new BarRefused(entry.series, 'malformed', fault)
-      if (cell(pool.cells, base + CELL.bars) > 0) {
+      if (cell(pool.cells, base + CELL.bars) === 0) {
+        entry.fundingFrom = fundingCountsFrom(entry.series.timeframe, bar.openTime)
+      } else {
         const lastOpen = cell(pool.cells, base + CELL.openTime)
         if (bar.openTime <= lastOpen)
           throw new BarRefused(

@@ -435,6 +435,7 @@ describe('requirePayable', () => {
   test.each<[string, Partial<PayerFacts>, number]>([
     ['was settled, and its claim lost', { isNonceUsed: true }, 0],
     ['was settled, and has ended since', {}, LIMITS.paymentValidityMostS + 60],
+    ['took all that its payer had, and its claim was lost', { balance: 0n }, 0],
   ])('answers a payment that %s', async (_, change, laterS) => {
     let time = NOW_S * 1_000
     const { chain } = chainOf({ ...facts, ...change }, 'paid')
@@ -449,6 +450,31 @@ describe('requirePayable', () => {
     expect(await refusal(world.payments.requirePayable(longAgo, aClaim()))).toMatchObject({
       reason: 'invalid_exact_evm_payload_authorization_valid_before',
     })
+  })
+
+  test('looks for few payments a second of payers without money', async () => {
+    let time = NOW_S * 1_000
+    let looks = 0
+    const { chain } = chainOf({ ...facts, balance: 0n })
+    const outcomeOf: Chain['outcomeOf'] = async () => {
+      looks += 1
+      return { kind: 'unused' }
+    }
+    const world = start({ chain: { ...chain, outcomeOf }, now: () => time })
+    const poor = { code: 'payment_refused', reason: 'insufficient_funds' }
+    const payments = await Promise.all(
+      Array.from({ length: LIMITS.poorPayerLooksPerS + 1 }, (_, index) => verified(world, index + 1)),
+    )
+    const present = async (some: typeof payments): Promise<void> => {
+      for (const payment of some) {
+        expect(await refusal(world.payments.requirePayable(payment, aClaim()))).toEqual(poor)
+      }
+    }
+    await present(payments)
+    expect(looks).toBe(LIMITS.poorPayerLooksPerS)
+    time += 1_000
+    await present(payments.slice(-1))
+    expect(looks).toBe(LIMITS.poorPayerLooksPerS + 1)
   })
 
   test('refuses who has promised the money already', async () => {

@@ -108,7 +108,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     },
     read: readPayment,
     async verify(presented, price) {
-      if (ours === undefined) throw isNotOffering()
+      if (ours === undefined) throw notOfferingError()
       return verifyPayment(presented, price, { payTo: ours, recovery })
     },
     async find(presented) {
@@ -161,25 +161,29 @@ async function requirePayable(
   // Whoever has no room now has none whatever is found out about the payer.
   const hoped = { balance: before.awaited + value, isAll: false }
   const decision = decideClaim(before, { rail, value, mustSettleFirst, funds: hoped }, caps)
-  if (decision.kind === 'refuse') throw isWithoutRoom(payer, decision.why)
+  if (decision.kind === 'refuse') throw noRoomError(payer, decision.why)
   try {
     requireValidity(payment, now())
     const known = await payers.fundsOf(payment, product, before.awaited)
     if (known !== undefined) funds.set(payment, known)
   } catch (refusal) {
-    // What has ended or was used is as good as money where it was used to pay us.
-    if (!isSpent(refusal) || !(await payers.hasPaid(payment))) throw refusal
+    // What has ended, was used or took all there was is as good as money where it was used to pay us.
+    const reason = reasonOfRefusal(refusal)
+    if (!MAY_BE_PAID.has(reason)) throw refusal
+    if (!(await payers.hasPaid(payment, reason === 'insufficient_funds'))) throw refusal
     funds.set(payment, hoped)
   }
 }
 
-const SPENT: ReadonlySet<unknown> = new Set([
+/** Refusals of what may have been settled already. */
+const MAY_BE_PAID: ReadonlySet<unknown> = new Set([
+  'insufficient_funds',
   'invalid_transaction_state',
   'invalid_exact_evm_payload_authorization_valid_before',
 ])
 
-const isSpent = (error: unknown): boolean =>
-  isServiceError(error, 'payment_refused') && SPENT.has(error.details?.['reason'])
+const reasonOfRefusal = (error: unknown): unknown =>
+  isServiceError(error, 'payment_refused') ? error.details?.['reason'] : undefined
 
 async function claimPayment(
   parts: PaymentParts,
@@ -192,7 +196,7 @@ async function claimPayment(
   await bindIdentifier(parts, payment, claim.requestId)
   const terms = { rail, value, mustSettleFirst, funds: funds.get(payment) }
   const decision = decideClaim(exposure.of(payer, rail), terms, caps)
-  if (decision.kind === 'refuse') throw isWithoutRoom(payer, decision.why)
+  if (decision.kind === 'refuse') throw noRoomError(payer, decision.why)
   const { isServedFirst } = decision
   const event = claimEvent(parts, payment, claim, isServedFirst)
   // Counted before it is appended, and without waiting in between: the next one decides with it.
@@ -255,7 +259,7 @@ function claimEvent(
   return newEvent(PaymentClaimed, { id: newId(), data, meta })
 }
 
-const isWithoutRoom = (payer: string, why: 'funds' | 'payer' | 'all'): ServiceError =>
+const noRoomError = (payer: string, why: 'funds' | 'payer' | 'all'): ServiceError =>
   why === 'funds'
     ? paymentRefused('insufficient_funds', `${payer} has promised the USDC that it has to other payments.`)
     : new ServiceError('payments_unavailable', {
@@ -264,7 +268,7 @@ const isWithoutRoom = (payer: string, why: 'funds' | 'payer' | 'all'): ServiceEr
         isForCallers: true,
       })
 
-const isNotOffering = (): ServiceError =>
+const notOfferingError = (): ServiceError =>
   new ServiceError('payments_unavailable', {
     message:
       'Payments are not configured here (X402_PAY_TO), so none can be for us; this request charged nothing.',

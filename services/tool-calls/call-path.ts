@@ -18,7 +18,7 @@ import type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'
 
 export interface CallPathOptions {
   /**
-   * Turns away who asks too often; before anything else, so that keys cannot be tried out quickly either.
+   * FairScheduler away who asks too often; before anything else, so that keys cannot be tried out quickly either.
    *
    * @throws ServiceError `rate_limited`
    */
@@ -28,7 +28,7 @@ export interface CallPathOptions {
   readonly anonymousPayer: (address: string) => string
   readonly ledger: Pick<QuotaLedger, 'look' | 'find' | 'debit'>
   /**
-   * Turns away who calls without a key from a place where very many can.
+   * FairScheduler away who calls without a key from a place where very many can.
    *
    * @throws ServiceError `quota_exhausted`
    */

@@ -85,7 +85,7 @@ export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
       return { kind: 'answer', ...answer, receipt: undefined }
     } catch (error) {
       // Where nothing can be paid for, the refusal of the key is all there is to say.
-      if (isServiceError(error, 'quota_exhausted') && options.payments.isOffering) return isUsedUp(error)
+      if (isServiceError(error, 'quota_exhausted') && options.payments.isOffering) return usedUpError(error)
       throw error
     }
   }
@@ -154,7 +154,7 @@ export function createPaidCallPath(options: PaidCallPathOptions): PaidCallPath {
 const ABSENT = { outcome: 'ABSENT' } as const
 
 /** Instead of the refusal of a key: there is another way to pay. */
-const isUsedUp = (cause: ServiceError): ServiceError =>
+const usedUpError = (cause: ServiceError): ServiceError =>
   new ServiceError('payment_required', {
     message: `${cause.message} This call can be paid for by itself.`,
     ...(cause.details && { details: cause.details }),

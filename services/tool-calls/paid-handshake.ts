@@ -7,7 +7,7 @@ import { isServable, type Payment } from '../../projections/index.ts'
 import type { ClaimedPayment, Payments, PresentedPayment, VerifiedPayment } from '../payments/index.ts'
 import { createSingleFlight } from '../platform/async/single-flight.ts'
 import { statusUrl } from './paid-block.ts'
-import { createPlaces, type Places } from './places.ts'
+import { createPaymentSemaphore, type PaymentSemaphore } from './payment-semaphore.ts'
 import { createRefusedPayments } from './refused-payments.ts'
 
 /** What is to be had for a payment. */
@@ -68,8 +68,8 @@ interface Claimed extends ClaimedPayment {
 const RETRY_AFTER_S = 2
 
 /** Of a rail: one that is slow, or full of payments that are worth nothing, is not in the other's way. */
-const roomOf = (): Places =>
-  createPlaces({
+const roomOf = (): PaymentSemaphore =>
+  createPaymentSemaphore({
     all: LIMITS.paymentsAtOnce,
     perPayer: LIMITS.paymentsAtOncePerPayer,
     perAddress: LIMITS.paymentsAtOncePerAddress,
@@ -85,8 +85,8 @@ const roomOf = (): Places =>
 export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshakeOptions): PaidHandshake {
   /** Who presents an authorization a second time meanwhile has the outcome of the first. */
   const flights = createSingleFlight<Claimed>()
-  const rooms: Readonly<Record<Rail, Places>> = { direct: roomOf(), gateway: roomOf() }
-  const waitingRoom = createPlaces({
+  const rooms: Readonly<Record<Rail, PaymentSemaphore>> = { direct: roomOf(), gateway: roomOf() }
+  const waitingRoom = createPaymentSemaphore({
     all: LIMITS.settlementsAwaited,
     perPayer: LIMITS.settlementsAwaitedPerPayer,
     perAddress: LIMITS.settlementsAwaitedPerAddress,
@@ -94,7 +94,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
   const refusals = createRefusedPayments(clock)
 
   async function claim(payment: VerifiedPayment, requestHash: string, work: PaidWork): Promise<Claimed> {
-    if (!payments.isTaking(payment.rail)) throw isNotTaken(payment)
+    if (!payments.isTaking(payment.rail)) throw railNotTakenError(payment)
     await payments.requirePayable(payment, work)
     const computed = await work.compute()
     const { product, accountId, mustSettleFirst, requestId, traceparent } = work
@@ -144,7 +144,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
 
   async function take(presented: PresentedPayment, work: PaidWork): Promise<Claimed> {
     const leave = rooms[presented.rail].enter(presented.payer, work.address)
-    if (leave === undefined) throw isTooMany()
+    if (leave === undefined) throw tooManyWaitingError()
     try {
       const known = await payments.find(presented)
       if (known?.isSigned !== true) return await takeNew(presented, known, work)
@@ -198,13 +198,13 @@ function requireSame(ofClaim: string, ofRequest: string): void {
   if (ofClaim !== ofRequest) throw new ServiceError('payment_mismatch')
 }
 
-const isNotTaken = ({ rail }: VerifiedPayment): ServiceError =>
+const railNotTakenError = ({ rail }: VerifiedPayment): ServiceError =>
   new ServiceError('payments_unavailable', {
     message: `No settler is configured for payments on the ${rail} rail, so none is taken; this request charged nothing.`,
     isForCallers: true,
   })
 
-const isTooMany = (): ServiceError =>
+const tooManyWaitingError = (): ServiceError =>
   new ServiceError('payments_unavailable', {
     message: `As many paid requests are under way as this process takes (${LIMITS.paymentsAtOnce}), or takes of one payer (${LIMITS.paymentsAtOncePerPayer}) or address (${LIMITS.paymentsAtOncePerAddress}); this request charged nothing.`,
     isForCallers: true,

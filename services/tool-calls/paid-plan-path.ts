@@ -123,7 +123,7 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
             signal,
             ...(traceparent !== undefined && { traceparent }),
           })
-          if (payment.state === 'refunded') throw isRefunded(payment)
+          if (payment.state === 'refunded') throw refundedError(payment)
           const { paymentId, claimedAt } = payment
           const { from, to } = await started({ accountId, tier, paymentId, claimedAt, requestId })
           const body: JsonObject = {
@@ -154,7 +154,7 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
   }
 }
 
-const isRefunded = ({ paymentId }: Payment): ServiceError =>
+const refundedError = ({ paymentId }: Payment): ServiceError =>
   new ServiceError('plan_ended', {
     message: `Payment ${paymentId} was sent back, so it begins no plan.`,
   })

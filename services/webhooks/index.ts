@@ -27,6 +27,7 @@ export {
 } from './subscriptions/filter-request.ts'
 export { filterWarnings, type SignalReach } from './subscriptions/filter-warnings.ts'
 export type { SubscriptionView } from './subscriptions/read-subscription.ts'
+export type { SubscriptionsOptions } from './subscriptions/subscription-deps.ts'
 export {
   createSubscriptionDirectory,
   createSubscriptionIndex,
@@ -36,5 +37,4 @@ export {
   type OpenedAttempt,
   type Subscriptions,
 } from './subscriptions/subscription-operations.ts'
-export type { SubscriptionsOptions } from './subscriptions/subscription-parts.ts'
 export { createSubscriptions } from './subscriptions/subscriptions.ts'

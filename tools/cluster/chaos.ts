@@ -1,5 +1,15 @@
 import { parseArgs } from 'node:util'
-import { down, type Fault, frozen, type Ground, killed, parted, silentStore } from './faults.ts'
+import {
+  clockSet,
+  diskFull,
+  down,
+  type Fault,
+  frozen,
+  type Ground,
+  killed,
+  parted,
+  silentStore,
+} from './faults.ts'
 import type { Random } from './random.ts'
 
 /** A fault, and what it befalls: two at a time never befall the same. */
@@ -13,18 +23,17 @@ interface Drawn {
 const SHARE_OF_PAIRS = 0.25
 export const LINES = ['NATS', 'Redis', 'store'] as const
 
-/** What this ground cannot have, told in the table; the simulator has both. */
-const NOT_HERE: readonly Fault[] = [
-  { name: 'a full disk (needs a file system of its own: npm run simulate)', happen: undefined },
-  { name: 'a clock that is set (needs a clock for each process: npm run simulate)', happen: undefined },
-]
+/** How far clocks are set: also by more than any lease lasts, and by less than what callers sign is valid for. */
+const CLOCKS_AHEAD_MS = [-60_000, -20_000, -3_000, 3_000, 20_000, 60_000] as const
+const NO_DISKS: Fault = { name: 'a full disk (needs the right to mount one)', happen: undefined }
 
-function drawOne(random: Random, members: readonly string[]): Drawn {
+function drawOne(random: Random, members: readonly string[], hasDisks: boolean): Drawn {
+  const aheadMs = random.pick(CLOCKS_AHEAD_MS)
   const member = random.pick(members)
   const ms = Math.round(random.between(500, 12_000))
   const line = random.pick(LINES)
   const seconds = `${(ms / 1_000).toFixed(1)} s`
-  return random.pick<Drawn>([
+  const drawn: Drawn[] = [
     { name: `${member} is killed, and away for ${seconds}`, on: member, happen: killed(member, ms) },
     { name: `${member} stands still for ${seconds}`, on: member, happen: frozen(member, ms) },
     {
@@ -45,7 +54,16 @@ function drawOne(random: Random, members: readonly string[]): Drawn {
       on: 'all',
       happen: silentStore(ms),
     },
-  ])
+    {
+      name: `the clock of ${member} is set by ${aheadMs / 1_000} s for ${seconds}`,
+      on: member,
+      happen: clockSet(member, aheadMs, ms),
+    },
+    // Last, so that a seed draws the same where there are none.
+    { name: `the disk of ${member} is full for ${seconds}`, on: member, happen: diskFull(member, ms) },
+  ]
+  const one = random.pick(drawn)
+  return one.name.includes('disk') && !hasDisks ? drawOne(random, members, hasDisks) : one
 }
 
 const isApart = (one: Drawn, other: Drawn): boolean =>
@@ -57,12 +75,14 @@ export function* drawFaults(options: {
   /** Names of the processes. */
   readonly members: readonly string[]
   readonly isOpen: () => boolean
+  /** Whether processes have disks that can be filled. */
+  readonly hasDisks: boolean
 }): Generator<Fault> {
-  const { random, members, isOpen } = options
-  yield* NOT_HERE
+  const { random, members, isOpen, hasDisks } = options
+  if (!hasDisks) yield NO_DISKS
   while (isOpen()) {
-    const one = drawOne(random, members)
-    const other = random.chance(SHARE_OF_PAIRS) ? drawOne(random, members) : undefined
+    const one = drawOne(random, members, hasDisks)
+    const other = random.chance(SHARE_OF_PAIRS) ? drawOne(random, members, hasDisks) : undefined
     if (other === undefined || !isApart(one, other)) yield one
     else
       yield {
@@ -81,8 +101,8 @@ export const HELP = `Lets faults that are drawn from a seed happen to a cluster 
   --processes P    4 or 8; 8 without it, of which two settle payments
   --help           this
 
-Over a double of EventStoreDB; NATS and Redis have to be installed. One seed draws the same faults; what they meet is
-up to this machine. Ends with 0 where log and callers agree, with 1 where not, with 2 for arguments that are none.`
+Over a double of EventStoreDB; NATS and Redis have to be installed, and full disks need the right to mount one. One seed
+draws the same faults; what they meet is up to this machine. Ends with 0 where log and callers agree, with 1 where not, with 2 for arguments that are none.`
 
 export interface Asked {
   readonly help: boolean

@@ -70,6 +70,22 @@ export const parted = (member: string, server: string, ms: number) => async (gro
   line.heal()
 }
 
+/** Not a byte more is written to the disk of a process. */
+export const diskFull = (member: string, ms: number) => async (ground: Ground) => {
+  const { disk } = named(ground, member)
+  if (disk === undefined) throw new Error(`${member} has no disk that can be filled`)
+  disk.fill()
+  await pause(ms)
+  disk.free()
+}
+/** Somebody sets the clock of a process, and sets it right again. */
+export const clockSet = (name: string, aheadMs: number, ms: number) => async (ground: Ground) => {
+  const member = named(ground, name)
+  member.setClock(aheadMs)
+  await pause(ms)
+  member.setClock(0)
+}
+
 /** Everything that a cluster has to live through. */
 export function allFaults({ store }: Pick<Ground, 'store'>): readonly Fault[] {
   const { freezeLeader, stallFollowers } = store
@@ -86,6 +102,10 @@ export function allFaults({ store }: Pick<Ground, 'store'>): readonly Fault[] {
     { name: 'Redis is down', happen: down(({ redis }) => redis, 15_000) },
     { name: 'NATS and Redis are silent, and a process stops', happen: silentServers },
     { name: 'the store is silent, and a process stops', happen: silentStore(15_000) },
+    { name: 'the clock of a dispatcher is set back', happen: clockSet('dispatcher', -60_000, 10_000) },
+    { name: 'the clock of a dispatcher is set forward', happen: clockSet('dispatcher', 60_000, 10_000) },
+    { name: 'the clock of an engine is set back', happen: clockSet('engine', -60_000, 10_000) },
+    { name: 'the clock of an engine is set forward', happen: clockSet('engine', 60_000, 10_000) },
     { name: 'each process is restarted', happen: restartEach },
     { name: 'four things at once', happen: atOnce },
   ]

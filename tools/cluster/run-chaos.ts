@@ -1,9 +1,31 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { reasonOf } from '../../contracts/errors.ts'
 import { type Asked, drawFaults, HELP, readChaos } from './chaos.ts'
+import type { ClusterRun } from './cluster.ts'
+import { mountDisk } from './own-disk.ts'
 import { createRandom } from './random.ts'
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
-async function run({ minutes, seed, processes }: Asked): Promise<number> {
+/** Keeps what a finding can be understood from. @returns the folder */
+function kept({ log, outputs }: Pick<ClusterRun, 'log' | 'outputs'>): string {
+  const directory = mkdtempSync(join(tmpdir(), 'chaos-found-'))
+  writeFileSync(join(directory, 'log.ndjson'), log.map((event) => `${JSON.stringify(event)}\n`).join(''))
+  for (const [name, output] of outputs) writeFileSync(join(directory, `${name}.log`), output)
+  return directory
+}
+
+function canMount(): boolean {
+  const directory = mkdtempSync(join(tmpdir(), 'chaos-'))
+  const disk = mountDisk(directory)
+  disk?.close()
+  rmSync(directory, { recursive: true, force: true })
+  return disk !== undefined
+}
+
+async function run({ minutes, seed, processes }: Asked, signal: AbortSignal): Promise<number> {
   // Looks for servers as it is loaded, which help needs none of.
   const { EIGHT, FOUR, missingServers, runCluster } = await import('./cluster.ts')
   if (missingServers !== undefined) throw new Error(`no cluster can be started:${missingServers}`)
@@ -11,28 +33,33 @@ async function run({ minutes, seed, processes }: Asked): Promise<number> {
   const roles = processes === 4 ? FOUR : EIGHT
   const store = await startDouble()
   const random = createRandom(seed)
+  const hasOwnDisks = canMount()
   let until: number | undefined
   const faults = drawFaults({
     random: random.fork('faults'),
     members: Object.keys(roles),
+    hasDisks: hasOwnDisks,
     // From when the cluster is up.
     isOpen: () => performance.now() < (until ??= performance.now() + minutes * 60_000),
   })
   const load = { rate: processes, random: random.fork('load').next }
   try {
-    const { found, lines } = await runCluster({
+    const { found, lines, ...evidence } = await runCluster({
       roles,
       store,
       faults,
       ...load,
       betweenMs: 2_000,
       isParted: true,
+      hasOwnDisks,
+      signal,
       say,
     })
     say(`\nWhat was done, and how callers fared (seed ${seed}):`)
     for (const line of lines) say(`  ${line}`)
     say(found.length === 0 ? 'The auditors found nothing.' : `The auditors found ${found.length}:`)
     for (const what of found.slice(0, 100)) say(`  ${what}`)
+    if (found.length > 0) say(`The log, and what the processes wrote, are in ${kept(evidence)}`)
     return found.length === 0 ? 0 : 1
   } finally {
     store.stop()
@@ -43,12 +70,21 @@ function asked(): Asked | undefined {
   try {
     return readChaos(process.argv.slice(2))
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}\n`)
+    process.stderr.write(`${reasonOf(error)}\n\n${HELP}\n`)
     return undefined
   }
 }
 
+const BROKEN_OFF = 130
 const request = asked()
 if (request === undefined) process.exit(2)
 if (request.help) say(HELP)
-else process.exit(await run(request))
+else {
+  const breaking = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => breaking.abort())
+  const code = await run(request, breaking.signal).catch((error: unknown) => {
+    say(reasonOf(error))
+    return breaking.signal.aborted ? BROKEN_OFF : 1
+  })
+  process.exit(code)
+}

@@ -260,7 +260,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
     random: randomBytes,
     takeUnasked: nothing,
     checkUrl: async (url) => ({ origin: new URL(url).origin }),
-    settle: (id) => dispatcher.forget(id),
+    sync: (id) => dispatcher.sync(id),
     baseUrl: publicUrl,
     now,
   })

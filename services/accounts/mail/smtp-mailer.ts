@@ -70,11 +70,11 @@ function toMailError(error: unknown): MailError {
     readonly responseCode?: unknown
     readonly command?: unknown
   }
-  const parts = [
+  const deps = [
     typeof code === 'string' ? code : 'no connection',
     typeof responseCode === 'number' ? `reply ${responseCode}` : undefined,
     typeof command === 'string' ? `after ${command.split(' ')[0]}` : undefined,
   ]
   const isFinal = typeof responseCode === 'number' && responseCode >= 500
-  return new MailError(`the mail server did not take a mail: ${parts.filter(Boolean).join(', ')}`, !isFinal)
+  return new MailError(`the mail server did not take a mail: ${deps.filter(Boolean).join(', ')}`, !isFinal)
 }

@@ -41,7 +41,7 @@ export interface DebitLog {
   /** Before it is decided anew, behind so many conflicts. */
   pause(conflicts: number): Promise<void>
   /** What appends have been waiting for, if any does for longer than a moment. */
-  trouble(): ServiceError | undefined
+  problem(): ServiceError | undefined
 }
 
 const EVENTS_WORTH_READING = 1_000
@@ -96,7 +96,7 @@ export function createDebitLog(options: DebitLogOptions): DebitLog {
       }
     },
     pause: (conflicts) => pauseForOthers(path, conflicts),
-    trouble: () => (failing.count > 0 && now() - failing.since > MOMENT_MS ? failing.error : undefined),
+    problem: () => (failing.count > 0 && now() - failing.since > MOMENT_MS ? failing.error : undefined),
   }
 }
 

@@ -45,17 +45,17 @@ export function createPayerQueue(
 ): PayerQueue {
   const queue: Waiting[] = []
   let known: { readonly windowId: string; readonly balance: Balance } | undefined
-  let turns: Promise<unknown> = Promise.resolve()
+  let tail: Promise<unknown> = Promise.resolve()
   let users = 0
   let isDraining = false
 
   /** One piece of work at a time decides from the balance, or changes it. */
-  function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+  function serially<Value>(work: () => Promise<Value>): Promise<Value> {
     users += 1
-    const result = turns.then(work).finally(() => {
+    const result = tail.then(work).finally(() => {
       users -= 1
     })
-    turns = result.catch(() => undefined)
+    tail = result.catch(() => undefined)
     return result
   }
 
@@ -96,7 +96,7 @@ export function createPayerQueue(
 
   async function drain(): Promise<void> {
     isDraining = true
-    while (queue.length > 0) await inTurn(takeTurn)
+    while (queue.length > 0) await serially(takeTurn)
     isDraining = false
   }
 
@@ -223,7 +223,7 @@ export function createPayerQueue(
   return {
     balance: balanceOf,
     refresh: ({ window }) =>
-      inTurn(async () => {
+      serially(async () => {
         const before = balanceOf(window.id)
         if (before === undefined) return load(window.id)
         await catchUp(window.id, before)

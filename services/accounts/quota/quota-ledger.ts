@@ -130,9 +130,9 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
   return {
     async look(payer, tool, at) {
       const account = accountOf(payer.id)
-      const trouble = log.trouble()
-      if (trouble !== undefined) throw isAway(trouble)
-      if (account.queue.waiting >= LIMITS.debitsWaiting) throw isTooMany()
+      const problem = log.problem()
+      if (problem !== undefined) throw storeAwayError(problem)
+      if (account.queue.waiting >= LIMITS.debitsWaiting) throw tooManyWaitingError()
       // Most are known, and then nobody has to wait.
       const balance = account.queue.balance(payer.window.id) ?? (await account.queue.refresh(payer))
       const decision = decideDebit(balance, payer.tier, dayOf(at, payer.window))
@@ -153,7 +153,7 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
 
     debit(payer, debit, at) {
       const { queue } = accountOf(payer.id)
-      if (queue.waiting >= LIMITS.debitsWaiting) return Promise.reject(isTooMany())
+      if (queue.waiting >= LIMITS.debitsWaiting) return Promise.reject(tooManyWaitingError())
       const { idempotencyHash } = debit
       const id = idempotencyHash === null ? newId() : idOf('debit', payer.id, idempotencyHash)
       return new Promise((resolve, reject) => {
@@ -176,14 +176,14 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
   }
 }
 
-const isAway = (cause: ServiceError): ServiceError =>
+const storeAwayError = (cause: ServiceError): ServiceError =>
   new ServiceError('store_unavailable', {
     message: 'The log takes no debits at the moment, so nothing is computed and nothing is charged.',
     isForCallers: true,
     cause,
   })
 
-const isTooMany = (): ServiceError =>
+const tooManyWaitingError = (): ServiceError =>
   new ServiceError('rate_limited', {
     message: `${LIMITS.debitsWaiting} calls of this caller wait to be counted already`,
     details: { retry_after_s: 1 },

@@ -61,7 +61,7 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
       if (floor === undefined) await findFloor()
       reached = index.position()
       if (isAtFloor()) return
-      if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw isBehind()
+      if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw indexBehindError()
       await sleep(LOOK_EVERY_MS, signal)
     }
   }
@@ -117,7 +117,7 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
 
 const laterOf = (a: Position, b: Position): Position => (comparePositions(a, b) >= 0 ? a : b)
 
-const isBehind = (): ServiceError =>
+const indexBehindError = (): ServiceError =>
   new ServiceError('store_unavailable', {
     message: `Whether this Idempotency-Key was used before cannot be told yet: its index has not reached the end of the log within ${LIMITS.debitIndexWaitMs} ms. Nothing was charged`,
     isForCallers: true,

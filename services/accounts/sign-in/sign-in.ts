@@ -1,15 +1,15 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Tier } from '../../../contracts/plans.ts'
-import type { Origin } from '../account-log.ts'
 import {
-  type AccountParts,
+  type AccountDeps,
   accountIdOf,
   type IssuedKey,
   makeKey,
   namingKeys,
   recordOf,
-} from '../account-parts.ts'
+} from '../account-deps.ts'
+import type { Origin } from '../account-log.ts'
 import { provenSignIn } from '../decide-account.ts'
 import { normaliseEmail } from '../email.ts'
 import { entitlementOf } from '../identify.ts'
@@ -48,7 +48,7 @@ export interface SignIn {
   ): Promise<IssuedKey & { readonly accountId: string; readonly tier: Tier }>
 }
 
-export interface SignInOptions extends AccountParts {
+export interface SignInOptions extends AccountDeps {
   readonly codeSecret: Uint8Array
   readonly postOffice: PostOffice
   readonly mailLimits: MailLimitsOptions

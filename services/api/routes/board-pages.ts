@@ -9,7 +9,7 @@ import { acceptsHtmlFirst } from '../accepts-html.ts'
 import { type BoardLook, boardPage, changingParts, type Headline } from '../pages/board-page.ts'
 import { type PageFrame, page } from '../pages/layout.ts'
 import { PAGE_HEADERS } from '../pages/send-page.ts'
-import { createPlaces } from '../places.ts'
+import { createStreamSemaphore } from '../stream-semaphore.ts'
 import { type BoardRoutesOptions, boardFilters } from './board.ts'
 import type { CallerOptions } from './verdicts.ts'
 
@@ -47,7 +47,7 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
   const rendered = ofVersion<string>()
   const parts = ofVersion<Readonly<Record<string, string>>>()
   const headline = keptFor(HEADLINE_MS, () => headlineOf(trackRecord))
-  const watchers = createPlaces({
+  const watchers = createStreamSemaphore({
     what: 'live boards',
     total: LIMITS.boardWatchers,
     perAddress: LIMITS.boardWatchersPerAddress,

@@ -21,7 +21,7 @@ import {
 import { addressBlock } from '../client-address.ts'
 import { acceptedCoding, encoded } from '../content-coding.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
-import { createPlaces, type Places } from '../places.ts'
+import { createStreamSemaphore, type StreamSemaphore } from '../stream-semaphore.ts'
 
 export interface VerdictRoutesOptions {
   readonly replay: ReplaySource
@@ -56,12 +56,12 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
   options,
 ) => {
   const closing = new AbortController()
-  const replays = createPlaces({
+  const replays = createStreamSemaphore({
     what: 'replays',
     total: LIMITS.verdictReplays,
     perAddress: LIMITS.verdictReplaysPerAddress,
   })
-  const streams = createPlaces({
+  const streams = createStreamSemaphore({
     what: 'live streams',
     total: LIMITS.verdictStreams,
     perAddress: LIMITS.verdictStreamsPerAddress,
@@ -69,7 +69,7 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
   // Before the server waits for its answers to end: these would never.
   app.addHook('preClose', async () => closing.abort())
 
-  const takePlace = (places: Places, request: FastifyRequest, reply: FastifyReply): void => {
+  const takePlace = (places: StreamSemaphore, request: FastifyRequest, reply: FastifyReply): void => {
     const place = places.take(isByOwnersDoor(request) ? undefined : options.addressOf(request))
     reply.raw.once('close', place.given)
   }

@@ -145,7 +145,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
       },
     },
     sign: createSign({ userAgent: 'test' }),
-    settle: async () => true,
+    sync: async () => true,
     async takeUnasked(what) {
       if (what === 'test' && ++edge.tests > LIMITS.webhookTestsPerMinute)
         throw new ServiceError('rate_limited')

@@ -13,9 +13,9 @@ import type { Series } from '../../../contracts/series.ts'
 import { modelStream, monitoredStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { createPatience, type PatienceOptions } from './patience.ts'
+import { createRetrier, type RetrierOptions } from './retrier.ts'
 
-export interface AnnouncerOptions extends PatienceOptions {
+export interface AnnouncerOptions extends RetrierOptions {
   readonly store: EventStore
   readonly newId: () => string
   /** Market time, Unix milliseconds. */
@@ -37,7 +37,7 @@ export interface Announcer {
 /** @example await createAnnouncer({ store, newId, clock, sleep, signal }).announceModel(modelFile(), 'serving') */
 export function createAnnouncer(options: AnnouncerOptions): Announcer {
   const { store, newId, clock } = options
-  const patience = createPatience(options)
+  const retrier = createRetrier(options)
   /** What this process has found said: models are asked for by every series that is followed. */
   const said = new Set<string>()
 
@@ -53,10 +53,10 @@ export function createAnnouncer(options: AnnouncerOptions): Announcer {
   /** Appends unless the newest event of a stream says the same. */
   async function announce(stream: string, make: () => NewEvent, isSaid: (event: ServiceEvent) => boolean) {
     for (let conflicts = 0; ; conflicts++) {
-      if (conflicts > 0) await patience.pause(conflicts)
-      const { revision, event } = await patience.waitOut(() => newestOf(stream))
+      if (conflicts > 0) await retrier.pause(conflicts)
+      const { revision, event } = await retrier.waitOut(() => newestOf(stream))
       if (event !== undefined && isSaid(event)) return
-      const outcome = await patience.append(store, () => ({ stream, events: [make()], expected: revision }))
+      const outcome = await retrier.append(store, () => ({ stream, events: [make()], expected: revision }))
       if (outcome.kind === 'appended') return
       if (outcome.kind !== 'conflict') throw outcome.error
     }

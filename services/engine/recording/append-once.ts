@@ -3,7 +3,7 @@ import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalog
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import type { PlacedAppend } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import type { Patience } from './patience.ts'
+import type { Retrier } from './retrier.ts'
 
 /** A fact about one bar of a series; there is one of its kind per bar. */
 export interface BarFact {
@@ -28,7 +28,7 @@ export interface StreamEnd<Fact> {
 
 export interface AppendOnceOptions<Draft extends BarFact, Fact extends BarFact> {
   readonly store: EventStore
-  readonly patience: Patience
+  readonly retrier: Retrier
   readonly streamOf: (series: Series) => string
   /** @param before the fact in front of it, where there is one. */
   readonly factOf: (series: Series, draft: Draft, before: Fact | undefined) => Fact
@@ -61,7 +61,7 @@ const EVENTS_PER_FACT = 2
 export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
   options: AppendOnceOptions<Draft, Fact>,
 ): AppendOnce<Draft, Fact> {
-  const { store, patience, streamOf, factOf, eventsOf, readFact, factsPerAppend } = options
+  const { store, retrier, streamOf, factOf, eventsOf, readFact, factsPerAppend } = options
   const ends = new Map<string, StreamEnd<Fact>>()
 
   async function readEnd(series: Series): Promise<StreamEnd<Fact>> {
@@ -86,8 +86,8 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
   /** Appends what is not in the log yet; nothing where all of it is. */
   async function appendChunk(series: Series, drafts: readonly Draft[]): Promise<Appended<Fact>[]> {
     for (let conflicts = 0; ; conflicts++) {
-      if (conflicts > 0) await patience.pause(conflicts)
-      const { revision: expected, newest } = await patience.waitOut(() => endOf(series))
+      if (conflicts > 0) await retrier.pause(conflicts)
+      const { revision: expected, newest } = await retrier.waitOut(() => endOf(series))
       const missing = drafts.filter((draft) => newest === undefined || draft.barClose > newest.barClose)
       const [oldest] = missing
       if (oldest === undefined) return []
@@ -97,7 +97,7 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
         for (const draft of missing) facts.push(factOf(series, draft, facts.at(-1) ?? newest))
         return { stream: streamOf(series), events: eventsOf(facts, newest), expected }
       }
-      const outcome = await patience.append(store, make)
+      const outcome = await retrier.append(store, make)
       if (outcome.kind === 'appended') {
         const { revision, isOurs } = outcome
         ends.set(seriesName(series), { revision, newest: facts.at(-1) })
@@ -106,7 +106,7 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
       if (outcome.kind !== 'conflict') throw outcome.error
       // Somebody else appends to this series too, perhaps with other content: adopt what is there.
       ends.delete(seriesName(series))
-      const theirs = (await patience.waitOut(() => endOf(series))).newest
+      const theirs = (await retrier.waitOut(() => endOf(series))).newest
       const hasOurs = theirs !== undefined && theirs.barClose >= oldest.barClose
       if (outcome.error.code === 'idempotency_conflict' && !hasOurs) throw outcome.error
     }
@@ -123,7 +123,7 @@ export function createAppendOnce<Draft extends BarFact, Fact extends BarFact>(
     end: (series) => ends.get(seriesName(series)),
     look(series) {
       ends.delete(seriesName(series))
-      return patience.waitOut(() => endOf(series))
+      return retrier.waitOut(() => endOf(series))
     },
     release: (series) => void ends.delete(seriesName(series)),
   }

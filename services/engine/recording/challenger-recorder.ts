@@ -6,8 +6,8 @@ import { challengerStream } from '../../../contracts/streams.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { VerdictDraft } from '../engine.ts'
 import { type AppendOnce, createAppendOnce } from './append-once.ts'
-import { createPatience } from './patience.ts'
 import { barCorrelation, type RecorderOptions } from './recorder.ts'
+import { createRetrier } from './retrier.ts'
 
 export interface ChallengerRecorderOptions extends RecorderOptions {
   /** Told when a challenger's verdicts of a series cannot be recorded: that stops nobody. */
@@ -25,7 +25,7 @@ const VERDICTS_PER_APPEND = 100
 
 export function createChallengerRecorder(options: ChallengerRecorderOptions): ChallengerRecorder {
   const { store, idOf, clock, holds } = options
-  const patience = createPatience(options)
+  const retrier = createRetrier(options)
   const logs = new Map<string, AppendOnce<VerdictDraft, Verdict>>()
 
   function logOf(modelVersion: string): AppendOnce<VerdictDraft, Verdict> {
@@ -33,7 +33,7 @@ export function createChallengerRecorder(options: ChallengerRecorderOptions): Ch
     if (known !== undefined) return known
     const log = createAppendOnce<VerdictDraft, Verdict>({
       store,
-      patience,
+      retrier,
       streamOf: (series) => challengerStream(modelVersion, series),
       factOf: (series, draft, before) => ({
         ...draft,

@@ -110,7 +110,7 @@ export async function labelUnfollowed(options: LabelUnfollowedOptions): Promise<
 }
 
 /** How long after its window has closed bars are waited for that are not to be had. */
-const patienceMs = (error: unknown): number =>
+const waitMs = (error: unknown): number =>
   isServiceError(error, 'market_data_missing') ? LIMITS.outcomeGoneMs : LIMITS.outcomeBackfillMs
 
 /** Labels what is due of a series; answers when something may be due the next time. */
@@ -144,7 +144,7 @@ async function labelClosed(options: LabelUnfollowedOptions, series: Series): Pro
     }
     await outcomes.conclude(series, clock() - LIMITS.outcomeBackfillMs)
   } catch (error) {
-    const waitedMs = options.isGone(series) ? 0 : patienceMs(error)
+    const waitedMs = options.isGone(series) ? 0 : waitMs(error)
     if (!signal.aborted) await outcomes.conclude(series, clock() - waitedMs)
     throw error
   } finally {

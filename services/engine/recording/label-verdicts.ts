@@ -9,8 +9,8 @@ import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createRace, type Race, type RaceResult } from '../race.ts'
 import { openVerdictsOf } from './open-verdicts.ts'
-import type { Patience } from './patience.ts'
 import type { Recorded } from './recorder.ts'
+import type { Retrier } from './retrier.ts'
 
 /** Labels the verdicts of one series as its bars come by. */
 export interface Labeller {
@@ -31,7 +31,7 @@ export interface Labeller {
 
 export interface LabellerOptions {
   readonly store: EventStore
-  readonly patience: Patience
+  readonly retrier: Retrier
   readonly series: Series
   /** Verdicts read, and outcomes given, at a time. */
   readonly pageSize: number
@@ -67,7 +67,7 @@ const LONGEST_WINDOW = Math.max(...Object.values(WINDOW_BARS))
  * the bars have come, so that only the races under way are in memory, whether eight verdicts are open or all
  * of years; those that were just recorded need not be read.
  */
-export function createLabeller({ store, patience, series, pageSize }: LabellerOptions): Labeller {
+export function createLabeller({ store, retrier, series, pageSize }: LabellerOptions): Labeller {
   const races: OpenRace[] = []
   /** The stretch of the verdict stream that is still to be read; undefined until the log was asked. */
   let ahead: { next: Revision; readonly end: Revision } | undefined
@@ -82,7 +82,7 @@ export function createLabeller({ store, patience, series, pageSize }: LabellerOp
   }
 
   async function loadPage({ next, end }: { next: Revision; end: Revision }): Promise<void> {
-    const page = await patience.waitOut(async () => {
+    const page = await retrier.waitOut(async () => {
       const events = []
       const read = { from: next, to: end, limit: pageSize }
       for await (const event of store.read(verdictStream(series), read)) events.push(decodeEvent(event))
@@ -130,7 +130,7 @@ export function createLabeller({ store, patience, series, pageSize }: LabellerOp
 
   async function begin(): Promise<{ readonly next: Revision; readonly end: Revision }> {
     if (ahead !== undefined) return ahead
-    const { from, end } = await patience.waitOut(() => openVerdictsOf(store, series))
+    const { from, end } = await retrier.waitOut(() => openVerdictsOf(store, series))
     ahead = { next: from, end }
     return ahead
   }

@@ -359,6 +359,6 @@ describe('a store in trouble', () => {
     expect(await outcomes.label(series, hours(0, 12, bar))).toBe(3)
     expect(await races(inner)).toEqual(hours(0, 3, (hour) => `${hour} timeout`))
     expect(waited).toEqual([50, 200, 50, 200])
-    expect(outcomes.trouble()).toBeUndefined()
+    expect(outcomes.problem()).toBeUndefined()
   })
 })

@@ -8,8 +8,8 @@ import { outcomeStream } from '../../../contracts/streams.ts'
 import { createAppendOnce } from './append-once.ts'
 import { createLabeller, type Labeller } from './label-verdicts.ts'
 import { backfillFrom, openVerdictsOf } from './open-verdicts.ts'
-import { createPatience } from './patience.ts'
 import { barCorrelation, type Recorded, type RecorderOptions } from './recorder.ts'
+import { createRetrier } from './retrier.ts'
 
 export interface OutcomeRecorderOptions extends RecorderOptions {
   /** Told of outcomes that this process added, after they are durable. */
@@ -46,7 +46,7 @@ export interface OutcomeRecorder {
   /** Forgets a series that is followed no longer; its open verdicts are found again from the log. */
   release(series: Series): void
   /** What keeps outcomes from being appended at the moment. */
-  trouble(): string | undefined
+  problem(): string | undefined
 }
 
 /** Series asked for at a time; each costs a few reads. */
@@ -56,11 +56,11 @@ const OUTCOMES_PER_APPEND = Math.min(200, LIMITS.appendEvents)
 
 export function createOutcomeRecorder(options: OutcomeRecorderOptions): OutcomeRecorder {
   const { store, idOf, onLabelled } = options
-  const patience = createPatience(options)
+  const retrier = createRetrier(options)
   const labellers = new Map<string, Labeller>()
   const log = createAppendOnce<Outcome, Outcome>({
     store,
-    patience,
+    retrier,
     streamOf: outcomeStream,
     factOf: (_series, outcome) => outcome,
     eventsOf: (outcomes) =>
@@ -79,7 +79,7 @@ export function createOutcomeRecorder(options: OutcomeRecorderOptions): OutcomeR
     const name = seriesName(series)
     const known = labellers.get(name)
     if (known !== undefined) return known
-    const labeller = createLabeller({ store, patience, series, pageSize: OUTCOMES_PER_APPEND })
+    const labeller = createLabeller({ store, retrier, series, pageSize: OUTCOMES_PER_APPEND })
     labellers.set(name, labeller)
     return labeller
   }
@@ -103,7 +103,7 @@ export function createOutcomeRecorder(options: OutcomeRecorderOptions): OutcomeR
       let from: number | undefined
       for (let index = 0; index < series.length; index += SERIES_AT_ONCE) {
         const some = series.slice(index, index + SERIES_AT_ONCE)
-        const open = await Promise.all(some.map((one) => patience.waitOut(() => openVerdictsOf(store, one))))
+        const open = await Promise.all(some.map((one) => retrier.waitOut(() => openVerdictsOf(store, one))))
         for (const one of open) from = earliest(from, backfillFrom(one, now))
       }
       return from
@@ -112,7 +112,7 @@ export function createOutcomeRecorder(options: OutcomeRecorderOptions): OutcomeR
       labellers.delete(seriesName(series))
       log.release(series)
     },
-    trouble: () => patience.trouble(),
+    problem: () => retrier.problem(),
   }
 }
 

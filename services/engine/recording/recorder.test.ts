@@ -307,7 +307,7 @@ describe('a verdict whose window has closed', () => {
 
 describe('a store in trouble', () => {
   /** A store whose next appends fail: before they happened, or after. */
-  function troubled(
+  function failing(
     failures: { code: 'append_unknown' | 'store_unavailable' | 'store_full'; happened: boolean }[],
   ) {
     const inner = openStore()
@@ -324,7 +324,7 @@ describe('a store in trouble', () => {
   }
 
   test('is waited out; what was lost on its way back is not recorded twice', async () => {
-    const store = troubled([
+    const store = failing([
       { code: 'store_unavailable', happened: false },
       { code: 'append_unknown', happened: true },
       { code: 'append_unknown', happened: false },
@@ -334,21 +334,19 @@ describe('a store in trouble', () => {
     expect(await record(drafts(0, 2))).toHaveLength(2)
     expect(await typesAndHours(store)).toEqual(['VerdictRecorded 0', 'VerdictRecorded 1'])
     expect(waited).toEqual([50, 200, 1_000, 5_000])
-    expect(recorder.trouble()).toBeUndefined()
+    expect(recorder.problem()).toBeUndefined()
   })
 
   test('shows while it lasts, and ends with the process', async () => {
     const ending = new AbortController()
-    const store = troubled(
-      Array.from({ length: 9 }, () => ({ code: 'store_full' as const, happened: false })),
-    )
+    const store = failing(Array.from({ length: 9 }, () => ({ code: 'store_full' as const, happened: false })))
     const seen: (string | undefined)[] = []
     const recorder = createRecorder({
       store,
       signal: ending.signal,
       idOf: createFactIds(Buffer.from('secret')),
       async sleep() {
-        seen.push(recorder.trouble())
+        seen.push(recorder.problem())
         if (seen.length === 3) ending.abort()
       },
     })

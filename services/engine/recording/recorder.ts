@@ -12,10 +12,10 @@ import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
 import { type Appended, createAppendOnce, type StreamEnd } from './append-once.ts'
-import { createPatience, type PatienceOptions } from './patience.ts'
 import { createRecordingTurns } from './recording-turns.ts'
+import { createRetrier, type RetrierOptions } from './retrier.ts'
 
-export interface RecorderOptions extends PatienceOptions {
+export interface RecorderOptions extends RetrierOptions {
   readonly store: EventStore
   readonly idOf: FactId
   /**
@@ -54,7 +54,7 @@ export interface Recorder {
    */
   release(series: Series, isFaulty?: boolean): void
   /** What keeps verdicts from being recorded at the moment. */
-  trouble(): string | undefined
+  problem(): string | undefined
 }
 
 /** A verdict may end two stretches without any, so a third of the events of an append, and small enough in bytes. */
@@ -63,7 +63,7 @@ const NOTHING: StreamEnd<Verdict> = { revision: 'no-stream', newest: undefined }
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { store, idOf, clock, isMonitored = () => false } = options
-  const patience = createPatience(options)
+  const retrier = createRetrier(options)
   const startedAt = clock?.() ?? Number.POSITIVE_INFINITY
   const following = new Set<string>()
   /** Closed because of a fault of their own, until they are followed again. */
@@ -98,7 +98,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   const log = createAppendOnce<VerdictDraft, Verdict>({
     store,
-    patience,
+    retrier,
     streamOf: verdictStream,
     factOf: (series, draft, before) => ({
       ...draft,
@@ -131,7 +131,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (isFaulty) faulty.add(seriesName(series))
       log.release(series)
     },
-    trouble: () => patience.trouble(),
+    problem: () => retrier.problem(),
   }
 }
 

@@ -41,7 +41,7 @@ export function createRecordingTurns(options: RecordingTurnsOptions): RecordingT
   const own = new Map<string, number>()
 
   /** How long the other is waited for, behind what is in the log. */
-  function patienceMs(series: Series, first: number, { newest }: StreamEnd<BarFact>): number {
+  function waitMs(series: Series, first: number, { newest }: StreamEnd<BarFact>): number {
     // Nobody follows a series of which an earlier bar is missing already.
     if (newest === undefined || newest.barClose < first - timeframeMs(series.timeframe)) return 0
     const standsIn = own.get(seriesName(series)) === newest.barClose
@@ -56,7 +56,7 @@ export function createRecordingTurns(options: RecordingTurnsOptions): RecordingT
       for (let looks = 0; !signal.aborted; looks++) {
         const end = await look(series)
         if (end.newest !== undefined && end.newest.barClose >= last) return true
-        const left = patienceMs(series, first, end) - waited
+        const left = waitMs(series, first, end) - waited
         if (left <= 0 || holds(series.exchange)) return true
         const pause = Math.min(left, LOOK_AFTER_MS[Math.min(looks, LOOK_AFTER_MS.length - 1)] ?? left)
         await sleep(pause, signal)

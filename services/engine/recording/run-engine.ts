@@ -6,7 +6,7 @@ import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { batchesOf } from '../../platform/async/batches.ts'
-import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import type { Board } from '../board.ts'
 import type { ChallengerRecorder } from './challenger-recorder.ts'
 import { createIntake, type Followed, type IntakeOptions } from './intake.ts'
@@ -103,7 +103,7 @@ export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
   let labelling: Promise<void> = Promise.resolve()
 
   async function label(steps: readonly Step[]): Promise<void> {
-    await mapInTurns(steps, SERIES_AT_ONCE, ({ one, bars, recorded }) =>
+    await mapConcurrently(steps, SERIES_AT_ONCE, ({ one, bars, recorded }) =>
       keptApart(one, async () => {
         counts.labelled += await outcomes.label(one.series, bars, recorded)
       }),
@@ -126,7 +126,7 @@ export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
     for await (const group of batchesOf(options.batches, BATCHES_AT_ONCE, weightOf)) {
       for (const batch of group) take(batch)
       const changed = [...followed.values()].filter(hasNews)
-      const tried = await mapInTurns(changed, SERIES_AT_ONCE, (one) =>
+      const tried = await mapConcurrently(changed, SERIES_AT_ONCE, (one) =>
         keptApart(one, () => recordStep(options, one, counts)),
       )
       const steps = tried.filter((step) => step !== undefined)

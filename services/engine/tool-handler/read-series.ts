@@ -13,12 +13,12 @@ import {
 } from './board-reading.ts'
 import type { SeriesFinder } from './find-series.ts'
 import type { Monitored } from './market-index.ts'
-import type { SeriesKeeper } from './series-keeper.ts'
+import type { SeriesPool } from './series-pool.ts'
 
 export interface SeriesReaderOptions {
   readonly board: Board
   readonly finder: SeriesFinder
-  readonly keeper: SeriesKeeper
+  readonly pool: SeriesPool
   readonly freshness: Freshness
   readonly monitored: Pick<Monitored, 'has' | 'mayHave'>
   /** Whether a series that is not monitored can be followed. */
@@ -44,7 +44,7 @@ export interface SeriesReader {
 }
 
 export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
-  const { board, finder, keeper, freshness, monitored, canFollow } = options
+  const { board, finder, pool, freshness, monitored, canFollow } = options
 
   /** The entry under exactly these names: what most requests ask for, and no list has to be looked through. */
   function exactEntry({ exchange = finder.defaultExchange ?? '', coin, timeframe }: NamedSeries) {
@@ -68,8 +68,8 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
   async function load(series: Series, deadline: number, asker?: string): Promise<FreshReading> {
     // Whoever follows it now would be in the way of the run that is about to.
     if (monitored.mayHave(series)) throw notChosenYet(series)
-    if (!monitored.has(series)) keeper.keep(series, asker)
-    const entry = await keeper.settled(series, deadline)
+    if (!monitored.has(series)) pool.keep(series, asker)
+    const entry = await pool.settled(series, deadline)
     const reading = freshReading(entry, freshness)
     if (reading !== undefined) return reading
     // What nothing more is loaded for will not have more bars in a moment.
@@ -85,7 +85,7 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
       const exact = exactEntry(given)
       const reading = freshReading(exact, freshness)
       if (exact !== undefined && reading !== undefined) {
-        keeper.touch(exact.series)
+        pool.touch(exact.series)
         return reading
       }
       return load(exact?.series ?? (await finder.series(given)), deadline, asker)

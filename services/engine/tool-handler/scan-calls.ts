@@ -11,12 +11,12 @@ import type { SeriesFinder } from './find-series.ts'
 import { largestCoins, type RankedCall, type Ranking, rankCalls } from './rank-calls.ts'
 import type { SeriesReader } from './read-series.ts'
 import { silenceNote } from './silence-note.ts'
-import type { UniverseKeeper } from './universe-keeper.ts'
+import type { UniverseManager } from './universe-manager.ts'
 
 export interface CallScannerOptions {
   readonly finder: SeriesFinder
   readonly reader: SeriesReader
-  readonly universes: Pick<UniverseKeeper, 'of'>
+  readonly universes: Pick<UniverseManager, 'of'>
   /** Market time, Unix milliseconds. */
   readonly clock: () => number
   readonly publicUrl: () => string

@@ -16,8 +16,8 @@ import type { Listing, Monitored } from './market-index.ts'
 import { parseToolRequest } from './parse-tool-request.ts'
 import { createSeriesReader } from './read-series.ts'
 import { scanCalls } from './scan-calls.ts'
-import { createSeriesKeeper, type Follow } from './series-keeper.ts'
-import type { UniverseKeeper } from './universe-keeper.ts'
+import { createSeriesPool, type Follow } from './series-pool.ts'
+import type { UniverseManager } from './universe-manager.ts'
 import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
 
 /** Where every tool call is answered, whichever channel it came by. */
@@ -57,7 +57,7 @@ export interface ToolHandlerOptions {
   readonly listings: () => Promise<readonly Listing[]>
   /** The default exchange, and others in order; the first of `monitored` without it. */
   readonly exchanges?: readonly Exchange[]
-  readonly universes: Pick<UniverseKeeper, 'of' | 'newest'>
+  readonly universes: Pick<UniverseManager, 'of' | 'newest'>
   /**
    * Follows a series that is not monitored, until the signal. Absent where the market has no present to load
    * one into: a recorded market at full speed. Then only what is monitored can be asked for, and it is
@@ -106,7 +106,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
     newestUniverse: (exchange) => universes.newest(exchange),
     now,
   })
-  const keeper = createSeriesKeeper({
+  const pool = createSeriesPool({
     board,
     follow: follow ?? (() => Promise.resolve()),
     isSettled: (entry) => entry.recorded !== undefined || isTooShort(entry, freshness),
@@ -116,7 +116,7 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
     onFailure: options.onFailure,
   })
   const canFollow = follow !== undefined
-  const reader = createSeriesReader({ board, finder, keeper, freshness, monitored, canFollow })
+  const reader = createSeriesReader({ board, finder, pool, freshness, monitored, canFollow })
   const deadline = (): number => now() + LIMITS.onDemandWaitMs
 
   const answers: Answers = {
@@ -136,8 +136,8 @@ export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler
 
   return {
     answer: async (tool, request, asker) => answers[tool](parseToolRequest(tool, request), asker),
-    release: (series) => keeper.release(series),
-    seriesOnDemand: () => keeper.count(),
-    ended: () => keeper.ended(),
+    release: (series) => pool.release(series),
+    seriesOnDemand: () => pool.count(),
+    ended: () => pool.ended(),
   }
 }

@@ -130,7 +130,7 @@ export function createChatLedger(options: ChatLedgerOptions): ChatLedger {
   async function earlier(chatter: Chatter, hash: string): Promise<AnsweredEvent | undefined> {
     const [began, end] = [now(), await store.head()]
     while (comparePositions(index.position(), end) < 0) {
-      if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw isBehind()
+      if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw ledgerBehindError()
       await sleep(LOOK_EVERY_MS, signal)
     }
     const place = index.find(chatter.id, hash)
@@ -179,7 +179,7 @@ export function createChatLedger(options: ChatLedgerOptions): ChatLedger {
         const isUnderWay = openAt(window, at).some(
           ({ idempotencyHash: hash }) => hash !== null && hash === use.idempotencyHash,
         )
-        if (isUnderWay) throw isBeingAnswered()
+        if (isUnderWay) throw beingAnsweredError()
         requireRoom(chatter, window, at)
         const id = newId()
         const until = at + LIMITS.chatReservationMs
@@ -234,14 +234,14 @@ function requireRoom(chatter: Chatter, window: ChatWindow, at: number, own?: str
   })
 }
 
-const isBeingAnswered = (): ServiceError =>
+const beingAnsweredError = (): ServiceError =>
   new ServiceError('rate_limited', {
     message:
       'A chat with this Idempotency-Key is being answered; its answer is to be had with the same key when it is',
     details: { retry_after_s: 2 },
   })
 
-const isBehind = (): ServiceError =>
+const ledgerBehindError = (): ServiceError =>
   new ServiceError('store_unavailable', {
     message: `Whether this Idempotency-Key was used before cannot be told yet: its index has not reached the end of the log within ${LIMITS.debitIndexWaitMs} ms. Nothing was counted`,
     isForCallers: true,

@@ -5,7 +5,7 @@ import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { createDelayQueue } from '../../platform/async/delay-queue.ts'
 import type { BarLeg } from './bar-leg.ts'
 
-/** Turns what the legs have into batches. */
+/** FairScheduler what the legs have into batches. */
 export interface BatchWriter {
   /** The earliest instant at which there are bars to tell; infinite while there are none. */
   nextAt(): number

@@ -1,5 +1,4 @@
 import type { FundingRate } from '../../../contracts/funding.ts'
-import { LIMITS } from '../../../contracts/limits.ts'
 import type { Market } from '../../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { normaliseFunding } from '../normalise-funding.ts'
@@ -68,7 +67,7 @@ export function createFundingTrack(
       const canTell =
         rows.length > 1 || present !== undefined || rows.some(({ intervalHours }) => intervalHours)
       const { funding } = canTell ? normaliseFunding(rows, market, present) : { funding: [] }
-      const after = newest?.time ?? Math.max(from, now() - LIMITS.venueFundingMs) - 1
+      const after = newest?.time ?? from - 1
       const corrected = (one: FundingRate): boolean =>
         one.time === newest?.time && one.intervalHours !== newest.intervalHours
       const fresh = funding.filter((one) => one.time > after || corrected(one))

@@ -128,7 +128,8 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     const markets = new Map(
       [...series, ...funding].map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),
     )
-    const fundingFrom = Math.min(request.historyFrom ?? liveFrom, liveFrom - LIMITS.venueFundingMs)
+    const wanted = Math.min(request.historyFrom ?? liveFrom, liveFrom - LIMITS.fundingCountsMs)
+    const fundingFrom = wanted - LIMITS.venueFundingMoreMs
     const tracks = [...markets.values()].map((market) =>
       createFundingTrack(venueOf(market), market, fundingFrom, now),
     )

@@ -22,7 +22,7 @@ export interface VenueAccess {
 export interface VenueAccessOptions {
   readonly exchange: Exchange
   readonly budget: RateBudget
-  /** Turns whatever an attempt threw into what it means. */
+  /** FairScheduler whatever an attempt threw into what it means. */
   readonly classify: (error: unknown) => VenueFailure
   readonly now: () => number
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>

@@ -8,8 +8,8 @@ import {
 } from 'viem'
 import { USDC_ADDRESS } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { createConcurrencyLimit } from '../../platform/async/concurrency-limit.ts'
 import { createSingleFlight } from '../../platform/async/single-flight.ts'
-import { createSomeAtOnce } from '../../platform/async/some-at-once.ts'
 import { findUse, isPaidBy } from './authorization-logs.ts'
 import type { AuthorizationKey, SettlementChain, SignedAuthorization } from './chain.ts'
 import { createNodeClient, type NodeClient, type NodeOptions } from './node-client.ts'
@@ -37,11 +37,11 @@ export function createChain({ now, ...options }: ChainOptions): SettlementChain 
 
   const usedNonces = createRemembered<true>(LIMITS.payerCodeMs, LIMITS.payersRemembered, now)
   /** Questions about payers, whom anybody can make: they must not keep settling from its own. */
-  const inTurn = createSomeAtOnce(LIMITS.payersAskedAtOnce)
+  const limited = createConcurrencyLimit(LIMITS.payersAskedAtOnce)
   const flights = createSingleFlight<bigint>()
 
   const askBalance = async (payer: Hex): Promise<bigint> => {
-    const balance = await inTurn(() =>
+    const balance = await limited(() =>
       node.ask('the balance of a payer', (client) =>
         client.readContract({
           address: USDC_ADDRESS,
@@ -84,7 +84,7 @@ export function createChain({ now, ...options }: ChainOptions): SettlementChain 
       if (balance < least) return { balance, isNonceUsed: false, hasCode: false }
       const name = `${payer} ${nonce}`
       // Asked in one moment, and so in one request.
-      const [isUsed, hasCode] = await inTurn(() =>
+      const [isUsed, hasCode] = await limited(() =>
         Promise.all([usedNonces.get(name) ?? isNonceUsed(key), codes.get(payer) ?? askCode(payer)]),
       )
       if (isUsed) usedNonces.put(name, true)

@@ -37,7 +37,7 @@ export async function awaitSettlement(
       const done = settled(newest)
       if (done !== undefined) return done
       const leftMs = deadline - now()
-      if (leftMs <= 0 || signal.aborted) throw isPending(newest)
+      if (leftMs <= 0 || signal.aborted) throw pendingError(newest)
       await listener.next(Math.min(leftMs, LOOK_EVERY_MS), signal)
     }
   } finally {
@@ -70,7 +70,7 @@ const REASONS: Readonly<Record<UncollectableReason, X402Reason>> = {
   refused: 'unexpected_settle_error',
 }
 
-const isPending = ({ state }: Payment): ServiceError =>
+const pendingError = ({ state }: Payment): ServiceError =>
   new ServiceError('payment_pending', {
     message: `The payment is ${state}: its money has not come within the time that a request waits for it.`,
     details: { state },

@@ -61,7 +61,7 @@ export function createExposureLedger(index: PaymentIndex | undefined): ExposureL
   function look(model: PaymentIndex): Sums {
     if (sums !== undefined) return sums
     const position = model.position()
-    if (position === undefined) throw isUnknown()
+    if (position === undefined) throw exposureUnknownError()
     for (const claim of pending) {
       const isFolded = claim.position !== undefined && comparePositions(position, claim.position) >= 0
       if (isFolded) pending.delete(claim)
@@ -76,7 +76,7 @@ export function createExposureLedger(index: PaymentIndex | undefined): ExposureL
 
   return {
     of(payer, rail) {
-      if (index === undefined) throw isUnknown()
+      if (index === undefined) throw exposureUnknownError()
       const all = look(index)
       const own = index.payer(payer)
       const name = rail === 'gateway' ? 'waitingGateway' : 'waiting'
@@ -118,7 +118,7 @@ export function createExposureLedger(index: PaymentIndex | undefined): ExposureL
   }
 }
 
-const isUnknown = (): ServiceError =>
+const exposureUnknownError = (): ServiceError =>
   new ServiceError('payments_unavailable', {
     message: 'What payers owe is not known at the moment: the read model does not follow the log.',
     details: { retry_after_s: RETRY_AFTER_S },

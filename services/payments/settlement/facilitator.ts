@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { createSomeAtOnce } from '../../platform/async/some-at-once.ts'
+import { createConcurrencyLimit } from '../../platform/async/concurrency-limit.ts'
 import { type ForwardedPayment, facilitatorRequest } from './facilitator-request.ts'
 import type { Authorize } from './facilitator-token.ts'
 
@@ -30,7 +30,7 @@ export interface Facilitator {
   /** Never rejects for what the facilitator does. */
   settle(claim: ForwardedPayment, signal: AbortSignal): Promise<FacilitatorVerdict>
   /** Asks what it can settle. @returns why it cannot be used, or undefined */
-  trouble(signal: AbortSignal): Promise<string | undefined>
+  problem(signal: AbortSignal): Promise<string | undefined>
 }
 
 export interface FacilitatorOptions {
@@ -88,13 +88,13 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
     }
   }
 
-  const inTurn = createSomeAtOnce(LIMITS.payersAskedAtOnce)
+  const limited = createConcurrencyLimit(LIMITS.payersAskedAtOnce)
 
   return {
     async verify(payment, signal) {
       try {
         const body = facilitatorRequest(payment, publicUrl())
-        const { status, json } = await inTurn(() => request('POST', '/verify', body, signal))
+        const { status, json } = await limited(() => request('POST', '/verify', body, signal))
         return opinionOf(status, json)
       } catch (error) {
         if (!isServiceError(error)) throw error
@@ -110,7 +110,7 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
         return { kind: 'unknown', reason: bounded(error.message) }
       }
     },
-    async trouble(signal) {
+    async problem(signal) {
       try {
         const { status, json } = await request('GET', '/supported', undefined, signal)
         if (status === 401 || status === 403) return `the facilitator refuses our credential (HTTP ${status})`

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Payment } from '../../../projections/index.ts'
-import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import type { SettlementChain } from '../chain/chain.ts'
 import { decideFinality } from './decide-settlement.ts'
 import type { PaymentQueue } from './payment-queue.ts'
@@ -26,7 +26,7 @@ export function createFinalityWatch({ chain, queue, timing }: FinalityWatchOptio
     numbers: readonly number[],
   ): Promise<ReadonlyMap<number, string | undefined>> {
     const distinct = [...new Set(numbers)]
-    const found = await mapInTurns(distinct, BLOCKS_AT_ONCE, (number) => node.blockHash(number))
+    const found = await mapConcurrently(distinct, BLOCKS_AT_ONCE, (number) => node.blockHash(number))
     return new Map(distinct.map((number, index) => [number, found[index]]))
   }
 

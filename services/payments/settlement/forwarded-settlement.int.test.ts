@@ -266,12 +266,12 @@ test('a facilitator says what it supports, or why it cannot be used', async () =
   const facilitator = await acting('cut')
   const { client, url } = facilitator
   const { signal } = new AbortController()
-  expect(await client.trouble(signal)).toBeUndefined()
+  expect(await client.problem(signal)).toBeUndefined()
   const lost = createFacilitator({ url: `${url}/nowhere`, publicUrl, requestMs: 100 })
   expect(await lost.settle({ ...CLAIM, product: 'x' }, signal)).toMatchObject({ kind: 'unknown' })
   await facilitator.close()
   servers.splice(0)
-  expect(await client.trouble(signal)).toMatch(/did not answer/)
+  expect(await client.problem(signal)).toMatch(/did not answer/)
 })
 
 const CLAIM = {

@@ -43,7 +43,7 @@ function counting(): Facilitator & { readonly asked: string[] } {
       return { kind: 'settled', transaction: HASH }
     },
     verify: async () => ({ kind: 'valid' }),
-    trouble: async () => undefined,
+    problem: async () => undefined,
   }
 }
 
@@ -127,7 +127,7 @@ test('what troubled it while it settled is over when another process settles', a
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     },
   }
-  const silent = { ...counting(), trouble: async () => 'no answer' }
+  const silent = { ...counting(), problem: async () => 'no answer' }
   const settler = await world.start({ facilitator: silent, leases: heldUntilTaken })
   while (settler.health().ok) await world.pause()
   expect(settler.health().detail).toContain('facilitator at /supported: no answer')
@@ -167,7 +167,7 @@ test('a facilitator with ever other words does not fill the log', async () => {
 test('a facilitator that cannot be used starts all the same, and health says why', async () => {
   const world = aWorld()
   const settler = await world.start({
-    facilitator: { ...counting(), trouble: async () => 'it refuses our credential' },
+    facilitator: { ...counting(), problem: async () => 'it refuses our credential' },
   })
   while (settler.health().ok) await world.pause()
   expect(settler.health().detail).toBe('facilitator at /supported: it refuses our credential')

@@ -103,7 +103,7 @@ export function createSettler(options: SettlerOptions): Settler {
   const log = createSettlementLog(options)
   const queue = createPaymentQueue({ ...options, elapsed, log, timing, hasChain: chain !== undefined })
   /** What is wrong at the moment, by whom it concerns. */
-  const troubles = new Map<string, string>()
+  const problems = new Map<string, string>()
   let isWorking = false
   let isOwnChain = false
   const gas = createGasGuard({
@@ -112,10 +112,10 @@ export function createSettler(options: SettlerOptions): Settler {
   })
 
   /** Keeps what is wrong for whoever asks, and reports it when it begins, changes or ends. */
-  function trouble(who: string, what: string | undefined): void {
-    if (troubles.get(who) === what) return
-    if (what === undefined) troubles.delete(who)
-    else troubles.set(who, what)
+  function problem(who: string, what: string | undefined): void {
+    if (problems.get(who) === what) return
+    if (what === undefined) problems.delete(who)
+    else problems.set(who, what)
     report('settlement_trouble', { who, what: what ?? 'none any more' })
   }
 
@@ -139,7 +139,7 @@ export function createSettler(options: SettlerOptions): Settler {
   ): Promise<void> {
     const tell = (error: unknown): void => {
       const reason = isServiceError(error) || !(error instanceof Error) ? reasonOf(error) : error.stack
-      if (!signal.aborted) trouble(stage, error === undefined ? undefined : (reason ?? reasonOf(error)))
+      if (!signal.aborted) problem(stage, error === undefined ? undefined : (reason ?? reasonOf(error)))
     }
     while (!signal.aborted) {
       await queue.wait(stage, signal)
@@ -195,16 +195,16 @@ export function createSettler(options: SettlerOptions): Settler {
     return stages
   }
 
-  const checkMs = (who: string): number => (troubles.has(who) ? TROUBLE_WAITS * timing.retryMs : CHECK_MS)
+  const checkMs = (who: string): number => (problems.has(who) ? TROUBLE_WAITS * timing.retryMs : CHECK_MS)
 
   /** An empty wallet is told of before somebody has paid in vain. */
   async function watchGas(watched: Wallet, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
         gas.see(await watched.gas())
-        trouble('gas', undefined)
+        problem('gas', undefined)
       } catch (error) {
-        if (!signal.aborted) trouble('gas', reasonOf(error))
+        if (!signal.aborted) problem('gas', reasonOf(error))
       }
       await sleep(checkMs('gas'), signal)
     }
@@ -212,9 +212,9 @@ export function createSettler(options: SettlerOptions): Settler {
 
   async function watchFacilitator(who: string, asked: Facilitator, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const what = await asked.trouble(signal)
+      const what = await asked.problem(signal)
       const place = `${who} at /supported`
-      if (!signal.aborted) trouble(place, what)
+      if (!signal.aborted) problem(place, what)
       await sleep(checkMs(place), signal)
     }
   }
@@ -223,9 +223,9 @@ export function createSettler(options: SettlerOptions): Settler {
     while (!signal.aborted) {
       try {
         await followClaims({ store, reader, queue }, signal)
-        trouble('log', undefined)
+        problem('log', undefined)
       } catch (error) {
-        trouble('log', reasonOf(error))
+        problem('log', reasonOf(error))
         await sleep(RESTART_MS, signal)
       }
     }
@@ -236,8 +236,8 @@ export function createSettler(options: SettlerOptions): Settler {
     await Promise.all([followOn(signal), ...lanesOf(signal)])
     queue.clear()
     gas.rest()
-    // Whoever settles next has troubles of its own.
-    for (const who of troubles.keys()) trouble(who, undefined)
+    // Whoever settles next has problems of its own.
+    for (const who of problems.keys()) problem(who, undefined)
     isWorking = false
   }
 
@@ -250,7 +250,7 @@ export function createSettler(options: SettlerOptions): Settler {
 
   function detail(lateSince: number | undefined): string {
     const state = gas.state()
-    const parts = [...troubles].map(([who, what]) => `${who}: ${what.split('\n')[0]}`)
+    const parts = [...problems].map(([who, what]) => `${who}: ${what.split('\n')[0]}`)
     if (lateSince !== undefined) {
       parts.push(`a payment that could be settled has waited since ${isoTime(lateSince)}`)
     }
@@ -267,7 +267,7 @@ export function createSettler(options: SettlerOptions): Settler {
         try {
           await workWhileLeased(leases, settle, signal)
         } catch (error) {
-          trouble('lease', reasonOf(error))
+          problem('lease', reasonOf(error))
           await sleep(RESTART_MS, signal)
         }
       }
@@ -278,7 +278,7 @@ export function createSettler(options: SettlerOptions): Settler {
       const since = payableSince()
       const lateSince = since !== undefined && now() - since >= LIMITS.settlementLateMs ? since : undefined
       return {
-        ok: troubles.size === 0 && !isShort && lateSince === undefined,
+        ok: problems.size === 0 && !isShort && lateSince === undefined,
         detail: detail(lateSince),
         payableSince: since,
         ...(balance !== undefined && { gasBalance: balance }),

@@ -32,11 +32,13 @@ export interface PayerCheck {
   fundsOf(payment: VerifiedPayment, product: Product, awaited: bigint): Promise<KnownFunds | undefined>
   /**
    * Whether the money of an authorization has come to us, although the log knows nothing of it: its claim was lost with
-   * a log that was restored from an older copy, or its payer sent it to the chain.
+   * a log that was restored from an older copy, or its payer sent it to the chain. Of payers without money few are looked
+   * for in a second, since empty accounts cost nothing to make; beyond that nobody has paid.
    *
+   * @param isPoor whether the payer has too little for this payment: it may be because this payment took it
    * @throws ServiceError `payments_unavailable` where the node does not answer
    */
-  hasPaid(payment: VerifiedPayment): Promise<boolean>
+  hasPaid(payment: VerifiedPayment, isPoor: boolean): Promise<boolean>
 }
 
 /** How soon a payment may be tried again that nobody could be asked about. */
@@ -54,6 +56,17 @@ export function createPayerCheck({
   signal,
 }: PayerCheckOptions): PayerCheck {
   const refused = createRemembered<ServiceError>(LIMITS.payerRefusedMs, LIMITS.payersRemembered, now)
+
+  /** Looks at authorizations of payers without money that may be made at this instant, and when that was counted. */
+  let looks: { readonly left: number; readonly at: number } = { left: LIMITS.poorPayerLooksPerS, at: now() }
+
+  function mayLook(): boolean {
+    const at = now()
+    const earned = (Math.max(0, at - looks.at) / 1_000) * LIMITS.poorPayerLooksPerS
+    const left = Math.min(LIMITS.poorPayerLooksPerS, looks.left + earned)
+    looks = { left: left >= 1 ? left - 1 : left, at }
+    return left >= 1
+  }
 
   /** Authorizations that brought us nothing, when it was asked a moment ago. */
   const unpaid = createRemembered<true>(LIMITS.givenUpLookMs, LIMITS.payersRemembered, now)
@@ -114,12 +127,13 @@ export function createPayerCheck({
       if (chain !== undefined) return askNode(chain, payment, awaited)
       return facilitator && ask(facilitator, payment, product)
     },
-    async hasPaid({ rail, payer, payTo, nonce, value, validBefore }) {
+    async hasPaid({ rail, payer, payTo, nonce, value, validBefore }, isPoor) {
       const key = `${payer} ${nonce}`
       if (rail !== 'direct' || chain === undefined || unpaid.get(key) === true) return false
       // Nobody takes it earlier than this.
       const since = (Number(validBefore) - LIMITS.paymentValidityMostS) * 1_000
       if (now() - since > LIMITS.paidLongAgoMs) return false
+      if (isPoor && !mayLook()) return false
       const { kind } = await chain.outcomeOf({ payer, payTo, nonce, value }, since)
       if (kind !== 'paid') unpaid.put(key, true)
       return kind === 'paid'

@@ -17,7 +17,7 @@ const replySchema = z.union([
   }),
 ])
 
-/** Turns the text of a request into the text of its reply; never rejects. */
+/** FairScheduler the text of a request into the text of its reply; never rejects. */
 export type AnswerRequest = (requestText: string) => Promise<string>
 
 /**

@@ -19,7 +19,8 @@ describeWritePath('the claim of a new store', { isBounded: true, onConflict: 'yi
     },
     async recorded() {
       let own = 0
-      for await (const { id } of world.others.read(STORE_IDENTITY_STREAM)) if (id !== theirs) own += 1
+      for await (const { id, type } of world.others.read(STORE_IDENTITY_STREAM))
+        if (type === 'StoreInitialised' && id !== theirs) own += 1
       return own
     },
   }

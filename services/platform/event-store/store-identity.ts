@@ -10,6 +10,7 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { type AppendPath, appendedOr, appendUntilKnown } from './append-until-known.ts'
 import type { EventStore } from './event-store.ts'
+import { formatOfNewLog } from './log-format.ts'
 
 export interface StoreIdentity {
   readonly market: MarketKind
@@ -33,12 +34,15 @@ export async function claimStore(
   const known = await checkStore(path.store, identity)
   if (known !== undefined) return known
   const id = newId()
+  const meta = { correlationId: id, actor: 'start' }
   const event = newEvent(StoreInitialised, {
     id,
     data: { ...identity },
-    meta: { correlationId: id, actor: 'start' },
+    meta,
   })
-  const append = { stream: STORE_IDENTITY_STREAM, events: [event], expected: 'no-stream' } as const
+  // What is new is read by nobody of an older release.
+  const events = [event, formatOfNewLog(newId(), meta)]
+  const append = { stream: STORE_IDENTITY_STREAM, events, expected: 'no-stream' } as const
   const appended = appendedOr(await appendUntilKnown(path, append), {
     what: 'this log is of this service',
     again: 'Start again.',

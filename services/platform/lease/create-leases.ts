@@ -1,5 +1,4 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { LeaseHolder } from '../../../contracts/lease-events.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 import { pauseForOthers } from '../event-store/execute-command.ts'
@@ -35,7 +34,7 @@ export interface LeasesOptions {
 const MOST_RACES = 32
 /** How soon a renewal that failed is tried again. */
 const RETRY_MS = 250
-/** How soon it is noticed that a machine was suspended. */
+/** How soon it is noticed that a machine was suspended, and what another process said. */
 const LOOK_MS = 1_000
 
 /** A deadline that has always passed. */
@@ -44,7 +43,7 @@ const NEVER = { elapsed: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINIT
 /**
  * Leases over the log of a store that several processes write to. Nobody compares clocks: a holder stops by itself
  * `ttlMs` after it began its newest renewal, and another takes its shards when it has seen no newer one for `ttlMs`
- * and a grace. A process that was frozen meanwhile is fenced by the token, which is the revision of the event by
+ * and a grace, at once. A process that was frozen meanwhile is fenced by the token, which is the revision of the event by
  * which the shard was gained.
  *
  * @example
@@ -56,8 +55,13 @@ export function createLeases(options: LeasesOptions): Leases {
   const { ttlMs = LIMITS.leaseTtlMs, renewMs = LIMITS.leaseRenewMs, graceMs = LIMITS.leaseGraceMs } = options
   const { idleMs = LIMITS.leaseIdleMs } = options
   const log = createLeaseLog(options)
-  /** Of each other holder its newest renewal, and when it was first seen here. */
-  let seen = new Map<string, { readonly renewedBy: number; readonly at: number }>()
+  /** Of each other holder its newest renewal, and from when on it counts as silent, unless another one is seen. */
+  let seen = new Map<string, { readonly renewedBy: number; readonly silentFrom: number }>()
+  /** How far the table of leases was looked at. */
+  let observedTo: LeaseTable['revision'] = 'no-stream'
+  /** Whether somebody gave back all that it had since this process last said that it is there. */
+  let hasSomebodyLeft = false
+  let looking: Promise<void> | undefined
   /** Until when this process may go on without another renewal. */
   let deadline = NEVER
   let work: LeasedWork | undefined
@@ -67,25 +71,40 @@ export function createLeases(options: LeasesOptions): Leases {
   const leftMs = (): number => Math.min(deadline.elapsed - elapsed(), deadline.wall - now())
   const isInTime = (): boolean => leftMs() > 0
 
-  function observe(holders: readonly LeaseHolder[]): ReadonlySet<string> {
+  const isSilent = ({ silentFrom }: { readonly silentFrom: number }): boolean => elapsed() >= silentFrom
+  const silentOnes = (): string[] => [...seen].flatMap(([other, entry]) => (isSilent(entry) ? [other] : []))
+
+  function observe({ revision, holders }: LeaseTable): void {
+    if (nextRevision(revision) < nextRevision(observedTo)) return
+    observedTo = revision
     const at = elapsed()
-    const present = new Map<string, { renewedBy: number; at: number }>()
-    const silent = new Set<string>()
+    const present: typeof seen = new Map()
     for (const { holder: other, renewedBy, ttlMs: theirs } of holders) {
       if (other === holder) continue
       const known = seen.get(other)
-      const entry = known?.renewedBy === renewedBy ? known : { renewedBy, at }
-      present.set(other, entry)
-      if (theirs === null || at - entry.at >= theirs + graceMs) silent.add(other)
+      const silentFrom = theirs === null ? at : at + theirs + graceMs
+      present.set(other, known?.renewedBy === renewedBy ? known : { renewedBy, silentFrom })
     }
+    hasSomebodyLeft ||= [...seen.keys()].some((other) => !present.has(other))
     seen = present
-    return silent
+  }
+
+  /** Looks what others say between the own renewals: the sooner one is seen, the sooner it is known to be silent. */
+  function lookAtOthers(): void {
+    // A log that does not answer is told of by the next renewal.
+    looking ??= log
+      .newest()
+      .then(observe, () => undefined)
+      .finally(() => {
+        looking = undefined
+      })
   }
 
   /** Says that this process is there. False where somebody else was quicker. */
   async function claim(doing: LeasedWork): Promise<boolean> {
     const before = await log.newest()
-    const silent = observe(before.holders)
+    observe(before)
+    const silent = new Set(silentOnes())
     const own = sharesOf(before, holder)
     // What the log gives to others, or to nobody, is stopped; and is not claimed again before it has.
     doing.keepOnly(own)
@@ -97,6 +116,8 @@ export function createLeases(options: LeasesOptions): Leases {
     const decision = decideLease(before.holders, { holder, shards, ttlMs, revision, silent, stopped })
     if (!(await log.append('LeaseTaken', decision.table, before.revision))) return false
     deadline = { elapsed: begun.elapsed + ttlMs, wall: begun.wall + ttlMs }
+    for (const other of silent) seen.delete(other)
+    hasSomebodyLeft = false
     doing.forget(stopped)
     for (const lease of decision.gained) doing.start(lease)
     for (const shard of decision.surplus) doing.stop(shard)
@@ -128,12 +149,22 @@ export function createLeases(options: LeasesOptions): Leases {
     return isInTime() ? Math.min(renewMs, leftMs()) : 0
   }
 
-  /** Rests, but looks up now and then: after a machine was suspended the rest is over at once. */
+  /** Whether there is something to take that was not there before. */
+  const isToBeHad = (silentBefore: number): boolean => hasSomebodyLeft || silentOnes().length > silentBefore
+
+  /**
+   * Rests, but looks up now and then: after a machine was suspended the rest is over at once, and where another process
+   * has left or fallen silent.
+   */
   async function rest(milliseconds: number, signal: AbortSignal): Promise<void> {
     const until = elapsed() + milliseconds
     const wasInTime = isInTime()
-    while (!signal.aborted && elapsed() < until && isInTime() === wasInTime) {
-      await sleep(Math.min(LOOK_MS, until - elapsed()), signal)
+    const silentBefore = silentOnes().length
+    hasSomebodyLeft = false
+    while (!signal.aborted && elapsed() < until && isInTime() === wasInTime && !isToBeHad(silentBefore)) {
+      lookAtOthers()
+      const ends = [...seen.values()].filter((entry) => !isSilent(entry)).map(({ silentFrom }) => silentFrom)
+      await sleep(Math.min(LOOK_MS, Math.min(until, ...ends) - elapsed()), signal)
     }
   }
 

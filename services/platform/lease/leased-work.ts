@@ -29,18 +29,18 @@ export interface LeasedWork {
 
 export function createLeasedWork(handlers: Handlers, report: (error: unknown) => void): LeasedWork {
   const parts = new Map<number, Part>()
-  const turns = new Map<number, Promise<void>>()
+  const tails = new Map<number, Promise<void>>()
 
   /** One call at a time for a shard. */
-  function inTurn(shard: number, call: () => Promise<void>): void {
-    turns.set(shard, (turns.get(shard) ?? Promise.resolve()).then(call))
+  function serially(shard: number, call: () => Promise<void>): void {
+    tails.set(shard, (tails.get(shard) ?? Promise.resolve()).then(call))
   }
 
   function stop(shard: number): void {
     const part = parts.get(shard)
     if (part === undefined || !isHeld(part)) return
     part.state = 'stopping'
-    inTurn(shard, async () => {
+    serially(shard, async () => {
       await handlers.lost(part.lease).catch(report)
       part.state = 'stopped'
     })
@@ -50,7 +50,7 @@ export function createLeasedWork(handlers: Handlers, report: (error: unknown) =>
     start(lease) {
       const part: Part = { lease, state: 'beginning' }
       parts.set(lease.shard, part)
-      inTurn(lease.shard, async () => {
+      serially(lease.shard, async () => {
         try {
           await handlers.gained(lease)
           if (part.state === 'beginning') part.state = 'working'
@@ -77,7 +77,7 @@ export function createLeasedWork(handlers: Handlers, report: (error: unknown) =>
     isWorking: (shard) => parts.get(shard)?.state === 'working',
     async settled() {
       // A turn may add another one: work that would not begin is stopped.
-      while ([...parts.values()].some(({ state }) => state === 'stopping')) await Promise.all(turns.values())
+      while ([...parts.values()].some(({ state }) => state === 'stopping')) await Promise.all(tails.values())
     },
   }
 }

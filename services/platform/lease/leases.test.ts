@@ -39,13 +39,28 @@ describe('leases', () => {
     await world.end()
   })
 
+  test('of a process that dies are another one’s within nine seconds, whenever it dies', async () => {
+    for (let afterMs = 0; afterMs < 6_000; afterMs += 500) {
+      const world = new SimulatedHolders({ shards: SHARDS, drifts: [0, 700] })
+      await world.join(0)
+      await world.pass(1_000)
+      await world.join(1)
+      await world.pass(12_000 + afterMs)
+      await world.kill(0)
+      await world.pass(9_000)
+      expect(world.shardsOf(1), `killed after ${afterMs} ms`).toHaveLength(SHARDS)
+      expect(world.violations).toEqual([])
+      await world.end()
+    }
+  })
+
   test('are given back at once by one that leaves', async () => {
     const world = new SimulatedHolders({ shards: SHARDS })
     await world.join(0)
     await world.join(1)
     await world.pass(15_000)
     await world.leave(0)
-    await world.pass(3_500)
+    await world.pass(2_250)
     expect(world.shardsOf(1)).toHaveLength(SHARDS)
     await world.end()
   })

@@ -238,6 +238,7 @@ function runProjection<Event extends EventPlace>(
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
+      const before = reached
       try {
         await follow()
         caughtUp.resolve()
@@ -246,6 +247,8 @@ function runProjection<Event extends EventPlace>(
         // Not the fold's fault: the store or the disk. The checkpoint says where to go on.
         if (signal.aborted) break
         problem('retrying', reasonOf(error))
+        // Whoever gets on a little at each try is not to wait longer from try to try.
+        if (reached !== before) failures = 0
         const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 30_000
         failures += 1
         await options.sleep(wait, signal)

@@ -231,12 +231,12 @@ describe('a holder', () => {
     const world = await aDeliveryWorld()
     await world.signals(1)
     const [one] = (await world.prepared()) as [PreparedDelivery]
-    const troubles = ['append_unknown', 'store_unavailable', 'append_unknown'] as const
+    const problems = ['append_unknown', 'store_unavailable', 'append_unknown'] as const
     let tries = 0
     const store = faulty(world.store, async (append) => {
-      const trouble = troubles[tries++ - 1]
-      if (trouble === 'append_unknown') await append()
-      if (trouble !== undefined) throw new ServiceError(trouble)
+      const problem = problems[tries++ - 1]
+      if (problem === 'append_unknown') await append()
+      if (problem !== undefined) throw new ServiceError(problem)
     })
     const journal = await world.open({ store }).take(world.own(), 1, 'here')
     await journal.record(recordOf(anAttempt(one)))

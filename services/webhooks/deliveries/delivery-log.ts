@@ -92,7 +92,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
       const { subscriptionId } = subscription
       for (let races = 0; races < CONFLICTS.most; races++) {
         const before = await readDeliveries(store, subscription)
-        if (before.token > token) throw isLost(subscriptionId, token, before.token)
+        if (before.token > token) throw leaseLostError(subscriptionId, token, before.token)
         let state: Deliveries
         try {
           state = await takeAt(subscription, before, token, holder)
@@ -114,7 +114,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
             } catch (error) {
               if (!isOvertaken(error)) throw error
               const newest = await readDeliveries(store, subscription)
-              if (newest.token > token) throw isLost(subscriptionId, token, newest.token)
+              if (newest.token > token) throw leaseLostError(subscriptionId, token, newest.token)
               // Nobody took it: the place is our own, or what has it came from this very holding.
               return (await isThere(subscriptionId, plan)) ? undefined : newest
             }
@@ -134,7 +134,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
 const isOvertaken = (error: unknown): boolean =>
   isServiceError(error, 'revision_conflict') || isServiceError(error, 'idempotency_conflict')
 
-const isLost = (subscriptionId: string, token: number, newest: number): ServiceError =>
+const leaseLostError = (subscriptionId: string, token: number, newest: number): ServiceError =>
   new ServiceError('lease_lost', {
     message: `subscription ${subscriptionId} was taken under token ${newest}; this process holds ${token}`,
   })

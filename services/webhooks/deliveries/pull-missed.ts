@@ -2,7 +2,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { isPosition, type Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
-import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import { lookThrough } from '../signals/match-range.ts'
@@ -52,7 +52,7 @@ export async function pullMissed(
     lastAttempted,
   )
   // As JSON, also of what a chat was told in words.
-  const prepared = await mapInTurns(numbered, READS_AT_ONCE, (place) =>
+  const prepared = await mapConcurrently(numbered, READS_AT_ONCE, (place) =>
     prepareAgain(store, { ...place, template: BODY_TEMPLATE }),
   )
   const marketNow = options.marketNow()

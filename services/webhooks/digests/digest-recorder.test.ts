@@ -289,7 +289,7 @@ describe('what fails', () => {
     'as an append whose outcome is not known, %s, is recorded once',
     async (_which, hasHappened, count, told) => {
       let failures = count
-      const troubled: EventStore = {
+      const failing: EventStore = {
         ...store,
         async append(...args) {
           if (failures === 0) return store.append(...args)
@@ -299,7 +299,7 @@ describe('what fails', () => {
         },
       }
       await time.advance(30_000)
-      start({ store: troubled })
+      start({ store: failing })
       await time.advance(60_000)
       expect(await recorded()).toEqual(['1h 0'])
       expect(problems).toEqual(told)

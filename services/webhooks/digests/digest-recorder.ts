@@ -5,7 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { scanStream } from '../../../contracts/streams.ts'
 import type { Cadence } from '../../../contracts/subscription.ts'
 import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
-import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
@@ -158,7 +158,7 @@ export function createDigestRecorder(options: DigestRecorderOptions): DigestReco
         const scans = wantedScans(wanted())
         const names = new Set(scans.map(scanName))
         for (const name of states.keys()) if (!names.has(name)) states.delete(name)
-        await mapInTurns(scans, SCANS_AT_ONCE, (one) => look(one, signal))
+        await mapConcurrently(scans, SCANS_AT_ONCE, (one) => look(one, signal))
         await sleep(LOOK_EVERY_MS, signal)
       }
     },

@@ -21,11 +21,11 @@ export interface Attempts {
   isHeldUp(endpoint: Endpoint): boolean
   /** Begins what there is room for. */
   pump(): void
-  forget(endpoint: Endpoint): void
+  drop(endpoint: Endpoint): void
   /** Resolves when the next endpoint has had its turn. */
   nextTurn(): Promise<void>
   /** Resolves when nothing is under way for these any more. */
-  settled(endpoints: Iterable<Endpoint>): Promise<void>
+  drained(endpoints: Iterable<Endpoint>): Promise<void>
 }
 
 /** Attempts that wait to be recorded, beyond which nothing is begun: the log is too slow, or away. */
@@ -157,17 +157,17 @@ export function createAttempts(options: AttemptsOptions): Attempts {
       return one !== undefined && isSwift && endpoint.mayBegin && scheduler.isHeldUp(one)
     },
     pump,
-    forget(endpoint) {
+    drop(endpoint) {
       const one = known.get(endpoint)
       if (one === undefined) return
-      scheduler.forget(one)
+      scheduler.drop(one)
       if (one.busy === 0) known.delete(endpoint)
     },
     nextTurn() {
       turn ??= Promise.withResolvers()
       return turn.promise
     },
-    async settled(endpoints) {
+    async drained(endpoints) {
       for (const endpoint of endpoints) {
         const one = known.get(endpoint)
         if (one === undefined || one.busy === 0) continue

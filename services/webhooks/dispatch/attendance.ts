@@ -35,7 +35,7 @@ export function createAttendance(options: {
   const isHeld = (id: string): boolean => registry.shard(registry.shardOf(id)) !== undefined
   const isAttended = (id: string): boolean => {
     const phase = registry.get(id)?.state.phase
-    return phase === 'ready' || phase === 'settling'
+    return phase === 'ready' || phase === 'draining'
   }
 
   async function compare(): Promise<void> {

@@ -8,13 +8,10 @@ import type { Endpoint } from './endpoint.ts'
 import type { EndpointLog } from './endpoint-log.ts'
 import type { Change, Effect, EndpointItem, Input } from './endpoint-state.ts'
 import { findReplayed } from './find-replayed.ts'
-import type { OwnerNotices, Trouble } from './owner-notices.ts'
+import type { OwnerNotices, Problem } from './owner-notices.ts'
 
 /** Effects that ask the log something, or tell it; what comes of each happens to the endpoint in turn. */
-export type SlowEffect = Extract<
-  Effect,
-  { kind: 'load' | 'settle' | 'seek' | 'say' | 'next_notice' | 'tell' }
->
+export type SlowEffect = Extract<Effect, { kind: 'load' | 'drain' | 'seek' | 'say' | 'next_notice' | 'tell' }>
 
 export interface CarryOutOptions {
   readonly store: EventStore
@@ -57,7 +54,7 @@ type Works = {
 
 const worksOf = (options: CarryOutOptions): Works => ({
   load: (endpoint) => load(options, endpoint),
-  settle: (endpoint) => settle(options, endpoint),
+  drain: (endpoint) => drain(options, endpoint),
   seek: (endpoint, { requests }) => seekAll(options, endpoint, requests),
   say: (endpoint, { change }) => say(options, endpoint, change),
   next_notice: (endpoint) => nextNotice(options, endpoint),
@@ -71,11 +68,11 @@ async function load({ endpoints, deliveries }: CarryOutOptions, endpoint: Endpoi
   return { kind: 'loaded', subscription, standing }
 }
 
-async function settle({ journalOf }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
+async function drain({ journalOf }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
   const journal = await journalOf(endpoint)
   await journal.forgiveFailures()
   await journal.move(endpoint.state.subscription, endpoint.underWay)
-  return { kind: 'settled' }
+  return { kind: 'drained' }
 }
 
 /** One after the other; the first that cannot be read is looked for again, with those behind it. */
@@ -121,10 +118,10 @@ async function say(
 }
 
 async function nextNotice({ notices }: CarryOutOptions, endpoint: Endpoint): Promise<Input | undefined> {
-  const trouble = troubleOf(endpoint)
-  const next = trouble && (await notices.next(endpoint.state.subscription, trouble))
-  if (trouble === undefined || next === undefined) return undefined
-  return { kind: 'notice_next', notice: next.kind, since: trouble.since, at: next.at }
+  const problem = troubleOf(endpoint)
+  const next = problem && (await notices.next(endpoint.state.subscription, problem))
+  if (problem === undefined || next === undefined) return undefined
+  return { kind: 'notice_next', notice: next.kind, since: problem.since, at: next.at }
 }
 
 async function tell(
@@ -132,13 +129,13 @@ async function tell(
   endpoint: Endpoint,
   { notice, since }: Extract<Effect, { kind: 'tell' }>,
 ): Promise<Input | undefined> {
-  const trouble = troubleOf(endpoint)
-  if (trouble?.since !== since) return undefined
-  await options.notices.tell(endpoint.state.subscription, trouble, notice)
+  const problem = troubleOf(endpoint)
+  if (problem?.since !== since) return undefined
+  await options.notices.tell(endpoint.state.subscription, problem, notice)
   return nextNotice(options, endpoint)
 }
 
-function troubleOf({ state }: Endpoint): Trouble | undefined {
+function troubleOf({ state }: Endpoint): Problem | undefined {
   const { state: told, stateSince } = state.subscription
   return told === 'degraded' || told === 'disabled' ? { state: told, since: stateSince } : undefined
 }

@@ -118,7 +118,7 @@ describe('given an endpoint whose logs are not read yet', () => {
   test('when its owner moved its cursor since they were read, its delivery log has to have that first', () => {
     const moved = { revision: 5, after: '20' }
     const { state, effects } = decideEndpoint(loading, loaded({ revision: 5, moved }), now())
-    expect([mayBegin(state), kinds(effects)]).toEqual([false, ['settle']])
+    expect([mayBegin(state), kinds(effects)]).toEqual([false, ['drain']])
   })
 
   test('when they cannot be read, they are read again in a while', () => {
@@ -152,13 +152,13 @@ describe('given an endpoint that goes along with the pass', () => {
   test('when its owner moves its cursor, nothing begins before its delivery log has it', () => {
     const moved = told({ moved: { revision: 4, after: '50' } })
     const { state, effects } = decideEndpoint(ready(), moved, now())
-    expect([mayBegin(state), kinds(effects)]).toEqual([false, ['detach', 'drop_queue', 'settle']])
+    expect([mayBegin(state), kinds(effects)]).toEqual([false, ['detach', 'drop_queue', 'drain']])
     // Its log has not heard of it yet, since it was moved again meanwhile.
-    expect(decideEndpoint(state, { kind: 'settled' }, now()).effects).toEqual([{ kind: 'settle' }])
+    expect(decideEndpoint(state, { kind: 'drained' }, now()).effects).toEqual([{ kind: 'drain' }])
     const deliveries = deliveriesWith({ movedBy: 4, cursor: { after: '50', sequence: 9 } })
-    const settled = decideEndpoint(state, { kind: 'settled' }, now({ deliveries }))
-    expect([mayBegin(settled.state), settled.state.readFrom.after]).toEqual([true, '50'])
-    expect(kinds(settled.effects)).toContain('read')
+    const drained = decideEndpoint(state, { kind: 'drained' }, now({ deliveries }))
+    expect([mayBegin(drained.state), drained.state.readFrom.after]).toEqual([true, '50'])
+    expect(kinds(drained.effects)).toContain('read')
   })
 
   test('when the pass has a signal that there is no room for, reading goes on there once few are left', () => {
@@ -287,7 +287,7 @@ describe('given a replay that was asked for', () => {
     const whilePaused = decideEndpoint(paused, told({ state: 'paused', replays: [asked] }), now())
     expect(kinds(whilePaused.effects)).not.toContain('seek')
     const resumed = decideEndpoint(whilePaused.state, told({ revision: 5, replays: [asked] }), now())
-    const settled = decideEndpoint(resumed.state, { kind: 'settled' }, now())
-    expect(kinds(settled.effects)).toContain('seek')
+    const drained = decideEndpoint(resumed.state, { kind: 'drained' }, now())
+    expect(kinds(drained.effects)).toContain('seek')
   })
 })

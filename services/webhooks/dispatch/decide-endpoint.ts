@@ -45,7 +45,7 @@ type Handlers = {
 const HANDLERS: Handlers = {
   loaded: afterLoading,
   subscription: (state, { subscription }, now) => afterSubscription(state, subscription, now),
-  settled: (state, _, now) => afterSettling(state, now),
+  drained: (state, _, now) => afterDraining(state, now),
   sent: (state, input, now) => rest(afterSending(state, input), input.sent, now),
   recorded: afterRecording,
   undone: (state, { item }, now) => afterUndone(state, item, now),
@@ -86,7 +86,7 @@ const TIMERS: TimerHandlers = {
   probe: (state, { atMs }, now) => (atMs === state.probeAtMs ? beginProbe(state, now) : act(state)),
   read: (state, _, now) => readOn({ ...state, isReadDue: false }, now),
   load: (state) => (state.phase === 'loading' ? act(state, { kind: 'load' }) : act(state)),
-  settle: (state) => (state.phase === 'settling' ? act(state, { kind: 'settle' }) : act(state)),
+  drain: (state) => (state.phase === 'draining' ? act(state, { kind: 'drain' }) : act(state)),
   seek: (state, _, now) => seek(state, now),
   say: (state, { change }) => act(state, { kind: 'say', change }),
   next_notice: (state) => act(state, { kind: 'next_notice' }),
@@ -150,7 +150,7 @@ function afterLoading(
   const inTrouble = newest.state === 'degraded' || newest.state === 'disabled'
   const told: Effect[] = inTrouble ? [{ kind: 'next_notice' }] : []
   const isMovedAgain = (newest.moved?.revision ?? -1) > (deliveries?.movedBy ?? -1)
-  if (isMovedAgain && isSending(newest)) return act({ ...state, phase: 'settling' }, { kind: 'settle' })
+  if (isMovedAgain && isSending(newest)) return act({ ...state, phase: 'draining' }, { kind: 'drain' })
   const ready = andThen(probed, (next) => act(next, ...retries, ...told))
   const isReadFor = state.health.state === 'active'
   return andThen(ready, (next) => andThen(isReadFor ? read(next) : act(next), (last) => seek(last, now)))
@@ -169,17 +169,17 @@ function afterSubscription(before: EndpointState, subscription: Subscription, no
   if (isResumed && (isMoved || !hasRecovered)) {
     // Nothing is begun before the delivery log has it: what is begun would have numbers that a moved cursor gives
     // to others.
-    return andThen(fallBehind({ ...state, phase: 'settling' }, now), (next) => act(next, { kind: 'settle' }))
+    return andThen(fallBehind({ ...state, phase: 'draining' }, now), (next) => act(next, { kind: 'drain' }))
   }
   return seek(state, now)
 }
 
-function afterSettling(before: EndpointState, now: Situation): Decision {
-  if (before.phase !== 'settling') return act(before)
+function afterDraining(before: EndpointState, now: Situation): Decision {
+  if (before.phase !== 'draining') return act(before)
   const { deliveries } = now
   // Its owner may have moved it again meanwhile.
   const isMovedAgain = (before.subscription.moved?.revision ?? -1) > (deliveries?.movedBy ?? -1)
-  if (isMovedAgain) return act(before, { kind: 'settle' })
+  if (isMovedAgain) return act(before, { kind: 'drain' })
   const state: EndpointState = {
     ...before,
     phase: 'ready',

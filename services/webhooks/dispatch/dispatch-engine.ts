@@ -4,7 +4,7 @@ import type { ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { Position } from '../../../contracts/position.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import { createDelayQueue } from '../../platform/async/delay-queue.ts'
-import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import type { Lease } from '../../platform/lease/leases.ts'
 import { createAttempts } from './attempts.ts'
 import { createAttendance } from './attendance.ts'
@@ -34,11 +34,11 @@ export interface DispatchEngine {
   /** Finds subscriptions that nobody works on and endpoints that nobody brings signals to, and writes down how far the quiet ones have come. */
   tend(): Promise<void>
   /** Makes an endpoint of this process do what its stream says now. */
-  readonly refresh: (subscriptionId: string) => Promise<void>
+  readonly sync: (subscriptionId: string) => Promise<void>
   holdsShardOf(subscriptionId: string): boolean
   health(): DispatcherHealth
   /** Resolves when nothing goes on any more, behind the loss of every shard. */
-  settled(): Promise<void>
+  drained(): Promise<void>
 }
 
 const CATCH_UP_PER_SECOND = 500
@@ -76,7 +76,7 @@ class Engine implements DispatchEngine {
   readonly #toLoad: Endpoint[] = []
   #loading = 0
   readonly #brake
-  #trouble: string | undefined
+  #problem: string | undefined
   #isLooking = false
   #isToLookAgain = false
   /** Since when the pass has not been at the end of the log; undefined while it is. */
@@ -159,11 +159,11 @@ class Engine implements DispatchEngine {
         this.#registry.remove(endpoint)
         // Its delivery log may have been taken from us while we hold its shard; then it is opened again.
         if (endpoint.state.subscription.state !== 'removed') this.#attendance.doubt()
-        return this.#attempts.forget(endpoint)
+        return this.#attempts.drop(endpoint)
       case 'load':
         this.#toLoad.push(endpoint)
         return this.#loadMore()
-      case 'settle':
+      case 'drain':
       case 'seek':
       case 'say':
       case 'next_notice':
@@ -281,10 +281,10 @@ class Engine implements DispatchEngine {
     for (const endpoint of endpoints) this.#apply(endpoint, { kind: 'lost' })
     const letGo = new AbortController()
     const timeUp = this.#options.sleep(LETTING_GO_MS, letGo.signal).then(() => held.cutOff.abort())
-    await this.#attempts.settled(endpoints)
+    await this.#attempts.drained(endpoints)
     letGo.abort()
     await timeUp
-    await mapInTurns(cursors, WRITES_AT_ONCE, async ({ endpoint: { journal }, cursor }) => {
+    await mapConcurrently(cursors, WRITES_AT_ONCE, async ({ endpoint: { journal }, cursor }) => {
       if (cursor !== undefined && journal?.isLost === false) await journal.advance(cursor)
     }).catch(this.#options.report)
   }
@@ -326,7 +326,7 @@ class Engine implements DispatchEngine {
     return found
   }
 
-  readonly refresh = async (subscriptionId: string): Promise<void> => {
+  readonly sync = async (subscriptionId: string): Promise<void> => {
     const endpoint = this.#registry.get(subscriptionId)
     if (endpoint === undefined) return
     const subscription = await this.#endpoints.newest(endpoint.state.subscription)
@@ -340,7 +340,7 @@ class Engine implements DispatchEngine {
     const upTo = await store.head()
     const reading = { after: from, upTo, filter: { types: STOPPING }, signal: this.#signal }
     for await (const { data } of store.readAll(reading)) {
-      if (typeof data.subscriptionId === 'string') await this.refresh(data.subscriptionId)
+      if (typeof data.subscriptionId === 'string') await this.sync(data.subscriptionId)
     }
     if (this.#isLooking) this.#lookedAhead = upTo
   }
@@ -364,9 +364,9 @@ class Engine implements DispatchEngine {
         await this.#reader.follow()
         this.#behindSinceMs = this.#isToLookAgain ? this.#elapsed() : undefined
       }
-      this.#trouble = undefined
+      this.#problem = undefined
     } catch (error) {
-      this.#trouble = reasonOf(error)
+      this.#problem = reasonOf(error)
       report(error)
     } finally {
       this.#isLooking = false
@@ -383,7 +383,7 @@ class Engine implements DispatchEngine {
       shards: [...this.#registry.shards()].map(shardHealth).toSorted((a, b) => a.shard - b.shard),
       position: this.#reader.position,
       attemptsUnderWay: this.#attempts.underWay,
-      trouble: this.#trouble,
+      problem: this.#problem,
       behindMs: this.#behindSinceMs === undefined ? 0 : nowMs - this.#behindSinceMs,
       longBehind: countLongBehind(this.#registry.all(), nowMs),
       strays: this.#strays,
@@ -391,7 +391,7 @@ class Engine implements DispatchEngine {
     }
   }
 
-  async settled(): Promise<void> {
+  async drained(): Promise<void> {
     while (this.#background.size > 0) await Promise.all(this.#background)
   }
 }

@@ -19,7 +19,7 @@ export interface DeliveryTarget {
   readonly sealAnswer: (text: string) => string
 }
 
-/** What the dispatcher asks of the keeper of subscriptions. */
+/** What the dispatcher asks of those who manage subscriptions. */
 export interface SubscriptionDirectory {
   /**
    * All that are not removed, and the position of the log up to which that was looked at; what changed behind it
@@ -110,7 +110,7 @@ export interface DispatcherHealth {
   readonly unattended: number
   readonly unattendedMs: number
   /** What keeps the log from being looked at; undefined where nothing does. */
-  readonly trouble: string | undefined
+  readonly problem: string | undefined
 }
 
 /** Sends what subscribers asked for, and keeps at it. */
@@ -122,6 +122,6 @@ export interface Dispatcher {
    * that the stream does not allow: after SubscriptionRemoved, no POST. False where the process that has it did not
    * answer in time; it looks at the log once a second, and when it cannot, it loses its lease.
    */
-  forget(subscriptionId: string): Promise<boolean>
+  sync(subscriptionId: string): Promise<boolean>
   health(): DispatcherHealth
 }

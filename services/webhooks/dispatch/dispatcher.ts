@@ -3,8 +3,8 @@ import { START } from '../../../contracts/position.ts'
 import { createDispatchEngine, type DispatchEngine } from './dispatch-engine.ts'
 import type { Dispatcher, DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
 import { shardOf } from './endpoint-registry.ts'
-import { askToForget, serveForgetting } from './forget-across.ts'
 import { RELAYED_SUBJECTS } from './signal-relay.ts'
+import { askToSync, serveSync } from './sync-across.ts'
 
 /** How often the log is looked at for what the bus did not tell of. */
 const HEAL_MS = 1_000
@@ -76,7 +76,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         gained: async (lease: Parameters<DispatchEngine['gained']>[0]) => {
           const until = new AbortController()
           serving.set(lease.shard, until)
-          serveForgetting(bus, lease.shard, working.refresh, AbortSignal.any([until.signal, signal]))
+          serveSync(bus, lease.shard, working.sync, AbortSignal.any([until.signal, signal]))
           await working.gained(lease)
         },
         lost: async (lease: Parameters<DispatchEngine['lost']>[0]) => {
@@ -89,14 +89,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         followBus(working, signal).catch(report),
         followClock(working, signal),
       ])
-      await working.settled()
+      await working.drained()
     },
-    async forget(subscriptionId) {
+    async sync(subscriptionId) {
       if (engine?.holdsShardOf(subscriptionId) === true) {
-        await engine.refresh(subscriptionId)
+        await engine.sync(subscriptionId)
         return true
       }
-      return askToForget(bus, shardOf(subscriptionId, shards), subscriptionId)
+      return askToSync(bus, shardOf(subscriptionId, shards), subscriptionId)
     },
     health: () => engine?.health() ?? NOT_BEGUN,
   }
@@ -106,7 +106,7 @@ const NOT_BEGUN: DispatcherHealth = {
   shards: [],
   position: START,
   attemptsUnderWay: 0,
-  trouble: 'not begun',
+  problem: 'not begun',
   behindMs: 0,
   longBehind: 0,
   strays: 0,

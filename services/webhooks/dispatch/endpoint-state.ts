@@ -34,10 +34,10 @@ export type Pace = 'quick' | 'slow' | 'unproven'
 export interface EndpointState {
   readonly subscription: Subscription
   /**
-   * `loading`: its logs are not read yet. `settling`: its owner resumed it, and its delivery log does not have that
+   * `loading`: its logs are not read yet. `draining`: its owner resumed it, and its delivery log does not have that
    * yet. `closed`: it is not ours any more. Only a `ready` one is sent to.
    */
-  readonly phase: 'loading' | 'settling' | 'ready' | 'closed'
+  readonly phase: 'loading' | 'draining' | 'ready' | 'closed'
   readonly health: EndpointHealth
   readonly pace: Pace
   /** Until when it takes nothing more, as it said; undefined while it does. */
@@ -72,7 +72,7 @@ export type Timer =
   | { readonly kind: 'retry'; readonly sequence: number }
   | { readonly kind: 'replay'; readonly replay: Extract<EndpointItem, { kind: 'replay' }> }
   | { readonly kind: 'probe' | 'rest'; readonly atMs: number }
-  | { readonly kind: 'read' | 'load' | 'settle' | 'seek' | 'next_notice' }
+  | { readonly kind: 'read' | 'load' | 'drain' | 'seek' | 'next_notice' }
   | { readonly kind: 'say'; readonly change: Change }
   | { readonly kind: 'notice'; readonly notice: NoticeKind; readonly since: number }
 
@@ -85,7 +85,7 @@ export type Input =
   | { readonly kind: 'loaded'; readonly subscription: Subscription; readonly standing: EndpointStanding }
   | { readonly kind: 'subscription'; readonly subscription: Subscription }
   /** Its delivery log has what its owner resumed it with. */
-  | { readonly kind: 'settled' }
+  | { readonly kind: 'drained' }
   | { readonly kind: 'sent'; readonly decision: AttemptDecision; readonly sent: Sent }
   | { readonly kind: 'recorded'; readonly item: EndpointItem; readonly decision: AttemptDecision | undefined }
   /** Not begun, or not recorded: it is still to be done. */
@@ -109,7 +109,7 @@ export type Input =
       readonly missing: readonly string[]
     }
   /** Something could not be done, and is tried again. */
-  | { readonly kind: 'failed'; readonly what: 'load' | 'settle' | 'read' | 'next_notice' }
+  | { readonly kind: 'failed'; readonly what: 'load' | 'drain' | 'read' | 'next_notice' }
   | { readonly kind: 'failed_to_say'; readonly change: Change }
   | { readonly kind: 'failed_to_tell'; readonly notice: NoticeKind; readonly since: number }
   | { readonly kind: 'written' }
@@ -143,7 +143,7 @@ export type Effect =
       readonly replays: readonly Extract<EndpointItem, { kind: 'replay' }>[]
       readonly where: 'front' | 'back'
     }
-  | { readonly kind: 'settle' }
+  | { readonly kind: 'drain' }
   | { readonly kind: 'seek'; readonly requests: readonly RequestedReplay[] }
   | { readonly kind: 'say'; readonly change: Change }
   | { readonly kind: 'next_notice' }

@@ -1,5 +1,5 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
-import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -51,7 +51,7 @@ export async function writeDownQuiet(
     const isDue = source === 'pass' && nowMs - writtenAtMs >= AFTER_MS && endpoint.isIdle
     if (isDue && quiet.length < AT_A_TIME) quiet.push(endpoint)
   }
-  await mapInTurns(quiet, WRITES_AT_ONCE, async (endpoint) => {
+  await mapConcurrently(quiet, WRITES_AT_ONCE, async (endpoint) => {
     onWritten(endpoint)
     if (cursorOf(endpoint) === undefined) return
     const journal = await journalOf(endpoint)

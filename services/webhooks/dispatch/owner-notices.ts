@@ -19,7 +19,7 @@ const DEGRADED_NOTICES: readonly (readonly [NoticeKind, number])[] = [
 const NOTICES_READ = 16
 
 /** Why the owner of a subscription may have to be told something. */
-export interface Trouble {
+export interface Problem {
   readonly state: 'degraded' | 'disabled'
   /** Since when, Unix milliseconds. */
   readonly since: number
@@ -33,9 +33,9 @@ export interface NoticeDue {
 
 export interface OwnerNotices {
   /** What is to be told next; undefined where everything was. */
-  next(subscription: Subscription, trouble: Trouble): Promise<NoticeDue | undefined>
+  next(subscription: Subscription, problem: Problem): Promise<NoticeDue | undefined>
   /** Tells it, and then writes down that it was told: who dies in between tells it again. */
-  tell(subscription: Subscription, trouble: Trouble, kind: NoticeKind): Promise<void>
+  tell(subscription: Subscription, problem: Problem, kind: NoticeKind): Promise<void>
 }
 
 export interface OwnerNoticesOptions {

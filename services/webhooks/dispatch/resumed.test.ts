@@ -74,7 +74,7 @@ test('resumed while the pass is still in front of its pause, it is sent everythi
   expect(world.sequences('bot')).toEqual([1, 2])
   await world.say('bot', 'SubscriptionPaused', { reason: 'maintenance' })
   await world.say('bot', 'SubscriptionResumed', resume)
-  await dispatcher.forget(anId('bot'))
+  await dispatcher.sync(anId('bot'))
   await world.time.pass(1_000)
   resolve()
   await world.time.pass(5_000)

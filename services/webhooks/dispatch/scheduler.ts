@@ -39,7 +39,7 @@ export interface Scheduler<Item extends Schedulable> {
   /** Whether it is quick and waits only for its turn: not for places of its own host or owner. */
   isHeldUp(endpoint: Item): boolean
   /** Nothing of it is in line any more. */
-  forget(endpoint: Item): void
+  drop(endpoint: Item): void
 }
 
 export interface SchedulerOptions {
@@ -310,7 +310,7 @@ class PlaceScheduler<Item extends Schedulable> implements Scheduler<Item> {
     return seat?.waits?.line === 'live' && !seat.isParked
   }
 
-  forget(endpoint: Item): void {
+  drop(endpoint: Item): void {
     const seat = this.#seats.get(endpoint)
     if (seat !== undefined) seat.waits = undefined
     this.#seats.delete(endpoint)
@@ -329,7 +329,7 @@ function createLine<Item>() {
   let waiting: Waiting[] = []
   let front = 0
   return {
-    /** Turns that the one in front has had without a break. */
+    /** FairScheduler that the one in front has had without a break. */
     turnsInARow: 0,
     get size() {
       return waiting.length - front

@@ -75,18 +75,18 @@ describeWritePath(
   async (world) => {
     const subscription = await subscribed(world)
     const stream = noticeStream(subscriptionId)
-    const trouble = { state: 'degraded', since: Date.UTC(2026, 10, 22) } as const
+    const problem = { state: 'degraded', since: Date.UTC(2026, 10, 22) } as const
     const noticesOver = (store: EventStore) =>
       createOwnerNotices({ ...partsOf(world, store), notify: async () => undefined })
     const isOurs = (kind: unknown): boolean => kind === 'degraded_1h'
     return {
-      write: () => noticesOver(world.store).tell(subscription, trouble, 'degraded_1h'),
+      write: () => noticesOver(world.store).tell(subscription, problem, 'degraded_1h'),
       async recorded() {
         let count = 0
         for await (const { data } of world.others.read(stream)) if (isOurs(data['kind'])) count += 1
         return count
       },
-      interfere: () => noticesOver(world.others).tell(subscription, trouble, 'degraded_24h'),
+      interfere: () => noticesOver(world.others).tell(subscription, problem, 'degraded_24h'),
     }
   },
 )

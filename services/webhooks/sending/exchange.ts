@@ -23,7 +23,7 @@ export interface ExchangeOptions {
   /** Wall clock, Unix milliseconds, for dates in the answer. */
   readonly now: () => number
   /** Called once. */
-  readonly settled: (outcome: ExchangeOutcome) => void
+  readonly finished: (outcome: ExchangeOutcome) => void
   readonly mayBegin?: (() => boolean) | undefined
   /** Sends it again where that is called for: a connection from before was closed with not a byte of an answer. */
   readonly sendAgain: () => boolean
@@ -40,7 +40,7 @@ const CLOSED: readonly unknown[] = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
  * says because the connection was cut, changes nothing.
  */
 export function createExchange(options: ExchangeOptions): Exchange {
-  const { startedAt, now, settled, sendAgain, mayBegin } = options
+  const { startedAt, now, finished, sendAgain, mayBegin } = options
   let controller: Dispatcher.DispatchController | undefined
   let isSettled = false
   let isAnswering = false
@@ -51,22 +51,22 @@ export function createExchange(options: ExchangeOptions): Exchange {
   let keptBytes = 0
   const kept: Uint8Array[] = []
 
-  function settle(outcome: ExchangeOutcome): void {
+  function finish(outcome: ExchangeOutcome): void {
     if (isSettled) return
     isSettled = true
-    settled(outcome)
+    finished(outcome)
   }
 
   const fail = (kind: Exclude<SendOutcome['kind'], 'answered'>, detail: string): void => {
     // The status of an answer that did not end is no answer; it is told in words.
     const begun = status === undefined ? '' : `answered ${status}, then: `
-    settle({ kind, status: undefined, retryAfterMs: undefined, detail: keptText(`${begun}${detail}`) })
+    finish({ kind, status: undefined, retryAfterMs: undefined, detail: keptText(`${begun}${detail}`) })
   }
 
   function answered(): void {
     const encoding = headers['content-encoding']
     const isEncoded = encoding !== undefined && encoding !== 'identity'
-    settle({
+    finish({
       kind: 'answered',
       status,
       retryAfterMs: retryAfterMs(headers['retry-after'], now()),

@@ -75,7 +75,7 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
         now,
         mayBegin: request.mayBegin,
         sendAgain: () => tries === 1 && connections.connects === connectsBefore && dispatch(),
-        settled(outcome) {
+        finished(outcome) {
           sweep.delete(exchange)
           abortable.delete(signal, exchange)
           const { kind, status, retryAfterMs, windowMs } = outcome

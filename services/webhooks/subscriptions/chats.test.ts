@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ChannelRequest } from '../sending/chat-channel.ts'
 import type { Subscriptions } from './subscription-operations.ts'
-import { ADA, aHouse, aRequest, codeOf, type House, ORIGIN } from './testing/subscriptions.fixture.ts'
+import { ADA, aRequest, aWorld, codeOf, ORIGIN, type World } from './testing/subscriptions.fixture.ts'
 
 const KEY = 'AAF-abcdefghijklmnopqrstuvwxyz012345'
-let house: House
+let world: World
 let subscriptions: Subscriptions
 beforeEach(() => {
-  house = aHouse()
-  subscriptions = house.start().subscriptions
+  world = aWorld()
+  subscriptions = world.start().subscriptions
 })
-afterEach(() => house.closeAll())
+afterEach(() => world.closeAll())
 
 const create = (channel: ChannelRequest, idempotencyKey?: string) =>
   subscriptions.create(ADA, aRequest({ url: undefined, ...channel }), { idempotencyKey }, ORIGIN)
@@ -27,11 +27,11 @@ test.each([
     const shown = [made, await create(channel, 'once'), await subscriptions.show(ADA, id)]
     const { rows } = await subscriptions.list(ADA, { status: 'all', limit: 10 })
     expect([...shown, ...rows].map(({ url }) => url)).toEqual([origin, origin, origin, origin])
-    expect(JSON.stringify([...shown, rows]) + house.text() + house.reports.join()).not.toContain(KEY)
+    expect(JSON.stringify([...shown, rows]) + world.text() + world.reports.join()).not.toContain(KEY)
 
     expect(await subscriptions.test(ADA, id)).toMatchObject({ isAccepted: true })
-    expect(house.sent[0]?.url).toContain(KEY)
-    const said = Buffer.from(house.sent[0]?.body ?? []).toString()
+    expect(world.sent[0]?.url).toContain(KEY)
+    const said = Buffer.from(world.sent[0]?.body ?? []).toString()
     expect(said).toMatch(/A test, and no call: BUY BTC on SIM, 1h.*\/series\/SIM\/BTC\/1h/)
   },
 )

@@ -7,7 +7,7 @@ import { type FilterRequest, readFilter } from './filter-request.ts'
 import { resolveStart } from './find-position.ts'
 import type { Origin } from './owner-accounts.ts'
 import { type SubscriptionView, viewOf } from './read-subscription.ts'
-import type { SubscriptionParts } from './subscription-parts.ts'
+import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openSubscription, sealSecret, sealUrl } from './subscription-secrets.ts'
 import { tidySlots } from './tidy-slots.ts'
 
@@ -34,29 +34,29 @@ const VISIBLE_ASCII = new RegExp(`^[!-~]{1,${LIMITS.idempotencyKeyCharacters}}$`
  *   `account_unknown`; of the store
  */
 export async function createSubscription(
-  parts: SubscriptionParts,
+  deps: SubscriptionDeps,
   accountId: string,
   request: CreateRequest,
   idempotencyKey: string | undefined,
   origin: Origin,
 ): Promise<CreatedSubscription> {
-  const { log, newId } = parts
+  const { log, newId } = deps
   const filter = readFilter(request)
   const address = addressOf(request)
-  const ids = idempotencyKey === undefined ? undefined : idsOf(parts, accountId, request, idempotencyKey)
-  const before = ids && (await repeated(parts, ids))
+  const ids = idempotencyKey === undefined ? undefined : idsOf(deps, accountId, request, idempotencyKey)
+  const before = ids && (await repeated(deps, ids))
   if (before !== undefined) return before
   const { subscriptionId, eventId } = ids ?? { subscriptionId: newId(), eventId: newId() }
-  await parts.checkUrl(address)
-  await parts.takeUnasked('creation', accountId, address)
-  const startAfter = await resolveStart(parts.looking, 'start', request.start, parts.now())
-  const secret = createSecret(parts.random)
-  const url = await sealUrl(parts.owners, subscriptionId, accountId, address, origin)
-  const sealed = await sealSecret(parts.owners, subscriptionId, accountId, secret, origin)
+  await deps.checkUrl(address)
+  await deps.takeUnasked('creation', accountId, address)
+  const startAfter = await resolveStart(deps.looking, 'start', request.start, deps.now())
+  const secret = createSecret(deps.random)
+  const url = await sealUrl(deps.owners, subscriptionId, accountId, address, origin)
+  const sealed = await sealSecret(deps.owners, subscriptionId, accountId, secret, origin)
   if (url.generation !== sealed.generation) throw new ServiceError('account_unknown')
   const { generation } = sealed
   const form = request.form === undefined || request.form === 'signed_json' ? null : request.form
-  await takeSlot(parts, { accountId, generation }, subscriptionId, origin)
+  await takeSlot(deps, { accountId, generation }, subscriptionId, origin)
   const data = {
     subscriptionId,
     accountId,
@@ -68,7 +68,7 @@ export async function createSubscription(
     sealedSecret: sealed.sealed,
   }
   if (!(await log.begin(subscriptionId, origin, { type: 'SubscriptionCreated', data }, eventId))) {
-    const other = ids && (await repeated(parts, ids))
+    const other = ids && (await repeated(deps, ids))
     if (other !== undefined) return other
     // Its slot was taken for one that a crash had left behind.
     throw new ServiceError('store_unavailable', {
@@ -77,7 +77,7 @@ export async function createSubscription(
     })
   }
   const subscription = await log.load(subscriptionId)
-  if (subscription !== undefined) return { ...(await viewOf(parts, subscription)), secret }
+  if (subscription !== undefined) return { ...(await viewOf(deps, subscription)), secret }
   throw new ServiceError('internal_error', {
     message: `subscription ${subscriptionId} was created and is not there`,
   })
@@ -85,17 +85,17 @@ export async function createSubscription(
 
 /** Slots that crashes left behind are looked for when there is no room: before, nobody misses them. */
 async function takeSlot(
-  parts: SubscriptionParts,
+  deps: SubscriptionDeps,
   owner: { readonly accountId: string; readonly generation: number },
   subscriptionId: string,
   origin: Origin,
 ): Promise<void> {
   try {
-    await parts.owners.takeSlot(owner, subscriptionId, origin)
+    await deps.owners.takeSlot(owner, subscriptionId, origin)
   } catch (error) {
     if (!isServiceError(error, 'too_many_subscriptions')) throw error
-    if ((await tidySlots(parts, owner.accountId, origin)) === 0) throw error
-    await parts.owners.takeSlot(owner, subscriptionId, origin)
+    if ((await tidySlots(deps, owner.accountId, origin)) === 0) throw error
+    await deps.owners.takeSlot(owner, subscriptionId, origin)
   }
 }
 
@@ -105,7 +105,7 @@ interface RequestIds {
 }
 
 function idsOf(
-  { idOf }: Pick<SubscriptionParts, 'idOf'>,
+  { idOf }: Pick<SubscriptionDeps, 'idOf'>,
   accountId: string,
   request: CreateRequest,
   key: string,
@@ -123,12 +123,12 @@ function idsOf(
 
 /** What an earlier request with the same Idempotency-Key made; undefined where there was none. */
 async function repeated(
-  parts: SubscriptionParts,
+  deps: SubscriptionDeps,
   { subscriptionId, eventId }: RequestIds,
 ): Promise<CreatedSubscription | undefined> {
-  const begun = await parts.log.begins(subscriptionId)
+  const begun = await deps.log.begins(subscriptionId)
   if (begun === undefined) return undefined
-  const subscription = await parts.log.load(subscriptionId)
+  const subscription = await deps.log.load(subscriptionId)
   if (subscription === undefined || subscription.state === 'removed') {
     throw new ServiceError('idempotency_mismatch', {
       message: `This Idempotency-Key was used for subscription ${subscriptionId}, which is removed; use a new key for a new one.`,
@@ -138,6 +138,6 @@ async function repeated(
   if (begun.firstEventId !== eventId) {
     throw new ServiceError('idempotency_mismatch', { details: { subscription_id: subscriptionId } })
   }
-  const { secrets } = await openSubscription(parts.owners, subscription)
-  return { ...(await viewOf(parts, subscription)), secret: secrets[0]?.secret ?? '' }
+  const { secrets } = await openSubscription(deps.owners, subscription)
+  return { ...(await viewOf(deps, subscription)), secret: secrets[0]?.secret ?? '' }
 }

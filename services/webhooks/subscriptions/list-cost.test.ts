@@ -4,18 +4,18 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { initialDeliveries, toSnapshot } from '../deliveries/delivery-state.ts'
-import { ADA, aHouse, aRequest, type House, ORIGIN } from './testing/subscriptions.fixture.ts'
+import { ADA, aRequest, aWorld, ORIGIN, type World } from './testing/subscriptions.fixture.ts'
 
 const SUBSCRIPTIONS = 20
 const EVENTS = 2_000
 const ATTEMPTS = 200
 
-let house: House
+let world: World
 beforeEach(() => {
-  house = aHouse()
-  house.owners.limit = SUBSCRIPTIONS
+  world = aWorld()
+  world.owners.limit = SUBSCRIPTIONS
 })
-afterEach(() => house.closeAll())
+afterEach(() => world.closeAll())
 
 /** A log that counts what is read of it. */
 function counting(store: EventStore) {
@@ -68,22 +68,22 @@ async function recordAttempts(subscriptionId: string, from: number, count: numbe
       ],
     }
     const event = newEvent(DeliveriesAttempted, { id: crypto.randomUUID(), data, meta: ORIGIN })
-    await house.store().append(deliveryStream(subscriptionId), [event], { expected: 'any' })
+    await world.store().append(deliveryStream(subscriptionId), [event], { expected: 'any' })
   }
 }
 
 test('a list reads no log but the newest of each row, however far its rows are behind', async () => {
-  const { read, store } = counting(house.store())
-  const { subscriptions } = house.start({ store, index: undefined })
+  const { read, store } = counting(world.store())
+  const { subscriptions } = world.start({ store, index: undefined })
   const ids: string[] = []
   for (let n = 0; n < SUBSCRIPTIONS; n++) {
-    house.now += 1
+    world.now += 1
     const created = await subscriptions.create(ADA, aRequest(), { idempotencyKey: undefined }, ORIGIN)
     ids.push(created.subscription.subscriptionId)
     await subscriptions.pause(ADA, ids[n] ?? '', ORIGIN)
   }
   // All are this far behind.
-  await house.recordCalls(EVENTS)
+  await world.recordCalls(EVENTS)
   await recordAttempts(ids[0] ?? '', 1, ATTEMPTS)
   const list = async () => {
     Object.assign(read, { events: 0, asked: 0, wholeLog: 0 })
@@ -109,7 +109,7 @@ test('a list reads no log but the newest of each row, however far its rows are b
 })
 
 test('what is remembered of deliveries follows what is written down anew, as by a process that took over', async () => {
-  const { subscriptions } = house.start()
+  const { subscriptions } = world.start()
   const { subscription } = await subscriptions.create(ADA, aRequest(), { idempotencyKey: undefined }, ORIGIN)
   const { subscriptionId } = subscription
   await recordAttempts(subscriptionId, 1, 2)
@@ -124,6 +124,6 @@ test('what is remembered of deliveries follows what is written down anew, as by 
     data: { subscriptionId, token: 2, state },
     meta: ORIGIN,
   })
-  await house.store().append(deliveryStream(subscriptionId), [event], { expected: 'any' })
+  await world.store().append(deliveryStream(subscriptionId), [event], { expected: 'any' })
   expect(await delivered()).toBe(7)
 })

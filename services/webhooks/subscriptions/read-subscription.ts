@@ -7,7 +7,7 @@ import type { Deliveries } from '../deliveries/delivery-state.ts'
 import { shownAddress } from '../sending/chat-channel.ts'
 import { lookThrough } from '../signals/match-range.ts'
 import { unknownSubscription } from './decide-subscription.ts'
-import type { SubscriptionParts } from './subscription-parts.ts'
+import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openUrl } from './subscription-secrets.ts'
 
 /** What the owner was told of an endpoint. Unix milliseconds. */
@@ -44,10 +44,10 @@ export interface SubscriptionView {
 const LAG_LOOKED = 100
 const NOTICES_SHOWN = 10
 
-type Parts = Pick<SubscriptionParts, 'store' | 'looking' | 'log' | 'owners' | 'deliveries'>
+type Deps = Pick<SubscriptionDeps, 'store' | 'looking' | 'log' | 'owners' | 'deliveries'>
 
 /** @throws ServiceError `subscription_unknown` for one that is removed, or is not of the account */
-export async function findOwn({ log }: Pick<Parts, 'log'>, accountId: string, subscriptionId: string) {
+export async function findOwn({ log }: Pick<Deps, 'log'>, accountId: string, subscriptionId: string) {
   const subscription = await log.load(subscriptionId)
   if (
     subscription === undefined ||
@@ -64,33 +64,33 @@ export async function findOwn({ log }: Pick<Parts, 'log'>, accountId: string, su
  *
  * @throws ServiceError `account_unknown` where the account was erased meanwhile; of the store
  */
-export async function viewOf(parts: Parts, subscription: Subscription): Promise<SubscriptionView> {
-  const url = await openUrl(parts.owners, subscription)
-  const deliveries = await parts.deliveries.load(subscription)
-  const notices = await noticesOf(parts, subscription.subscriptionId)
+export async function viewOf(deps: Deps, subscription: Subscription): Promise<SubscriptionView> {
+  const url = await openUrl(deps.owners, subscription)
+  const deliveries = await deps.deliveries.load(subscription)
+  const notices = await noticesOf(deps, subscription.subscriptionId)
   const shown = shownAddress(url, subscription.form)
   return { subscription, url: shown, origin: new URL(url).origin, deliveries, lag: null, notices }
 }
 
 /** One that is asked for by itself: also what waits for it in the log. */
-export async function closeViewOf(parts: Parts, subscription: Subscription): Promise<SubscriptionView> {
-  const view = await viewOf(parts, subscription)
-  return { ...view, lag: await lagOf(parts, subscription, view.deliveries) }
+export async function closeViewOf(deps: Deps, subscription: Subscription): Promise<SubscriptionView> {
+  const view = await viewOf(deps, subscription)
+  return { ...view, lag: await lagOf(deps, subscription, view.deliveries) }
 }
 
 /** What the operator may see: also of one whose account was erased a moment ago. */
-export async function operatorViewOf(parts: Parts, subscription: Subscription): Promise<SubscriptionView> {
+export async function operatorViewOf(deps: Deps, subscription: Subscription): Promise<SubscriptionView> {
   try {
-    return { ...(await viewOf(parts, subscription)), url: null }
+    return { ...(await viewOf(deps, subscription)), url: null }
   } catch (error) {
     if (!isServiceError(error, 'account_unknown')) throw error
-    const deliveries = await parts.deliveries.load(subscription)
+    const deliveries = await deps.deliveries.load(subscription)
     return { subscription, url: null, origin: null, deliveries, lag: null, notices: [] }
   }
 }
 
 export async function lagOf(
-  { looking: store }: Pick<Parts, 'looking'>,
+  { looking: store }: Pick<Deps, 'looking'>,
   subscription: Subscription,
   { cursor }: Deliveries,
 ): Promise<Lag> {
@@ -102,7 +102,7 @@ export async function lagOf(
   return { signals, isMore: false }
 }
 
-async function noticesOf({ store }: Pick<Parts, 'store'>, subscriptionId: string): Promise<ToldNotice[]> {
+async function noticesOf({ store }: Pick<Deps, 'store'>, subscriptionId: string): Promise<ToldNotice[]> {
   const notices: ToldNotice[] = []
   const reading = { direction: 'backwards', limit: NOTICES_SHOWN } as const
   for await (const recorded of store.read(noticeStream(subscriptionId), reading)) {

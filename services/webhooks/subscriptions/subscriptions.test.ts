@@ -15,25 +15,25 @@ import { createSubscriptionDirectory } from './subscription-directory.ts'
 import type { Subscriptions } from './subscription-operations.ts'
 import {
   ADA,
-  aHouse,
   aRequest,
+  aWorld,
   BOB,
   codeOf,
-  type House,
   NOON,
   ORIGIN,
   URL,
+  type World,
 } from './testing/subscriptions.fixture.ts'
 
 const UUID = '019abcde-7c00-7001-8000-0000000000e1'
 
-let house: House
+let world: World
 let subscriptions: Subscriptions
 beforeEach(() => {
-  house = aHouse()
-  subscriptions = house.start().subscriptions
+  world = aWorld()
+  subscriptions = world.start().subscriptions
 })
-afterEach(() => house.closeAll())
+afterEach(() => world.closeAll())
 
 const create = (
   change: Parameters<typeof aRequest>[0] = {},
@@ -49,25 +49,25 @@ const degrade = async (subscriptionId: string): Promise<void> => {
   const { revision } = await subscriptions.find(ADA, subscriptionId)
   const data = { subscriptionId, reason: 'failing' }
   const event = newEvent(SubscriptionDegraded, { id: crypto.randomUUID(), data, meta: ORIGIN })
-  await house.store().append(subscriptionStream(subscriptionId), [event], { expected: revision })
+  await world.store().append(subscriptionStream(subscriptionId), [event], { expected: revision })
 }
 
 describe('creating', () => {
   test('answers the subscription with a secret that signs, and keeps neither secret nor address readable', async () => {
-    await house.recordCalls(3)
+    await world.recordCalls(3)
     const { subscription, url, secret, deliveries } = await create({ assets: ['top:5'] })
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
     expect(url).toBe(URL)
     expect(subscription).toMatchObject({ accountId: ADA, state: 'active' })
     expect(currentFilter(subscription).assets).toEqual(['top:5'])
     expect(deliveries.cursor).toEqual({ after: '3', sequence: 1 })
-    for (const hidden of [secret, 's3cret', 'bot.example.com']) expect(house.text()).not.toContain(hidden)
+    for (const hidden of [secret, 's3cret', 'bot.example.com']) expect(world.text()).not.toContain(hidden)
   })
 
   test('may begin in the past, and tells what lies ahead of its cursor', async () => {
-    const [first] = await house.recordCalls(3)
-    house.now += HOUR_MS
-    await house.recordCalls(4)
+    const [first] = await world.recordCalls(3)
+    world.now += HOUR_MS
+    await world.recordCalls(4)
     const started = async (start: string) => {
       const { subscription } = await create({ start })
       const { lag } = await subscriptions.show(ADA, subscription.subscriptionId)
@@ -83,11 +83,11 @@ describe('creating', () => {
     expect(await codeOf(create({ url: 'http://10.0.0.1/' }))).toBe('url_refused')
     expect(await codeOf(create({ events: ['scan_digest'] }))).toBe('invalid_request')
     expect(await codeOf(create({ start: '99' }))).toBe('invalid_request')
-    expect(house.text()).toBe('[]')
+    expect(world.text()).toBe('[]')
   })
 
   test('ends at the limit, however many processes create at once; deleting makes room', async () => {
-    const other = house.start().subscriptions
+    const other = world.start().subscriptions
     const outcomes = await Promise.all(
       Array.from({ length: 9 }, (_, n) => codeOf(create({}, undefined, n % 2 ? other : subscriptions))),
     )
@@ -103,27 +103,27 @@ describe('creating', () => {
   })
 
   test('that crashed behind its slot leaves room once that is old, and a slow one cannot come back', async () => {
-    house.owners.limit = 1
+    world.owners.limit = 1
     const release = Promise.withResolvers<void>()
-    const store = house.store()
+    const store = world.store()
     const append: EventStore['append'] = async (stream, events, options) => {
       if (events[0]?.type === 'SubscriptionCreated') await release.promise
       return store.append(stream, events, options)
     }
-    const slow = create({}, undefined, house.start({ store: { ...store, append } }).subscriptions)
+    const slow = create({}, undefined, world.start({ store: { ...store, append } }).subscriptions)
     const slowCode = codeOf(slow)
-    await expect.poll(async () => (await house.owners.slots(ADA)).current.length).toBe(1)
+    await expect.poll(async () => (await world.owners.slots(ADA)).current.length).toBe(1)
     expect(await codeOf(create())).toBe('too_many_subscriptions')
-    house.now += LIMITS.subscriptionSlotIdleMs
+    world.now += LIMITS.subscriptionSlotIdleMs
     const id = await createId()
     release.resolve()
     expect(await slowCode).toBe('store_unavailable')
     expect(await list()).toEqual([id])
-    expect((await house.owners.slots(ADA)).current).toHaveLength(1)
+    expect((await world.owners.slots(ADA)).current).toHaveLength(1)
   })
 
   test('lost to an answer that did not come happens once', async () => {
-    const store = house.store()
+    const store = world.store()
     let isFirst = true
     const append: EventStore['append'] = async (stream, events, options) => {
       const result = await store.append(stream, events, options)
@@ -131,7 +131,7 @@ describe('creating', () => {
       isFirst = false
       throw new ServiceError('append_unknown')
     }
-    const shaky = house.start({ store: { ...store, append } }).subscriptions
+    const shaky = world.start({ store: { ...store, append } }).subscriptions
     const id = await createId({}, undefined, shaky)
     expect(await list()).toEqual([id])
   })
@@ -139,9 +139,9 @@ describe('creating', () => {
 
 describe('an Idempotency-Key', () => {
   test('makes one subscription of equal requests, at once and one after another, with the same secret', async () => {
-    const other = house.start().subscriptions
+    const other = world.start().subscriptions
     const made = await Promise.all([create({}, 'k'), create({}, 'k', other), create({}, 'k')])
-    const again = await create({}, 'k', house.start().subscriptions)
+    const again = await create({}, 'k', world.start().subscriptions)
     const secrets = [...made, again].map(({ secret, subscription }) => [subscription.subscriptionId, secret])
     expect(new Set(secrets.map(String)).size).toBe(1)
     expect(await list()).toHaveLength(1)
@@ -203,7 +203,7 @@ describe('the list', () => {
   test('comes in pages that lose and repeat nothing, also where one is deleted in between', async () => {
     const ids: string[] = []
     for (let n = 0; n < 5; n++) {
-      house.now += 1_000
+      world.now += 1_000
       ids.push(await createId())
     }
     const seen: string[] = []
@@ -222,7 +222,7 @@ describe('the list', () => {
 describe('changing', () => {
   test('two at once in two processes keeps both changes', async () => {
     const id = await createId()
-    const other = house.start().subscriptions
+    const other = world.start().subscriptions
     await Promise.all([
       subscriptions.change(ADA, id, { min_strength: 80 }, ORIGIN),
       other.change(ADA, id, { only_changes: true }, ORIGIN),
@@ -234,9 +234,9 @@ describe('changing', () => {
   })
 
   test('resuming goes back to where the subscription started, and no further', async () => {
-    const [first] = await house.recordCalls(3)
+    const [first] = await world.recordCalls(3)
     const { subscription } = await create()
-    await house.recordCalls(2)
+    await world.recordCalls(2)
     const { subscriptionId, startAfter } = subscription
     const resumed = await subscriptions.resume(ADA, subscriptionId, { from: 'since', since: first }, ORIGIN)
     const { lag } = await subscriptions.show(ADA, subscriptionId)
@@ -245,9 +245,9 @@ describe('changing', () => {
 
   test('pausing waits for who sends; resuming moves the cursor where that is asked for', async () => {
     const id = await createId()
-    const [, second] = await house.recordCalls(3)
+    const [, second] = await world.recordCalls(3)
     expect((await subscriptions.pause(ADA, id, ORIGIN)).subscription.state).toBe('paused')
-    expect(house.settled).toEqual([id])
+    expect(world.synced).toEqual([id])
     const resumed = await subscriptions.resume(ADA, id, { from: 'since', since: second }, ORIGIN)
     expect(resumed.subscription).toMatchObject({ state: 'active', reason: null })
     const { lag } = await subscriptions.show(ADA, id)
@@ -264,8 +264,8 @@ describe('deleting', () => {
   test('resolves once nothing is sent any more, and is unknown from then on', async () => {
     const id = await createId()
     await subscriptions.remove(ADA, id, ORIGIN)
-    expect(house.settled).toEqual([id])
-    expect((await house.owners.slots(ADA)).current).toEqual([])
+    expect(world.synced).toEqual([id])
+    expect((await world.owners.slots(ADA)).current).toEqual([])
     expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('subscription_unknown')
     expect(await codeOf(subscriptions.show(ADA, id))).toBe('subscription_unknown')
     expect(await list()).toEqual([])
@@ -273,32 +273,32 @@ describe('deleting', () => {
 
   test('says so where who sends did not confirm, and asks again when it is repeated', async () => {
     const id = await createId()
-    house.isSettled = false
+    world.isSettled = false
     expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('store_unavailable')
     expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('store_unavailable')
-    house.isSettled = true
+    world.isSettled = true
     expect(await codeOf(subscriptions.remove(ADA, id, ORIGIN))).toBe('subscription_unknown')
     expect(await list()).toEqual([])
   })
 
   test('that crashed before its slot was given back is finished by who looks next', async () => {
     const id = await createId()
-    const owners = { ...house.owners, freeSlot: () => Promise.reject(new Error('killed')) }
-    await expect(house.start({ owners }).subscriptions.remove(ADA, id, ORIGIN)).rejects.toThrow('killed')
-    expect((await house.owners.slots(ADA)).current).toHaveLength(1)
+    const owners = { ...world.owners, freeSlot: () => Promise.reject(new Error('killed')) }
+    await expect(world.start({ owners }).subscriptions.remove(ADA, id, ORIGIN)).rejects.toThrow('killed')
+    expect((await world.owners.slots(ADA)).current).toHaveLength(1)
     expect(await list()).toEqual([])
-    expect((await house.owners.slots(ADA)).current).toEqual([])
+    expect((await world.owners.slots(ADA)).current).toEqual([])
   })
 })
 
 describe('an erased account', () => {
   test('loses its subscriptions, those a crash left behind too, and the next account of its id has none', async () => {
     const [first, second] = [await createId(), await createId()]
-    await house.owners.takeSlot({ accountId: ADA, generation: 0 }, UUID, ORIGIN)
-    house.owners.erase(ADA)
-    await expect.poll(async () => (await house.owners.slots(ADA)).former).toEqual([])
-    expect(house.settled).toEqual(expect.arrayContaining([first, second, UUID]))
-    house.owners.open(ADA)
+    await world.owners.takeSlot({ accountId: ADA, generation: 0 }, UUID, ORIGIN)
+    world.owners.erase(ADA)
+    await expect.poll(async () => (await world.owners.slots(ADA)).former).toEqual([])
+    expect(world.synced).toEqual(expect.arrayContaining([first, second, UUID]))
+    world.owners.open(ADA)
     expect(await list()).toEqual([])
     for (const id of [first, second])
       expect(await codeOf(subscriptions.show(ADA, id))).toBe('subscription_unknown')
@@ -306,26 +306,26 @@ describe('an erased account', () => {
 
   test('has nothing sent to it once its removal was waited for', async () => {
     const id = await createId()
-    house.owners.erase(ADA)
+    world.owners.erase(ADA)
     await subscriptions.removeErased(ADA)
-    expect(house.settled).toContain(id)
+    expect(world.synced).toContain(id)
     expect(await codeOf(subscriptions.showAny(id))).toBe('subscription_unknown')
-    expect((await house.owners.slots(ADA)).former).toEqual([])
+    expect((await world.owners.slots(ADA)).former).toEqual([])
     await subscriptions.removeErased(ADA)
   })
 
   test('is waited for while the store is away', async () => {
     const id = await createId()
-    await house.closeAll()
+    await world.closeAll()
     let isAway = true
-    const store = house.store()
+    const store = world.store()
     const append: EventStore['append'] = (...given) =>
       isAway ? Promise.reject(new ServiceError('store_unavailable')) : store.append(...given)
-    const room = house.start({ store: { ...store, append } })
-    house.owners.erase(ADA)
-    await expect.poll(() => house.reports.join()).toContain('has to wait')
+    const room = world.start({ store: { ...store, append } })
+    world.owners.erase(ADA)
+    await expect.poll(() => world.reports.join()).toContain('has to wait')
     isAway = false
-    await expect.poll(async () => (await house.owners.slots(ADA)).former).toEqual([])
+    await expect.poll(async () => (await world.owners.slots(ADA)).former).toEqual([])
     expect(await codeOf(room.subscriptions.showAny(id))).toBe('subscription_unknown')
   })
 })
@@ -333,16 +333,16 @@ describe('an erased account', () => {
 describe('what is sent from here', () => {
   test('a sample is signed, says that it is one, and changes nothing', async () => {
     const { subscription, secret } = await create({ events: ['regime_shift', 'trade_call'] })
-    house.answer = () => ({ status: 503, detail: 'no' })
+    world.answer = () => ({ status: 503, detail: 'no' })
     const sample = await subscriptions.test(ADA, subscription.subscriptionId)
     expect(sample).toMatchObject({
       isAccepted: false,
       event: 'regime_shift',
       outcome: { status: 503, detail: 'no' },
     })
-    const [{ url, headers, body } = expect.fail()] = house.sent
+    const [{ url, headers, body } = expect.fail()] = world.sent
     expect(url).toBe(URL)
-    expect(verifyWebhook({ secret, headers, body, now: house.now })).toMatchObject({ ok: true })
+    expect(verifyWebhook({ secret, headers, body, now: world.now })).toMatchObject({ ok: true })
     expect(JSON.parse(Buffer.from(body).toString())).toMatchObject({
       event: 'regime_shift',
       delivery_id: sample.deliveryId,
@@ -355,22 +355,22 @@ describe('what is sent from here', () => {
   test('after a rotation both secrets sign, until the overlap ends', async () => {
     const { subscription, secret: old } = await create()
     const id = subscription.subscriptionId
-    house.settled.length = 0
+    world.synced.length = 0
     const { secret, overlapUntil } = await subscriptions.rotateSecret(ADA, id, HOUR_MS, ORIGIN)
     expect(overlapUntil).toBe(NOON + HOUR_MS)
     // Whoever sends knows of the new one when it is told.
-    expect(house.settled).toEqual([id])
+    expect(world.synced).toEqual([id])
     const signsNow = async () => {
       const { deliveryId } = await subscriptions.test(ADA, id)
-      const { headers, body } = house.sent.at(-1) ?? expect.fail()
-      expect(verifyWebhook({ secret, headers, body, now: house.now }).ok).toBe(true)
+      const { headers, body } = world.sent.at(-1) ?? expect.fail()
+      expect(verifyWebhook({ secret, headers, body, now: world.now }).ok).toBe(true)
       const sign = createSign({ userAgent: 'test' })
-      const about = { event: 'trade_call', deliveryId, body, at: house.now, attempt: 1 }
+      const about = { event: 'trade_call', deliveryId, body, at: world.now, attempt: 1 }
       const signatures = headers['webhook-signature']?.split(' ')
       return [secret, old].map((one) => signatures?.includes(sign([one], about)['webhook-signature'] ?? ''))
     }
     expect(await signsNow()).toEqual([true, true])
-    house.now += HOUR_MS
+    world.now += HOUR_MS
     expect(await signsNow()).toEqual([true, false])
   })
 
@@ -381,18 +381,18 @@ describe('what is sent from here', () => {
     await createId({ url: 'https://two.example.com/' })
     await subscriptions.pause(ADA, paused, ORIGIN)
     await degrade(failing)
-    house.answer = ({ url }) => (url.includes('two') ? { kind: 'timed_out', status: undefined } : {})
+    world.answer = ({ url }) => (url.includes('two') ? { kind: 'timed_out', status: undefined } : {})
     const about = await subscriptions.find(ADA, failing)
     await subscriptions.notify(about, 'degraded_1h')
-    const hosts = house.sent.map(({ url }) => new globalThis.URL(url).hostname.split('.')[0])
+    const hosts = world.sent.map(({ url }) => new globalThis.URL(url).hostname.split('.')[0])
     expect(hosts).toEqual(['one', 'two', 'two', 'two'])
-    expect(house.reports.join()).toContain('a notice was not taken')
-    const [first] = house.sent
+    expect(world.reports.join()).toContain('a notice was not taken')
+    const [first] = world.sent
     expect(JSON.parse(Buffer.from(first?.body ?? '').toString())).toMatchObject({
       event: 'notice',
       data: { kind: 'degraded_1h', subscription_id: failing, state: 'degraded', reason: 'failing' },
     })
-    const ids = () => new Set(house.sent.map(({ headers }) => headers['webhook-id']))
+    const ids = () => new Set(world.sent.map(({ headers }) => headers['webhook-id']))
     expect(ids().size).toBe(2)
     await subscriptions.notify(about, 'degraded_1h')
     expect(ids().size).toBe(2)
@@ -403,7 +403,7 @@ describe('what is sent from here', () => {
 async function recordAttempts(subscriptionId: string, count: number): Promise<void> {
   for (let sequence = 1; sequence <= count; sequence++) {
     const at = NOON + sequence * 60_000
-    house.now = at
+    world.now = at
     const attempt = {
       deliveryId: UUID,
       sequence,
@@ -427,7 +427,7 @@ async function recordAttempts(subscriptionId: string, count: number): Promise<vo
     const about = { subscriptionId, token: 1, template: 1, baseUrl: 'https://s.example.com', replays: [] }
     const data = { ...about, cursor, attempts: [attempt] }
     const event = newEvent(DeliveriesAttempted, { id: crypto.randomUUID(), data, meta: ORIGIN })
-    await house.store().append(deliveryStream(subscriptionId), [event], { expected: 'any' })
+    await world.store().append(deliveryStream(subscriptionId), [event], { expected: 'any' })
   }
 }
 
@@ -458,14 +458,14 @@ test('what the owner was told stands in the subscription', async () => {
   const id = await createId()
   const data = { subscriptionId: id, kind: 'degraded_1h' as const, since: NOON - 5 }
   const event = newEvent(OwnerNotified, { id: crypto.randomUUID(), data, meta: ORIGIN })
-  await house.store().append(noticeStream(id), [event], { expected: 'no-stream' })
+  await world.store().append(noticeStream(id), [event], { expected: 'no-stream' })
   expect((await subscriptions.show(ADA, id)).notices).toEqual([
     { kind: 'degraded_1h', at: NOON, since: NOON - 5 },
   ])
 })
 
 test('the operator sees all accounts’, with no more of their addresses than the host, and can stop one until it allows it', async () => {
-  const room = house.start()
+  const room = world.start()
   const [ada, bob] = [await createId(), await createId({}, undefined, subscriptions, BOB)]
   await expect.poll(() => room.index.page({ limit: 10 }).length).toBe(2)
   const all = await room.subscriptions.listAll({ limit: 10 })
@@ -476,7 +476,7 @@ test('the operator sees all accounts’, with no more of their addresses than th
   )
   const { subscription } = await room.subscriptions.stop(bob, 'complaints', ORIGIN)
   expect(subscription).toMatchObject({ state: 'stopped', reason: 'complaints' })
-  expect(house.settled).toContain(bob)
+  expect(world.synced).toContain(bob)
   for (const refused of [
     subscriptions.resume(BOB, bob, { from: 'cursor' }, ORIGIN),
     subscriptions.pause(BOB, bob, ORIGIN),
@@ -485,21 +485,21 @@ test('the operator sees all accounts’, with no more of their addresses than th
   ]) {
     expect(await codeOf(refused)).toBe('subscription_stopped')
   }
-  expect(house.sent).toEqual([])
+  expect(world.sent).toEqual([])
   const allowed = await room.subscriptions.allow(bob, 'cleared', ORIGIN)
   expect(allowed.subscription).toMatchObject({ state: 'paused', reason: 'cleared' })
   const resumed = await subscriptions.resume(BOB, bob, { from: 'cursor' }, ORIGIN)
   expect(resumed.subscription.state).toBe('active')
-  const without = house.start({ index: undefined }).subscriptions
+  const without = world.start({ index: undefined }).subscriptions
   expect(await codeOf(without.listAll({ limit: 10 }))).toBe('store_unavailable')
 })
 
 describe('the directory', () => {
-  const open = (index = house.start().index) =>
+  const open = (index = world.start().index) =>
     createSubscriptionDirectory({
       index,
-      owners: house.owners,
-      now: () => house.now,
+      owners: world.owners,
+      now: () => world.now,
       sleep: async () => undefined,
       signal: new AbortController().signal,
     })
@@ -507,7 +507,7 @@ describe('the directory', () => {
   test('has all that are not removed, and the position up to which that is so', async () => {
     const [kept, gone] = [await createId(), await createId()]
     await subscriptions.remove(ADA, gone, ORIGIN)
-    const room = house.start()
+    const room = world.start()
     await room.caughtUp()
     const { position, subscriptions: all } = await open(room.index).all()
     expect(position).toBe('3')
@@ -524,8 +524,8 @@ describe('the directory', () => {
     const next = await subscriptions.rotateSecret(ADA, id, HOUR_MS, ORIGIN)
     const rotated = await subscriptions.find(ADA, id)
     expect(await directory.target(rotated)).toMatchObject({ url: URL, secrets: [next.secret, secret] })
-    house.owners.erase(ADA)
-    house.now += LIMITS.webhookTargetMs
+    world.owners.erase(ADA)
+    world.now += LIMITS.webhookTargetMs
     expect(await directory.target(rotated)).toBeUndefined()
   })
 })

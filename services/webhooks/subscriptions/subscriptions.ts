@@ -1,7 +1,7 @@
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Subscription } from '../../../projections/index.ts'
-import { mapInTurns } from '../../platform/async/map-in-turns.ts'
+import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import { hasAccepted } from '../deliveries/may-pull.ts'
 import { verifyWebhook } from '../receiving/verify-webhook.ts'
 import { changing, executeFor } from './change-subscription.ts'
@@ -21,34 +21,34 @@ import { createNotifyOwner } from './notify-owner.ts'
 import type { Origin } from './owner-accounts.ts'
 import { closeViewOf, findOwn, lagOf, operatorViewOf, viewOf } from './read-subscription.ts'
 import { sendSample } from './send-sample.ts'
+import type { SubscriptionDeps, SubscriptionsOptions } from './subscription-deps.ts'
 import { createSubscriptionLog } from './subscription-log.ts'
 import type { Subscriptions } from './subscription-operations.ts'
-import type { SubscriptionParts, SubscriptionsOptions } from './subscription-parts.ts'
 import { openAnswers, openSubscription, signingAt } from './subscription-secrets.ts'
 import { removeFormer, removeOrphans, tidySlot } from './tidy-slots.ts'
 
 /**
  * Subscriptions over the log. From now on those of erased accounts are removed, until the signal.
  *
- * @example const subscriptions = createSubscriptions({ store, owners, sender, sign, deliveries, settle, … })
+ * @example const subscriptions = createSubscriptions({ store, owners, sender, sign, deliveries, sync, … })
  */
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
   const deliveries = createKnownDeliveries(options.store)
-  const parts: SubscriptionParts = { ...options, deliveries, log: createSubscriptionLog(options) }
-  const running = removeOrphans(parts).catch((error: unknown) =>
+  const deps: SubscriptionDeps = { ...options, deliveries, log: createSubscriptionLog(options) }
+  const running = removeOrphans(deps).catch((error: unknown) =>
     options.report('removing subscriptions of erased accounts has stopped', { reason: reasonOf(error) }),
   )
   return {
     create: (accountId, request, { idempotencyKey }, origin) =>
-      createSubscription(parts, accountId, request, idempotencyKey, origin),
-    ...reading(parts),
-    ...changing(parts),
-    ...sending(parts),
-    ...operating(parts),
+      createSubscription(deps, accountId, request, idempotencyKey, origin),
+    ...reading(deps),
+    ...changing(deps),
+    ...sending(deps),
+    ...operating(deps),
     positionOf: (field, text) => resolveStart(options.looking, field, text, options.now()),
     warnings: (subscription) => filterWarnings(currentFilter(subscription), options.reach()),
-    notify: createNotifyOwner(parts),
-    removeErased: (accountId) => removeFormer(parts, accountId),
+    notify: createNotifyOwner(deps),
+    removeErased: (accountId) => removeFormer(deps, accountId),
     ended: () => running,
   }
 }
@@ -63,8 +63,8 @@ const isOut = ({ state }: Subscription): boolean => state === 'disabled' || stat
 const READS_AT_ONCE = 4
 const TIDYING = { correlationId: 'list', actor: 'subscriptions' }
 
-function reading(parts: SubscriptionParts): Pick<Subscriptions, 'list' | 'show' | 'find' | 'openAttempts'> {
-  const { log, owners } = parts
+function reading(deps: SubscriptionDeps): Pick<Subscriptions, 'list' | 'show' | 'find' | 'openAttempts'> {
+  const { log, owners } = deps
   return {
     async list(accountId, { status, after, limit }) {
       const { current } = await owners.slots(accountId)
@@ -72,7 +72,7 @@ function reading(parts: SubscriptionParts): Pick<Subscriptions, 'list' | 'show' 
       for (const slot of current) {
         const subscription = await log.load(slot.subscriptionId)
         if (subscription !== undefined && subscription.state !== 'removed') all.push(subscription)
-        else await tidySlot(parts, accountId, slot, TIDYING)
+        else await tidySlot(deps, accountId, slot, TIDYING)
       }
       const wanted = all
         .filter((one) => status === 'all' || isOut(one) === (status === 'disabled'))
@@ -81,16 +81,16 @@ function reading(parts: SubscriptionParts): Pick<Subscriptions, 'list' | 'show' 
       const page = wanted.slice(0, limit)
       const last = page.at(-1)
       return {
-        rows: await mapInTurns(page, READS_AT_ONCE, (subscription) => viewOf(parts, subscription)),
+        rows: await mapConcurrently(page, READS_AT_ONCE, (subscription) => viewOf(deps, subscription)),
         next: last !== undefined && page.length < wanted.length ? placeOf(last) : null,
         needsReview: all.filter(isOut).length,
       }
     },
     show: async (accountId, subscriptionId) =>
-      closeViewOf(parts, await findOwn(parts, accountId, subscriptionId)),
-    find: (accountId, subscriptionId) => findOwn(parts, accountId, subscriptionId),
+      closeViewOf(deps, await findOwn(deps, accountId, subscriptionId)),
+    find: (accountId, subscriptionId) => findOwn(deps, accountId, subscriptionId),
     async openAttempts(subscription, attempts) {
-      const isAccepting = hasAccepted(await parts.deliveries.load(subscription))
+      const isAccepting = hasAccepted(await deps.deliveries.load(subscription))
       const answers = await openAnswers(
         owners,
         subscription,
@@ -105,20 +105,20 @@ function reading(parts: SubscriptionParts): Pick<Subscriptions, 'list' | 'show' 
   }
 }
 
-function sending(parts: SubscriptionParts): Pick<Subscriptions, 'test' | 'checkSignature' | 'replay'> {
-  const { looking, owners, deliveries, takeUnasked, now, newId } = parts
+function sending(deps: SubscriptionDeps): Pick<Subscriptions, 'test' | 'checkSignature' | 'replay'> {
+  const { looking, owners, deliveries, takeUnasked, now, newId } = deps
   return {
     async test(accountId, id) {
-      const subscription = await findOwn(parts, accountId, id)
+      const subscription = await findOwn(deps, accountId, id)
       requireNotStopped(subscription)
       const opened = await openSubscription(owners, subscription)
       await takeUnasked('test', accountId, opened.url)
       const target = { url: opened.url, secrets: signingAt(opened, now()), form: subscription.form }
       const [event = 'trade_call'] = currentFilter(subscription).events
-      return sendSample(parts, target, event)
+      return sendSample(deps, target, event)
     },
     async checkSignature(accountId, id, { timestamp, signature, body }) {
-      const opened = await openSubscription(owners, await findOwn(parts, accountId, id))
+      const opened = await openSubscription(owners, await findOwn(deps, accountId, id))
       const verified = verifyWebhook({
         secret: opened.secrets.map(({ secret }) => secret),
         headers: { 'x-service-timestamp': timestamp, 'x-service-signature': signature },
@@ -129,10 +129,10 @@ function sending(parts: SubscriptionParts): Pick<Subscriptions, 'test' | 'checkS
       return verified.ok ? undefined : verified.reason
     },
     async replay(accountId, id, window, origin) {
-      await findOwn(parts, accountId, id)
+      await findOwn(deps, accountId, id)
       const numbers = await findWindow(looking, id, window)
       const replayId = newId()
-      await executeFor(parts, accountId, id, origin, async (state) => {
+      await executeFor(deps, accountId, id, origin, async (state) => {
         const { cursor, finishedAbove, open, replays } = await deliveries.load(state)
         const given = [cursor.sequence - 1, ...finishedAbove.keys(), ...open.keys()]
         return {
@@ -148,8 +148,8 @@ function sending(parts: SubscriptionParts): Pick<Subscriptions, 'test' | 'checkS
   }
 }
 
-function operating(parts: SubscriptionParts): Pick<Subscriptions, 'listAll' | 'showAny' | 'stop' | 'allow'> {
-  const { log, index, settle } = parts
+function operating(deps: SubscriptionDeps): Pick<Subscriptions, 'listAll' | 'showAny' | 'stop' | 'allow'> {
+  const { log, index, sync } = deps
   const findAny = async (id: string): Promise<Subscription> => {
     const subscription = await log.load(id)
     if (subscription !== undefined && subscription.state !== 'removed') return subscription
@@ -159,9 +159,9 @@ function operating(parts: SubscriptionParts): Pick<Subscriptions, 'listAll' | 's
     const { after } = await log.execute(id, origin, (state) =>
       decideSubscription({ subscriptionId: id }, command, state),
     )
-    await settle(id)
+    await sync(id)
     if (after === undefined) throw unknownSubscription(id)
-    return operatorViewOf(parts, after)
+    return operatorViewOf(deps, after)
   }
   return {
     async listAll({ after, limit }) {
@@ -172,12 +172,12 @@ function operating(parts: SubscriptionParts): Pick<Subscriptions, 'listAll' | 's
         })
       }
       const page = index.page({ after, limit: Math.min(limit, LIMITS.webhookRows) })
-      return mapInTurns(page, READS_AT_ONCE, (subscription) => operatorViewOf(parts, subscription))
+      return mapConcurrently(page, READS_AT_ONCE, (subscription) => operatorViewOf(deps, subscription))
     },
     showAny: async (id) => {
       const subscription = await findAny(id)
-      const view = await operatorViewOf(parts, subscription)
-      return { ...view, lag: await lagOf(parts, subscription, view.deliveries) }
+      const view = await operatorViewOf(deps, subscription)
+      return { ...view, lag: await lagOf(deps, subscription, view.deliveries) }
     },
     stop: (id, reason, origin) => execute(id, { kind: 'Stop', reason }, origin),
     allow: (id, reason, origin) => execute(id, { kind: 'Allow', reason }, origin),

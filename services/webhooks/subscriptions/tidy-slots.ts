@@ -1,9 +1,9 @@
 import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Origin, OwnerSlot } from './owner-accounts.ts'
-import type { SubscriptionParts } from './subscription-parts.ts'
+import type { SubscriptionDeps } from './subscription-deps.ts'
 
-type Parts = Pick<SubscriptionParts, 'log' | 'owners' | 'now' | 'newId'>
+type Deps = Pick<SubscriptionDeps, 'log' | 'owners' | 'now' | 'newId'>
 
 /**
  * Gives back a slot whose subscription is removed, or never came to be: a crash between the two leaves such a slot.
@@ -13,7 +13,7 @@ type Parts = Pick<SubscriptionParts, 'log' | 'owners' | 'now' | 'newId'>
  * @returns whether the slot is free now
  */
 export async function tidySlot(
-  { log, owners, now, newId }: Parts,
+  { log, owners, now, newId }: Deps,
   accountId: string,
   { subscriptionId, takenAt }: OwnerSlot,
   origin: Origin,
@@ -37,10 +37,10 @@ export async function tidySlot(
 }
 
 /** Tidies all slots of an account. @returns how many are free now */
-export async function tidySlots(parts: Parts, accountId: string, origin: Origin): Promise<number> {
-  const { current } = await parts.owners.slots(accountId)
+export async function tidySlots(deps: Deps, accountId: string, origin: Origin): Promise<number> {
+  const { current } = await deps.owners.slots(accountId)
   let freed = 0
-  for (const slot of current) if (await tidySlot(parts, accountId, slot, origin)) freed += 1
+  for (const slot of current) if (await tidySlot(deps, accountId, slot, origin)) freed += 1
   return freed
 }
 
@@ -52,13 +52,13 @@ const RETRY_MS = 1_000
  * is finished at the next start, since the slots stand until their subscriptions are gone. Ends with the signal.
  */
 export async function removeOrphans(
-  parts: Parts & Pick<SubscriptionParts, 'settle' | 'sleep' | 'signal' | 'report'>,
+  deps: Deps & Pick<SubscriptionDeps, 'sync' | 'sleep' | 'signal' | 'report'>,
 ): Promise<void> {
-  const { owners, sleep, signal, report } = parts
+  const { owners, sleep, signal, report } = deps
   for await (const accountId of owners.erasedAccounts()) {
     while (!signal.aborted) {
       try {
-        await removeFormer(parts, accountId)
+        await removeFormer(deps, accountId)
         break
       } catch (error) {
         if (!isServiceError(error) || !PASSING.has(error.code)) throw error
@@ -74,7 +74,7 @@ const PASSING: ReadonlySet<string> = new Set(['outcome_unknown', 'store_unavaila
 
 /** Removes what an account had before it was erased; when it resolves, nothing is sent there any more. */
 export async function removeFormer(
-  { log, owners, newId, settle }: Parts & Pick<SubscriptionParts, 'settle'>,
+  { log, owners, newId, sync }: Deps & Pick<SubscriptionDeps, 'sync'>,
   accountId: string,
 ): Promise<void> {
   const origin = { correlationId: `erasure of ${accountId}`, actor: 'subscriptions' }
@@ -86,7 +86,7 @@ export async function removeFormer(
       state === undefined || state.state === 'removed' ? [] : [removed],
     )
     // Its secrets cannot be opened any more either way, so nobody has to wait for who does not answer.
-    await settle(subscriptionId)
+    await sync(subscriptionId)
     await owners.freeSlot(accountId, subscriptionId, origin)
   }
 }

@@ -17,7 +17,7 @@ interface Timer {
   readonly ring: () => void
 }
 
-/** Turns of the event loop without a request under way, after which everybody is taken to be waiting. */
+/** FairScheduler of the event loop without a request under way, after which everybody is taken to be waiting. */
 const QUIET_TURNS = 12
 
 /** @param start Unix milliseconds */

@@ -10,12 +10,12 @@ export interface FakeTime {
   /** Lets time pass in steps, with everything that is due in each. */
   pass(milliseconds: number, stepMs?: number): Promise<void>
   /** Lets everything happen that is due now. */
-  settle(): Promise<void>
+  idle(): Promise<void>
   /** Sets the clock without anybody sleeping through it. */
   step(milliseconds: number): void
 }
 
-/** Turns of the event loop in which everything that is ready has had its say. */
+/** FairScheduler of the event loop in which everything that is ready has had its say. */
 const TURNS = 30
 
 export function createFakeTime(start: number): FakeTime {
@@ -24,7 +24,7 @@ export function createFakeTime(start: number): FakeTime {
   /** Of sleepers: a clock that is set does not change how long anybody sleeps. */
   let slept = 0
 
-  async function settle(): Promise<void> {
+  async function idle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) {
       sleepers.wake(slept)
       await setImmediate()
@@ -36,12 +36,12 @@ export function createFakeTime(start: number): FakeTime {
     elapsed: () => slept,
     sleep: (milliseconds, signal) =>
       milliseconds <= 0 ? Promise.resolve() : sleepers.sleepUntil(slept + milliseconds, signal),
-    settle,
+    idle,
     async pass(milliseconds, stepMs = 1_000) {
       for (let left = milliseconds; left > 0; left -= stepMs) {
         now += Math.min(stepMs, left)
         slept += Math.min(stepMs, left)
-        await settle()
+        await idle()
       }
     },
     step(milliseconds) {

@@ -12,8 +12,6 @@ import { proposeEvent, type StoredEvent, toPosition } from './recorded-event.ts'
 export interface AppendContext extends ReadContext {
   /** A new UUID at each call. */
   readonly newId: () => string
-  /** Resolves after the time, or as soon as the signal is aborted. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting. */
   readonly closing: AbortSignal
 }

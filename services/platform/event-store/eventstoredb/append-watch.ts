@@ -10,7 +10,7 @@ export interface AppendWatch {
   /** Follows one append to its end. */
   see<Result>(append: Promise<Result>): Promise<Result>
   /** What keeps appends from being confirmed; undefined where nothing does. */
-  trouble(): string | undefined
+  problem(): string | undefined
 }
 
 /** @param elapsed a clock that is never set, milliseconds */
@@ -33,7 +33,7 @@ export function createAppendWatch(elapsed: () => number): AppendWatch {
         waiting.delete(append)
       }
     },
-    trouble() {
+    problem() {
       const now = elapsed()
       // In the order in which they were begun.
       const [oldest = now] = waiting.values()

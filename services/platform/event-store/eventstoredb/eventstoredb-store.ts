@@ -131,7 +131,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
       if (closing.signal.aborted) return { ok: false, adapter, detail: 'closed' }
       return readHead(context).then(
         (head) => {
-          const late = watch.trouble()
+          const late = watch.problem()
           return { ok: true, adapter, detail: `at ${head}`, head, ...(late !== undefined && { late }) }
         },
         (error: unknown) => ({

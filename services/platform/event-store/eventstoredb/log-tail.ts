@@ -19,8 +19,6 @@ const MAX_RESUME_DELAY_MS = 10_000
 export interface FollowContext extends ReadContext {
   /** From 0 up to, but not including, 1. */
   readonly random: () => number
-  /** Resolves after the time, or as soon as the signal is aborted. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   /** Told of each break and of the wait before the next try: none where the server only found us too slow. */
   readonly onSubscriptionBreak: (error: ServiceError, resumeInMs: number) => void
 }

@@ -19,12 +19,18 @@ export interface ReadContext {
   readonly lookElsewhere: () => void
   /** How long the server may be silent in the middle of a read. */
   readonly answerTimeoutMs: number
+  /** Resolves after the time, or as soon as the signal is aborted. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   /** Told of each event in the log that this service did not write, where somebody would have read it. */
   readonly onForeign: (entry: Pick<LogEntry, 'stream' | 'type' | 'position'>) => void
 }
 
 /** Events that the search for the newest one asks for at first: the server's own and erasable ones are rarely more. */
 const HEAD_EVENTS = 32
+
+/** How soon a reading that broke, and could not go on at once, is tried a last time. */
+const RESUME_MS = 250
+const NEVER = new AbortController().signal
 
 /** Events of one stream; a missing stream, and one that was tombstoned, read as empty. */
 export async function* readStoredStream(
@@ -73,17 +79,34 @@ export async function* readEntries(
   signal: AbortSignal | undefined,
   look: (position: Position) => void = () => undefined,
 ): AsyncGenerator<LogEntry, void, void> {
-  const fromPosition = toLogPosition(after)
-  const open = () => context.client.readAll({ fromPosition })
-  try {
-    for await (const resolved of streamEvents(context, open, signal)) {
-      if (resolved.event?.position !== undefined) look(toPosition(resolved.event.position))
-      const entry = toEntry(resolved, context.onForeign)
-      // The server's reads include the position they begin at.
-      if (entry !== undefined && comparePositions(entry.position, after) > 0) yield entry
+  let reached = after
+  let hasTriedAgain = false
+  for (let isWhole = false; !isWhole; ) {
+    const began = reached
+    const fromPosition = toLogPosition(began)
+    const open = () => context.client.readAll({ fromPosition })
+    try {
+      for await (const resolved of streamEvents(context, open, signal)) {
+        if (resolved.event?.position !== undefined) look(toPosition(resolved.event.position))
+        const entry = toEntry(resolved, context.onForeign)
+        // The server's reads include the position they begin at.
+        if (entry === undefined || comparePositions(entry.position, reached) <= 0) continue
+        reached = entry.position
+        yield entry
+      }
+      isWhole = true
+    } catch (error) {
+      if (await isNoPlaceHere(context, error)) throw noPlace(began)
+      const failure = readFailure(error, 'reading the log')
+      // A connection that breaks now and then must not make a long reading begin anew each time: it would never end.
+      if (reached === after || !isServiceError(failure, 'store_unavailable')) throw failure
+      if (reached !== began) hasTriedAgain = false
+      else if (hasTriedAgain) throw failure
+      else {
+        hasTriedAgain = true
+        await context.sleep(RESUME_MS, signal ?? NEVER)
+      }
     }
-  } catch (error) {
-    throw (await isNoPlaceHere(context, error)) ? noPlace(after) : readFailure(error, 'reading the log')
   }
 }
 

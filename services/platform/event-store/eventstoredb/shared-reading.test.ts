@@ -62,3 +62,17 @@ test('a reading that breaks is told to all of them, and the next one is whole', 
   }
   expect(await collect(readOf(1))).toHaveLength(996)
 })
+
+test('a long reading goes on where it was, over a connection that breaks again and again', async () => {
+  const seen: string[] = []
+  let restarting = Promise.resolve()
+  for await (const { id } of store.readAll({ together: true })) {
+    seen.push(id)
+    // In the middle of what is taken: what was sent already still comes, and then the break.
+    if (seen.length % 700 === 0) restarting = restarting.then(() => double.restart())
+  }
+  await restarting
+  expect(seen).toEqual((await collect(store.readAll())).map(({ id }) => id))
+  expect(seen).toHaveLength(3_000)
+  expect(double.calls.read).toBeGreaterThan(2)
+})

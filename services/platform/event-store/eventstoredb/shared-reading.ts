@@ -39,6 +39,13 @@ interface Pass {
 export function createSharedReading(context: FollowContext): SharedReading {
   const passes = new Set<Pass>()
   const moved = createWakeSignal()
+  let lastTurn: Promise<void> = Promise.resolve()
+
+  /** One page in a turn of the event loop, whoever takes it: callers and the connection have theirs in between. */
+  function turn(): Promise<void> {
+    lastTurn = lastTurn.then(() => setImmediate())
+    return lastTurn
+  }
 
   function begin(after: Position): Pass {
     const ending = new AbortController()
@@ -114,9 +121,8 @@ export function createSharedReading(context: FollowContext): SharedReading {
       try {
         for (let page = await take(pass, rider, signal); page !== undefined; ) {
           for (const entry of page) if (comparePositions(entry.position, after) > 0) yield entry
-          // Callers are answered by the same thread.
-          await setImmediate()
           page = await take(pass, rider, signal)
+          await turn()
         }
       } finally {
         pass.riders.delete(rider)

@@ -26,7 +26,7 @@ type Fault = 'join' | 'kill' | 'freeze' | 'suspend' | 'thaw' | 'leave' | 'away' 
 const STEP_MS = 250
 const NOON = Date.UTC(2026, 10, 22, 12)
 /** Longer than the outcome of one append is pursued, and shorter than a lease. */
-const DEAF_MS = 7_000
+const DEAF_MS = 4_500
 /** Turns of the event loop in which everything that is ready has had its say. */
 const TURNS = 12
 

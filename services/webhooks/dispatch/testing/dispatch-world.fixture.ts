@@ -244,7 +244,7 @@ export class DispatchWorld {
       },
     }
     this.#running.add(running)
-    await this.time.settle()
+    await this.time.idle()
     return running
   }
 

@@ -151,7 +151,7 @@ class FuzzedWorld {
     const [first] = this.#running
     if (first === undefined || first.mortal?.isDead === true) return false
     try {
-      return await first.dispatcher.forget(anId(name))
+      return await first.dispatcher.sync(anId(name))
     } catch (error) {
       if (!isExpected(error)) throw error
       return false
@@ -211,7 +211,7 @@ class FuzzedWorld {
   #troubleStore(): void {
     const { mortal } = this.#one(this.#running)
     let left = this.#below(30)
-    mortal?.trouble(() => {
+    mortal?.problem(() => {
       left -= 1
       if (left < 0 || this.#random() < 0.5) return 'none'
       return this.#random() < 0.5 ? 'lost' : 'refused'
@@ -219,7 +219,7 @@ class FuzzedWorld {
   }
 
   async #makeWell(): Promise<void> {
-    for (const { mortal } of this.#running) mortal?.trouble(undefined)
+    for (const { mortal } of this.#running) mortal?.problem(undefined)
     for (const name of NAMES) {
       const endpoint = this.#of(name)
       endpoint.mood = 'well'

@@ -19,7 +19,7 @@ export interface Mortal {
    */
   killAt(calls: number, behind: boolean): void
   /** The store's next answers are lost, or its calls refused, by what is drawn for each. */
-  trouble(draw: (() => 'none' | 'lost' | 'refused') | undefined): void
+  problem(draw: (() => 'none' | 'lost' | 'refused') | undefined): void
 }
 
 const never = new Promise<never>(() => {})
@@ -48,13 +48,13 @@ export function createMortal(world: {
     if (isDead()) return never
     const work1 = work()
     if (isLast) dead.abort()
-    const settled = await work1.then(
+    const drained = await work1.then(
       (value) => ({ value }),
       (error: unknown) => ({ error }),
     )
     if (isDead()) return never
-    if ('error' in settled) throw settled.error
-    return settled.value
+    if ('error' in drained) throw drained.error
+    return drained.value
   }
 
   async function* iterate<Item>(of: () => AsyncIterable<Item>): AsyncGenerator<Item, void, void> {
@@ -105,7 +105,7 @@ export function createMortal(world: {
     killAt(calls, behind) {
       left = { calls, behind }
     },
-    trouble(of) {
+    problem(of) {
       draw = of
     },
   }

@@ -15,9 +15,9 @@ import { openRowTables } from '../../../platform/projector/row-tables.ts'
 import type { SendOutcome, WebhookRequest } from '../../sending/sender.ts'
 import { createSign } from '../../sending/sign.ts'
 import type { CreateRequest } from '../create-subscription.ts'
+import type { SubscriptionsOptions } from '../subscription-deps.ts'
 import { createSubscriptionIndex, type SubscriptionIndex } from '../subscription-directory.ts'
 import type { Subscriptions } from '../subscription-operations.ts'
-import type { SubscriptionsOptions } from '../subscription-parts.ts'
 import { createSubscriptions } from '../subscriptions.ts'
 import { type FakeOwners, fakeOwners } from './fake-owners.fixture.ts'
 
@@ -43,11 +43,11 @@ export interface Room {
 }
 
 /** Accounts and a log that several processes share. */
-export interface House {
+export interface World {
   now: number
   readonly owners: FakeOwners
   readonly sent: WebhookRequest[]
-  readonly settled: string[]
+  readonly synced: string[]
   readonly reports: string[]
   /** How endpoints answer; 200 at once without it. */
   answer: (request: WebhookRequest) => Partial<SendOutcome>
@@ -65,21 +65,21 @@ export interface House {
 const idOf = createFactIds(Buffer.alloc(32, 3))
 const shortSleep: SubscriptionsOptions['sleep'] = (ms, signal) => sleep(Math.min(ms, 2), signal)
 
-export function aHouse(): House {
+export function aWorld(): World {
   const log = createMemoryLog()
   const rooms: Room[] = []
   let bars = 0
-  const house: House = {
+  const world: World = {
     now: NOON,
-    owners: fakeOwners(() => house.now),
+    owners: fakeOwners(() => world.now),
     sent: [],
-    settled: [],
+    synced: [],
     reports: [],
     answer: () => ({}),
     isSettled: true,
-    store: () => openMemoryStore({ now: () => house.now, log }),
+    store: () => openMemoryStore({ now: () => world.now, log }),
     start(change = {}) {
-      const room = startRoom(house, change)
+      const room = startRoom(world, change)
       rooms.push(room)
       return room
     },
@@ -90,7 +90,7 @@ export function aHouse(): House {
         const data = aVerdict({ call: 'BUY', barClose: bars * 3_600_000, verdictId: idOf(`bar ${bars}`) })
         const event = newEvent(VerdictRecorded, { id: data.verdictId, data, meta: ORIGIN })
         positions.push(
-          (await house.store().append(verdictStream(data), [event], { expected: 'any' })).position,
+          (await world.store().append(verdictStream(data), [event], { expected: 'any' })).position,
         )
       }
       return positions
@@ -100,17 +100,17 @@ export function aHouse(): House {
       await Promise.all(rooms.splice(0).map((room) => room.close()))
     },
   }
-  house.owners.open(ADA)
-  house.owners.open(BOB)
-  return house
+  world.owners.open(ADA)
+  world.owners.open(BOB)
+  return world
 }
 
-function startRoom(house: House, change: Partial<SubscriptionsOptions>): Room {
-  const store = change.store ?? house.store()
+function startRoom(world: World, change: Partial<SubscriptionsOptions>): Room {
+  const store = change.store ?? world.store()
   const ending = new AbortController()
   const { signal } = ending
-  const now = (): number => house.now
-  const newId = (): string => uuidV7(house.now, randomBytes(10))
+  const now = (): number => world.now
+  const newId = (): string => uuidV7(world.now, randomBytes(10))
   const projector = startProjector({
     store,
     tables: openRowTables(':memory:', 'log'),
@@ -128,26 +128,26 @@ function startRoom(house: House, change: Partial<SubscriptionsOptions>): Room {
     random: randomBytes,
     sleep: shortSleep,
     looking: store,
-    owners: house.owners,
+    owners: world.owners,
     async checkUrl(url) {
       if (url.startsWith('https://')) return { origin: new globalThis.URL(url).origin }
       throw new ServiceError('url_refused', { message: 'The address must begin with https:// and a host.' })
     },
     sender: {
       async send(request) {
-        house.sent.push(request)
-        return { ...ANSWERED, ...house.answer(request) }
+        world.sent.push(request)
+        return { ...ANSWERED, ...world.answer(request) }
       },
     },
     sign: createSign({ userAgent: 'test' }),
-    async settle(subscriptionId) {
-      house.settled.push(subscriptionId)
-      return house.isSettled
+    async sync(subscriptionId) {
+      world.synced.push(subscriptionId)
+      return world.isSettled
     },
     takeUnasked: async () => undefined,
     reach: () => ({ highestConfidence: 60, silentTimeframes: ['1d'], exchanges: undefined }),
     baseUrl: () => 'https://signals.example.com',
-    report: (event, details) => void house.reports.push(`${event} ${JSON.stringify(details)}`),
+    report: (event, details) => void world.reports.push(`${event} ${JSON.stringify(details)}`),
     ...change,
   })
   return {

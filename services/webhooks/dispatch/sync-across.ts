@@ -10,7 +10,7 @@ const subjectOf = (shard: number): string => `webhooks.refresh.${shard}`
  *
  * @returns whether it has; false where nobody answered in time
  */
-export async function askToForget(bus: Bus, shard: number, subscriptionId: string): Promise<boolean> {
+export async function askToSync(bus: Bus, shard: number, subscriptionId: string): Promise<boolean> {
   try {
     const timeoutMs = LIMITS.webhookForgetMs
     return (await bus.request(subjectOf(shard), { subscriptionId }, { timeoutMs })) === true
@@ -21,10 +21,10 @@ export async function askToForget(bus: Bus, shard: number, subscriptionId: strin
 }
 
 /** Answers such requests for a shard, for as long as this process has it. */
-export function serveForgetting(
+export function serveSync(
   bus: Bus,
   shard: number,
-  refresh: (subscriptionId: string) => Promise<void>,
+  sync: (subscriptionId: string) => Promise<void>,
   signal: AbortSignal,
 ): void {
   bus.serve(
@@ -32,7 +32,7 @@ export function serveForgetting(
     async (body) => {
       const isAsked = typeof body === 'object' && body !== null && 'subscriptionId' in body
       if (!isAsked || typeof body.subscriptionId !== 'string') return false
-      await refresh(body.subscriptionId)
+      await sync(body.subscriptionId)
       return true
     },
     { signal },

@@ -1,5 +1,5 @@
 /** Room for what goes on at the same time, shared out so that no payer and no address takes all of it. */
-export interface Places {
+export interface PaymentSemaphore {
   /**
    * Takes a place.
    *
@@ -8,14 +8,18 @@ export interface Places {
   enter(payer: string, address: string): (() => void) | undefined
 }
 
-export interface PlacesOptions {
+export interface PaymentSemaphoreOptions {
   readonly all: number
   readonly perPayer: number
   readonly perAddress: number
 }
 
-/** @example const leave = createPlaces({ all: 1_024, perPayer: 128, perAddress: 256 }).enter(payer, address) */
-export function createPlaces({ all, perPayer, perAddress }: PlacesOptions): Places {
+/** @example const leave = createPaymentSemaphore({ all: 1_024, perPayer: 128, perAddress: 256 }).enter(payer, address) */
+export function createPaymentSemaphore({
+  all,
+  perPayer,
+  perAddress,
+}: PaymentSemaphoreOptions): PaymentSemaphore {
   let taken = 0
   const ofPayers = new Map<string, number>()
   const ofAddresses = new Map<string, number>()

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { mapInTurns } from './map-in-turns.ts'
+import { mapConcurrently } from './map-concurrently.ts'
 
 test('works on all, never on more than so many at a time, and keeps their order', async () => {
   let underWay = 0
   let most = 0
-  const results = await mapInTurns([5, 1, 4, 2, 3], 2, async (turns) => {
+  const results = await mapConcurrently([5, 1, 4, 2, 3], 2, async (turns) => {
     most = Math.max(most, ++underWay)
     for (let turn = 0; turn < turns; turn++) await setImmediate()
     underWay -= 1
@@ -17,7 +17,7 @@ test('works on all, never on more than so many at a time, and keeps their order'
 
 test('fails with what one fails with, and begins no further one', async () => {
   const begun: number[] = []
-  const working = mapInTurns([1, 2, 3, 4], 1, async (item) => {
+  const working = mapConcurrently([1, 2, 3, 4], 1, async (item) => {
     begun.push(item)
     if (item === 2) throw new Error('two')
   })
@@ -26,5 +26,5 @@ test('fails with what one fails with, and begins no further one', async () => {
 })
 
 test('of nothing is nothing', async () => {
-  expect(await mapInTurns([], 3, () => Promise.reject(new Error('never')))).toEqual([])
+  expect(await mapConcurrently([], 3, () => Promise.reject(new Error('never')))).toEqual([])
 })

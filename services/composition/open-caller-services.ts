@@ -4,7 +4,7 @@ import type { ToolHandler } from '../engine/index.ts'
 import { type Callers, openCallers } from './callers.ts'
 import { type OpenedKnowledge, openDocumentation } from './knowledge.ts'
 import { createMarketNow } from './market-now.ts'
-import type { Parts } from './open-parts.ts'
+import type { Deps } from './open-deps.ts'
 import type { OnClose } from './open-platform.ts'
 import { type OpenedPayments, openPayments } from './payments.ts'
 import { type OpenedTransparencyLog, openTransparencyLog } from './transparency-log.ts'
@@ -15,7 +15,7 @@ import { type OpenedWebhooks, openWebhooks } from './webhooks.ts'
 const showOperator = (line: string): void => void process.stderr.write(`${line}\n`)
 
 /** What callers are served by, over the parts that all of it shares. */
-export interface Served {
+export interface CallerServices {
   readonly callers: Callers
   readonly payments: OpenedPayments
   readonly webhooks: OpenedWebhooks
@@ -26,35 +26,35 @@ export interface Served {
 }
 
 /** Opens what callers are served by. */
-export async function openServed(
-  parts: Parts,
-  about: {
+export async function openCallerServices(
+  deps: Deps,
+  context: {
     readonly toolHandler: ToolHandler
     readonly watchList: WatchList | undefined
     readonly publicUrl: () => string
     readonly version: string
   },
   onClose: OnClose,
-): Promise<Served> {
-  const { settings, feed, projector, running } = parts
-  const { watchList } = about
+): Promise<CallerServices> {
+  const { settings, feed, projector, running } = deps
+  const { watchList } = context
   // A recorded market that is replayed elsewhere has no clock here; all of it lies in the past.
   const isReplayedElsewhere = settings.MARKET === 'recorded' && !settings.ROLES.includes('engine')
   const marketNow = isReplayedElsewhere ? Date.now : createMarketNow(feed, projector)
-  const callers = openCallers({ ...parts, ...about, show: showOperator }, onClose)
-  const common = { ...parts, ...about, ...callers, marketNow }
+  const callers = openCallers({ ...deps, ...context, show: showOperator }, onClose)
+  const common = { ...deps, ...context, ...callers, marketNow }
   const knowledge = await openDocumentation(common, onClose)
   running.payments = await openPayments(common, onClose)
   running.webhooks = openWebhooks({ ...common, exchanges: () => watchList?.exchanges }, onClose)
   const { webhooks, payments } = running
-  const accounts = erasedWithWebhooks(callers.accounts, webhooks, parts.log)
+  const accounts = erasedWithWebhooks(callers.accounts, webhooks, deps.log)
   const transparencyLog = openTransparencyLog(common)
   return { callers: { ...callers, accounts }, knowledge, marketNow, payments, transparencyLog, webhooks }
 }
 
 /** Settles, sends and signs, where this process does, until the signal. */
-export async function runServed(
-  { payments, transparencyLog, webhooks }: Pick<Served, 'payments' | 'transparencyLog' | 'webhooks'>,
+export async function runCallerServices(
+  { payments, transparencyLog, webhooks }: Pick<CallerServices, 'payments' | 'transparencyLog' | 'webhooks'>,
   signal: AbortSignal,
 ): Promise<void> {
   await Promise.all([payments.run(signal), webhooks.run(signal), transparencyLog?.run(signal)])

@@ -1,14 +1,18 @@
 import { expect, test } from 'vitest'
-import { createFairTurns, type Turn } from './fair-turns.ts'
+import { createFairScheduler, type Turn } from './fair-scheduler.ts'
 
 /** Every step takes a millisecond; each work notes its name at every step. */
 function world(turnMs = 2) {
   let nowMs = 0
   const steps: string[] = []
   const rests: number[] = []
-  const turns = createFairTurns({ turnMs, rest: async (ranMs) => void rests.push(ranMs), now: () => nowMs })
+  const scheduler = createFairScheduler({
+    turnMs,
+    rest: async (ranMs) => void rests.push(ranMs),
+    now: () => nowMs,
+  })
   async function work(name: string, owner: string, count: number): Promise<void> {
-    const turn = turns.join(owner)
+    const turn = scheduler.join(owner)
     await turn.begin()
     for (let n = 0; n < count; n++) {
       if (turn.isOver()) await turn.again()
@@ -17,7 +21,7 @@ function world(turnMs = 2) {
     }
     turn.leave()
   }
-  return { turns, work, steps, rests }
+  return { scheduler, work, steps, rests }
 }
 
 test('works run one at a time, each for a turn', async () => {
@@ -44,8 +48,8 @@ test('who comes anew is served next', async () => {
 })
 
 test('what rests between two of its turns keeps nobody waiting, and may leave at any time', async () => {
-  const { turns, work, steps } = world()
-  const idle: Turn = turns.join('idle')
+  const { scheduler, work, steps } = world()
+  const idle: Turn = scheduler.join('idle')
   await idle.begin()
   idle.release()
   await work('a', 'one', 2)

@@ -6,7 +6,7 @@ import { addressSite } from './client-address.ts'
  * Room for long answers, so many at a time in this process and for each address, or IPv6 site. The last ones are for
  * addresses that hold none, so that a few that hold all they may do not keep everybody else out.
  */
-export interface Places {
+export interface StreamSemaphore {
   /**
    * Takes a place until the answer is `given`, which may be called more than once.
    *
@@ -16,15 +16,15 @@ export interface Places {
   take(address: string | undefined): { readonly given: () => void }
 }
 
-export interface PlacesOptions {
+export interface StreamSemaphoreOptions {
   /** In the plural, for refusals: `live streams`. */
   readonly what: string
   readonly total: number
   readonly perAddress: number
 }
 
-/** @example const place = createPlaces({ what: 'replays', total: 50, perAddress: 4 }).take(address) */
-export function createPlaces({ what, total, perAddress }: PlacesOptions): Places {
+/** @example const place = createStreamSemaphore({ what: 'replays', total: 50, perAddress: 4 }).take(address) */
+export function createStreamSemaphore({ what, total, perAddress }: StreamSemaphoreOptions): StreamSemaphore {
   const byAddress = new Map<string, number>()
   const forAll = total - Math.floor(total / LIMITS.placesKeptShare)
   let taken = 0

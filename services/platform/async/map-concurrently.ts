@@ -2,9 +2,9 @@
  * Works on many items, a bounded number at a time, each begun in order; answers in the order of the items.
  * What one of them fails with is thrown, after which no further one is begun.
  *
- * @example await mapInTurns(urls, 8, (url) => fetch(url))
+ * @example await mapConcurrently(urls, 8, (url) => fetch(url))
  */
-export async function mapInTurns<Item, Result>(
+export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   atOnce: number,
   work: (item: Item) => Promise<Result>,

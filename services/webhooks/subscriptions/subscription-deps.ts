@@ -31,7 +31,7 @@ export interface SubscriptionsOptions {
    * Makes whoever sends for a subscription look at its stream. When it resolves true, nothing is begun any more that
    * the stream does not allow; false where the process that sends did not answer in time.
    */
-  readonly settle: (subscriptionId: string) => Promise<boolean>
+  readonly sync: (subscriptionId: string) => Promise<boolean>
   /**
    * Counts what is sent, or may be, to an endpoint that did not ask for it: a test, or a new subscription. By account
    * and by host, so that neither many subscriptions nor many accounts make more of it.
@@ -52,7 +52,7 @@ export interface SubscriptionsOptions {
 }
 
 /** What the operations on subscriptions are made of. */
-export interface SubscriptionParts extends SubscriptionsOptions {
+export interface SubscriptionDeps extends SubscriptionsOptions {
   readonly log: SubscriptionLog
   /** What was sent so far. */
   readonly deliveries: KnownDeliveries

@@ -27,7 +27,7 @@ export interface SeriesKeeperOptions {
 }
 
 /** Follows series because somebody asks for them, and for a while after. */
-export interface SeriesKeeper {
+export interface SeriesPool {
   /** Says that a series was asked for, so that it is kept if it is followed on demand. */
   touch(series: Series): void
   /**
@@ -73,10 +73,10 @@ interface Kept {
 
 /**
  * @example
- * keeper.keep(series)
- * const entry = await keeper.settled(series, now() + LIMITS.onDemandWaitMs)
+ * pool.keep(series)
+ * const entry = await pool.settled(series, now() + LIMITS.onDemandWaitMs)
  */
-export function createSeriesKeeper(options: SeriesKeeperOptions): SeriesKeeper {
+export function createSeriesPool(options: SeriesKeeperOptions): SeriesPool {
   const { board, follow, isSettled, now, sleep, signal, onFailure } = options
   const { mostSeries = LIMITS.seriesOnDemand, mostPerAsker = LIMITS.seriesOnDemandPerPayer } = options
   const kept = new Map<string, Kept>()

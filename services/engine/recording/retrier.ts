@@ -8,15 +8,15 @@ import {
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { pauseForOthers } from '../../platform/event-store/execute-command.ts'
 
-export interface PatienceOptions {
+export interface RetrierOptions {
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
   /** Told when work begins to wait for the store, and again every ten minutes. */
-  readonly onTrouble?: (error: ServiceError) => void
+  readonly onProblem?: (error: ServiceError) => void
 }
 
 /** Repeats what fails for a reason that passes by itself. */
-export interface Patience {
+export interface Retrier {
   /**
    * The outcome of some work on the store, however long the store is away. Once the signal is aborted, what
    * the work fails with is thrown.
@@ -30,7 +30,7 @@ export interface Patience {
   /** Before something is decided anew, behind so many conflicts. */
   pause(conflicts: number): Promise<void>
   /** What the work waits for at the moment. */
-  trouble(): string | undefined
+  problem(): string | undefined
 }
 
 const RETRY_MS = [50, 200, 1_000, 5_000, 15_000] as const
@@ -40,12 +40,12 @@ const TRIES_PER_REMINDER = 40
 /** Series are many, and each that waits asks: the longer the store is away, the less often. */
 const POLICY: AppendPolicy = { ...UNTIL_ENDED, refusedMs: 60_000, pausesMs: RETRY_MS }
 
-export function createPatience({ sleep, signal, onTrouble }: PatienceOptions): Patience {
-  let trouble: string | undefined
+export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Retrier {
+  let problem: string | undefined
   /** Told when trouble begins, and again while it lasts; every series of a bar would repeat it. */
   function note(error: ServiceError, tries: number): void {
-    if (trouble === undefined || tries % TRIES_PER_REMINDER === TRIES_PER_REMINDER - 1) onTrouble?.(error)
-    trouble = error.message
+    if (problem === undefined || tries % TRIES_PER_REMINDER === TRIES_PER_REMINDER - 1) onProblem?.(error)
+    problem = error.message
   }
 
   return {
@@ -53,7 +53,7 @@ export function createPatience({ sleep, signal, onTrouble }: PatienceOptions): P
       for (let tries = 0; ; tries++) {
         try {
           const value = await work()
-          trouble = undefined
+          problem = undefined
           return value
         } catch (error) {
           if (!isPassing(error) || signal.aborted) throw error
@@ -69,13 +69,13 @@ export function createPatience({ sleep, signal, onTrouble }: PatienceOptions): P
       const path = { store, policy: POLICY, now: () => 0, sleep, signal, onFailure }
       for (;;) {
         const outcome = await appendUntilKnown(path, make())
-        if (outcome.kind === 'appended' || outcome.kind === 'conflict') trouble = undefined
+        if (outcome.kind === 'appended' || outcome.kind === 'conflict') problem = undefined
         const isAway = outcome.kind === 'refused' && isPassing(outcome.error)
         if (!isAway || signal.aborted) return outcome
       }
     },
     pause: (conflicts) => pauseForOthers({ sleep, signal }, conflicts),
-    trouble: () => trouble,
+    problem: () => problem,
   }
 }
 

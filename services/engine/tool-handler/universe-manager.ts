@@ -24,7 +24,7 @@ export interface UniverseKeeperOptions {
 }
 
 /** The rankings of exchanges by size, each recorded before it is used. */
-export interface UniverseKeeper {
+export interface UniverseManager {
   /**
    * Ranks exchanges now and at every full hour of market time, until the signal. Resolves when it ends; what
    * goes wrong is told to `onProblem`, and tried again.
@@ -69,12 +69,12 @@ const UNKNOWN = {
  * Several engines may keep the same exchanges over one log: whoever is first in an hour ranks for all.
  *
  * @example
- * const universes = createUniverseKeeper({ rank: feed.universe, store, newId, clock: feed.clock, sleep, onProblem })
+ * const universes = createUniverseManager({ rank: feed.universe, store, newId, clock: feed.clock, sleep, onProblem })
  * await universes.run(['SIM'], signal)
  */
-export function createUniverseKeeper(options: UniverseKeeperOptions): UniverseKeeper {
+export function createUniverseManager(options: UniverseKeeperOptions): UniverseManager {
   const { rank, store, newId, clock, sleep, onProblem } = options
-  // Its own patience ends it, after seconds: whoever asks for a ranking has no signal.
+  // Its own retrier ends it, after seconds: whoever asks for a ranking has no signal.
   const patient = new AbortController()
   const path = { store, policy: LOOKS_AGAIN, now: clock, sleep, signal: patient.signal }
   const states = new Map<Exchange, State>()

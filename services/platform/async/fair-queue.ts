@@ -1,5 +1,5 @@
 /** Work that waits its turn: a few at a time, one for each subject, and the subjects in rotation. */
-export interface FairLine {
+export interface FairQueue {
   /**
    * Does the work when its turn comes. Whoever asks often waits behind themselves, not in front of others.
    *
@@ -11,7 +11,7 @@ export interface FairLine {
   run<Result>(subject: string, work: () => Promise<Result>, gone?: AbortSignal): Promise<Result>
 }
 
-export interface FairLineOptions {
+export interface FairQueueOptions {
   /** Works at a time. */
   readonly places: number
   /** That wait, of one subject and of all. */
@@ -29,8 +29,8 @@ interface Waiting {
   readonly begin: () => void
 }
 
-/** @example await createFairLine({ places: 4, … }).run(accountId, () => list(accountId)) */
-export function createFairLine(options: FairLineOptions): FairLine {
+/** @example await createFairQueue({ places: 4, … }).run(accountId, () => list(accountId)) */
+export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { places, waitingEach, waitingInAll, full, rest, now = () => performance.now() } = options
   const underWay = new Set<string>()
   /** By subject, in the order of their turns. */

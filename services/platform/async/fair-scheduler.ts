@@ -1,5 +1,5 @@
 /** Work that takes turns with other work, of several owners. */
-export interface Turns {
+export interface FairScheduler {
   /** @param owner whose work it is: of those who wait, the owner who was served the longest ago is served next */
   join(owner: string): Turn
 }
@@ -16,7 +16,7 @@ export interface Turn {
   leave(): void
 }
 
-export interface FairTurnsOptions {
+export interface FairSchedulerOptions {
   /** How long a turn may take, milliseconds. */
   readonly turnMs: number
   /** Awaited between two turns: what else there is to do on the thread is done meanwhile. */
@@ -36,12 +36,12 @@ interface Waiting {
  * round, so that somebody with many pieces gets no more than somebody with one.
  *
  * @example
- * const turn = turns.join(address)
+ * const turn = scheduler.join(address)
  * await turn.begin()
  * for (const row of rows) { if (turn.isOver()) await turn.again(); … }
  * turn.leave()
  */
-export function createFairTurns({ turnMs, rest, now }: FairTurnsOptions): Turns {
+export function createFairScheduler({ turnMs, rest, now }: FairSchedulerOptions): FairScheduler {
   const waiting: Waiting[] = []
   const works = new Map<string, number>()
   /** When an owner was served last, by number; who was not served yet is missing and comes first. */

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { createPatience } from './patience.ts'
+import { createRetrier } from './retrier.ts'
 
 test('tells when trouble begins and reminds of it while it lasts, not at every try', async () => {
   const told: string[] = []
   let tries = 0
-  const patience = createPatience({
+  const retrier = createRetrier({
     sleep: async () => undefined,
     signal: new AbortController().signal,
-    onTrouble: (error) => void told.push(`${error.code} at try ${tries}`),
+    onProblem: (error) => void told.push(`${error.code} at try ${tries}`),
   })
-  const value = await patience.waitOut(async () => {
+  const value = await retrier.waitOut(async () => {
     tries += 1
     if (tries <= 100) throw new ServiceError('store_unavailable')
     return 'at last'
@@ -21,5 +21,5 @@ test('tells when trouble begins and reminds of it while it lasts, not at every t
     'store_unavailable at try 40',
     'store_unavailable at try 80',
   ])
-  expect(patience.trouble()).toBeUndefined()
+  expect(retrier.problem()).toBeUndefined()
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { createFairLine, type FairLine } from './fair-line.ts'
+import { createFairQueue, type FairQueue } from './fair-queue.ts'
 
-const aLine = (change: Partial<Parameters<typeof createFairLine>[0]> = {}): FairLine =>
-  createFairLine({
+const aLine = (change: Partial<Parameters<typeof createFairQueue>[0]> = {}): FairQueue =>
+  createFairQueue({
     places: 2,
     waitingEach: 3,
     waitingInAll: 5,
@@ -11,7 +11,7 @@ const aLine = (change: Partial<Parameters<typeof createFairLine>[0]> = {}): Fair
   })
 
 /** Works that end when they are told to, and the order in which they began. */
-function works(line: FairLine) {
+function works(line: FairQueue) {
   const begun: string[] = []
   const ends = new Map<string, PromiseWithResolvers<void>>()
   return {

@@ -8,7 +8,7 @@ import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createManualTime, type ManualTime } from './manual-time.fixture.ts'
-import { createUniverseKeeper, type UniverseKeeper } from './universe-keeper.ts'
+import { createUniverseManager, type UniverseManager } from './universe-manager.ts'
 
 const START = Date.UTC(2025, 0, 1, 12, 30)
 
@@ -37,8 +37,8 @@ const rankingOf = (exchange: Exchange, coins: string, at = time.now()): Universe
     })),
   )
 
-function keeperOf(rank: (exchange: Exchange) => Promise<Universe>, of: EventStore = store): UniverseKeeper {
-  return createUniverseKeeper({
+function poolOf(rank: (exchange: Exchange) => Promise<Universe>, of: EventStore = store): UniverseManager {
+  return createUniverseManager({
     rank,
     store: of,
     clock: time.now,
@@ -58,9 +58,9 @@ describe('rankings', () => {
   test('are recorded at the start and every hour of market time, and the newest is served', async () => {
     const ending = new AbortController()
     const orders = ['ABC', 'ABC', 'BAC']
-    const keeper = keeperOf(async (exchange) => rankingOf(exchange, orders.shift() ?? 'CAB'))
-    expect(keeper.newest('SIM')).toBeUndefined()
-    const running = keeper.run(['SIM', 'OKX'], ending.signal)
+    const manager = poolOf(async (exchange) => rankingOf(exchange, orders.shift() ?? 'CAB'))
+    expect(manager.newest('SIM')).toBeUndefined()
+    const running = manager.run(['SIM', 'OKX'], ending.signal)
     await time.advance(0)
     orders.splice(0, 9, 'ABC', 'ABC', 'BAC', 'BAC')
     expect(await recorded()).toEqual(['0 ABC'])
@@ -69,20 +69,20 @@ describe('rankings', () => {
     expect(await recorded('OKX')).toHaveLength(2)
     await time.advance(HOUR_MS)
     expect(await recorded()).toEqual(['0 ABC', '0.5 ABC', '1.5 BAC'])
-    expect(keeper.newest('SIM')?.coins[0]?.coin).toBe('B')
-    expect(await keeper.of('SIM')).toEqual(keeper.newest('SIM'))
+    expect(manager.newest('SIM')?.coins[0]?.coin).toBe('B')
+    expect(await manager.of('SIM')).toEqual(manager.newest('SIM'))
     ending.abort()
     await running
     expect(time.sleepers()).toBe(0)
   })
 
   test('of one hour are recorded once, over a restart too, unless the coins have changed', async () => {
-    await keeperOf(async () => rankingOf('SIM', 'ABC')).of('SIM')
+    await poolOf(async () => rankingOf('SIM', 'ABC')).of('SIM')
     await time.advance(60_000)
-    const again = keeperOf(async () => rankingOf('SIM', 'BCA'))
+    const again = poolOf(async () => rankingOf('SIM', 'BCA'))
     expect((await again.of('SIM')).coins.map(({ coin }) => coin).join('')).toBe('ABC')
     expect(await recorded()).toEqual(['0 ABC'])
-    const wider = keeperOf(async () => rankingOf('SIM', 'DABC'))
+    const wider = poolOf(async () => rankingOf('SIM', 'DABC'))
     const ending = new AbortController()
     const running = wider.run(['SIM'], ending.signal)
     await time.advance(0)
@@ -93,27 +93,27 @@ describe('rankings', () => {
   })
 
   test('of two engines at once are recorded once, and both serve the same', async () => {
-    const keepers = [
-      keeperOf(async () => rankingOf('SIM', 'ABC')),
-      keeperOf(async () => rankingOf('SIM', 'CBA')),
+    const managers = [
+      poolOf(async () => rankingOf('SIM', 'ABC')),
+      poolOf(async () => rankingOf('SIM', 'CBA')),
     ]
-    const [one, other] = await Promise.all(keepers.map((keeper) => keeper.of('SIM')))
+    const [one, other] = await Promise.all(managers.map((manager) => manager.of('SIM')))
     expect(one).toEqual(other)
     expect(await recorded()).toHaveLength(1)
     await time.advance(HOUR_MS)
     const ending = new AbortController()
-    const running = Promise.all(keepers.map((keeper) => keeper.run(['SIM'], ending.signal)))
+    const running = Promise.all(managers.map((manager) => manager.run(['SIM'], ending.signal)))
     await time.advance(5_000)
     expect(await recorded()).toHaveLength(2)
-    expect(keepers[0]?.newest('SIM')).toEqual(keepers[1]?.newest('SIM'))
+    expect(managers[0]?.newest('SIM')).toEqual(managers[1]?.newest('SIM'))
     ending.abort()
     await running
   })
 
   test('are renewed when they are asked for, where nothing else renews them', async () => {
     const orders = ['AB', 'BA']
-    const keeper = keeperOf(async () => rankingOf('SIM', orders.shift() ?? 'C'))
-    const order = async () => (await keeper.of('SIM')).coins.map(({ coin }) => coin).join('')
+    const manager = poolOf(async () => rankingOf('SIM', orders.shift() ?? 'C'))
+    const order = async () => (await manager.of('SIM')).coins.map(({ coin }) => coin).join('')
     expect(await order()).toBe('AB')
     await time.advance(2 * HOUR_MS)
     expect(await order()).toBe('AB')
@@ -124,34 +124,34 @@ describe('rankings', () => {
 
   test('that are asked for by many at once are made once', async () => {
     let made = 0
-    const keeper = keeperOf(async () => {
+    const manager = poolOf(async () => {
       made++
       return rankingOf('SIM', 'AB')
     })
-    await Promise.all([keeper.of('SIM'), keeper.of('SIM'), keeper.of('SIM')])
+    await Promise.all([manager.of('SIM'), manager.of('SIM'), manager.of('SIM')])
     expect(made).toBe(1)
   })
 })
 
 describe('a venue that fails', () => {
   test('keeps the last recorded ranking and says so, once, until it works again', async () => {
-    await keeperOf(async () => rankingOf('HL', 'AB')).of('HL')
+    await poolOf(async () => rankingOf('HL', 'AB')).of('HL')
     await time.advance(3 * HOUR_MS)
     let isUp = false
-    const keeper = keeperOf(async () => {
+    const manager = poolOf(async () => {
       if (!isUp) throw new Error('socket hang up')
       return rankingOf('HL', 'BA')
     })
     const ending = new AbortController()
-    const running = keeper.run(['HL'], ending.signal)
+    const running = manager.run(['HL'], ending.signal)
     await time.advance(120_000)
-    expect((await keeper.of('HL')).coins[0]?.coin).toBe('A')
-    expect(keeper.problem('HL')).toBe('the coins of HL could not be ranked: socket hang up')
+    expect((await manager.of('HL')).coins[0]?.coin).toBe('A')
+    expect(manager.problem('HL')).toBe('the coins of HL could not be ranked: socket hang up')
     expect(problems).toEqual(['HL venue_unavailable'])
     isUp = true
     await time.advance(30_000)
-    expect((await keeper.of('HL')).coins[0]?.coin).toBe('B')
-    expect(keeper.problem('HL')).toBeUndefined()
+    expect((await manager.of('HL')).coins[0]?.coin).toBe('B')
+    expect(manager.problem('HL')).toBeUndefined()
     ending.abort()
     await running
   })
@@ -161,9 +161,9 @@ describe('a venue that fails', () => {
       () => Promise.reject(new ServiceError('unknown_exchange')),
       async () => rankingOf('XT', 'A'),
     ]
-    const keeper = keeperOf((exchange) => (answers.shift() ?? (async () => rankingOf(exchange, 'B')))())
-    await expect(keeper.of('XT')).rejects.toMatchObject({ code: 'unknown_exchange' })
-    expect((await keeper.of('XT')).coins[0]?.coin).toBe('A')
+    const manager = poolOf((exchange) => (answers.shift() ?? (async () => rankingOf(exchange, 'B')))())
+    await expect(manager.of('XT')).rejects.toMatchObject({ code: 'unknown_exchange' })
+    expect((await manager.of('XT')).coins[0]?.coin).toBe('A')
   })
 })
 
@@ -172,7 +172,7 @@ test.each([
   ['for longer than it is pursued', 7, ['SIM outcome_unknown']],
 ])('an append whose outcome is not known %s is not doubled by the next', async (_, count, told) => {
   const failures = Array.from({ length: count }, (__, n) => n === 0)
-  const troubled: EventStore = {
+  const failing: EventStore = {
     ...store,
     async append(...args) {
       const failure = failures.shift()
@@ -181,12 +181,12 @@ test.each([
       throw new ServiceError('append_unknown')
     },
   }
-  const keeper = keeperOf(async () => rankingOf('SIM', 'ABC'), troubled)
+  const manager = poolOf(async () => rankingOf('SIM', 'ABC'), failing)
   const ending = new AbortController()
-  const running = keeper.run(['SIM'], ending.signal)
+  const running = manager.run(['SIM'], ending.signal)
   await time.advance(70_000)
   expect(await recorded()).toEqual(['0 ABC'])
-  expect(keeper.problem('SIM')).toBeUndefined()
+  expect(manager.problem('SIM')).toBeUndefined()
   expect(problems).toEqual(told)
   ending.abort()
   await running

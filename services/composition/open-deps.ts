@@ -7,7 +7,7 @@ import type { Tracing } from '../platform/tracing/tracing.ts'
 import { type Console, createConsole } from './console.ts'
 import type { EngineRole } from './engine-role.ts'
 import { openFeed, requireKnownCoins } from './open-feed.ts'
-import { type OnClose, openPlatform, type Platform, storePatience } from './open-platform.ts'
+import { type OnClose, openPlatform, type Platform, storeWait } from './open-platform.ts'
 import type { OpenedPayments } from './payments.ts'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
 import { type OpenedSpeech, openSpeech } from './speech.ts'
@@ -16,10 +16,10 @@ import { openTracing } from './tracing.ts'
 import type { OpenedWebhooks } from './webhooks.ts'
 
 /** What the parts of a process share, once opened. */
-export interface Parts {
+export interface Deps {
   readonly settings: Settings
   readonly log: Logger
-  readonly people: Console
+  readonly terminal: Console
   readonly platform: Platform
   readonly feed: MarketFeed
   readonly projector: Projector | undefined
@@ -33,17 +33,17 @@ export interface Parts {
 }
 
 /** Opens the platform, the market and the read models of a process. */
-export async function openParts(
+export async function openDeps(
   settings: Settings,
   output: NodeJS.WriteStream,
   log: Logger,
   onClose: OnClose,
   version: string,
-): Promise<Parts> {
+): Promise<Deps> {
   requireKnownCoins(settings)
   const isPaced = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
   const isOn = settings.CONSOLE === 'on'
-  const people = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
+  const terminal = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
   const opened = await openPlatform(settings, log, onClose)
   const tracing = openTracing(settings, { version, processId: opened.processId }, log, onClose)
   const appended: { done: AppendDone } = { done: () => undefined }
@@ -61,10 +61,10 @@ export async function openParts(
   if (projector !== undefined) {
     onClose(() => projector.close())
     // Whatever is opened from here on may ask a read model at once.
-    await awaitReadModels(projector, storePatience(settings, log).waitMs)
+    await awaitReadModels(projector, storeWait(settings, log).waitMs)
   }
   const speech = await openSpeech(settings, platform, projector, log, onClose)
-  const running: Parts['running'] = {}
+  const running: Deps['running'] = {}
   const metrics = createServiceMetrics({
     market: settings.MARKET,
     projections: () => projector?.health() ?? [],
@@ -83,7 +83,7 @@ export async function openParts(
   return {
     settings,
     log,
-    people,
+    terminal,
     platform,
     feed,
     projector,

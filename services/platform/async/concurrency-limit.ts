@@ -1,8 +1,8 @@
 /** Does so much at a time; what is more waits for its turn. */
-export type SomeAtOnce = <Value>(work: () => Promise<Value>) => Promise<Value>
+export type ConcurrencyLimit = <Value>(work: () => Promise<Value>) => Promise<Value>
 
 /** @param most pieces of work under way */
-export function createSomeAtOnce(most: number): SomeAtOnce {
+export function createConcurrencyLimit(most: number): ConcurrencyLimit {
   let free = most
   const waiting: (() => void)[] = []
   return async (work) => {

@@ -18,7 +18,7 @@ export interface IssuedKey {
 }
 
 /** What the operations on accounts are made of. */
-export interface AccountParts {
+export interface AccountDeps {
   readonly log: AccountLog
   readonly subjectKeys: SubjectKeys
   readonly identifier: Identifier
@@ -32,14 +32,14 @@ export interface AccountParts {
   readonly now: () => number
 }
 
-export function makeKey({ random, newId }: Pick<AccountParts, 'random' | 'newId'>, label: string): IssuedKey {
+export function makeKey({ random, newId }: Pick<AccountDeps, 'random' | 'newId'>, label: string): IssuedKey {
   const key = createApiKey(random)
   return { key, keyId: newId(), hint: hintOf(key), label }
 }
 
 /** What is recorded of a key. Its label is sealed with what else is personal of the account. */
 export async function recordOf(
-  { subjectKeys }: Pick<AccountParts, 'subjectKeys'>,
+  { subjectKeys }: Pick<AccountDeps, 'subjectKeys'>,
   subject: Subject,
   { key, keyId, hint, label: text }: IssuedKey,
   origin: Origin,
@@ -56,7 +56,7 @@ export interface OpenedKey extends Omit<AccountKey, 'label'> {
 
 /** @throws ServiceError `account_unknown` where the account was erased since */
 export async function openLabels(
-  { subjectKeys }: Pick<AccountParts, 'subjectKeys'>,
+  { subjectKeys }: Pick<AccountDeps, 'subjectKeys'>,
   subject: Subject,
   keys: readonly AccountKey[],
 ): Promise<readonly OpenedKey[]> {
@@ -79,7 +79,7 @@ const labelPurpose = (keyId: string): string => `label of key ${keyId}`
  * @throws what `work` throws
  */
 export async function namingKeys<Result>(
-  parts: Pick<AccountParts, 'log' | 'subjectKeys'>,
+  deps: Pick<AccountDeps, 'log' | 'subjectKeys'>,
   accountId: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
@@ -87,8 +87,8 @@ export async function namingKeys<Result>(
     return await work()
   } catch (error) {
     if (!isServiceError(error, 'too_many_keys')) throw error
-    const { generation, keys } = await parts.log.load(accountId)
-    const named = await openLabels(parts, { accountId, generation }, keys)
+    const { generation, keys } = await deps.log.load(accountId)
+    const named = await openLabels(deps, { accountId, generation }, keys)
     const rows = named.map(({ keyId, hint, label }) => ({ key_id: keyId, hint, label }))
     throw new ServiceError('too_many_keys', {
       message: error.message,

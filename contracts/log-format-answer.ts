@@ -1,0 +1,9 @@
+import { z } from 'zod'
+
+/** In which format a log is written. */
+export const logFormatAnswerSchema = z.strictObject({
+  /** What events are written in. */
+  format: z.int().positive(),
+  /** The newest that the answering process writes; it reads all up to it. */
+  newest: z.int().positive(),
+})

@@ -1,0 +1,144 @@
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
+import {
+  decodeEvent,
+  FIRST_LOG_FORMAT,
+  inFormat,
+  LogFormatRaised,
+  NEWEST_LOG_FORMAT,
+} from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
+import { type AppendPath, appendedOr, appendUntilKnown } from './append-until-known.ts'
+import type { EventStore } from './event-store.ts'
+
+/** In which schemas processes write to a log that others of an older release may read. */
+export interface LogFormat {
+  /** The store, whose appends are written in the format of the log, whatever this release could write. */
+  readonly store: EventStore
+  /** The format of the log, as far as is known here; it never falls. */
+  current(): number
+  /**
+   * Writes from now on what this release writes, and says so to every other process.
+   *
+   * @returns the format, raised or not
+   * @throws ServiceError `outcome_unknown`, and of the store
+   */
+  raise(meta: NewEvent['meta']): Promise<number>
+  /** Rejects with `event_unreadable` once the log is of a format that this release does not read; never resolves. */
+  readonly failure: Promise<never>
+  /** Learns what others raise it to, until the signal; resolves then. */
+  follow(signal: AbortSignal): Promise<void>
+}
+
+/** The format that a new log begins with, appended together with its first event. */
+export const formatOfNewLog = (id: string, meta: NewEvent['meta']): NewEvent =>
+  newEvent(LogFormatRaised, { id, data: { format: NEWEST_LOG_FORMAT }, meta })
+
+/**
+ * A log that several processes share may be read by some of an older release, which cannot read what came later. So all
+ * write in the format that the log says, in which each of them can read it, until it is raised.
+ *
+ * @throws ServiceError `event_unreadable` where a newer release raised it beyond what this one reads
+ */
+export async function openLogFormat(
+  path: Omit<AppendPath, 'store'>,
+  inner: EventStore,
+  newId: () => string,
+): Promise<LogFormat> {
+  let format = FIRST_LOG_FORMAT
+  let newest = -1
+  const failed = Promise.withResolvers<never>()
+  failed.promise.catch(() => undefined)
+  /** The form in which an event was sent first: whoever repeats an append repeats the very same. */
+  const sent = new WeakMap<NewEvent, NewEvent>()
+
+  async function learn(): Promise<void> {
+    for await (const recorded of inner.read(STORE_IDENTITY_STREAM, { from: newest + 1 })) {
+      newest = recorded.revision
+      if (recorded.type !== LogFormatRaised.type) continue
+      const event = decodeEvent(recorded)
+      if (event.type === 'LogFormatRaised') format = Math.max(format, event.data.format)
+    }
+    if (format > NEWEST_LOG_FORMAT) throw tooNew(format)
+  }
+
+  function formed(event: NewEvent): NewEvent {
+    const before = sent.get(event)
+    if (before !== undefined) return before
+    const form = inFormat(event, format)
+    sent.set(event, form)
+    return form
+  }
+
+  /** What another process sends of the same events, which knows less or more of the format of the log than this one. */
+  const otherForms = (events: readonly NewEvent[], sentNow: readonly NewEvent[]): (readonly NewEvent[])[] => {
+    const former = format === FIRST_LOG_FORMAT ? [] : [events.map((event) => inFormat(event, format - 1))]
+    return [...former, events].filter((forms) =>
+      forms.some(({ schema }, index) => schema !== sentNow[index]?.schema),
+    )
+  }
+
+  const store: EventStore = {
+    ...inner,
+    async append(stream, events, options) {
+      const forms = events.map(formed)
+      try {
+        return await inner.append(stream, forms, options)
+      } catch (error) {
+        if (!isServiceError(error, 'idempotency_conflict')) throw error
+        for (const others of otherForms(events, forms)) {
+          try {
+            return await inner.append(stream, others, options)
+          } catch (again) {
+            if (!isServiceError(again, 'idempotency_conflict')) throw again
+          }
+        }
+        throw error
+      }
+    },
+  }
+
+  await learn()
+  return {
+    store,
+    current: () => format,
+    failure: failed.promise,
+    async raise(meta) {
+      await learn()
+      while (format < NEWEST_LOG_FORMAT) {
+        const event = newEvent(LogFormatRaised, { id: newId(), data: { format: NEWEST_LOG_FORMAT }, meta })
+        const append = {
+          stream: STORE_IDENTITY_STREAM,
+          events: [event],
+          expected: newest < 0 ? ('no-stream' as const) : newest,
+        }
+        appendedOr(await appendUntilKnown({ ...path, store: inner }, append), {
+          what: 'the format of the log was raised',
+          again: 'Ask again: it is raised once.',
+        })
+        await learn()
+      }
+      return format
+    },
+    async follow(signal) {
+      const filter = { types: [LogFormatRaised.type] }
+      while (!signal.aborted) {
+        try {
+          for await (const item of inner.subscribe({ after: 'end', filter, signal }))
+            if (item.kind !== 'checkpoint') await learn()
+        } catch (error) {
+          if (isServiceError(error, 'event_unreadable')) return failed.reject(error)
+          // The log is away, which others tell of: what was raised meanwhile is learned when it is back.
+          await path.sleep(LIMITS.logCheckMs, signal)
+        }
+      }
+    },
+  }
+}
+
+const tooNew = (format: number): ServiceError =>
+  new ServiceError('event_unreadable', {
+    message: `The log was raised to format ${format} by a newer release; this one reads up to ${NEWEST_LOG_FORMAT}.`,
+  })
