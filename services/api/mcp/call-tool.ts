@@ -44,8 +44,15 @@ export async function callTool(paths: ToolPaths, caller: Caller, call: SentToolC
   const operation = caller.telemetry?.toolCall(call.name, caller.traceparent)
   if (operation === undefined) return outcomeOf(paths, caller, call)
   const outcome = await outcomeOf(paths, { ...caller, traceparent: operation.traceparent }, call)
-  operation.end(outcome)
+  operation.end(errorTypeOf(outcome))
   return outcome
+}
+
+/** `tool_error` is OpenTelemetry's word for a result that says that it is an error. */
+function errorTypeOf(outcome: ToolOutcome): string | undefined {
+  if (outcome.kind === 'answer') return undefined
+  if (outcome.kind === 'error') return String(outcome.error.code)
+  return typeof outcome.body.code === 'string' ? outcome.body.code : 'tool_error'
 }
 
 async function outcomeOf(

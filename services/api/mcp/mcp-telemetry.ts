@@ -2,7 +2,6 @@ import { Histogram, type Registry } from 'prom-client'
 import type { Json } from '../../../contracts/json.ts'
 import type { Tracing } from '../../platform/tracing/tracing.ts'
 import { listedTools } from './tool-list.ts'
-import type { ToolOutcome } from './tool-outcome.ts'
 
 /** Methods that are told apart; what else a caller sends must not make labels. */
 const METHODS: ReadonlySet<string> = new Set([
@@ -33,7 +32,8 @@ export interface McpTelemetry {
 
 export interface McpOperation {
   readonly traceparent: string | undefined
-  end(outcome: ToolOutcome): void
+  /** @param error why it failed; undefined where it did not */
+  end(error: string | undefined): void
 }
 
 /**
@@ -65,8 +65,7 @@ export function createMcpTelemetry(options: {
       const span = tracing?.follow({ name: `tools/call ${tool}`, kind: 'server', attributes }, traceparent)
       return {
         traceparent: span?.traceparent ?? traceparent,
-        end(outcome) {
-          const error = errorOf(outcome)
+        end(error) {
           span?.end({ error })
           const labels = { mcp_method_name: 'tools/call', gen_ai_tool_name: tool, error_type: error ?? '' }
           duration.observe(labels, since(startedAt))
@@ -84,11 +83,4 @@ export function createMcpTelemetry(options: {
       }
     },
   }
-}
-
-/** `tool_error` is OpenTelemetry's word for a result that says that it is an error. */
-function errorOf(outcome: ToolOutcome): string | undefined {
-  if (outcome.kind === 'answer') return undefined
-  if (outcome.kind === 'error') return String(outcome.error.code)
-  return typeof outcome.body.code === 'string' ? outcome.body.code : 'tool_error'
 }

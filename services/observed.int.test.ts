@@ -6,18 +6,18 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runCommand } from '../cli/run-command.ts'
-import { readSettings } from '../platform/config/read-settings.ts'
+import { runCommand } from './cli/run-command.ts'
+import { type RunningService, startService } from './composition/start-service.ts'
+import { readSettings } from './platform/config/read-settings.ts'
 import {
   attributeOf,
   type Collector,
   type SentSpan,
   startCollector,
-} from '../platform/tracing/collector.fixture.ts'
-import { readTraceparent } from '../platform/tracing/trace-context.ts'
-import { type RunningService, startService } from './start-service.ts'
+} from './platform/tracing/collector.fixture.ts'
+import { readTraceparent } from './platform/tracing/trace-context.ts'
 
-const ROOT = resolve(import.meta.dirname, '../..')
+const ROOT = resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 const OPERATOR = 'operator-token-of-tests'
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
