@@ -1,5 +1,6 @@
 import type { KeyLabel } from '../../contracts/account-events.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import type { FactId } from '../platform/ids/fact-id.ts'
 import type { AccountIndex } from './account-index.ts'
 import type { AccountLog, Origin } from './account-log.ts'
@@ -18,7 +19,7 @@ export interface IssuedKey {
 }
 
 /** What the operations on accounts are made of. */
-export interface AccountDeps {
+export interface AccountDeps extends Pick<Clock, 'now'> {
   readonly log: AccountLog
   readonly subjectKeys: SubjectKeys
   readonly identifier: Identifier
@@ -28,8 +29,6 @@ export interface AccountDeps {
   readonly newId: () => string
   /** Unpredictable bytes. */
   readonly random: (bytes: number) => Uint8Array
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 export function makeKey({ random, newId }: Pick<AccountDeps, 'random' | 'newId'>, label: string): IssuedKey {

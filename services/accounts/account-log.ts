@@ -18,6 +18,7 @@ import type { Position } from '../../contracts/position.ts'
 import { accountStream } from '../../contracts/streams.ts'
 import { SubscriptionSlotFreed, SubscriptionSlotTaken } from '../../contracts/subscription-events.ts'
 import { accounts } from '../../projections/index.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import { CALLER_WAITS } from '../platform/event-store/append-policies.ts'
 import type { UnknownOutcome } from '../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
@@ -28,12 +29,9 @@ import { type AccountCommand, decide } from './decide-account.ts'
 /** On whose behalf something happens. */
 export type Origin = Pick<EventMeta, 'correlationId' | 'actor'>
 
-export interface AccountLogOptions {
+export interface AccountLogOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting. */
   readonly signal: AbortSignal
   /** Told of each change that the read model of accounts shows, before anybody is answered. */

@@ -2,6 +2,7 @@ import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { Position } from '../../contracts/position.ts'
 import { accounts as accountsProjection } from '../../projections/index.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import type { Cache } from '../platform/cache/cache.ts'
 import { createMemoryCache } from '../platform/cache/memory-cache.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
@@ -28,7 +29,7 @@ import { createPostOffice } from './sign-in/post-office.ts'
 import { createSignIn, type SignIn } from './sign-in/sign-in.ts'
 import { createSubjectKeys, SUBJECT_KEYS_PURPOSE } from './subject-keys.ts'
 
-export interface AccountsOptions {
+export interface AccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** Undefined where this process keeps no read models: keys cannot be checked then. */
   readonly index: AccountIndex | undefined
@@ -45,9 +46,6 @@ export interface AccountsOptions {
   readonly onSignInMail?: (outcome: 'sent' | 'held') => void
   /** Where the service is reached, for mails. */
   readonly publicUrl: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told what the operator should know; without addresses, codes and keys. */
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
 }

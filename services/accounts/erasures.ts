@@ -1,14 +1,14 @@
 import { isServiceError, type ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import { outcomeUnknownError } from '../platform/event-store/append-until-known.ts'
 import type { AccountIndex } from './account-index.ts'
 import type { Subject, SubjectKeys } from './subject-keys.ts'
 
-export interface ErasuresOptions {
+export interface ErasuresOptions extends Pick<Clock, 'sleep'> {
   readonly subjectKeys: SubjectKeys
   /** Undefined where this process keeps no read models; another finishes what was begun then. */
   readonly index: AccountIndex | undefined
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
   /** Told when an erasure has to wait. */
   readonly onProblem: (error: ServiceError) => void

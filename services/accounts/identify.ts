@@ -1,6 +1,7 @@
 import { LIMITS } from '../../contracts/limits.ts'
 import type { QuotaWindow, Tier } from '../../contracts/plans.ts'
 import { comparePositions, type Position, START } from '../../contracts/position.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import { createSharedLook } from '../platform/async/shared-look.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { AccountIndex } from './account-index.ts'
@@ -27,13 +28,10 @@ export type Identity =
   /** Whether the key applies cannot be told at the moment. */
   | { readonly outcome: 'INDETERMINATE'; readonly reason: string; readonly cause?: unknown }
 
-export interface IdentifierOptions {
+export interface IdentifierOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: Pick<EventStore, 'head'>
   /** Undefined where this process keeps no read models. */
   readonly index: AccountIndex | undefined
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
 }
 

@@ -3,6 +3,7 @@ import { ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { subjectStream } from '../../contracts/streams.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import { CALLER_WAITS } from '../platform/event-store/append-policies.ts'
 import type { UnknownOutcome } from '../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
@@ -22,15 +23,12 @@ export interface OpenedTexts {
   readonly seal: (purpose: string, text: string) => string
 }
 
-export interface SubjectKeysOptions {
+export interface SubjectKeysOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** 32 bytes, under which the keys of all subjects are wrapped. */
   readonly wrappingKey: Uint8Array
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting. */
   readonly signal: AbortSignal
 }

@@ -1,13 +1,14 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { AccountIndex } from './account-index.ts'
 import { createAccountLog, type Origin } from './account-log.ts'
 import type { SubscriptionSlot } from './account-state.ts'
 import { createSubjectKeys, type OpenedTexts, SUBJECT_KEYS_PURPOSE, type Subject } from './subject-keys.ts'
 
-export interface SubscriberAccountsOptions {
+export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** Undefined where this process keeps no read models: then only erasures from now on are told of. */
   readonly index: AccountIndex | undefined
@@ -16,9 +17,6 @@ export interface SubscriberAccountsOptions {
   readonly random: (bytes: number) => Uint8Array
   /** A key of 32 bytes for a purpose, always the same. */
   readonly deriveSecret: (purpose: string) => Uint8Array
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting. */
   readonly signal: AbortSignal
 }

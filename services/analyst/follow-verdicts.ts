@@ -2,6 +2,7 @@ import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { createLogArrivals, type VerdictEvent } from './log-arrivals.ts'
 import { createOpenWindows, type OpenWindows } from './open-windows.ts'
@@ -15,7 +16,7 @@ export interface FollowOptions {
   /** Market time, Unix milliseconds, never falling. Always Infinity shows verdicts as they are recorded. */
   readonly now: () => number
   /** Ends after some milliseconds, or at once when the signal is aborted; does not reject. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: Clock['sleep']
   /** Ends the following, quietly. */
   readonly signal: AbortSignal
 }

@@ -10,6 +10,7 @@ import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import type { ProofEvent, Verification } from '../../contracts/verification.ts'
 import type { VerdictPlace } from '../../projections/index.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 
 /** The read model that knows where verdicts are. */
@@ -19,10 +20,9 @@ export interface VerdictIndex {
   position(): Position
 }
 
-export interface VerifyOptions {
+export interface VerifyOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
   readonly index: VerdictIndex
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends the waiting for the index. */
   readonly signal: AbortSignal
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { LIMITS } from '../../contracts/limits.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import {
   addressSite,
   isProxyOf,
@@ -54,13 +55,11 @@ interface Connection {
   takenAt: number
 }
 
-export interface UseConnectionLimitsOptions {
+export interface UseConnectionLimitsOptions extends Pick<Clock, 'now'> {
   readonly limits: ConnectionLimits
   readonly trustProxy: TrustProxy | undefined
   /** Aborted once the server closes. */
   readonly closing: AbortController
-  /** Milliseconds that only grow. */
-  readonly now: () => number
 }
 
 /**

@@ -1,5 +1,4 @@
 export { addressBlock, addressSite } from './client-address.ts'
-export { conformancePack } from './mcp/conformance/conformance-pack.ts'
 export { type McpRoutesOptions } from './mcp/mcp-routes.ts'
 export { requestGuard } from './mcp/request-guard.ts'
 export { createHealthServer, createOwnerServer } from './operator.ts'

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import type { Cache } from '../platform/cache/cache.ts'
 import { addressBlock } from './client-address.ts'
 import { createWindowCounts, type WindowCounts } from './window-counts.ts'
@@ -41,14 +42,12 @@ export interface RateLimits {
   admit(subject: RateSubject): Promise<void>
 }
 
-export interface RateLimitsOptions {
+export interface RateLimitsOptions extends Pick<Clock, 'now'> {
   /** Requests of one address in a second; undefined for no limit. */
   readonly perAddress: number | undefined
   readonly perKey: number | undefined
   /** Where processes count together; undefined where there is only this one. */
   readonly shared: Cache | undefined
-  /** Unix milliseconds. */
-  readonly now: () => number
   /** Told when the shared count is left aside, once until it has answered again. */
   readonly report?: (fault: ServiceError) => void
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Clock } from '../platform/async/clock.ts'
 import type { SettingName } from '../platform/config/settings.ts'
 
 /** How one flag of a command is given, read and explained. */
@@ -25,7 +26,7 @@ export type FlagValues<Flags extends FlagDefinitions> = {
 }
 
 /** Where a command reads and writes, and when it is to stop. */
-export interface CommandContext {
+export interface CommandContext extends Pick<Clock, 'now'> {
   /** Data, and nothing else. */
   readonly stdout: NodeJS.WritableStream
   /** Progress and remarks, for people. */
@@ -33,8 +34,6 @@ export interface CommandContext {
   readonly environment: NodeJS.ProcessEnv
   /** Aborted by Ctrl-C; what was begun is then undone. */
   readonly signal: AbortSignal
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 export interface CommandInput<Flags extends FlagDefinitions = FlagDefinitions> extends CommandContext {

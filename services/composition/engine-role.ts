@@ -178,6 +178,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     const request = {
       series,
       signal: until,
+      keeps: true,
       ...(historyFrom !== undefined && { historyFrom }),
     }
     for await (const batch of feed.batches(request)) {

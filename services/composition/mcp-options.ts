@@ -1,10 +1,13 @@
-import { conformancePack, type McpRoutesOptions, requestGuard } from '../api/index.ts'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { reasonOf, ServiceError } from '../../contracts/errors.ts'
+import { type McpRoutesOptions, requestGuard } from '../api/index.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { KnowledgeService } from '../tool-calls/index.ts'
 import type { Callers } from './callers.ts'
 
 /** What the MCP edge stands on. */
-export function mcpOptions(
+export async function mcpOptions(
   settings: Settings,
   {
     accounts,
@@ -19,7 +22,7 @@ export function mcpOptions(
   },
   deriveSecret: (purpose: string) => Uint8Array,
   sources: McpRoutesOptions['sources'],
-): Omit<McpRoutesOptions, 'addressOf'> {
+): Promise<Omit<McpRoutesOptions, 'addressOf'>> {
   return {
     calls,
     knowledge,
@@ -35,6 +38,21 @@ export function mcpOptions(
       publicUrl: settings.PUBLIC_URL,
       origins: settings.ORIGINS ?? [],
     }),
-    ...(settings.MCP_CONFORMANCE && { extension: conformancePack(deriveSecret('MCP conformance')) }),
+    ...(settings.MCP_CONFORMANCE && { extension: await conformanceTools(deriveSecret('MCP conformance')) }),
+  }
+}
+
+/** In a checkout only: no image has what tests need. */
+const CONFORMANCE = join(import.meta.dirname, '../api/mcp/testing/conformance/conformance-pack.ts')
+
+/** @throws ServiceError `config_invalid` where this is no checkout */
+async function conformanceTools(stateKey: Uint8Array): Promise<NonNullable<McpRoutesOptions['extension']>> {
+  try {
+    const { conformancePack } = await import(pathToFileURL(CONFORMANCE).href)
+    return conformancePack(stateKey)
+  } catch (error) {
+    throw new ServiceError('config_invalid', {
+      message: `MCP_CONFORMANCE is for a checkout of the source; what it adds is not here: ${reasonOf(error)}`,
+    })
   }
 }

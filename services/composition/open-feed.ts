@@ -1,16 +1,20 @@
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent, MarketClockAnchored } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { START } from '../../contracts/position.ts'
 import { MARKET_CLOCK_STREAM } from '../../contracts/streams.ts'
+import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { nearestName } from '../engine/index.ts'
 import {
   type ClockAnchor,
+  createKeptBars,
   createLiveFeed,
   createRecordedFeed,
   createSimulatedFeed,
   DEFAULT_SIMULATED_COINS,
+  type KeptBars,
   KNOWN_SIMULATED_COINS,
   LIVE_EXCHANGES,
   type MarketFeed,
@@ -46,18 +50,50 @@ export async function openFeed(
   onClose: OnClose,
 ): Promise<MarketFeed> {
   if (settings.MARKET === 'recorded') return openRecordedFeed(settings)
-  if (settings.MARKET === 'live') return openLiveFeed(settings, log)
+  if (settings.MARKET === 'live') return openLiveFeed(settings, platform, log, onClose)
   return openSimulatedFeed(settings, platform, onClose)
 }
 
-function openLiveFeed({ EXCHANGES, VENUE_URLS }: Settings, log: Logger): MarketFeed {
+function openLiveFeed(
+  { EXCHANGES, VENUE_URLS, BARS_KEEP_DAYS, ROLES }: Settings,
+  { directory }: Platform,
+  log: Logger,
+  onClose: OnClose,
+): MarketFeed {
+  const kept =
+    BARS_KEEP_DAYS === 0
+      ? undefined
+      : createKeptBars({
+          folder: join(directory, 'bars'),
+          keepDays: BARS_KEEP_DAYS,
+          now: Date.now,
+          random: Math.random,
+          report: (message) => log.warn(message),
+        })
+  if (kept !== undefined && ROLES.includes('engine')) keepTidy(kept, onClose)
   return createLiveFeed({
+    ...(kept && { kept }),
     exchanges: EXCHANGES ?? LIVE_EXCHANGES,
     ...(VENUE_URLS && { venueUrls: VENUE_URLS }),
     now: Date.now,
     sleep,
     random: Math.random,
     report: (notice) => log.warn(notice, 'venue'),
+  })
+}
+
+function keepTidy(kept: KeptBars, onClose: OnClose): void {
+  const ending = new AbortController()
+  const { signal } = ending
+  const tidying = (async () => {
+    while (!signal.aborted) {
+      await kept.tidy()
+      await sleep(HOUR_MS, signal)
+    }
+  })()
+  onClose(async () => {
+    ending.abort()
+    await tidying
   })
 }
 

@@ -1,6 +1,11 @@
 import { seriesName } from '../../contracts/series.ts'
 import { latestVerdicts } from '../../projections/index.ts'
-import { createRemoteToolHandler, type NewestVerdicts, type RemoteToolHandler } from '../engine/index.ts'
+import {
+  createRemoteToolHandler,
+  type NewestVerdicts,
+  type RemoteToolHandler,
+  recordedUniverse,
+} from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Deps } from './open-deps.ts'
 
@@ -11,8 +16,9 @@ export function openRemoteToolHandler(
     platform,
     projector,
     feed,
+    speech,
     log,
-  }: Pick<Deps, 'settings' | 'platform' | 'projector' | 'feed' | 'log'>,
+  }: Pick<Deps, 'settings' | 'platform' | 'projector' | 'feed' | 'speech' | 'log'>,
   publicUrl: () => string,
 ): RemoteToolHandler {
   const newest: NewestVerdicts | undefined =
@@ -21,7 +27,10 @@ export function openRemoteToolHandler(
       ? undefined
       : {
           verdict: (series) => projector.reader(latestVerdicts).get(seriesName(series))?.verdict,
+          universe: (exchange) => recordedUniverse(platform.store, exchange),
           clock: () => feed.clock(),
+          model: () => speech.champion(feed.clock()),
+          withdrawn: (timeframe) => speech.withdrawn(timeframe, feed.clock()),
         }
   return createRemoteToolHandler({
     bus: platform.bus,

@@ -140,7 +140,7 @@ async function compose(
 /** `RunningService.failure` tells of it. */
 const reported = (): void => undefined
 
-function createHttpServer(
+async function createHttpServer(
   deps: Deps,
   opened: {
     readonly toolHandler: ToolHandler
@@ -222,7 +222,7 @@ function createHttpServer(
     payments: payments.server,
     webhooks: webhooks.server,
     knowledge: knowledge.server,
-    mcp: mcpOptions(
+    mcp: await mcpOptions(
       settings,
       {
         ...callers,

@@ -34,5 +34,5 @@ export {
   serveTools,
 } from './tool-handler/remote-tool-handler.ts'
 export { createToolHandler, type LocalToolHandler, type ToolHandler } from './tool-handler/tool-handler.ts'
-export { createUniverseManager } from './tool-handler/universe-manager.ts'
+export { createUniverseManager, recordedUniverse } from './tool-handler/universe-manager.ts'
 export { createWhatIf, type OtherSaying } from './what-if.ts'

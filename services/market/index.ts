@@ -8,6 +8,7 @@ export {
   type VenueFault,
   type VenueHealth,
 } from './feed.ts'
+export { createKeptBars, type KeptBars } from './live/kept/kept-bars.ts'
 export { createLiveFeed, type LiveFeedOptions, type VenueNotice } from './live/live-feed.ts'
 export { LIVE_EXCHANGES, type LiveExchange } from './live/venues.ts'
 export { type ClockAnchor, marketTimeAt, planAnchor } from './market-clock.ts'

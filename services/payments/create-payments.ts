@@ -5,6 +5,7 @@ import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PaymentClaimed, type Rail } from '../../contracts/payment-events.ts'
 import { isServable, type Payment } from '../../projections/index.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { Chain } from './chain/chain.ts'
 import { awaitSettlement } from './claims/await-settlement.ts'
@@ -27,7 +28,7 @@ import type { OfferSigner } from './signing/offer-signer.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
 import { requireValidity, streamOf, verifyPayment } from './verification/verify-payment.ts'
 
-export interface PaymentsOptions {
+export interface PaymentsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** Undefined where this process keeps no read models: payments are quoted then, and not taken. */
   readonly index: PaymentIndex | undefined
@@ -50,9 +51,6 @@ export interface PaymentsOptions {
   readonly signer?: OfferSigner | undefined
   /** Ids that begin with their time: payments are listed by them. */
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told of each new claim when it is durable, to wake the settler. It must not throw. */
   readonly onClaimed: (payment: Payment) => void
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void

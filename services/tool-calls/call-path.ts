@@ -11,12 +11,13 @@ import {
   type QuotaLedger,
   quotaBlock,
 } from '../accounts/index.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import { createSingleFlight } from '../platform/async/single-flight.ts'
 import { requireVerified, type VerifiedIdentity } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 import type { CallPath, ToolAnswer, ToolCall } from './tool-call.ts'
 
-export interface CallPathOptions {
+export interface CallPathOptions extends Pick<Clock, 'now'> {
   /**
    * FairScheduler away who asks too often; before anything else, so that keys cannot be tried out quickly either.
    *
@@ -37,8 +38,6 @@ export interface CallPathOptions {
   readonly answer: (tool: ToolName, request: unknown, payerId: string) => Promise<JsonObject>
   readonly market: MarketKind
   readonly version: string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 /** One call on its way: who pays, what is asked, and how it is told from others. */

@@ -11,18 +11,17 @@ import {
   type Lookup,
   type WrittenAnswer,
 } from '../knowledge/index.ts'
+import type { Clock } from '../platform/async/clock.ts'
 import { createSingleFlight } from '../platform/async/single-flight.ts'
 import { requireKey } from './caller-identity.ts'
 import { idempotencyHash, requestHash } from './idempotency-key.ts'
 
-export interface KnowledgeServiceOptions {
+export interface KnowledgeServiceOptions extends Pick<Clock, 'now'> {
   readonly identify: (authorization: string | undefined) => Promise<Identity>
   readonly knowledge: Knowledge
   readonly ledger: ChatLedger
   /** The address under which callers reach the service, which examples name; empty while it is not known. */
   readonly publicUrl?: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 /** A search or a question as a channel hands it over. */

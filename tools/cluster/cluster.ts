@@ -17,6 +17,7 @@ import { startLoad } from './load.ts'
 import { createMember, type Member } from './member.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { type CallSeen, noRecords, type Records } from './records.ts'
+import { recoveryTable, successesOf } from './recovery.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
 const OPERATOR_TOKEN = 'operator-token-of-a-cluster'
@@ -124,6 +125,7 @@ async function runAmong(
   const cluster = await startCluster(options, records, onClose)
   const { members, chain } = cluster
   const lines: string[] = []
+  const times: { readonly name: string; readonly began: number; readonly ended: number }[] = []
   const ground: Ground = { ...cluster, store, records }
   const load = await startLoad({
     ...options,
@@ -143,9 +145,11 @@ async function runAmong(
     say(`${new Date(began).toISOString()} ${name}`)
     // What a fault leaves broken is found, and the next one happens all the same.
     await happen(ground).catch((error: unknown) => records.faults.push(`${name}: ${reasonOf(error)}`))
+    times.push({ name, began, ended: Date.now() })
     lines.push(`${name}: ${seenSince(records, began)}`)
   }
   await pause(options.betweenMs)
+  const over = Date.now()
   await load.stop()
   const log = await settledLog(store, records)
   await load.readBack()
@@ -157,6 +161,8 @@ async function runAmong(
   lines.push(
     `${records.calls.length} calls, ${records.deliveries.length} deliveries, ${records.payments.length} payments, ${records.freshKeys.length} fresh keys, ${log.length} events`,
   )
+  const stretches = times.map((time, index) => ({ ...time, until: times[index + 1]?.began ?? over }))
+  lines.push(...recoveryTable(stretches, successesOf(log, records)))
   const outputs = new Map(members.map((member) => [member.name, member.output()]))
   return { found: audit(log, records), lines, log, outputs }
 }

@@ -244,7 +244,7 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
       const answer = body as unknown as PaidAnswer
       if (status === 200) {
         const { _service: service, verdict_id: verdictId } = answer
-        answers.push({ paymentId: service.payment.id, verdictId })
+        answers.push({ at: Date.now(), paymentId: service.payment.id, verdictId })
       } else await pause(1_000)
     }
     records.payments.push({ nonce: signed.nonce, answers })

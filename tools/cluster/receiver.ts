@@ -31,7 +31,7 @@ export async function startReceiver(records: Records): Promise<Receiver> {
       else {
         const { sequence = 0, delivery_id: deliveryId, event, data } = verified.webhook
         const { verdict_id: verdictId } = data as { readonly verdict_id: string }
-        records.deliveries.push({ path, sequence, deliveryId, event, verdictId })
+        records.deliveries.push({ at: Date.now(), path, sequence, deliveryId, event, verdictId })
       }
       response.writeHead(204).end()
     })

@@ -20,6 +20,8 @@ export interface CallSeen {
 
 /** A delivery as its endpoint saw it. */
 export interface DeliverySeen {
+  /** Wall clock, Unix milliseconds. */
+  readonly at: number
   readonly path: string
   readonly sequence: number
   readonly deliveryId: string
@@ -44,7 +46,7 @@ export interface KeySeen {
 export interface PaymentSeen {
   readonly nonce: string
   /** Of each time that it was answered. */
-  readonly answers: readonly { readonly paymentId: string; readonly verdictId: string }[]
+  readonly answers: readonly { readonly at: number; readonly paymentId: string; readonly verdictId: string }[]
 }
 
 /** What a process' read models say of an account, or of a payment, once nothing happens any more. */

@@ -15,25 +15,36 @@ export interface StoreUnderTest {
   stop(): void
 }
 
+const BETWEEN_STALLS_MS = 3_000
+
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** A server in this process that speaks the store's protocol. */
 export async function startDouble(): Promise<StoreUnderTest> {
   const double = await startWireDouble()
+  const silent = async (ms: number): Promise<void> => {
+    double.faults.freeze()
+    await pause(ms)
+    double.faults.thaw()
+  }
   return {
     url: double.connectionString,
-    async silent(ms) {
-      double.faults.freeze()
-      await pause(ms)
-      double.faults.thaw()
-    },
+    silent,
     async loseLeader(ms) {
       double.stop()
       await pause(ms)
       await double.restart()
     },
-    freezeLeader: undefined,
-    stallFollowers: undefined,
+    // A cluster whose leader stands still and is not replaced: the longest that callers can meet.
+    freezeLeader: silent,
+    async stallFollowers(ms, times) {
+      for (let n = 0; n < times; n++) {
+        double.faults.loseFollowers()
+        await pause(ms)
+        double.faults.followersReturn()
+        await pause(BETWEEN_STALLS_MS)
+      }
+    },
     stop: () => double.stop(),
   }
 }
@@ -82,7 +93,7 @@ export function realStore(url: string, nodes: string): StoreUnderTest {
       ? async (ms, times) => {
           for (let n = 0; n < times; n++) {
             await hold((await byRole()).followers, ms)
-            await pause(3_000)
+            await pause(BETWEEN_STALLS_MS)
           }
         }
       : undefined,

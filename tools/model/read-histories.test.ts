@@ -2,8 +2,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contracts/timeframes.ts'
 import type { UsedSeries } from '../../services/engine/provenance.ts'
+import { keptBar } from '../../services/market/live/kept/kept-bar.ts'
+import { createKeptBars } from '../../services/market/live/kept/kept-bars.ts'
 import { type DataSelection, readHistories } from './read-histories.ts'
 import type { SeriesHistory } from './series-history.ts'
 
@@ -94,4 +96,25 @@ test('data without a series that is wanted is refused', async () => {
     'The data has no series of 1m with at least 600 bars.',
   )
   await expect(read({ folders: [join(folder, 'c')] })).rejects.toThrow('does not exist')
+})
+
+test('days and months that the service kept are one history, their order flow left out', async () => {
+  const kept = createKeptBars({
+    folder: join(folder, 'a'),
+    keepDays: 400,
+    now: () => 3 * DAY_MS,
+    random: () => 0.5,
+    report: (message) => expect.fail(message),
+  })
+  const bars = Array.from({ length: 2 * 1_440 }, (_, minute) =>
+    keptBar(
+      { openTime: minute * MINUTE_MS, open: 100, high: 101, low: 99, close: 100, volume: 1 },
+      { takerBuyVolume: 0.5 },
+    ),
+  )
+  await kept.keep({ exchange: 'HL', coin: 'BTC', timeframe: '1m' }, bars)
+  await kept.tidy()
+  const { told, left } = await read({ folders: [join(folder, 'a')], timeframes: ['1m'] })
+  expect(left).toEqual([])
+  expect(told).toEqual([['HL', '1m', false, 0, 2 * 1_440]])
 })

@@ -40,7 +40,7 @@ export function createReceivers(options: {
       readonly event: string
       readonly data: { readonly verdict_id: string }
     }
-    seen.push({ path: url, sequence, deliveryId, event, verdictId: data.verdict_id })
+    seen.push({ at: time.now(), path: url, sequence, deliveryId, event, verdictId: data.verdict_id })
   }
 
   return {

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
+import type { Clock } from '../../services/platform/async/clock.ts'
 
 /** Ends something that is to happen later; nothing where it has happened. */
 export type Cancel = () => void
 
 /** The only clock of a simulation, and everything that is to happen by it. */
-export interface SimulatedTime {
-  /** Unix milliseconds. */
-  readonly now: () => number
+export interface SimulatedTime extends Pick<Clock, 'now'> {
   /** Lets something happen in so many milliseconds; at one instant, in the order of asking. */
   readonly after: (milliseconds: number, work: () => void) => Cancel
   /** Resolves in so many milliseconds, or with the signal. */

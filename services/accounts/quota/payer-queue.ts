@@ -2,16 +2,16 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
 import type { DebitPlace } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { outcomeUnknownError, type UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
 import { type Balance, evolve, type Payer, type QuotaEvent, UNUSED } from './balance.ts'
 import type { DebitLog } from './debit-log.ts'
 import { type Debited, type Planned, planEvent, type Waiting } from './plan-event.ts'
 import type { UsedKeys } from './used-keys.ts'
 
-export interface PayerQueueOptions {
+export interface PayerQueueOptions extends Pick<Clock, 'now'> {
   readonly log: DebitLog
   readonly keys: UsedKeys
-  readonly now: () => number
   readonly payPerCall: (tool: string) => string | undefined
 }
 

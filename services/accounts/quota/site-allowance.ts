@@ -2,16 +2,15 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Cache } from '../../platform/cache/cache.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 
-export interface SiteAllowanceOptions {
+export interface SiteAllowanceOptions extends Pick<Clock, 'now'> {
   readonly cache: Pick<Cache, 'increment'>
   readonly idOf: FactId
   /** The site of an address; undefined for one that has no larger network to be counted with. */
   readonly siteOf: (address: string) => string | undefined
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 /**

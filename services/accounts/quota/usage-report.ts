@@ -4,6 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { quotaWindowSchema } from '../../../contracts/plans.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
 import { type UsageDay, usageDayPrefix } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { DebitEvent, Payer } from './balance.ts'
 import { quotaBlock } from './quota-block.ts'
 import type { QuotaLedger } from './quota-ledger.ts'
@@ -23,10 +24,9 @@ export interface UsageQuery {
   readonly limit: number
 }
 
-export interface UsageReportOptions {
+export interface UsageReportOptions extends Pick<Clock, 'now'> {
   readonly source: UsageSource
   readonly ledger: Pick<QuotaLedger, 'balance' | 'debitsBefore'>
-  readonly now: () => number
 }
 
 /**

@@ -2,6 +2,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../contracts/position.ts'
 import type { DebitPlace } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 
 /** The read model of idempotency keys that were used. */
 export interface DebitIndex {
@@ -10,12 +11,10 @@ export interface DebitIndex {
   position(): Position
 }
 
-export interface UsedKeysOptions {
+export interface UsedKeysOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly index: DebitIndex
   /** Position of the newest event of the log. */
   readonly head: () => Promise<Position>
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
 }
 

@@ -1,10 +1,10 @@
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { type Mail, MailError, type Mailer } from '../mail/mailer.ts'
 
-export interface PostOfficeOptions {
+export interface PostOfficeOptions extends Pick<Clock, 'sleep'> {
   readonly mailer: Mailer
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends waiting between tries. */
   readonly signal: AbortSignal
   /** Told of every mail that was given up; the reason holds no address. */

@@ -23,12 +23,13 @@ import {
   type SealedManifestRow,
   sealedManifestKey,
 } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { manifestOf, type SealedFiles, sealDay } from './seal-day.ts'
 
-export interface DaySealerOptions {
+export interface DaySealerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** The read model of days. */
   readonly rows: {
@@ -46,8 +47,6 @@ export interface DaySealerOptions {
   readonly marketNow: () => number
   readonly checkpoint: () => SealedManifest['checkpoint']
   readonly newId: () => string
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly onProblem: (error: unknown) => void
 }
 

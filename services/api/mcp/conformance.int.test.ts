@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { conformancePack } from './conformance/conformance-pack.ts'
+import { conformancePack } from './testing/conformance/conformance-pack.ts'
 import { createMcpEdge, listen } from './testing/mcp-edge.fixture.ts'
 
 /** The suite takes about 10 s of a revision on a quiet machine. */

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Subscriptions } from '../../webhooks/index.ts'
 import { isByOwnersDoor, isOperatorToken } from '../operator.ts'
 import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
@@ -15,13 +16,11 @@ import { toOperatorSubscription } from '../webhook-answers.ts'
 import { ownForm, textOf } from './account-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
 
-export interface OperatorPagesOptions extends Pick<PagesOptions, 'frame'> {
+export interface OperatorPagesOptions extends Pick<PagesOptions, 'frame'>, Pick<Clock, 'now'> {
   readonly operatorToken: string | undefined
   readonly readiness: () => Promise<Readiness>
   readonly paymentAdmin?: Pick<PaymentAdmin, 'list'> | undefined
   readonly subscriptions?: Pick<Subscriptions, 'listAll'> | undefined
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 const COOKIE = '__Host-operator'

@@ -15,6 +15,7 @@ import {
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
 import type { Identity } from '../../accounts/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { requireKey } from '../../tool-calls/index.ts'
 import {
   type DeliveryQueries,
@@ -27,13 +28,11 @@ import {
 import { toReplayAnswer, toSubscriptionAnswer, toTestAnswer } from '../webhook-answers.ts'
 import type { WebhookLooks } from '../webhook-looks.ts'
 
-export interface WebhookRoutesOptions {
+export interface WebhookRoutesOptions extends Pick<Clock, 'now'> {
   readonly subscriptions: Subscriptions
   readonly queries: DeliveryQueries
   /** Whose a request is. */
   readonly identify: (authorization: string | undefined) => Promise<Identity>
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
   /** One for all routes of webhooks. */
   readonly looks: WebhookLooks
 }

@@ -1,8 +1,9 @@
 import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { type EngineRun, NOTHING_RUN, seriesFault, together } from './run-engine.ts'
 
-export interface FollowerOptions {
+export interface FollowerOptions extends Pick<Clock, 'sleep'> {
   /**
    * One run over some series, to the end of the market or until the signal.
    *
@@ -22,7 +23,6 @@ export interface FollowerOptions {
   readonly onFailed: (series: readonly Series[], error: unknown, againInMs: number) => void
   /** Milliseconds of a clock that is never set. */
   readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
 /** Follows series for as long as the market goes on, whatever becomes of single ones or of single runs. */

@@ -6,12 +6,13 @@ import { type Series, seriesName } from '../../../contracts/series.ts'
 import { HOUR_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../../contracts/verdict.ts'
 import { batchesOf } from '../../platform/async/batches.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { BarFact } from './append-once.ts'
 import { backfillFrom, openVerdictsOf } from './open-verdicts.ts'
 import type { OutcomeRecorder } from './outcome-recorder.ts'
 
-export interface LabelUnfollowedOptions {
+export interface LabelUnfollowedOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
   /** One of its own: a series may be followed again while it is labelled here, and whoever is first labels. */
   readonly outcomes: OutcomeRecorder
@@ -31,7 +32,6 @@ export interface LabelUnfollowedOptions {
   }) => AsyncIterable<BarBatch>
   /** Market time, Unix milliseconds. */
   readonly clock: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
   /** Told when a series cannot be labelled; once until it works again. */
   readonly onFailure: (series: Series, error: ServiceError) => void

@@ -2,14 +2,14 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { BarFact, StreamEnd } from './append-once.ts'
 
-export interface RecordingTurnsOptions {
+export interface RecordingTurnsOptions extends Pick<Clock, 'sleep'> {
   /** Whether this process is the one that records an exchange, of those that share the log. */
   readonly holds: (exchange: Exchange) => boolean
   /** What the stream of a series ends with now. */
   readonly look: (series: Series) => Promise<StreamEnd<BarFact>>
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
 }
 

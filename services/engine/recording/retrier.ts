@@ -1,4 +1,5 @@
 import { type ErrorCode, isServiceError, type ServiceError } from '../../../contracts/errors.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { type AppendPolicy, UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
 import {
   type AppendOutcome,
@@ -8,8 +9,7 @@ import {
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { pauseForOthers } from '../../platform/event-store/execute-command.ts'
 
-export interface RetrierOptions {
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+export interface RetrierOptions extends Pick<Clock, 'sleep'> {
   readonly signal: AbortSignal
   /** Told when work begins to wait for the store, and again every ten minutes. */
   readonly onProblem?: (error: ServiceError) => void

@@ -5,11 +5,12 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { type ModelChoice, ModelChosen } from '../../../contracts/model-events.ts'
 import type { ModelFile } from '../../../contracts/proof-events.ts'
 import { MODEL_CHOICE_STREAM } from '../../../contracts/streams.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
 
-export interface ChooseModelOptions {
+export interface ChooseModelOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
   readonly newId: () => string
   /** The models that run here. */
@@ -18,7 +19,6 @@ export interface ChooseModelOptions {
   readonly marketNow: () => number
   /** Milliseconds of a clock that is never set. */
   readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
 }
 

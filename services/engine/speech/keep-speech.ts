@@ -3,13 +3,14 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { speechStream } from '../../../contracts/streams.ts'
 import type { SpeechRow } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import { decideSpeech, evolveSpeech, SPEAKING } from './decide-speech.ts'
 
-export interface KeepSpeechOptions {
+export interface KeepSpeechOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
   readonly idOf: FactId
   /** How every model does at every timeframe, as the read model has it. */
@@ -18,7 +19,6 @@ export interface KeepSpeechOptions {
   readonly mayDecide: () => boolean
   /** Milliseconds of a clock that is never set. */
   readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
   /** Told when a change cannot be recorded for now. */
   readonly onFailure: (error: ServiceError) => void

@@ -3,6 +3,7 @@ import { decodeEvent, type EventType, type ServiceEvent } from '../../../contrac
 import type { ModelChoice, SpeechChange } from '../../../contracts/model-events.ts'
 import { MODEL_CHOICE_STREAM, speechStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 
 /** What the log says of who speaks where; every process obeys it, from the start and as it changes. */
@@ -19,11 +20,10 @@ export interface StandingOrders {
   follow(signal: AbortSignal): Promise<void>
 }
 
-export interface StandingOrdersOptions {
+export interface StandingOrdersOptions extends Pick<Clock, 'sleep'> {
   readonly store: Pick<EventStore, 'read' | 'head' | 'subscribe'>
   /** Versions of the models that may speak here. */
   readonly models: readonly string[]
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told when the log cannot be followed just now. */
   readonly onFailure: (reason: string) => void
 }

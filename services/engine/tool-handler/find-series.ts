@@ -5,10 +5,11 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, type Market, marketName, type Series } from '../../../contracts/series.ts'
 import { isTimeframe, TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { bareCoin, nearestName } from './coin-names.ts'
 import { indexMarkets, type Listing, type MarketIndex, type Monitored } from './market-index.ts'
 
-export interface SeriesFinderOptions {
+export interface SeriesFinderOptions extends Pick<Clock, 'now'> {
   /** What the market lists; only what is monitored can be had where it is absent. */
   readonly listings: (() => Promise<readonly Listing[]>) | undefined
   readonly monitored: Monitored
@@ -16,8 +17,6 @@ export interface SeriesFinderOptions {
   readonly exchanges: readonly Exchange[]
   /** The newest ranking there is, so that a refusal lists the largest coins first. */
   readonly newestUniverse: (exchange: Exchange) => Universe | undefined
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 /** How long a list of the market is used: a scan asks for a hundred coins at once. */

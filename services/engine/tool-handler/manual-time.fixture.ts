@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../../platform/async/clock.ts'
 
 /** A wall clock that a test moves. */
-export interface ManualTime {
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+export interface ManualTime extends Pick<Clock, 'now' | 'sleep'> {
   /** Lets time pass: those whose time has come wake in order, each doing what it has to before the next. */
   advance(milliseconds: number): Promise<void>
   /** Those who sleep. */

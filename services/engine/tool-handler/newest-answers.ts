@@ -1,19 +1,30 @@
+import { ServiceError } from '../../../contracts/errors.ts'
 import { type Exchange, isExchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
-import { isTimeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import { isTimeframe, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { GetMarketRegimeResponse } from '../../../contracts/tools/get-market-regime.ts'
 import type { GetTradeCallResponse } from '../../../contracts/tools/get-trade-call.ts'
+import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
 import type { ToolName, ToolRequest } from '../../../contracts/tools/tool-catalogue.ts'
+import type { Universe } from '../../../contracts/universe.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
+import type { VerdictModel } from '../model.ts'
+import { type CallScannerOptions, scanCalls } from './scan-calls.ts'
 import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
 
 /** The newest verdict of each series, as the log has them. */
 export interface NewestVerdicts {
   /** @throws ServiceError of the store; then it is not known */
   verdict(series: Series): Verdict | undefined
+  /** The newest ranking of an exchange in the log; undefined where there is none. */
+  universe(exchange: Exchange): Promise<Universe | undefined>
   /** Market time, Unix milliseconds. */
   clock(): number
+  /** The model that speaks now. */
+  model(): Pick<VerdictModel, 'timeframes'>
+  /** Why calls at a timeframe are withdrawn for now; undefined where they are not. */
+  withdrawn(timeframe: Timeframe): string | undefined
 }
 
 /** Answers of tools that follow from a recorded verdict alone. */
@@ -24,13 +35,16 @@ export interface NewestAnswers {
     request: ToolRequest<Name>,
   ): { readonly answer: GetTradeCallResponse; readonly isToBeAskedFor: boolean } | undefined
   /**
-   * What can be said where nobody computes: less than an engine would, as the answer says. Undefined where a newer bar
-   * may have closed, nothing is known of the series, or the tool needs more.
+   * What can be said where nobody computes: less than an engine would, as the answer says. A scan has the coins whose
+   * newest verdict is here, and names the others. Undefined where a newer bar may have closed, nothing is known of what is
+   * asked for, or the tool needs more than verdicts.
+   *
+   * @throws ServiceError `invalid_request`, `open_interest_unavailable` for what no engine would answer either
    */
   withoutEngine<Name extends ToolName>(
     tool: Name,
     request: ToolRequest<Name>,
-  ): GetMarketRegimeResponse | undefined
+  ): Promise<GetMarketRegimeResponse | ScanTradeCallsResponse | undefined>
   /** Takes note of which exchange those who compute take where none is named. */
   learn(request: object, answer: object): void
 }
@@ -88,6 +102,36 @@ export function createNewestAnswers(options: {
     return true
   }
 
+  async function scanWithoutEngine(
+    request: ToolRequest<'scan_trade_calls'>,
+  ): Promise<ScanTradeCallsResponse | undefined> {
+    const { exchange = defaultExchange, timeframe } = request
+    if (newest === undefined || exchange === undefined) return undefined
+    if (!isExchange(exchange) || !isTimeframe(timeframe)) return undefined
+    // Where the log cannot be read either, there is nothing to say.
+    const universe = await newest.universe(exchange).catch(() => undefined)
+    if (universe === undefined) return undefined
+    const parts: CallScannerOptions = {
+      finder: { exchange: async () => exchange, timeframe: async () => timeframe },
+      reader: {
+        async read(series) {
+          const reading = readingOf(series)
+          if (reading !== undefined) return reading
+          throw new ServiceError('engine_unavailable', {
+            message: 'Its newest bar may have closed since, and nobody is there who computes its verdict.',
+          })
+        },
+      },
+      universes: { of: async () => universe },
+      clock: () => newest.clock(),
+      publicUrl: url,
+      model: newest.model(),
+      withdrawn: (asked) => newest.withdrawn(asked),
+    }
+    const answer = await scanCalls(parts, request, 0)
+    return answer.scanned === 0 ? undefined : answer
+  }
+
   return {
     answer(tool, request) {
       if (tool !== 'get_trade_call') return undefined
@@ -99,7 +143,8 @@ export function createNewestAnswers(options: {
         isToBeAskedFor: isToBeAskedFor(reading.verdict),
       }
     },
-    withoutEngine(tool, request) {
+    async withoutEngine(tool, request) {
+      if (tool === 'scan_trade_calls') return scanWithoutEngine(request as ToolRequest<'scan_trade_calls'>)
       if (tool !== 'get_market_regime') return undefined
       const reading = readingOf(request as ToolRequest<'get_market_regime'>)
       return reading && marketRegimeAnswer(reading, url())

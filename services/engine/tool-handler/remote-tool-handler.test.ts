@@ -1,12 +1,15 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import type { Universe } from '../../../contracts/universe.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { createFakeTime } from '../../platform/async/testing/fake-time.fixture.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
 import { createInProcessBus } from '../../platform/bus/in-process-bus.ts'
+import { loadModel } from '../model.ts'
 import { remoteHandlerOver } from './remote-tool-handler.fixture.ts'
 import { serveTools } from './remote-tool-handler.ts'
 import { putVerdict, refusalOf, setUpToolHandler, sim } from './tool-handler.fixture.ts'
@@ -212,6 +215,17 @@ describe('several engines', () => {
   })
 })
 
+const ranking = (rankedAt: number): Universe => ({
+  exchange: 'SIM',
+  rankedAt,
+  coins: ['BTC', 'ETH'].map((coin, index) => ({
+    coin,
+    quoteVolume24h: 1_000 - index,
+    openInterest: null,
+    change24h: null,
+  })),
+})
+
 describe('the newest verdict in the log', () => {
   const barClose = Date.UTC(2026, 0, 1)
   const verdict = aVerdict({ coin: 'BTC', timeframe: '1h', call: 'BUY', barClose })
@@ -228,7 +242,10 @@ describe('the newest verdict in the log', () => {
     }
     const newest = {
       verdict: ({ coin, exchange }: Series) => (coin === 'BTC' && exchange === 'SIM' ? verdict : undefined),
+      universe: async (exchange: Exchange) => (exchange === 'SIM' ? ranking(barClose) : undefined),
       clock,
+      model: () => loadModel(),
+      withdrawn: () => undefined,
     }
     const remote = remoteHandlerOver(away, { newest, defaultExchange: 'SIM' })
     return { remote, asked: () => asked }
@@ -264,6 +281,22 @@ describe('the newest verdict in the log', () => {
     expect(late.code).toBe('engine_unavailable')
   })
 
+  test('is a row of a scan where no engine does one, which names the coins without a fresh one', async () => {
+    let now = barClose
+    const { remote } = held(() => now)
+    const scan = await remote.answer('scan_trade_calls', { timeframe: '1h' })
+    expect(scan).toMatchObject({ exchange: 'SIM', timeframe: '1h', scanned: 1, holds: 0 })
+    expect(scan.calls).toMatchObject([{ rank: 1, coin: 'BTC', call: 'BUY', verdict_id: verdict.verdictId }])
+    expect(scan.errors).toMatchObject([{ coin: 'ETH', code: 'engine_unavailable' }])
+    const wrong = await refusalOf(
+      remote.answer('scan_trade_calls', { universe_by: 'open_interest', timeframe: '1h' }),
+    )
+    expect(wrong.code).toBe('open_interest_unavailable')
+    now += HOUR_MS
+    const late = await refusalOf(remote.answer('scan_trade_calls', { timeframe: '1h' }))
+    expect(late.code).toBe('engine_unavailable')
+  })
+
   test('is asked for at an engine now and then, so that a series goes on being followed', async () => {
     const { remote, asked } = held(() => barClose)
     for (let n = 0; n < 50; n++) await remote.answer('get_trade_call', { coin: 'BTC' })
@@ -275,7 +308,8 @@ describe('the newest verdict in the log', () => {
     ['get_trade_call', { coin: 'SOL' }],
     ['get_trade_call', { coin: 'BTC', exchange: 'HL' }],
     ['get_market_regime', { coin: 'SOL' }],
-    ['scan_trade_calls', {}],
+    ['scan_trade_calls', { exchange: 'HL' }],
+    ['scan_funding_arb', {}],
   ] as const)('says nothing of %s %j', async (tool, request) => {
     const { remote } = held(() => barClose)
     expect(await refusalOf(remote.answer(tool, request))).toMatchObject({ code: 'engine_unavailable' })

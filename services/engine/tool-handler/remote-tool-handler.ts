@@ -4,6 +4,7 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import type { Json } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type ToolName, type ToolResponse, toolNamed } from '../../../contracts/tools/tool-catalogue.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
 import { createEngineList, type EngineList, HERE_SUBJECT } from './engine-list.ts'
 import { createNewestAnswers, type NewestVerdicts } from './newest-answers.ts'
@@ -45,7 +46,7 @@ export interface RemoteToolHandler extends ToolHandler {
   health(): ReturnType<EngineList['health']>
 }
 
-export interface RemoteToolHandlerOptions {
+export interface RemoteToolHandlerOptions extends Pick<Clock, 'sleep'> {
   readonly bus: Pick<Bus, 'request'>
   /** The newest verdicts that this process has from the log; undefined where it has none. */
   readonly newest: NewestVerdicts | undefined
@@ -54,7 +55,6 @@ export interface RemoteToolHandlerOptions {
   readonly publicUrl: () => string
   /** A clock that is never set, milliseconds. */
   readonly elapsed: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told why nobody answered, which is nothing for callers. */
   readonly report: (error: unknown) => void
 }
@@ -139,8 +139,9 @@ export function createRemoteToolHandler(options: RemoteToolHandlerOptions): Remo
           newest.learn(checked, answer)
           return answer
         } catch (error) {
-          const less = isServiceError(error, 'engine_unavailable') && newest.withoutEngine(tool, checked)
-          if (!less) throw error
+          if (!isServiceError(error, 'engine_unavailable')) throw error
+          const less = await newest.withoutEngine(tool, checked)
+          if (less === undefined) throw error
           return less as ToolResponse<Name>
         }
       }

@@ -14,8 +14,10 @@ import { silenceNote } from './silence-note.ts'
 import type { UniverseManager } from './universe-manager.ts'
 
 export interface CallScannerOptions {
-  readonly finder: SeriesFinder
-  readonly reader: SeriesReader
+  readonly finder: Pick<SeriesFinder, 'exchange' | 'timeframe'>
+  readonly reader: {
+    read(...asked: Parameters<SeriesReader['read']>): Promise<Pick<RankedCall, 'verdict'>>
+  }
   readonly universes: Pick<UniverseManager, 'of'>
   /** Market time, Unix milliseconds. */
   readonly clock: () => number

@@ -1,6 +1,7 @@
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Board, BoardEntry } from '../board.ts'
 
 /**
@@ -9,15 +10,13 @@ import type { Board, BoardEntry } from '../board.ts'
  */
 export type Follow = (series: Series, signal: AbortSignal) => Promise<void>
 
-export interface SeriesKeeperOptions {
+export interface SeriesKeeperOptions extends Pick<Clock, 'now'> {
   readonly board: Board
   readonly follow: Follow
   /** Whether an entry says all that it will say for now: a verdict, or that there are too few bars. */
   readonly isSettled: (entry: BoardEntry) => boolean
-  /** Unix milliseconds of the wall clock. */
-  readonly now: () => number
   /** Ends after some milliseconds, or at once when the signal is aborted; does not reject. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: Clock['sleep']
   /** Ends everything that is followed. */
   readonly signal: AbortSignal
   /** Told when following a series failed, whether or not somebody waits for it. */

@@ -8,6 +8,7 @@ import type {
   ScanFundingArbResponse,
 } from '../../../contracts/tools/scan-funding-arb.ts'
 import type { ToolName, ToolRequest, ToolResponse } from '../../../contracts/tools/tool-catalogue.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Board } from '../board.ts'
 import type { VerdictModel } from '../model.ts'
 import { isTooShort } from './board-reading.ts'
@@ -45,7 +46,7 @@ export interface LocalToolHandler extends ToolHandler {
   ended(): Promise<void>
 }
 
-export interface ToolHandlerOptions {
+export interface ToolHandlerOptions extends Pick<Clock, 'now' | 'sleep'> {
   /** What every followed series says now. */
   readonly board: Board
   readonly monitored: Monitored
@@ -72,9 +73,6 @@ export interface ToolHandlerOptions {
   readonly staleAfterMs?: number
   /** Address under which callers reach the service; the port may be known only once it listens. */
   readonly publicUrl: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends everything that is followed on demand. */
   readonly signal: AbortSignal
   /** Told when following a series on demand failed. */

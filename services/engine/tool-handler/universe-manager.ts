@@ -6,6 +6,7 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { universeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
@@ -18,7 +19,7 @@ export interface UniverseKeeperOptions {
   /** Market time, Unix milliseconds. */
   readonly clock: () => number
   /** Ends after some milliseconds, or at once when the signal is aborted; does not reject. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: Clock['sleep']
   /** Told when an exchange cannot be ranked, or its ranking not be recorded; once until it works again. */
   readonly onProblem: (exchange: Exchange, error: ServiceError) => void
 }
@@ -190,7 +191,13 @@ function hasSameCoins(a: Universe, b: Universe): boolean {
   return a.coins.length === b.coins.length && b.coins.every(({ coin }) => names.has(coin))
 }
 
-async function readHead(store: EventStore, exchange: Exchange): Promise<Head> {
+/** The newest ranking in the log, for who ranks nothing itself; undefined where nobody has. */
+export const recordedUniverse = async (
+  store: Pick<EventStore, 'read'>,
+  exchange: Exchange,
+): Promise<Universe | undefined> => (await readHead(store, exchange)).universe
+
+async function readHead(store: Pick<EventStore, 'read'>, exchange: Exchange): Promise<Head> {
   for await (const recorded of store.read(universeStream(exchange), { direction: 'backwards', limit: 1 })) {
     const event = decodeEvent(recorded)
     const universe = event.type === 'UniverseRanked' ? event.data : undefined

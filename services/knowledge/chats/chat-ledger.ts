@@ -8,6 +8,7 @@ import { TIERS } from '../../../contracts/plans.ts'
 import { comparePositions } from '../../../contracts/position.ts'
 import type { Channel } from '../../../contracts/quota-events.ts'
 import { chatStream } from '../../../contracts/streams.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
 import type { UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -24,11 +25,8 @@ import {
   openAt,
 } from './chat-window.ts'
 
-export interface ChatLedgerOptions {
+export interface ChatLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting: what is under way is refused then. */
   readonly signal: AbortSignal
   readonly index: ChatIndex

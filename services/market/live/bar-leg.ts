@@ -5,9 +5,12 @@ import { lastBarClose, type Timeframe, timeframeMs } from '../../../contracts/ti
 import { createBarAggregator } from '../aggregate-bars.ts'
 import { ROW_NUMBERS } from '../bar-slab.ts'
 import { isSameBar } from '../normalise-bars.ts'
+import { keptBar } from './kept/kept-bar.ts'
+import type { KeptBars } from './kept/kept-bars.ts'
+import type { PositionBook } from './kept/position-book.ts'
 import { createLeapFilter } from './leap-filter.ts'
 import type { LegPlan } from './plan-legs.ts'
-import type { Venue } from './venue.ts'
+import type { Venue, VenueBars } from './venue.ts'
 
 /** Bars of one native timeframe of one market: fetched in order, page by page, and told in order. */
 export interface BarLeg {
@@ -42,6 +45,19 @@ export interface BarLeg {
   watch(onChange: () => void): void
 }
 
+/** Where a leg finds bars that were kept, and keeps its own where there is a book. */
+export interface BarKeeper {
+  readonly kept: KeptBars
+  /** What is kept with live bars; without it nothing is. */
+  readonly book?: PositionBook
+}
+
+/** Bars behind, from which on it is worth looking for kept ones before the venue is asked. */
+const WORTH_LOOKING = 3
+
+/** What is kept: the others are made of them. */
+const KEPT_TIMEFRAMES: ReadonlySet<Timeframe> = new Set<Timeframe>(['1m', '1h'])
+
 const FOREVER = Number.POSITIVE_INFINITY
 
 /**
@@ -50,7 +66,7 @@ const FOREVER = Number.POSITIVE_INFINITY
  *
  * @param now the present, Unix milliseconds
  */
-export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number): BarLeg {
+export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, keeper?: BarKeeper): BarLeg {
   const { market, timeframe, begins, ends } = plan
   const lengthMs = timeframeMs(timeframe)
   const native = { ...market, timeframe }
@@ -77,10 +93,13 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number): Ba
 
   async function fetchNext(signal: AbortSignal): Promise<void> {
     const asked = now() - venue.clockBehindMs()
+    if (await takeKept(Math.min(asked, ends))) return
     const { since, count } = nextPage(Math.min(asked, ends))
-    const { bars } = await venue.bars(native, since, count, signal)
+    const { bars, flow } = await venue.bars(native, since, count, signal)
     compareNewest(bars)
-    keep(bars.filter(({ openTime }) => openTime >= nextOpen && openTime < ends))
+    const fresh = bars.filter(({ openTime }) => openTime >= nextOpen && openTime < ends)
+    keep(fresh)
+    hand(fresh, flow)
     const pageEnd = since + count * lengthMs
     // Nothing in a page that is all past: the venue has no bars there, the next ones come later.
     if (bars.length === 0 && pageEnd <= asked) nextOpen = pageEnd
@@ -88,6 +107,30 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number): Ba
     if (hasPassedEnd) fetchedTo = FOREVER
     else fetchedTo = pageEnd > asked ? Math.max(asked, nextOpen) : nextOpen
     changed()
+  }
+
+  /** Takes what was kept of the bars up to an instant, as far as it goes on without a gap. */
+  async function takeKept(until: number): Promise<boolean> {
+    const behind = Math.floor((until - nextOpen) / lengthMs)
+    if (keeper === undefined || behind < WORTH_LOOKING) return false
+    const bars = await keeper.kept.read(native, nextOpen, behind)
+    if (bars.length === 0) return false
+    keep(bars)
+    fetchedTo = nextOpen >= ends ? FOREVER : nextOpen
+    changed()
+    return true
+  }
+
+  /** Hands bars over to be kept, with what the venue said of them; nobody waits for that. */
+  function hand(bars: readonly Candle[], flow: VenueBars['flow']): void {
+    const { kept, book } = keeper ?? {}
+    if (kept === undefined || book === undefined || !KEPT_TIMEFRAMES.has(timeframe)) return
+    book.refresh()
+    const own = bars.map((bar) => {
+      const positions = book.during(market.coin, bar.openTime, bar.openTime + lengthMs)
+      return keptBar(bar, { ...flow.get(bar.openTime), ...positions })
+    })
+    if (own.length > 0) void kept.keep(native, own)
   }
 
   /** What to ask for: one bar more than there can be closed, because venues send the open one too. */

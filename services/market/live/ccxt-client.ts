@@ -1,6 +1,7 @@
+import type { Clock } from '../../platform/async/clock.ts'
 import { VenueFailure } from './venue-failure.ts'
 import type { VenueRequest, VenueTransport } from './venue-transport.ts'
-import type { CcxtTicker, VenueDefinition } from './venues.ts'
+import type { CcxtTicker, VenueDefinition, VenueRow } from './venues.ts'
 
 /** A market as ccxt describes it, as far as it is used. */
 export interface CcxtMarket {
@@ -46,6 +47,7 @@ export interface CcxtClient {
   milliseconds: () => number
   seconds: () => number
   parseJson: (text: string) => unknown
+  parseOHLCV: (row: VenueRow, market?: unknown) => readonly (number | undefined)[]
   setMarkets(markets: readonly CcxtMarket[]): void
   fetchMarkets(): Promise<readonly CcxtMarket[]>
   fetchSwapMarkets(params: Params): Promise<readonly CcxtMarket[]>
@@ -103,12 +105,11 @@ export function loadCcxt(): Promise<Ccxt> {
   return loading
 }
 
-export interface CcxtClientOptions {
+export interface CcxtClientOptions extends Pick<Clock, 'now'> {
   readonly definition: VenueDefinition
   readonly transport: VenueTransport
   /** Waits until a request of this weight may be sent. */
   readonly throttle: (weight: number) => Promise<void>
-  readonly now: () => number
 }
 
 /** Characters of an answer that go into a message. */
@@ -125,6 +126,16 @@ export function openCcxtClient(ccxt: Ccxt, options: CcxtClientOptions): CcxtClie
   client.throttle = (cost = 1) => throttle(cost)
   client.milliseconds = now
   client.seconds = () => Math.floor(now() / 1_000)
+  const { barFlow } = definition
+  if (barFlow !== undefined) {
+    // ccxt reads six numbers of a candle and drops the rest.
+    const parseCandle = client.parseOHLCV.bind(client)
+    client.parseOHLCV = (row, market) => [
+      ...parseCandle(row, market),
+      barFlow.trades(row),
+      barFlow.takerBuyVolume?.(row),
+    ]
+  }
   const parseJson = client.parseJson.bind(client)
   client.parseJson = (text) => {
     const value = parseJson(text)

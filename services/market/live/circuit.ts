@@ -1,3 +1,5 @@
+import type { Clock } from '../../platform/async/clock.ts'
+
 /** Whether a venue is asked at all. */
 export interface Circuit {
   /** Whether a request may go out now. In `half-open` it is the one that tries, and must be answered for. */
@@ -10,11 +12,10 @@ export interface Circuit {
   opensAt(): number
 }
 
-export interface CircuitOptions {
+export interface CircuitOptions extends Pick<Clock, 'now'> {
   readonly failuresInARow: number
   readonly pauseMs: number
   readonly pauseMaxMs: number
-  readonly now: () => number
 }
 
 /**

@@ -1,11 +1,11 @@
+import type { Clock } from '../../platform/async/clock.ts'
 import type { BarLeg } from './bar-leg.ts'
 import type { Venue } from './venue.ts'
 
 /** What the parts of a live feed share: the clock, and whom to tell what happened. */
-export interface LiveContext {
-  readonly now: () => number
+export interface LiveContext extends Pick<Clock, 'now'> {
   /** Ends after some milliseconds, or when the signal is aborted; does not reject. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: Clock['sleep']
   /** From 0 up to 1. */
   readonly random: () => number
   /** A request failed; it will be made again. */

@@ -4,9 +4,12 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { type Market, marketName, seriesName } from '../../../contracts/series.ts'
 import { lastBarClose, TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { BatchesRequest, MarketFeed, MarketListing, NativeBars } from '../feed.ts'
-import { type BarLeg, createBarLeg, legName } from './bar-leg.ts'
+import { type BarKeeper, type BarLeg, createBarLeg, legName } from './bar-leg.ts'
 import { createFundingTrack } from './funding-track.ts'
+import type { KeptBars } from './kept/kept-bars.ts'
+import { createPositionBook, type PositionBook } from './kept/position-book.ts'
 import { liveBatches } from './live-batches.ts'
 import type { LiveContext } from './live-context.ts'
 import { planLegs } from './plan-legs.ts'
@@ -22,20 +25,20 @@ export interface VenueNotice {
   readonly message: string
 }
 
-export interface LiveFeedOptions {
+export interface LiveFeedOptions extends Pick<Clock, 'now'> {
   /** The venues to ask; at least one. */
   readonly exchanges: readonly Exchange[]
   /** Other base addresses of venues: a proxy, or a venue of one's own for tests. */
   readonly venueUrls?: Readonly<Partial<Record<Exchange, string>>>
   /** Bars of each series that come as history, whatever is wanted. */
   readonly historyBars?: number
-  /** Unix milliseconds. */
-  readonly now: () => number
   /** Ends after some milliseconds, or when the signal is aborted; does not reject. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: Clock['sleep']
   /** From 0 up to 1. */
   readonly random: () => number
   readonly report: (notice: VenueNotice) => void
+  /** Bars that were kept; they are read before a venue is asked. */
+  readonly kept?: KeptBars
   readonly fetch?: typeof fetch
 }
 
@@ -59,6 +62,7 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
   const health = createHealthRegistry([...venues.values()], now)
   const never = new AbortController().signal
   const universes = new Map<Exchange, Universe>()
+  const books = new Map<Venue, PositionBook>()
 
   const context: LiveContext = {
     now,
@@ -81,6 +85,16 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
     resumed(leg) {
       report({ exchange: leg.market.exchange, message: `${legName(leg)} goes on: the venue lists it again` })
     },
+  }
+
+  function keeperOf(venue: Venue, keeps = false): BarKeeper | undefined {
+    const { kept } = options
+    if (kept === undefined) return undefined
+    if (!keeps) return { kept }
+    const onFailure = (error: unknown): void => context.failed(venue, error)
+    const book = books.get(venue) ?? createPositionBook({ venue, now, onFailure })
+    books.set(venue, book)
+    return { kept, book }
   }
 
   async function marketsOf(venue: Venue): Promise<readonly VenueMarket[]> {
@@ -124,7 +138,10 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
         ...(request.historyFrom !== undefined && { historyFrom: request.historyFrom }),
       }),
     )
-    const legs: BarLeg[] = plans.map((plan) => createBarLeg(plan, venueOf(plan.market), now))
+    const legs: BarLeg[] = plans.map((plan) => {
+      const venue = venueOf(plan.market)
+      return createBarLeg(plan, venue, now, keeperOf(venue, request.keeps))
+    })
     const markets = new Map(
       [...series, ...funding].map((one) => [marketName(one), { exchange: one.exchange, coin: one.coin }]),
     )

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 
 /** How fast a venue may be asked. */
 export interface RateBudget {
@@ -8,13 +9,11 @@ export interface RateBudget {
   pauseUntil(instant: number): void
 }
 
-export interface RateBudgetOptions {
+export interface RateBudgetOptions extends Pick<Clock, 'now' | 'sleep'> {
   /** Time that one unit of weight takes. */
   readonly msPerUnit: number
   /** Units that may be sent at once after a quiet time. */
   readonly burstUnits: number
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
 /**

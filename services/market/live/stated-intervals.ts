@@ -1,5 +1,6 @@
 import { reasonOf } from '../../../contracts/errors.ts'
 import { MINUTE_MS } from '../../../contracts/timeframes.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { CcxtClient } from './ccxt-client.ts'
 import type { VenueDefinition } from './venues.ts'
 
@@ -11,13 +12,12 @@ export interface StatedIntervals {
   refresh(symbol: string, signal: AbortSignal): Promise<void>
 }
 
-export interface StatedIntervalsOptions {
+export interface StatedIntervalsOptions extends Pick<Clock, 'now'> {
   readonly stating: VenueDefinition['statedIntervals']
   readonly ask: <Answer>(
     request: (client: CcxtClient) => Promise<Answer>,
     signal: AbortSignal,
   ) => Promise<Answer>
-  readonly now: () => number
   readonly report: (message: string) => void
 }
 

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { type Circuit, createCircuit } from './circuit.ts'
 import type { RateBudget } from './rate-budget.ts'
 import { VenueFailure } from './venue-failure.ts'
@@ -19,13 +20,11 @@ export interface VenueAccess {
   ask<Answer>(attempt: () => Promise<Answer>, signal: AbortSignal): Promise<Answer>
 }
 
-export interface VenueAccessOptions {
+export interface VenueAccessOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly exchange: Exchange
   readonly budget: RateBudget
   /** FairScheduler whatever an attempt threw into what it means. */
   readonly classify: (error: unknown) => VenueFailure
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** From 0 up to 1. */
   readonly random: () => number
 }

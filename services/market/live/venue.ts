@@ -3,10 +3,12 @@ import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Coin, coinSchema, type Market, marketName, type Series } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { type NormalisedBars, normaliseBars } from '../normalise-bars.ts'
 import type { RawFunding } from '../normalise-funding.ts'
 import { adoptMarkets, type CcxtClient, type CcxtMarket, loadCcxt, openCcxtClient } from './ccxt-client.ts'
 import { fetchFunding } from './fetch-funding.ts'
+import type { OrderFlow } from './kept/kept-bar.ts'
 import { createRateBudget } from './rate-budget.ts'
 import { soundBars } from './sound-bars.ts'
 import { createStatedIntervals } from './stated-intervals.ts'
@@ -23,6 +25,13 @@ export interface VenueTurnover {
   readonly quoteVolume24h: number
   readonly openInterest: number
   readonly change24h: number
+  /** The price that positions are valued at; NaN where the venue does not say. */
+  readonly mark: number
+}
+
+/** A page of bars, with what the venue said of the trading within each, by open time. */
+export interface VenueBars extends NormalisedBars {
+  readonly flow: ReadonlyMap<number, Pick<OrderFlow, 'trades' | 'takerBuyVolume'>>
 }
 
 /** One venue, asked within its limits. Every method may throw {@link VenueFailure} or `venue_unavailable`. */
@@ -43,20 +52,20 @@ export interface Venue {
   /** The markets that are traded, from a list not older than `maxAgeMs`. */
   markets(maxAgeMs: number, signal: AbortSignal): Promise<ReadonlyMap<Coin, VenueMarket>>
   /** The closed bars that open from `since` on, a page of them at most, in order. */
-  bars(series: Series, since: number, count: number, signal: AbortSignal): Promise<NormalisedBars>
+  bars(series: Series, since: number, count: number, signal: AbortSignal): Promise<VenueBars>
   /** Hours between settlements at present, where the venue says them; read anew by {@link Venue.funding}. */
   fundingHours(coin: Coin): number | undefined
   /** Settlements from an instant on; fewer where the venue does not keep them so long. */
   funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]>
   turnovers(signal: AbortSignal): Promise<readonly VenueTurnover[]>
+  /** Whether open interest or mark is told for all contracts at once. */
+  readonly tellsPositions: boolean
 }
 
-export interface VenueOptions {
+export interface VenueOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly exchange: LiveExchange
   readonly baseUrl?: string
   readonly fetch: typeof fetch
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly random: () => number
   /** Told now and then of what it sends and cannot be used. */
   readonly report?: (message: string) => void
@@ -191,7 +200,13 @@ export function createVenue(options: VenueOptions): Venue {
     const closed = normaliseBars(sound, { series, now: now() - behindMs })
     const newest = closed.bars.at(-1)
     if (newest !== undefined) listings.takeBar(series.coin, newest.openTime + timeframeMs(series.timeframe))
-    return closed
+    const flow = new Map(
+      rows.map(([openTime = Number.NaN, , , , , , trades = Number.NaN, bought = Number.NaN]) => [
+        openTime,
+        { trades, takerBuyVolume: toCoins(bought, inCoins) },
+      ]),
+    )
+    return { ...closed, flow }
   }
 
   async function funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]> {
@@ -223,6 +238,7 @@ export function createVenue(options: VenueOptions): Venue {
         quoteVolume24h: (definition.quoteVolume ?? plainQuoteVolume)(ticker),
         openInterest: separate ?? definition.openInterest?.(ticker, contractSize) ?? Number.NaN,
         change24h: (ticker.percentage ?? Number.NaN) / 100,
+        mark: definition.mark?.(ticker) ?? Number.NaN,
       }
     })
   }
@@ -240,6 +256,7 @@ export function createVenue(options: VenueOptions): Venue {
     fundingHours,
     funding,
     turnovers,
+    tellsPositions: [definition.openInterest, definition.openInterestRequest, definition.mark].some(Boolean),
   }
 }
 

@@ -13,6 +13,9 @@ export interface CcxtTicker {
   readonly info: Readonly<Record<string, unknown>>
 }
 
+/** A candle as a venue sends it: cells by place or by name. */
+export type VenueRow = Readonly<Record<string | number, unknown>>
+
 /** What our layer must know of a venue beyond what ccxt says. */
 export interface VenueDefinition {
   /** Name of its class in ccxt. */
@@ -55,6 +58,13 @@ export interface VenueDefinition {
   readonly quoteVolume?: (ticker: CcxtTicker) => number
   /** Open interest in the quote currency; absent where there is none for all contracts at once. */
   readonly openInterest?: (ticker: CcxtTicker, contractSize: number) => number
+  /** What its bars tell beyond prices and volume: read off a row as the venue sends it, counted as its volumes are. */
+  readonly barFlow?: {
+    readonly trades: (row: VenueRow) => number
+    readonly takerBuyVolume?: (row: VenueRow) => number
+  }
+  /** The price that positions are valued at; absent where no request for all contracts tells it. */
+  readonly mark?: (ticker: CcxtTicker) => number
   /** Open interest is a request of its own. */
   readonly openInterestRequest?: true
 }
@@ -72,6 +82,19 @@ const contracts =
   (field: string) =>
   (ticker: CcxtTicker, contractSize: number): number =>
     read(ticker, field) * contractSize * priceOf(ticker)
+
+const cellAt =
+  (place: string | number) =>
+  (row: VenueRow): number =>
+    Number(row[place] ?? Number.NaN)
+
+/** Of Binance and of those that speak as it does. */
+const binanceFlow = { trades: cellAt(8), takerBuyVolume: cellAt(9) }
+
+const markField =
+  (field: string) =>
+  (ticker: CcxtTicker): number =>
+    read(ticker, field)
 
 const linear = { fetchMarkets: { types: ['linear'] } }
 const swap = { fetchMarkets: { types: ['swap'] } }
@@ -91,6 +114,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     options: linear,
     pageBars: 1_000,
     volumeIn: 'coins',
+    barFlow: binanceFlow,
     fundingRows: 1_000,
     // Only of contracts that were given another interval than the usual one.
     statedIntervals: { method: 'fetchFundingIntervals', hoursOf: hoursField },
@@ -104,6 +128,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     fundingRows: 200,
     listedFundingHours: (contract) => Number(contract['fundingInterval']) / 60,
     openInterest: (ticker) => read(ticker, 'openInterestValue'),
+    mark: markField('markPrice'),
   },
   OKX: {
     ccxtId: 'okx',
@@ -130,6 +155,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     listedFundingHours: (contract) => Number(contract['fundInterval']),
     olderFunding: (page) => ({ pageNo: page }),
     openInterest: times('holdingAmount'),
+    mark: markField('markPrice'),
   },
   HL: {
     ccxtId: 'hyperliquid',
@@ -143,7 +169,9 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     extraBarWeight: (bars) => 16 + bars / 60,
     fundingRows: 500,
     listedFundingHours: () => 1,
+    barFlow: { trades: cellAt('n') },
     openInterest: times('openInterest'),
+    mark: markField('markPx'),
   },
   GATE: {
     ccxtId: 'gate',
@@ -154,6 +182,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     fundingRows: 1_000,
     listedFundingHours: (contract) => Number(contract['funding_interval']) / 3_600,
     openInterest: contracts('total_size'),
+    mark: markField('mark_price'),
   },
   KUCOIN: {
     ccxtId: 'kucoinfutures',
@@ -163,6 +192,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     fundingRows: 100,
     listedFundingHours: (contract) => Number(contract['fundingRateGranularity']) / 3_600_000,
     openInterest: contracts('openInterest'),
+    mark: markField('markPrice'),
   },
   MEXC: {
     ccxtId: 'mexc',
@@ -175,6 +205,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     fundingHours: (row) => Number(row['collectCycle']),
     olderFunding: (page) => ({ page_num: page }),
     openInterest: contracts('holdVol'),
+    mark: markField('fairPrice'),
   },
   BINGX: {
     ccxtId: 'bingx',
@@ -210,6 +241,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     fundingHours: (row) => Number(row['intervalSeconds']) / 3_600,
     quoteVolume: (ticker) => read(ticker, 'turnoverRv'),
     openInterest: times('openInterestRv'),
+    mark: markField('markPriceRp'),
   },
   ASTER: {
     ccxtId: 'aster',
@@ -219,6 +251,7 @@ export const VENUES: Readonly<Record<LiveExchange, VenueDefinition>> = {
     // 2,400 a minute, of which a page of 1,000 bars weighs 5: ccxt counts 1 at thirteen times the time.
     msPerUnit: 25,
     extraBarWeight: (bars) => (bars < 100 ? 0 : bars < 500 ? 1 : 4),
+    barFlow: binanceFlow,
     fundingRows: 1_000,
     statedIntervals: { method: 'fetchFundingIntervals', hoursOf: hoursField },
   },

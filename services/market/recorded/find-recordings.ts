@@ -2,7 +2,13 @@ import { readdir } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
-import { type IgnoredRecording, isIgnored, type Recording, readRecordingName } from './recording.ts'
+import {
+  type IgnoredRecording,
+  isIgnored,
+  joinPeriods,
+  type Recording,
+  readRecordingName,
+} from './recording.ts'
 
 /** Sub-folders that hold something else than market data in this format. */
 const OTHER_FOLDERS: Readonly<Record<string, string>> = {
@@ -45,7 +51,7 @@ export async function findRecordings(
       take(join(path, inner.name), entry.name, `${entry.name}/${inner.name}`)
     }
   }
-  return { recordings, ignored }
+  return { recordings: joinPeriods(recordings), ignored }
 }
 
 async function entriesOf(path: string, name: string) {

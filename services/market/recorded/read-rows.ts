@@ -13,6 +13,14 @@ export interface RowBlock {
 /** Why a row cannot be, and in which column; undefined where it can. */
 export type RowCheck = (rows: Float64Array, offset: number) => { column: string; fault: string } | undefined
 
+/** Columns beyond those that must be there and say something. */
+export interface OtherColumns {
+  /** May be there, and are left out. */
+  readonly ignored?: readonly string[]
+  /** Of those that were asked for, which may be empty: NaN then. */
+  readonly mayBeEmpty?: readonly string[]
+}
+
 /** Bytes read and unpacked at a time: what an open file costs in memory, a few times over. */
 const CHUNK_BYTES = 262_144
 
@@ -37,6 +45,7 @@ export async function* readRows(
   name: string,
   columns: readonly string[],
   check: RowCheck,
+  others: OtherColumns = {},
 ): AsyncGenerator<RowBlock, void, undefined> {
   let context: BlockContext | undefined
   let rest: Buffer = Buffer.alloc(0)
@@ -49,20 +58,27 @@ export async function* readRows(
     let start = 0
     if (context === undefined) {
       start = bytes.indexOf(NEWLINE) + 1
-      context = begin(bytes.toString('utf8', 0, start), name, columns, check)
+      context = begin(bytes.toString('utf8', 0, start), name, columns, check, others)
     }
     yield parseLines(bytes.subarray(start, end), context)
   }
   const hasHeader = context !== undefined
-  context ??= begin(rest.toString('utf8'), name, columns, check)
+  context ??= begin(rest.toString('utf8'), name, columns, check, others)
   // The last line may lack its line end.
   if (hasHeader && rest.length > 0) yield parseLines(Buffer.concat([rest, Buffer.of(NEWLINE)]), context)
 }
 
-const begin = (header: string, name: string, columns: readonly string[], check: RowCheck): BlockContext => ({
+const begin = (
+  header: string,
+  name: string,
+  columns: readonly string[],
+  check: RowCheck,
+  { ignored = [], mayBeEmpty = [] }: OtherColumns,
+): BlockContext => ({
   name,
   columns,
-  order: readHeader(header, name, columns),
+  order: readHeader(header, name, columns, ignored),
+  mayBeEmpty: new Set(mayBeEmpty.map((column) => columns.indexOf(column))),
   check,
   row: 1,
   scratch: new Float64Array(),
@@ -117,7 +133,15 @@ const unreadableFile = (code: ErrorCode, name: string, fault: string, cause: Err
 /** Characters of a faulty header that a message shows. */
 const HEADER_IN_MESSAGE = 200
 
-function readHeader(line: string, name: string, columns: readonly string[]): number[] {
+/** The place of a column that is left out. */
+const IGNORED = -1
+
+function readHeader(
+  line: string,
+  name: string,
+  columns: readonly string[],
+  ignored: readonly string[],
+): number[] {
   const found = line
     .replace(/^\uFEFF/, '')
     .trimEnd()
@@ -131,7 +155,10 @@ function readHeader(line: string, name: string, columns: readonly string[]): num
     })
   const missing = columns.find((column) => !found.includes(column))
   if (missing !== undefined) throw damaged(`column "${missing}" is missing`, missing)
-  const unknown = found.find((column, index) => !columns.includes(column) || found.indexOf(column) !== index)
+  const unknown = found.find(
+    (column, index) =>
+      !(columns.includes(column) || ignored.includes(column)) || found.indexOf(column) !== index,
+  )
   if (unknown !== undefined) throw damaged(`column "${unknown}" is not known or stands there twice`, unknown)
   return found.map((column) => columns.indexOf(column))
 }
@@ -141,6 +168,7 @@ interface BlockContext {
   readonly columns: readonly string[]
   /** For each column of the file, the place of its number in a row. */
   readonly order: readonly number[]
+  readonly mayBeEmpty: ReadonlySet<number>
   readonly check: RowCheck
   /** The line of the file that was read last. */
   row: number
@@ -183,7 +211,7 @@ function parseLine(
   offset: number,
   context: BlockContext,
 ): void {
-  const { columns, order } = context
+  const { columns, order, mayBeEmpty } = context
   let cellStart = start
   let cell = 0
   for (let at = start; at <= end; at++) {
@@ -192,12 +220,13 @@ function parseLine(
     if (place === undefined) {
       throw damagedCell(context, `number ${cell + 1}`, bytes.toString('utf8', cellStart, at), 'has no header')
     }
-    const value = parseDecimal(bytes, cellStart, at)
-    if (Number.isNaN(value)) {
+    const isOmitted = place === IGNORED || (at === cellStart && mayBeEmpty.has(place))
+    const value = isOmitted ? Number.NaN : parseDecimal(bytes, cellStart, at)
+    if (Number.isNaN(value) && !isOmitted) {
       const text = bytes.toString('utf8', cellStart, at)
       throw damagedCell(context, columns[place] as string, text, text === '' ? 'is empty' : 'is not a number')
     }
-    rows[offset + place] = value
+    if (place !== IGNORED) rows[offset + place] = value
     cellStart = at + 1
     cell++
   }

@@ -1,4 +1,4 @@
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { EXCHANGES, type Exchange, isExchange } from '../../../contracts/exchanges.ts'
 import { coinSchema, type Market } from '../../../contracts/series.ts'
 import { isTimeframe, type Timeframe } from '../../../contracts/timeframes.ts'
@@ -6,6 +6,10 @@ import { isTimeframe, type Timeframe } from '../../../contracts/timeframes.ts'
 /** What a candle or funding file holds, as its folder and file name say. */
 export interface Recording {
   readonly path: string
+  /** Further files that go on where it ends, in order; each of a day or a month, as the service itself keeps bars. */
+  readonly parts?: readonly string[]
+  /** The day or month that the name ends with: `20261122`. */
+  readonly period?: string
   /** Path below the folder that was opened, for messages. */
   readonly name: string
   readonly market: Market
@@ -65,7 +69,28 @@ export function readRecordingName(
   }
   const coin = symbol.replace(QUOTE, '') || symbol
   if (!coinSchema.safeParse(coin).success) return { name, reason: `"${coin}" is too long for a coin` }
-  return { path, name, market: { exchange: found, coin }, content, isSpot: market === 'spot' }
+  const period = /^\d{6}(?:\d{2})?$/.test(label ?? '') ? label : undefined
+  return {
+    path,
+    name,
+    market: { exchange: found, coin },
+    content,
+    isSpot: market === 'spot',
+    ...(period !== undefined && { period }),
+  }
+}
+
+/** Joins the files of days or months of one series in one folder; what else there is stays as it is. */
+export function joinPeriods(files: readonly Recording[]): Recording[] {
+  const keyOf = ({ path, period, market, content }: Recording): string =>
+    period === undefined
+      ? path
+      : `${dirname(path)} ${market.exchange} ${market.coin} ${content} ${period.length}`
+  return [...Map.groupBy(files, keyOf).values()].map((group) => {
+    const [first, ...rest] = group.toSorted((a, b) => ((a.period ?? '') < (b.period ?? '') ? -1 : 1))
+    if (first === undefined || rest.length === 0) return group[0] as Recording
+    return { ...first, name: `${first.name} and ${rest.length} more`, parts: rest.map(({ path }) => path) }
+  })
 }
 
 export const isIgnored = (file: Recording | IgnoredRecording): file is IgnoredRecording => 'reason' in file

@@ -8,6 +8,7 @@ import { PayerBlocked, PayerUnblocked, RefundSent } from '../../../contracts/pay
 import type { PaymentState } from '../../../contracts/service-block.ts'
 import { payerStream } from '../../../contracts/streams.ts'
 import type { Payment } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
 import type { AppendPath } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -65,14 +66,11 @@ export interface PaymentAdmin {
   totals(): PaymentTotals | undefined
 }
 
-export interface PaymentAdminOptions {
+export interface PaymentAdminOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** Undefined where this process keeps no read models. */
   readonly index: PaymentIndex | undefined
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting. */
   readonly signal: AbortSignal
 }

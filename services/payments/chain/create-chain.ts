@@ -8,6 +8,7 @@ import {
 } from 'viem'
 import { USDC_ADDRESS } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { createConcurrencyLimit } from '../../platform/async/concurrency-limit.ts'
 import { createSingleFlight } from '../../platform/async/single-flight.ts'
 import { findUse, isPaidBy } from './authorization-logs.ts'
@@ -18,10 +19,7 @@ import { tokenAbi } from './token-abi.ts'
 import { tokenRefusal } from './token-refusal.ts'
 import { transferCall } from './transfer-call.ts'
 
-export interface ChainOptions extends NodeOptions {
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-}
+export interface ChainOptions extends NodeOptions, Pick<Clock, 'now'> {}
 
 /**
  * The chain of Base and its USDC, as a node tells them.

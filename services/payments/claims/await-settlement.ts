@@ -2,15 +2,14 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { UncollectableReason } from '../../../contracts/payment-events.ts'
 import { isServable, type Payment } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { paymentRefused, type X402Reason } from '../refusal.ts'
 import type { PaymentChanges } from './payment-changes.ts'
 import type { PaymentLog } from './payment-log.ts'
 
-export interface AwaitSettlementOptions {
+export interface AwaitSettlementOptions extends Pick<Clock, 'now'> {
   readonly log: PaymentLog
   readonly changes: PaymentChanges
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 /** How often the log is read although nobody has said that something changed. */

@@ -2,17 +2,16 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { SettlementConfirmed } from '../../../contracts/payment-events.ts'
 import type { Payment } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Chain } from '../chain/chain.ts'
 import { createRemembered } from '../chain/remembered.ts'
 import type { PaymentLog } from './payment-log.ts'
 
-export interface GivenUpPaymentsOptions {
+export interface GivenUpPaymentsOptions extends Pick<Clock, 'now'> {
   readonly log: PaymentLog
   /** Undefined where no node is configured: then nobody can tell more. */
   readonly chain: Chain | undefined
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 /** Payments that were taken for uncollectable, and may have been paid all the same. */

@@ -1,9 +1,9 @@
 import { reasonOf } from '../../../contracts/errors.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 
-export interface PaymentChangesOptions {
+export interface PaymentChangesOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends the following. */
   readonly signal: AbortSignal
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void

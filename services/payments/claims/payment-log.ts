@@ -4,6 +4,7 @@ import type { NewEvent, RecordedEvent, Revision } from '../../../contracts/event
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { PaymentClaimed, RefundSent } from '../../../contracts/payment-events.ts'
 import { evolvePayment, type Payment } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
 import {
   type Appended,
@@ -26,11 +27,8 @@ export interface LoadedPayment {
   readonly revision: Revision
 }
 
-export interface PaymentLogOptions {
+export interface PaymentLogOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends the waiting between tries. What is read is read to its end: half a stream would tell something else. */
   readonly signal: AbortSignal
 }

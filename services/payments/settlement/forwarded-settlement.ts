@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { SettlementChain } from '../chain/chain.ts'
 import { decideSettlement, type SettlementStep } from './decide-settlement.ts'
 import type { Facilitator, FacilitatorVerdict } from './facilitator.ts'
@@ -6,15 +7,13 @@ import type { PaymentQueue } from './payment-queue.ts'
 import type { LoadedPayment, SettlementFact } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 
-export interface ForwardedSettlementOptions {
+export interface ForwardedSettlementOptions extends Pick<Clock, 'now'> {
   readonly facilitator: Facilitator
   readonly settler: 'facilitator' | 'gateway'
   /** Tells what became of an authorization; undefined where no node is configured, and for the gateway's ledger. */
   readonly chain: SettlementChain | undefined
   readonly queue: PaymentQueue
   readonly timing: SettlementTiming
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Receipt, SettlementChain } from '../chain/chain.ts'
 import { type ChainView, decideSettlement, type SettlementStep } from './decide-settlement.ts'
 import type { GasGuard } from './gas-guard.ts'
@@ -7,17 +8,12 @@ import { type LoadedPayment, MOVED_NOTHING, type SettlementFact } from './settle
 import type { SettlementTiming } from './settlement-timing.ts'
 import type { SendOutcome, SignedTransaction, Wallet } from './wallet.ts'
 
-export interface OwnSettlementOptions {
+export interface OwnSettlementOptions extends Clock {
   readonly chain: SettlementChain
   readonly wallet: Wallet
   readonly gas: GasGuard
   readonly queue: PaymentQueue
   readonly timing: SettlementTiming
-  /** Wall clock, Unix milliseconds: how old what is in the log is. */
-  readonly now: () => number
-  /** Elapsed time, milliseconds, which nobody sets: how long to wait. */
-  readonly elapsed: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
 /** A payment and what is to be done about it. */

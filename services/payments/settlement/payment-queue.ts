@@ -2,6 +2,7 @@ import { reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SettlerKind, UncollectableReason } from '../../../contracts/payment-events.ts'
 import { isOpen, isPayable, isUnsettled, type Payment } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { createWakeSignal, type WakeSignal, waitAtMost } from '../../platform/async/wake-signal.ts'
 import type { Arrival } from './decide-settlement.ts'
 import { createPaymentSchedule, type PaymentSchedule } from './payment-schedule.ts'
@@ -12,14 +13,9 @@ import type { SettlementTiming } from './settlement-timing.ts'
 export const STAGES = ['direct', 'gateway', 'finality'] as const
 export type Stage = (typeof STAGES)[number]
 
-export interface PaymentQueueOptions {
+export interface PaymentQueueOptions extends Clock {
   readonly log: SettlementLog
   readonly timing: SettlementTiming
-  /** Wall clock, Unix milliseconds: how old a payment is. */
-  readonly now: () => number
-  /** Elapsed time, milliseconds, which nobody sets: when to look next. */
-  readonly elapsed: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told of a payment for an account whose money is there. @see SettlerOptions.onPaid */
   readonly onPaid: (payment: Payment) => Promise<void>
   /** Whether there is a node that tells when a block is final. */

@@ -15,6 +15,7 @@ import type {
   SettlementUnknown,
 } from '../../../contracts/payment-events.ts'
 import { evolvePayment, type Payment } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import {
   appendedOr,
@@ -66,12 +67,9 @@ export type SettlementFact =
   | { readonly type: 'SettlementReorged'; readonly data: Body<typeof SettlementReorged> }
   | { readonly type: 'PaymentUncollectable'; readonly data: Body<typeof PaymentUncollectable> }
 
-export interface SettlementLogOptions {
+export interface SettlementLogOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
 /** The streams of payments, as settling reads and writes them. */

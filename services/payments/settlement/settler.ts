@@ -9,6 +9,7 @@ import {
   type PaymentsRow,
   paymentRowKey,
 } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { Leases } from '../../platform/lease/leases.ts'
 import type { ProjectionReader } from '../../platform/projector/projector.ts'
@@ -25,7 +26,7 @@ import { SETTLEMENT_TIMING, type SettlementTiming } from './settlement-timing.ts
 import type { Wallet } from './wallet.ts'
 import { workWhileLeased } from './work-while-leased.ts'
 
-export interface SettlerOptions {
+export interface SettlerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** The read model of payments, caught up when {@link Settler.run} is called. */
   readonly reader: Pick<ProjectionReader<PaymentsRow>, 'get' | 'range' | 'health'>
@@ -48,11 +49,8 @@ export interface SettlerOptions {
   /** Most that is paid for a unit of gas, in wei. */
   readonly maxFeePerGas?: bigint
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
   /** Elapsed time, milliseconds, which nobody sets; by default that of this process. */
   readonly elapsed?: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told what an operator should know. Holds no secrets. */
   readonly report: (event: string, details: Readonly<Record<string, string | number>>) => void
   readonly timing?: Partial<SettlementTiming>

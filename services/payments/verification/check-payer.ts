@@ -2,6 +2,7 @@ import { formatUsdc } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Product } from '../../../contracts/prices.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Chain } from '../chain/chain.ts'
 import { createRemembered } from '../chain/remembered.ts'
 import type { KnownFunds } from '../claims/decide-claim.ts'
@@ -9,15 +10,13 @@ import type { VerifiedPayment } from '../payments.ts'
 import { paymentRefused, X402_REASONS, type X402Reason } from '../refusal.ts'
 import type { Facilitator } from '../settlement/facilitator.ts'
 
-export interface PayerCheckOptions {
+export interface PayerCheckOptions extends Pick<Clock, 'now'> {
   /** Undefined where no node is configured. */
   readonly chain: Chain | undefined
   /** Who settles payments on the chain where no node is configured. */
   readonly facilitator: Pick<Facilitator, 'verify'> | undefined
   /** Who settles payments of the gateway rail. */
   readonly gateway: Pick<Facilitator, 'verify'> | undefined
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
   /** Ends all waiting. */
   readonly signal: AbortSignal
 }

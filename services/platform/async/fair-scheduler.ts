@@ -1,3 +1,5 @@
+import type { Clock } from './clock.ts'
+
 /** Work that takes turns with other work, of several owners. */
 export interface FairScheduler {
   /** @param owner whose work it is: of those who wait, the owner who was served the longest ago is served next */
@@ -16,13 +18,11 @@ export interface Turn {
   leave(): void
 }
 
-export interface FairSchedulerOptions {
+export interface FairSchedulerOptions extends Pick<Clock, 'now'> {
   /** How long a turn may take, milliseconds. */
   readonly turnMs: number
   /** Awaited between two turns: what else there is to do on the thread is done meanwhile. */
   readonly rest: (ranMs: number) => Promise<void>
-  /** Milliseconds that only grow. */
-  readonly now: () => number
 }
 
 interface Waiting {

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../async/clock.ts'
 import {
   BUS_ACK_WAIT_MS,
   BUS_DUPLICATE_WINDOW_MS,
@@ -25,9 +26,7 @@ import {
 /** Memory that messages waiting for one consumer name may take; past it the oldest are dropped. */
 const CONSUMER_BACKLOG_BYTES = 67_108_864
 
-export interface InProcessBusOptions {
-  /** Unix milliseconds. */
-  readonly now: () => number
+export interface InProcessBusOptions extends Pick<Clock, 'now'> {
   readonly report: ReportFault
   readonly ackWaitMs?: number
   readonly backlogBytes?: number

@@ -1,5 +1,6 @@
 import type { JetStreamClient, JetStreamManager } from 'nats'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { Clock } from '../async/clock.ts'
 import { BUS_ACK_WAIT_MS, type Bus, type BusHealth, type ReportFault } from './bus.ts'
 import { type NatsLink, openNatsLink } from './nats-connection.ts'
 import { createNatsConsumers } from './nats-consume.ts'
@@ -13,13 +14,11 @@ const STREAM_REQUEST_TIMEOUT_MS = 5_000
 const HEALTH_TIMEOUT_MS = 1_000
 const CLOSE_TIMEOUT_MS = 2_000
 
-export interface NatsBusOptions {
+export interface NatsBusOptions extends Pick<Clock, 'now'> {
   /** `nats://[user:password@|token@]host:port`, or several with commas between; `tls://` for TLS. */
   readonly url: string
   /** Tells the log of these processes from every other: processes of another log on the same server are not met. */
   readonly logId: string
-  /** Unix milliseconds. */
-  readonly now: () => number
   /** Uniform in [0, 1); spreads reconnects. */
   readonly random: () => number
   readonly report: ReportFault

@@ -1,5 +1,6 @@
 import { type ConnectionOptions, connect, Events, type NatsConnection } from 'nats'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { Clock } from '../async/clock.ts'
 import type { ReportFault } from './bus.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -20,11 +21,9 @@ export interface NatsLink {
   onDown(listener: () => void): () => void
 }
 
-export interface NatsLinkOptions {
+export interface NatsLinkOptions extends Pick<Clock, 'now'> {
   /** `nats://[user:password@|token@]host:port`, or several with commas between; `tls://` for TLS. */
   readonly url: string
-  /** Unix milliseconds. */
-  readonly now: () => number
   /** Uniform in [0, 1). */
   readonly random: () => number
   readonly report: ReportFault

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../async/clock.ts'
 import type { ConsumeOptions, Consumption, ReportFault } from './bus.ts'
 import { createIntake, type Intake } from './intake.ts'
 import { type NatsPullSource, type NatsPullTarget, pullMessages } from './nats-pull.ts'
@@ -10,9 +11,7 @@ export interface NatsConsumers {
   readonly finish: () => Promise<void>
 }
 
-export interface NatsConsumersOptions extends NatsPullSource {
-  /** Unix milliseconds. */
-  readonly now: () => number
+export interface NatsConsumersOptions extends NatsPullSource, Pick<Clock, 'now'> {
   readonly report: ReportFault
   /** Ends every consumption. */
   readonly closing: AbortSignal

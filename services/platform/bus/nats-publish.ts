@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ErrorCode, type JetStreamClient, NatsError } from 'nats'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { Clock } from '../async/clock.ts'
 import type { OutgoingMessage, PublishResult } from './bus.ts'
 import { encodeBody } from './message-body.ts'
 import type { NatsLink } from './nats-connection.ts'
@@ -12,12 +13,10 @@ const PUBLISHES_IN_FLIGHT = 4_096
 /** After a restart the server answers on the connection a moment before its streams do. */
 const RETRY_INTERVAL_MS = 100
 
-export interface NatsPublishOptions {
+export interface NatsPublishOptions extends Pick<Clock, 'now'> {
   readonly link: NatsLink
   readonly client: JetStreamClient
   readonly names: NatsNames
-  /** Unix milliseconds. */
-  readonly now: () => number
   readonly timeoutMs: number
   /** Makes the stream again where it is gone: a server may come back without its files. */
   readonly ensureStream: () => Promise<unknown>

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../async/clock.ts'
 import type { Cache } from './cache.ts'
 import { checkIncrement, checkKey, checkTtl, checkValue } from './cache-arguments.ts'
 import { createExpiringEntries } from './expiring-entries.ts'
@@ -12,9 +13,7 @@ const VALUE = 'v:'
 const COUNTER = 'c:'
 const LOCK = 'l:'
 
-export interface MemoryCacheOptions {
-  /** Unix milliseconds. */
-  readonly now: () => number
+export interface MemoryCacheOptions extends Pick<Clock, 'now'> {
   readonly maxEntries?: number
   readonly maxBytes?: number
 }

@@ -210,6 +210,14 @@ export const SETTINGS = defineSettings({
     help: 'Files of models that run beside the one of this release, separated by commas: their verdicts are recorded and scored, and nobody is served them unless the operator has one speak (`signal models use`). Each costs as much computing as the first. Default: none.',
     example: '/etc/signal-service/barrier-4.json',
   },
+  BARS_KEEP_DAYS: {
+    flag: 'bars-keep-days',
+    schema: decimal(/^\d{1,4}$/)
+      .pipe(z.number().max(LIMITS.barsKeepDays))
+      .default(400),
+    help: 'Live market: days for which bars are kept with their order flow in DATA_DIR/live/bars, where a restart reads them first and `npm run fit` can; 0 keeps none. Default: 400.',
+    example: '90',
+  },
   VENUE_URLS: {
     flag: 'venue-urls',
     schema: venueUrls,

@@ -1,16 +1,16 @@
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent, Revision } from '../../../contracts/event.ts'
 import type { Position } from '../../../contracts/position.ts'
+import type { Clock } from '../async/clock.ts'
 import type { AppendPolicy } from './append-policies.ts'
 import type { EventStore } from './event-store.ts'
 
 /** How one part of the service writes to the log. */
-export interface AppendPath {
+export interface AppendPath extends Pick<Clock, 'sleep'> {
   readonly store: Pick<EventStore, 'append' | 'read'>
   readonly policy: AppendPolicy
   /** Milliseconds of any clock; only differences are looked at. */
   readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends the repeating: what is not known then stays unknown. */
   readonly signal: AbortSignal
   /** Told of each failure that is waited out. */

@@ -1,14 +1,14 @@
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { type Position, START } from '../../../contracts/position.ts'
+import type { Clock } from '../async/clock.ts'
 import type { EventFilter, EventStore, SubscriptionItem } from './event-store.ts'
 import { readIdentity } from './store-identity.ts'
 
-export interface LogGuardOptions {
+export interface LogGuardOptions extends Pick<Clock, 'sleep'> {
   /** Id of the log's first event. */
   readonly logId: string
   /** How often it is asked without a reason, in milliseconds. */
   readonly everyMs: number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
 }
 

@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '../../../contracts/event.ts'
+import type { Clock } from '../async/clock.ts'
 import type { EventStore } from './event-store.ts'
 
 /** One long piece of work among several that share a pacer. */
@@ -9,13 +10,11 @@ export interface Stint {
   next(): Promise<void>
 }
 
-export interface PacerOptions {
+export interface PacerOptions extends Pick<Clock, 'now'> {
   /** How long one works at a stretch. */
   readonly sliceMs: number
   /** How long it rests for each millisecond that it worked. */
   readonly restRatio: number
-  /** A clock for durations, milliseconds. */
-  readonly now: () => number
   readonly sleep: (milliseconds: number) => Promise<void>
 }
 

@@ -1,14 +1,15 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../async/clock.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 import { pauseForOthers } from '../event-store/execute-command.ts'
-import { decideLease, withoutHolder } from './decide-lease.ts'
+import { decideLease, isWorthSaying, withoutHolder } from './decide-lease.ts'
 import { createIdleWatch } from './idle-watch.ts'
 import { createLeaseLog, type LeaseTable, nextRevision } from './lease-log.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
 import type { Leases } from './leases.ts'
 
-export interface LeasesOptions {
+export interface LeasesOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** Name of the work that is shared. */
   readonly group: string
@@ -19,9 +20,6 @@ export interface LeasesOptions {
   readonly newId: () => string
   /** Milliseconds of a clock that is never set: only how long something took matters here. */
   readonly elapsed: () => number
-  /** Wall clock, Unix milliseconds: it goes on while a machine is suspended, when the other one stands still. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told of what kept a renewal from happening, and of work that would not begin or end. */
   readonly report: (error: unknown) => void
   readonly ttlMs?: number
@@ -100,7 +98,7 @@ export function createLeases(options: LeasesOptions): Leases {
       })
   }
 
-  /** Says that this process is there. False where somebody else was quicker. */
+  /** Says that this process is there, where that may get it anything. False where somebody else was quicker. */
   async function claim(doing: LeasedWork): Promise<boolean> {
     const before = await log.newest()
     observe(before)
@@ -113,9 +111,17 @@ export function createLeases(options: LeasesOptions): Leases {
     const unheard = [...own.keys()].filter((shard) => !doing.isKnown(shard))
     const stopped = new Set([...doing.stopped(), ...unheard])
     const begun = { elapsed: elapsed(), wall: now() }
+    const end = { elapsed: begun.elapsed + ttlMs, wall: begun.wall + ttlMs }
+    if (!isWorthSaying(before.holders, { holder, shards, silent })) {
+      deadline = end
+      hasSomebodyLeft = false
+      doing.forget(stopped)
+      watch.assign([])
+      return true
+    }
     const decision = decideLease(before.holders, { holder, shards, ttlMs, revision, silent, stopped })
     if (!(await log.append('LeaseTaken', decision.table, before.revision))) return false
-    deadline = { elapsed: begun.elapsed + ttlMs, wall: begun.wall + ttlMs }
+    deadline = end
     for (const other of silent) seen.delete(other)
     hasSomebodyLeft = false
     doing.forget(stopped)

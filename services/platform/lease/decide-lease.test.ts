@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { LeaseHolder } from '../../../contracts/lease-events.ts'
-import { decideLease, type LeaseClaim, withoutHolder } from './decide-lease.ts'
+import { decideLease, isWorthSaying, type LeaseClaim, withoutHolder } from './decide-lease.ts'
 
 const part = (holder: string, renewedBy: number, shards: Readonly<Record<number, number>>): LeaseHolder => ({
   holder,
@@ -71,4 +71,23 @@ describe('a claim', () => {
 test('whoever releases is gone from the table', () => {
   const other = part('other', 8, { 0: 5 })
   expect(withoutHolder([part('me', 7, { 1: 1 }), other], 'me')).toEqual([other])
+})
+
+describe('what it is worth to say that one is there', () => {
+  const all = { 0: 1, 1: 1, 2: 1, 3: 1 }
+  test.each<[string, readonly LeaseHolder[], boolean]>([
+    ['nobody has anything', [], true],
+    ['something is free', [part('other', 8, { 0: 1, 1: 1, 2: 1 })], true],
+    ['somebody silent has it', [part('dead', 8, all)], true],
+    ['somebody has more than a fair share', [part('other', 8, all)], true],
+    ['it has some itself', [part('me', 7, { 0: 1 }), part('other', 8, { 1: 1, 2: 1, 3: 1 })], true],
+    ['others share all of it', ['a', 'b', 'c', 'd'].map((name, n) => part(name, n, { [n]: n })), false],
+    [
+      'it was named with nothing',
+      [part('me', 7, {}), part('a', 8, { 0: 1, 1: 1 }), part('b', 8, { 2: 1, 3: 1 })],
+      false,
+    ],
+  ])('where %s', (_, before, isWorth) => {
+    expect(isWorthSaying(before, { holder: 'me', shards: 4, silent: new Set(['dead']) })).toBe(isWorth)
+  })
 })

@@ -49,6 +49,24 @@ export function decideLease(before: readonly LeaseHolder[], claim: LeaseClaim): 
   return { table: [...others, part], gained, surplus: kept.slice(fairShare).map(({ shard }) => shard) }
 }
 
+/**
+ * Whether a process has, or would get, anything by saying that it is there. Where every shard is with somebody who is
+ * there and has no more than a fair share, also with this process counted in, nothing follows from it, and to look is
+ * enough: of eight processes that wait for one shard, seven write nothing.
+ *
+ * @example isWorthSaying([{ holder: 'a', shards: [{ shard: 0, token: 3 }], … }], { holder: 'b', shards: 1, … }) === false
+ */
+export function isWorthSaying(
+  before: readonly LeaseHolder[],
+  { holder, shards, silent }: Pick<LeaseClaim, 'holder' | 'shards' | 'silent'>,
+): boolean {
+  if (before.some((part) => part.holder === holder && part.shards.length > 0)) return true
+  const present = before.filter((part) => part.holder !== holder && !silent.has(part.holder))
+  const held = present.flatMap((part) => part.shards).filter(({ shard }) => shard < shards)
+  const fairShare = Math.ceil(shards / (present.length + 1))
+  return held.length < shards || present.some((part) => part.shards.length > fairShare)
+}
+
 /** The table after a process gave back all it had. */
 export const withoutHolder = (before: readonly LeaseHolder[], holder: string): readonly LeaseHolder[] =>
   before.filter((part) => part.holder !== holder)

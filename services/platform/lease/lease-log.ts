@@ -4,6 +4,7 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { type LeaseHolder, LeaseReleased, LeaseTaken } from '../../../contracts/lease-events.ts'
 import { leaseStream } from '../../../contracts/streams.ts'
+import type { Clock } from '../async/clock.ts'
 import { PURSUED_BRIEFLY } from '../event-store/append-policies.ts'
 import { appendedOr, appendUntilKnown } from '../event-store/append-until-known.ts'
 import type { EventStore } from '../event-store/event-store.ts'
@@ -29,14 +30,13 @@ export interface LeaseLog {
   ): Promise<boolean>
 }
 
-export interface LeaseLogOptions {
+export interface LeaseLogOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
   readonly group: string
   readonly holder: string
   readonly newId: () => string
   /** Milliseconds of a clock that is never set. */
   readonly elapsed: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
 /** @example nextRevision('no-stream') === 0 */

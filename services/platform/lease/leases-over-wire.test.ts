@@ -59,7 +59,7 @@ function start(holder: string): Holder {
 test('a server that is killed over a claim, and comes back, leaves no shard that nobody works on', async () => {
   double.faults.failNextAppend('held-after-commit')
   const holder = start('first')
-  await expect.poll(() => double.log.events.length).toBe(1)
+  await expect.poll(() => double.log.events.length, { timeout: 10_000 }).toBe(1)
   double.stop()
   await sleep(300, new AbortController().signal)
   await double.restart()

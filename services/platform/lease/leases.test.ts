@@ -39,6 +39,25 @@ describe('leases', () => {
     await world.end()
   })
 
+  test('are written down by those who have them: who waits for one shard writes nothing, and has it once it is free', async () => {
+    const world = new SimulatedHolders({ shards: 1 })
+    for (const index of [0, 1, 2, 3]) {
+      await world.join(index)
+      await world.pass(500)
+    }
+    const before = world.written()
+    await world.pass(60_000)
+    // One that renews, and not four.
+    expect(world.written() - before).toBeLessThanOrEqual(26)
+    expect(world.shardsOf(0)).toEqual([0])
+    await world.kill(0)
+    await world.pass(15_000)
+    expect(world.allShards()).toEqual([0])
+    expect(world.violations).toEqual([])
+    expect(world.errors).toEqual([])
+    await world.end()
+  })
+
   test('of a process that dies are another one’s within nine seconds, whenever it dies', async () => {
     for (let afterMs = 0; afterMs < 6_000; afterMs += 500) {
       const world = new SimulatedHolders({ shards: SHARDS, drifts: [0, 700] })

@@ -5,6 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { inFrontOf, type Position, START } from '../../../contracts/position.ts'
 import type { Projection } from '../../../projections/projection.ts'
 import { batchesOf } from '../async/batches.ts'
+import type { Clock } from '../async/clock.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
 import { foldBatch } from './fold-batch.ts'
@@ -55,7 +56,7 @@ export interface ProjectorOptions {
   readonly projections: readonly Projection[]
   readonly onProblem?: (health: ProjectionHealth) => void
   /** Waits between tries after a failure that is not the fold's. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: Clock['sleep']
 }
 
 const RETRY_MS = [100, 1_000, 5_000, 30_000] as const

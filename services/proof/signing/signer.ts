@@ -10,6 +10,7 @@ import {
   type LogKeysRow,
   NEWEST_CHECKPOINT,
 } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -19,7 +20,7 @@ import { decideSigning, type SigningStep } from './decide-signing.ts'
 import { type LogKey, signersOf } from './log-keys.ts'
 import type { NewestCheckpoint } from './newest-checkpoint.ts'
 
-export interface SignerOptions {
+export interface SignerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   readonly tree: TreeReader
   /** A row of the read model of keys and checkpoints. */
@@ -29,9 +30,6 @@ export interface SignerOptions {
   readonly firstOrigin: string
   readonly isShared: boolean
   readonly newId: () => string
-  /** Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told when signing ends to work, and why. */
   readonly onProblem: (why: string) => void
 }

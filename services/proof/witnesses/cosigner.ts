@@ -9,6 +9,7 @@ import {
   type CosignedRow,
   NEWEST_CHECKPOINT,
 } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -20,7 +21,7 @@ import type { TreeReader } from '../tree/tree-reader.ts'
 import { formatAddCheckpoint, parseSize } from './add-checkpoint.ts'
 import type { Policy, PolicyWitness } from './policy.ts'
 
-export interface CosignerOptions {
+export interface CosignerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly policy: Policy
   readonly store: EventStore
   readonly tree: TreeReader
@@ -28,11 +29,8 @@ export interface CosignerOptions {
   readonly row: (key: string) => JsonObject | undefined
   readonly fetch: typeof globalThis.fetch
   readonly newId: () => string
-  /** Unix milliseconds. */
-  readonly now: () => number
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told when a witness ends to cosign, and why. */
   readonly onProblem: (witness: string, why: string) => void
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { reasonOf } from '../../../contracts/errors.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import {
   type Checkpoint,
   checkpointText,
@@ -15,14 +16,12 @@ import { keepNewestCheckpoint } from '../signing/newest-checkpoint.ts'
 import { EMPTY_ROOT, isConsistent } from '../tree/merkle.ts'
 import { parseAddCheckpoint } from './add-checkpoint.ts'
 
-export interface WitnessOptions {
+export interface WitnessOptions extends Pick<Clock, 'now'> {
   readonly signers: readonly Signer[]
   /** Keys of the logs that are cosigned; the name of a key is the origin of its log. */
   readonly logs: readonly Verifier[]
   /** Where the newest checkpoint of each log is kept; of one witness at a time. */
   readonly directory: string
-  /** Unix milliseconds. */
-  readonly now: () => number
 }
 
 export interface WitnessAnswer {

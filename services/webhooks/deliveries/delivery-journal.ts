@@ -1,6 +1,7 @@
 import type { DeliveryCursor } from '../../../contracts/delivery-events.ts'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { CONFLICTS } from '../../platform/event-store/append-policies.ts'
 import type { Deliveries } from './delivery-state.ts'
 import {
@@ -51,7 +52,7 @@ export interface DeliveryJournal {
   forgiveFailures(): Promise<Deliveries>
 }
 
-export interface JournalOptions extends PlanContext {
+export interface JournalOptions extends PlanContext, Pick<Clock, 'now'> {
   /** As this process left it when it took over. */
   readonly state: Deliveries
   /**
@@ -61,8 +62,6 @@ export interface JournalOptions extends PlanContext {
    * @throws ServiceError `lease_lost` where another process has taken over
    */
   readonly append: (plan: Plan, expected: Deliveries['revision']) => Promise<Deliveries | undefined>
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
 }
 
 interface Waiting {

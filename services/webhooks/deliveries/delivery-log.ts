@@ -4,6 +4,7 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { CONFLICTS, UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
 import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -12,12 +13,9 @@ import { type Deliveries, evolveDeliveries, toSnapshot, withMove } from './deliv
 import type { Plan } from './plan-flush.ts'
 import { type Deliverable, readDeliveries } from './read-deliveries.ts'
 
-export interface DeliveryLogOptions {
+export interface DeliveryLogOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting for a log that does not answer. */
   readonly signal: AbortSignal
 }

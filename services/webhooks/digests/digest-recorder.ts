@@ -5,6 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { scanStream } from '../../../contracts/streams.ts'
 import type { Cadence } from '../../../contracts/subscription.ts'
 import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -35,7 +36,7 @@ export interface DigestRecorderOptions {
   /** Market time, Unix milliseconds. */
   readonly clock: () => number
   /** Ends after some milliseconds of wall time, or at once when the signal is aborted; does not reject. */
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly sleep: Clock['sleep']
   /** After a boundary, how long the verdicts of its bars are given to be there; market time. */
   readonly settleMs?: number
   /** Told when digests of an exchange and timeframe cannot be made or recorded; once until it works again. */

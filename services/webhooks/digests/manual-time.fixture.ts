@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../../platform/async/clock.ts'
 
 /** A clock that a test moves, and those who sleep by it. */
-export interface ManualTime {
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+export interface ManualTime extends Pick<Clock, 'now' | 'sleep'> {
   /** Lets time pass: who sleeps wakes in order, and does what it has to before the next. */
   readonly advance: (milliseconds: number) => Promise<void>
 }

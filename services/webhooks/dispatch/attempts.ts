@@ -1,13 +1,12 @@
 import { isServiceError } from '../../../contracts/errors.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { createAttemptRecorder } from './attempt-recorder.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointItem } from './endpoint-state.ts'
 import { type AttemptContext, runAttempt } from './run-attempt.ts'
 import { createScheduler, type Schedulable, type Turn } from './scheduler.ts'
 
-export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'> {
-  readonly elapsed: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+export interface AttemptsOptions extends Omit<AttemptContext, 'recorder'>, Pick<Clock, 'elapsed' | 'sleep'> {
   readonly report: (error: unknown) => void
 }
 

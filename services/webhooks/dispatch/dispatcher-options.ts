@@ -2,6 +2,7 @@ import type { Tracing } from '../../platform/tracing/tracing.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
@@ -44,7 +45,7 @@ export interface DispatchMetrics {
   stray?(): void
 }
 
-export interface DispatcherOptions {
+export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   readonly bus: Bus
   /** Over as many shards as `shards` says. */
@@ -62,15 +63,12 @@ export interface DispatcherOptions {
   readonly baseUrl: () => string
   /** Tells the owner of an endpoint at other endpoints of theirs; repeated until it resolves, and after a crash. */
   readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
   /** A clock that is never set, milliseconds from anywhere: what is waited for is waited for by it. */
   readonly elapsed?: () => number
   /** Market time, which signals are dated in; Unix milliseconds. */
   readonly marketNow: () => number
   /** Uniform in [0, 1). */
   readonly random: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Told of what went wrong and is tried again. */
   readonly report: (error: unknown) => void
   readonly metrics?: DispatchMetrics

@@ -8,6 +8,7 @@ import {
   SubscriptionRecovered,
 } from '../../../contracts/subscription-events.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
 import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -38,10 +39,9 @@ export interface EndpointLog {
   say(subscription: Subscription, fact: EndpointFact): Promise<Subscription>
 }
 
-export interface EndpointLogOptions {
+export interface EndpointLogOptions extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
   readonly newId: () => string
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Milliseconds of any clock. */
   readonly now: () => number
   /** Ends waiting for a log that takes nothing. */

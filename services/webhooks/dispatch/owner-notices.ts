@@ -4,6 +4,7 @@ import { type NoticeKind, OwnerNotified } from '../../../contracts/notice-events
 import { noticeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Subscription } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import { appendedOr, appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -38,12 +39,9 @@ export interface OwnerNotices {
   tell(subscription: Subscription, problem: Problem, kind: NoticeKind): Promise<void>
 }
 
-export interface OwnerNoticesOptions {
+export interface OwnerNoticesOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting. */
   readonly signal: AbortSignal
   readonly notify: (subscription: Subscription, kind: NoticeKind) => Promise<void>

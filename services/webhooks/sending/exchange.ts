@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { answerText, keptText } from './answer-text.ts'
 import type { Timed } from './deadline-sweep.ts'
 import { refusalIn } from './guarded-connector.ts'
@@ -18,10 +19,8 @@ export interface Exchange extends Timed {
   end(kind: 'timed_out' | 'aborted', detail: string): void
 }
 
-export interface ExchangeOptions {
+export interface ExchangeOptions extends Pick<Clock, 'now'> {
   readonly startedAt: number
-  /** Wall clock, Unix milliseconds, for dates in the answer. */
-  readonly now: () => number
   /** Called once. */
   readonly finished: (outcome: ExchangeOutcome) => void
   readonly mayBegin?: (() => boolean) | undefined

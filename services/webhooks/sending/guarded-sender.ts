@@ -1,5 +1,6 @@
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { CheckedUrl } from './check-url.ts'
 import { createDeadlineSweep, type SweepClock, systemSweepClock } from './deadline-sweep.ts'
 import type { EgressGuard } from './egress-guard.ts'
@@ -9,10 +10,8 @@ import { createOriginPools } from './origin-pools.ts'
 import type { Sender, SendOutcome, WebhookRequest } from './sender.ts'
 import { withoutAddress } from './without-address.ts'
 
-export interface GuardedSenderOptions {
+export interface GuardedSenderOptions extends Pick<Clock, 'now'> {
   readonly guard: EgressGuard
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
   /** For deadlines and durations. */
   readonly clock?: SweepClock
   /** How long resolving and connecting may take, and an attempt in all. */

@@ -10,6 +10,7 @@ import {
   WebhookHostBlocked,
   webhookHostSchema,
 } from '../../../contracts/webhook-host-events.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
 import type { UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
@@ -43,12 +44,9 @@ export interface BlockedHosts {
   follow(signal: AbortSignal): Promise<void>
 }
 
-export interface BlockedHostsOptions {
+export interface BlockedHostsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: Pick<EventStore, 'read' | 'append'>
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting. */
   readonly signal: AbortSignal
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void

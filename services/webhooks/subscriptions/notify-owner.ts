@@ -1,6 +1,7 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Subscription } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import { chatBody } from '../sending/chat-message.ts'
 import type { Sender } from '../sending/sender.ts'
@@ -10,7 +11,7 @@ import { isAccepted } from './send-sample.ts'
 import type { SubscriptionLog } from './subscription-log.ts'
 import { openSubscription, openUrl, signingAt } from './subscription-secrets.ts'
 
-export interface NotifyOwnerOptions {
+export interface NotifyOwnerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly log: Pick<SubscriptionLog, 'load'>
   readonly owners: OwnerAccounts
   readonly sender: Pick<Sender, 'send'>
@@ -18,9 +19,6 @@ export interface NotifyOwnerOptions {
   readonly idOf: FactId
   /** Where this service is reached, without a slash at its end. */
   readonly baseUrl: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
   /** Told of an endpoint that took no notice. */
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void

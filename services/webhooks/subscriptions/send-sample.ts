@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { ChatForm, SignalType } from '../../../contracts/subscription.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { chatBody } from '../sending/chat-message.ts'
 import type { Sender, SendOutcome } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
@@ -13,12 +14,10 @@ export interface SampleOutcome {
   readonly isAccepted: boolean
 }
 
-export interface SampleOptions {
+export interface SampleOptions extends Pick<Clock, 'now'> {
   readonly sender: Pick<Sender, 'send'>
   readonly sign: Sign
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
   /** Where this service is reached, without a slash at its end. */
   readonly baseUrl: () => string
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../platform/async/clock.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { Sender } from '../sending/sender.ts'
@@ -8,7 +9,7 @@ import type { OwnerAccounts } from './owner-accounts.ts'
 import type { SubscriptionIndex } from './subscription-directory.ts'
 import type { SubscriptionLog } from './subscription-log.ts'
 
-export interface SubscriptionsOptions {
+export interface SubscriptionsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** For looks through the log that may be long. */
   readonly looking: Pick<EventStore, 'read' | 'readAll' | 'head'>
@@ -42,9 +43,6 @@ export interface SubscriptionsOptions {
   readonly reach: () => SignalReach
   /** Where this service is reached, without a slash at its end. */
   readonly baseUrl: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting, and the work in the background. */
   readonly signal: AbortSignal
   /** Told what the operator should know; without addresses and secrets. */

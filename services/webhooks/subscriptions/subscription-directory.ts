@@ -9,6 +9,7 @@ import {
   subscriptions as subscriptionsProjection,
   WANTED_DIGEST_PREFIX,
 } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { Projector } from '../../platform/projector/projector.ts'
 import type { WantedDigest } from '../digests/due-digests.ts'
 import type { SubscriptionDirectory } from '../dispatch/dispatcher-options.ts'
@@ -59,12 +60,9 @@ function* pagesOf(index: SubscriptionIndex): Generator<readonly Subscription[], 
   } while (after !== undefined)
 }
 
-export interface SubscriptionDirectoryOptions {
+export interface SubscriptionDirectoryOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly index: SubscriptionIndex
   readonly owners: Pick<OwnerAccounts, 'openFor'>
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends waiting for a read model that does not follow the log yet. */
   readonly signal: AbortSignal
 }

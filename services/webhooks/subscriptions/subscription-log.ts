@@ -16,6 +16,7 @@ import {
   SubscriptionResumed,
 } from '../../../contracts/subscription-events.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
 import {
   appendedOr,
@@ -27,12 +28,9 @@ import { createStreamRepository } from '../../platform/event-store/stream-reposi
 import type { SubscriptionFact } from './decide-subscription.ts'
 import type { Origin } from './owner-accounts.ts'
 
-export interface SubscriptionLogOptions {
+export interface SubscriptionLogOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: Pick<EventStore, 'read' | 'append'>
   readonly newId: () => string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Ends all waiting. */
   readonly signal: AbortSignal
 }

@@ -9,6 +9,7 @@ import {
   type Timeframe,
   timeframeMs,
 } from '../../../../contracts/timeframes.ts'
+import type { Clock } from '../../../platform/async/clock.ts'
 import { ROW_NUMBERS } from '../../bar-slab.ts'
 import { createSimulatedBars, type SimulatedBars } from '../../simulated/simulated-bars.ts'
 import { simulatedCoin } from '../../simulated/simulated-coins.ts'
@@ -57,10 +58,9 @@ export interface FakeMarket {
 /** Settlements that a venue keeps. */
 const FUNDING_KEPT_MS = 90 * DAY_MS
 
-export interface FakeMarketOptions {
+export interface FakeMarketOptions extends Pick<Clock, 'now'> {
   readonly seed: string
   readonly coins: readonly Coin[]
-  readonly now: () => number
   /** Open times of minutes that the venue has not, as venues without a trade do. */
   readonly isMissing?: (coin: Coin, openTime: number) => boolean
 }

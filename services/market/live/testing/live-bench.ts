@@ -3,6 +3,7 @@ import type { Coin } from '../../../../contracts/series.ts'
 import type { BatchesRequest, MarketFeed } from '../../feed.ts'
 import { createRandom } from '../../simulated/random.ts'
 import { loadCcxt } from '../ccxt-client.ts'
+import { createKeptBars, type KeptBars } from '../kept/kept-bars.ts'
 import { createLiveFeed, type VenueNotice } from '../live-feed.ts'
 import type { LiveExchange } from '../venues.ts'
 import { createFakeMarket, type FakeMarketOptions } from './fake-market.ts'
@@ -15,6 +16,8 @@ export interface LiveBench {
   readonly clock: VirtualClock
   readonly feed: MarketFeed
   readonly notices: readonly VenueNotice[]
+  /** What is kept, where a folder was named. */
+  readonly kept: KeptBars | undefined
   venue(exchange: LiveExchange): FakeVenue
   /** Batches until one says so, with time passing as it must. */
   collect(request: Omit<BatchesRequest, 'signal'>, isLast: (batch: BarBatch) => boolean): Promise<BarBatch[]>
@@ -27,6 +30,9 @@ export interface LiveBenchOptions {
   readonly start: number
   readonly historyBars?: number
   readonly isMissing?: FakeMarketOptions['isMissing']
+  /** A folder in which bars are kept, and for how many days. */
+  readonly keepsIn?: string
+  readonly keepDays?: number
   /** How far the clocks of the venues are behind. */
   readonly venuesBehindMs?: number | (() => number)
 }
@@ -50,7 +56,9 @@ export async function startLiveBench(options: LiveBenchOptions): Promise<LiveBen
   // Loading takes real time, in which a clock like this one would run away.
   await loadCcxt()
   const random = createRandom(1)
+  const kept = keptOf(options, clock, (message) => notices.push({ exchange: 'SIM', message }))
   const feed = createLiveFeed({
+    ...(kept && { kept }),
     exchanges: options.exchanges,
     venueUrls: Object.fromEntries([...venues].map(([exchange, { url }]) => [exchange, url])),
     now: clock.now,
@@ -67,10 +75,33 @@ export async function startLiveBench(options: LiveBenchOptions): Promise<LiveBen
     clock,
     feed,
     notices,
+    kept,
     venue: (exchange) => venues.get(exchange) as FakeVenue,
     collect: (request, isLast) => clock.runUntil(collect(feed, request, isLast)),
     close,
     [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Files take real time, in which this clock stands still. */
+function keptOf(
+  { keepsIn, keepDays = 400 }: LiveBenchOptions,
+  clock: VirtualClock,
+  report: (message: string) => void,
+): KeptBars | undefined {
+  if (keepsIn === undefined) return undefined
+  const random = createRandom(2)
+  const kept = createKeptBars({
+    folder: keepsIn,
+    keepDays,
+    now: clock.now,
+    random: () => random.uniform(),
+    report,
+  })
+  return {
+    read: (series, since, count) => clock.hold(kept.read(series, since, count)),
+    keep: (series, bars) => clock.hold(kept.keep(series, bars)),
+    tidy: () => clock.hold(kept.tidy()),
   }
 }
 

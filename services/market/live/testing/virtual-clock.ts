@@ -1,11 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../../../platform/async/clock.ts'
 
 /** Time that passes only when nothing else is left to do: hours of a market in seconds. */
-export interface VirtualClock {
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+export interface VirtualClock extends Pick<Clock, 'now' | 'sleep'> {
   /** Counts requests, for time stands still while one is under way; the answer is read whole. */
   readonly fetch: typeof fetch
+  /** Time stands still while some work is under way that is no request. */
+  hold<Result>(work: Promise<Result>): Promise<Result>
   /** Requests to addresses that begin so do not hold time up. */
   ignore(urlPrefix: string): void
   /** Lets time pass until the promise is settled. */
@@ -53,6 +54,15 @@ export function createVirtualClock(start: number): VirtualClock {
     }
   }
 
+  async function hold<Result>(work: Promise<Result>): Promise<Result> {
+    underWay += 1
+    try {
+      return await work
+    } finally {
+      underWay -= 1
+    }
+  }
+
   function passTime(): void {
     let next: Timer | undefined
     for (const timer of timers) if (next === undefined || timer.due < next.due) next = timer
@@ -82,6 +92,7 @@ export function createVirtualClock(start: number): VirtualClock {
     now: () => time,
     sleep,
     fetch: countedFetch,
+    hold,
     ignore: (prefix) => void ignored.push(prefix),
     runUntil,
   }

@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../clock.ts'
 import { createSleepers } from './sleepers.fixture.ts'
 
 /** A clock that stands until it is told to go on, and sleepers that wake by it. */
-export interface FakeTime {
-  readonly now: () => number
+export interface FakeTime extends Pick<Clock, 'now' | 'sleep'> {
   /** Does not notice that the clock is set. */
   readonly elapsed: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   /** Lets time pass in steps, with everything that is due in each. */
   pass(milliseconds: number, stepMs?: number): Promise<void>
   /** Lets everything happen that is due now. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { ServiceError } from '../../../../contracts/errors.ts'
+import type { Clock } from '../../async/clock.ts'
 import { createWakeSignal } from '../../async/wake-signal.ts'
 import { takeFileLock } from '../../sqlite/file-lock.ts'
 import { makePrivate, makePrivateFolder } from '../../sqlite/private-files.ts'
@@ -11,11 +12,9 @@ import { keepWriterRunning } from './keep-writer-running.ts'
 import { openLogReader } from './log-reader.ts'
 import { startWriter, type Writer, type WriterOptions } from './writer.ts'
 
-export interface EmbeddedStoreOptions {
+export interface EmbeddedStoreOptions extends Pick<Clock, 'now'> {
   /** Folder of the store; created when missing. */
   readonly directory: string
-  /** Wall clock, Unix milliseconds. */
-  readonly now: () => number
   readonly maxPages?: number
   /** Appends that may wait for the writer. */
   readonly maxWaiting?: number

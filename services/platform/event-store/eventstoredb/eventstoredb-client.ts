@@ -29,9 +29,11 @@ export interface Connection {
 
 /**
  * How long a connection may be silent, and a ping without an answer, in milliseconds: by default the client waits ten
- * seconds for each, and calls for a leader that is silent, not dead, wait with it.
+ * seconds for each, and calls for a leader that is silent, not dead, wait with it. Others elect a new one in six to ten
+ * seconds. A ping must outlast a process that comes to nothing for seconds, since its own timer is heard before the answer that
+ * has come meanwhile: at three seconds, processes on a crowded machine cut their own reads off again and again.
  */
-const KEEP_ALIVE_MS = 3_000
+const KEEP_ALIVE_MS = { keepAliveInterval: 3_000, keepAliveTimeout: 6_000 }
 
 /** `esdb://name:password@host…`, found as the client finds it; the middle part is taken out. */
 const USER_INFO = /^([a-z+]+:\/\/)([^:]+):([^@]*)@/
@@ -56,8 +58,8 @@ export function createEventStoreDbClient(connectionString: string): Connection {
   const { address, credentials } = splitCredentials(connectionString)
   const { hosts, parameters } = splitAddress(address)
   requireUsable(parameters)
-  for (const name of ['keepAliveInterval', 'keepAliveTimeout']) {
-    if (parameterOf(parameters, name) === undefined) parameters.push(`${name}=${KEEP_ALIVE_MS}`)
+  for (const [name, milliseconds] of Object.entries(KEEP_ALIVE_MS)) {
+    if (parameterOf(parameters, name) === undefined) parameters.push(`${name}=${milliseconds}`)
   }
   const client = connect(`${hosts}?${parameters.join('&')}`)
   const inner = client as unknown as ClientInternals

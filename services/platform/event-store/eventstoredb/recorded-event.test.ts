@@ -4,7 +4,14 @@ import { expect, test } from 'vitest'
 import type { NewEvent } from '../../../../contracts/event.ts'
 import { comparePositions } from '../../../../contracts/position.ts'
 import { encodeAppend } from '../encode-append.ts'
-import { parseStored, proposeEvent, toLogPosition, toPosition } from './recorded-event.ts'
+import {
+  isPlainlySound,
+  parseStored,
+  proposeEvent,
+  storedMetadataSchema,
+  toLogPosition,
+  toPosition,
+} from './recorded-event.ts'
 
 const logPosition = fc
   .tuple(fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }), fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }))
@@ -87,5 +94,53 @@ test("EventStoreDB's own events are none of ours; others without our metadata ar
   }
   expect(() => parseStored({ event: foreign } as unknown as ResolvedEvent)).toThrow(
     'Foreign at revision 3 of s-1',
+  )
+})
+
+test('metadata that is looked at without its schema is what the schema lets pass, and what is written is so', () => {
+  const written = {
+    id: '019abcde-7c00-7001-8000-000000000001',
+    attempt: '5f0c2d7e-91ab-4c34-a6d2-07e4b8139c55',
+    schema: 1,
+    meta: { correlationId: 'c', actor: 'a' },
+    $correlationId: 'c',
+  }
+  expect(isPlainlySound(written)).toBe(true)
+  const anything = fc.oneof(
+    fc.jsonValue(),
+    fc.string({ maxLength: 200 }),
+    fc.constantFrom(...Object.values(written), 0, -1, 1.5, '', 'x'.repeat(129), undefined),
+  )
+  const changed = fc.record(
+    {
+      id: anything,
+      attempt: anything,
+      schema: anything,
+      meta: fc.oneof(
+        anything,
+        fc.record(
+          {
+            correlationId: anything,
+            actor: anything,
+            causationId: anything,
+            traceparent: anything,
+            other: anything,
+          },
+          { requiredKeys: [] },
+        ),
+      ),
+      $correlationId: anything,
+      $causationId: anything,
+      another: anything,
+    },
+    { requiredKeys: [] },
+  )
+  fc.assert(
+    fc.property(changed, (change) => {
+      const metadata = JSON.parse(JSON.stringify({ ...written, ...change })) as unknown
+      if (!isPlainlySound(metadata)) return
+      expect(metadata).toMatchObject(storedMetadataSchema.parse(metadata))
+    }),
+    { seed: 7, numRuns: 2_000 },
   )
 })

@@ -16,7 +16,7 @@ import type { EncodedEvent } from '../encode-append.ts'
  * The metadata of each event as EventStoreDB holds it. `$correlationId` and `$causationId` repeat what is in
  * `meta`, because EventStoreDB's own projections group by these two names.
  */
-const storedMetadataSchema = z.object({
+export const storedMetadataSchema = z.object({
   /** The event's id; EventStoreDB's own event id may be that of the attempt, see `append-events.ts`. */
   id: z.uuid(),
   /** The attempt that wrote the event: tells a first append from a repeat that the server took for done. */
@@ -28,6 +28,33 @@ const storedMetadataSchema = z.object({
 })
 
 type StoredMetadata = z.infer<typeof storedMetadataSchema>
+
+const UUID = /^[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
+const MOST_META_CHARACTERS = 128
+const META_NAMES: ReadonlySet<string> = new Set(Object.keys(eventMetaSchema.shape))
+const REQUIRED_META = ['correlationId', 'actor'] as const
+
+const isMetaText = (text: unknown): boolean =>
+  typeof text === 'string' && text.length > 0 && text.length <= MOST_META_CHARACTERS
+
+/**
+ * Whether metadata is as this service writes it, told without the schema, which takes as long as everything else that
+ * is done with an event here. What it does not know for sound is looked at with the schema.
+ */
+export function isPlainlySound(metadata: unknown): metadata is StoredMetadata {
+  if (typeof metadata !== 'object' || metadata === null) return false
+  const { id, attempt, schema, meta, $correlationId, $causationId = '' } = metadata as Record<string, unknown>
+  if (typeof id !== 'string' || typeof attempt !== 'string' || !UUID.test(id) || !UUID.test(attempt))
+    return false
+  if (!Number.isSafeInteger(schema) || (schema as number) < 1) return false
+  if (typeof $correlationId !== 'string' || typeof $causationId !== 'string') return false
+  if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return false
+  const texts = meta as Record<string, unknown>
+  return (
+    REQUIRED_META.every((name) => name in texts) &&
+    Object.entries(texts).every(([name, text]) => META_NAMES.has(name) && isMetaText(text))
+  )
+}
 
 /** An event of this service in EventStoreDB. */
 export interface StoredEvent {
@@ -58,13 +85,15 @@ export function proposeEvent(event: EncodedEvent, serverId: string, attempt: str
  */
 export function parseStored({ event: stored }: ResolvedEvent): StoredEvent | undefined {
   if (stored === undefined || stored.streamId.startsWith('$') || stored.type.startsWith('$')) return undefined
-  const metadata = storedMetadataSchema.safeParse(stored.metadata)
-  if (!metadata.success || !stored.isJson || stored.position === undefined) {
+  const metadata: StoredMetadata | undefined = isPlainlySound(stored.metadata)
+    ? stored.metadata
+    : storedMetadataSchema.safeParse(stored.metadata).data
+  if (metadata === undefined || !stored.isJson || stored.position === undefined) {
     throw new ServiceError('event_unreadable', {
       message: `${stored.type} at revision ${stored.revision} of ${stored.streamId} in EventStoreDB was not written by this service; give the service a database of its own`,
     })
   }
-  const { id, attempt, schema, meta } = metadata.data
+  const { id, attempt, schema, meta } = metadata
   return {
     attempt,
     event: {

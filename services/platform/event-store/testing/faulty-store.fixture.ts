@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../../contracts/errors.ts'
+import type { Clock } from '../../async/clock.ts'
 import type { EventStore } from '../event-store.ts'
 import { openMemoryStore } from '../memory/memory-store.ts'
 
@@ -16,7 +17,7 @@ export type AppendFault =
   | 'false-conflict'
 
 /** A log with everything that can happen to an append, and time that passes only when somebody sleeps. */
-export interface FaultyWorld {
+export interface FaultyWorld extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
   /** The same log, as another process sees it. */
   readonly others: EventStore
@@ -30,8 +31,6 @@ export interface FaultyWorld {
   readonly pauses: number[]
   /** Appends that were sent. */
   appends: number
-  readonly now: () => number
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly newId: () => string
   readonly ending: AbortController
   /** Makes readable what was not. */

@@ -1,4 +1,5 @@
 import { type ServiceError, status } from '@grpc/grpc-js'
+import type { Clock } from '../../async/clock.ts'
 import type { AppendOutcome, DoubleLog } from './double-log.ts'
 import { rpcError } from './wire-messages.ts'
 
@@ -24,6 +25,9 @@ const SILENT_MS = 50
 
 type Outcome = AppendOutcome | { readonly kind: 'too-late' }
 
+/** After so long a server gives up an append that its followers do not confirm. */
+const CONFIRM_WITHIN_MS = 2_000
+
 /** The steps of an append, for a fault to come between them. */
 export interface AppendSteps<Result extends Outcome> {
   commit(): Result
@@ -32,8 +36,7 @@ export interface AppendSteps<Result extends Outcome> {
   endSilently(): void
 }
 
-export interface Faults {
-  readonly now: () => number
+export interface Faults extends Pick<Clock, 'now'> {
   /**
    * From now on a server has its moods, by chance: some appends take their place a few milliseconds before anybody can
    * read them, or hear of them, and some find it standing still. The same moods for the same seed.
@@ -44,6 +47,12 @@ export interface Faults {
   freeze(): void
   thaw(): void
   releaseHeld(): void
+  /**
+   * From now on followers confirm nothing: appends take their place, nobody can read them, and who waits for one is told
+   * after two seconds that it timed out. Until `followersReturn`, which shows and confirms them.
+   */
+  loseFollowers(): void
+  followersReturn(): void
   /** Runs now, or after `thaw`. */
   unlessFrozen(work: () => void): void
   onAppend<Result extends Outcome>(steps: AppendSteps<Result>): void
@@ -62,6 +71,7 @@ export function createFaults(
   /** Answers to appends that nobody can read yet. */
   const unconfirmed: (() => void)[] = []
   let isHolding = false
+  let isAlone = false
   let next: AppendFault | undefined
   let isFrozen = false
   const frozen: (() => void)[] = []
@@ -91,15 +101,34 @@ export function createFaults(
     held.push(() => steps.answer(outcome))
   }
 
+  /** Commits, and answers once followers are back, or that it took too long. */
+  function commitAlone<Result extends Outcome>(steps: AppendSteps<Result>): void {
+    const outcome = steps.commit()
+    if (outcome.kind !== 'written') return steps.answer(outcome)
+    const late = setTimeout(() => {
+      unconfirmed.splice(unconfirmed.indexOf(confirm), 1)
+      steps.fail(rpcError(status.UNKNOWN, 'Operation timed out'))
+    }, CONFIRM_WITHIN_MS)
+    const confirm = (): void => {
+      clearTimeout(late)
+      steps.answer(outcome)
+    }
+    unconfirmed.push(confirm)
+  }
+
+  const showAll = (): void => {
+    isHolding = false
+    log.replicate()
+    for (const answer of unconfirmed.splice(0)) answer()
+  }
+
   /** Commits, and answers once what was committed can be read. */
   function commitInMood<Result extends Outcome>(steps: AppendSteps<Result>, random: () => number): void {
     if (!isHolding && random() < HIDDEN_SHARE) {
       isHolding = true
       log.holdReplication()
       setTimeout(() => {
-        isHolding = false
-        log.replicate()
-        for (const answer of unconfirmed.splice(0)) answer()
+        if (!isAlone) showAll()
       }, random() * HIDDEN_MS)
     }
     const outcome = steps.commit()
@@ -134,12 +163,21 @@ export function createFaults(
     releaseHeld() {
       for (const work of held.splice(0)) work()
     },
+    loseFollowers() {
+      isAlone = true
+      log.holdReplication()
+    },
+    followersReturn() {
+      isAlone = false
+      showAll()
+    },
     onAppend(steps) {
       if (mood !== undefined) standStillInMood(mood)
       unlessFrozen(() => {
         const fault = next
         next = undefined
         if (fault !== undefined) applyFault(fault, steps)
+        else if (isAlone) commitAlone(steps)
         else if (mood !== undefined) commitInMood(steps, mood)
         else steps.answer(steps.commit())
       })

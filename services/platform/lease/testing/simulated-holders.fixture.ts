@@ -157,6 +157,11 @@ export class SimulatedHolders {
     return new Map(process.leases.held().map(({ shard, token }) => [shard, token]))
   }
 
+  /** Events that were appended so far. */
+  written(): number {
+    return this.#log.rows.length
+  }
+
   allShards(): number[] {
     return [...this.#processes.keys()].flatMap((index) => this.shardsOf(index))
   }

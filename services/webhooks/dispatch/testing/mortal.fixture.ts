@@ -1,14 +1,14 @@
 import { ServiceError } from '../../../../contracts/errors.ts'
+import type { Clock } from '../../../platform/async/clock.ts'
 import type { Bus } from '../../../platform/bus/bus.ts'
 import type { EventStore } from '../../../platform/event-store/event-store.ts'
 import type { Sender } from '../../sending/sender.ts'
 
 /** What a process that can be killed reaches of the world around it. */
-export interface Mortal {
+export interface Mortal extends Pick<Clock, 'sleep'> {
   readonly store: EventStore
   readonly bus: Bus
   readonly sender: Sender
-  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
   readonly isDead: boolean
   /** Nothing of it has any effect from here on, and nothing that it waits for ever answers. */
   kill(): void

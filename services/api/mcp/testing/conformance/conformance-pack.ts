@@ -6,10 +6,10 @@ import {
   type ReadResourceResult,
   type Server,
 } from '@modelcontextprotocol/server'
-import type { Json } from '../../../../contracts/json.ts'
-import { JSON_RPC_CODES } from '../json-rpc.ts'
-import type { McpBase, McpExtension } from '../protocol-server.ts'
-import { toolResult } from '../tool-result.ts'
+import type { Json } from '../../../../../contracts/json.ts'
+import { JSON_RPC_CODES } from '../../json-rpc.ts'
+import type { McpBase, McpExtension } from '../../protocol-server.ts'
+import { toolResult } from '../../tool-result.ts'
 import { ASKING_TOOLS, askingPrompt } from './asking-tools.ts'
 import { PLAIN_TOOLS, PNG } from './plain-tools.ts'
 

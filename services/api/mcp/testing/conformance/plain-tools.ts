@@ -5,8 +5,8 @@ import {
   MissingRequiredClientCapabilityError,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { sleep } from '../../../platform/async/sleep.ts'
-import type { Announcer } from '../protocol-server.ts'
+import { sleep } from '../../../../platform/async/sleep.ts'
+import type { Announcer } from '../../protocol-server.ts'
 
 /** A red pixel. */
 export const PNG =

@@ -3,11 +3,11 @@ import type { BarsAnswer } from '../../contracts/bars-answer.ts'
 import type { BarBatch } from '../../contracts/feed.ts'
 import type { Series } from '../../contracts/series.ts'
 import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
-import { recomputeVerdict } from '../cli/recompute-verdict.ts'
+import { createBars } from '../composition/bars.ts'
 import { createEngine, loadModel, type VerdictDraft } from '../engine/index.ts'
 import { type LiveBench, startLiveBench } from '../market/live/testing/live-bench.ts'
 import type { LiveExchange } from '../market/live/venues.ts'
-import { createBars } from './bars.ts'
+import { recomputeVerdict } from './recompute-verdict.ts'
 
 const NOON = Date.UTC(2026, 2, 3, 12)
 

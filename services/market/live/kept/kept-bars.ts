@@ -1,0 +1,202 @@
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Candle } from '../../../../contracts/candle.ts'
+import { reasonOf } from '../../../../contracts/errors.ts'
+import { LIMITS } from '../../../../contracts/limits.ts'
+import type { Series } from '../../../../contracts/series.ts'
+import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
+import { createBarSlab } from '../../bar-slab.ts'
+import type { KeptBar } from './kept-bar.ts'
+import {
+  appendKept,
+  barsIn,
+  type KeptFile,
+  keptFile,
+  keptFileNamed,
+  readKept,
+  sealKept,
+} from './kept-files.ts'
+
+/**
+ * The bars that venues sent, with their order flow, in files of a day (1m) or a month (1h). They are a copy and no
+ * truth: what is not there, or cannot be read, is asked of the venue.
+ */
+export interface KeptBars {
+  /**
+   * The bars that open from `since` on, as many as there are without a gap, made of shorter ones where those of the
+   * timeframe are not kept; none where the first is missing.
+   */
+  read(series: Series, since: number, count: number): Promise<readonly Candle[]>
+  /** Keeps bars of 1m or 1h that are not kept yet; of two versions of a bar the first stays. Never rejects. */
+  keep(series: Series, bars: readonly KeptBar[]): Promise<void>
+  /** Seals the files whose period is over, and removes those that are too old. Never rejects. */
+  tidy(): Promise<void>
+}
+
+export interface KeptBarsOptions {
+  /** Where they are; made with the first bar. */
+  readonly folder: string
+  readonly keepDays: number
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** From 0 up to 1. */
+  readonly random: () => number
+  /** Told of what cannot be written or read, once an hour. */
+  readonly report: (message: string) => void
+  /** How bars are written; to the files unless said. */
+  readonly append?: typeof appendKept
+}
+
+/** A period is over this long before its file is sealed: venues finish bars late. */
+const SEALED_AFTER_MS = HOUR_MS
+
+/** @example const kept = createKeptBars({ folder: 'data/live/bars', keepDays: 400, now: Date.now, random, report }) */
+export function createKeptBars(options: KeptBarsOptions): KeptBars {
+  const { folder, keepDays, now, random, report, append = appendKept } = options
+  /** Which bars a file has, one byte a bar, so that a page that is fetched again is not written again. */
+  const known = new Map<string, Uint8Array>()
+  const turns = new Map<string, Promise<void>>()
+  let toldAt = Number.NEGATIVE_INFINITY
+
+  function tell(error: unknown): void {
+    if (now() - toldAt < HOUR_MS) return
+    toldAt = now()
+    report(`bars with order flow cannot be kept in ${folder}: ${reasonOf(error)}`)
+  }
+
+  async function knownOf(file: KeptFile, timeframe: Timeframe): Promise<Uint8Array> {
+    const path = join(file.folder, file.name)
+    const there = known.get(path)
+    if (there !== undefined) return there
+    const marks = new Uint8Array(barsIn(file, timeframe))
+    for (const { openTime } of await readKept(file)) marks[indexIn(file, openTime, timeframe)] = 1
+    known.set(path, marks)
+    return marks
+  }
+
+  async function keepIn(file: KeptFile, timeframe: Timeframe, bars: readonly KeptBar[]): Promise<void> {
+    const marks = await knownOf(file, timeframe)
+    const fresh = bars.filter(({ openTime }) => marks[indexIn(file, openTime, timeframe)] === 0)
+    if (fresh.length === 0) return
+    await mkdir(file.folder, { recursive: true, mode: 0o700 })
+    await append(file, fresh)
+    for (const { openTime } of fresh) marks[indexIn(file, openTime, timeframe)] = 1
+  }
+
+  /** One writer at a time for each file. */
+  function inTurn(file: KeptFile, work: () => Promise<void>): Promise<void> {
+    const path = join(file.folder, file.name)
+    const turn = (turns.get(path) ?? Promise.resolve()).then(work).catch((error: unknown) => {
+      // How much of it was written nobody knows.
+      known.delete(path)
+      tell(error)
+    })
+    turns.set(path, turn)
+    void turn.then(() => turns.get(path) === turn && turns.delete(path))
+    return turn
+  }
+
+  async function readBase(series: Series, since: number, until: number): Promise<Candle[]> {
+    const barMs = timeframeMs(series.timeframe)
+    const found: Candle[] = []
+    let next = since
+    while (next < until) {
+      const file = keptFile(folder, series, next)
+      for (const bar of await readKept(file)) {
+        if (bar.openTime < next) continue
+        if (bar.openTime > next || next >= until) return found
+        found.push(bar)
+        next += barMs
+      }
+      if (next < Math.min(file.until, until)) return found
+    }
+    return found
+  }
+
+  async function tidyFolder(path: string): Promise<void> {
+    const files = new Map<string, KeptFile>()
+    for (const entry of await readdir(path)) {
+      const file = keptFileNamed(path, entry)
+      if (file === undefined) continue
+      const isOld = file.until < now() - keepDays * DAY_MS
+      // Somebody who was killed while sealing left it.
+      const isLeft = entry.endsWith('.tmp') && file.until + DAY_MS < now()
+      if (isOld || isLeft) await rm(join(path, entry), { force: true })
+      else if (!entry.endsWith('.csv.gz')) files.set(file.name, file)
+    }
+    for (const file of files.values()) {
+      if (file.until + SEALED_AFTER_MS > now()) continue
+      const mark = Math.floor(random() * Number.MAX_SAFE_INTEGER).toString(36)
+      await inTurn(file, () => sealKept(file, mark))
+      known.delete(join(path, file.name))
+    }
+  }
+
+  return {
+    async read(series, since, count) {
+      const base: Timeframe = timeframeMs(series.timeframe) < HOUR_MS ? '1m' : '1h'
+      const end = since + Math.min(count, LIMITS.venuePageBars) * timeframeMs(series.timeframe)
+      try {
+        const bars = await readBase({ ...series, timeframe: base }, since, end)
+        return base === series.timeframe ? bars.map(plainBar) : longerBars(bars, series)
+      } catch (error) {
+        tell(error)
+        return []
+      }
+    },
+
+    async keep(series, bars) {
+      const files = Map.groupBy(bars, ({ openTime }) => keptFile(folder, series, openTime).name)
+      await Promise.all(
+        [...files.values()].map((own) => {
+          const file = keptFile(folder, series, own[0]?.openTime ?? 0)
+          return inTurn(file, () => keepIn(file, series.timeframe, own))
+        }),
+      )
+    },
+
+    async tidy() {
+      try {
+        const entries = await readdir(folder, { withFileTypes: true })
+        for (const entry of entries) if (entry.isDirectory()) await tidyFolder(join(folder, entry.name))
+      } catch (error) {
+        // Nothing was kept yet.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') tell(error)
+      }
+    },
+  }
+}
+
+const indexIn = ({ from }: KeptFile, openTime: number, timeframe: Timeframe): number =>
+  (openTime - from) / timeframeMs(timeframe)
+
+const plainBar = ({ openTime, open, high, low, close, volume }: Candle): Candle => ({
+  openTime,
+  open,
+  high,
+  low,
+  close,
+  volume,
+})
+
+/** The longer bars of which all shorter ones are there; the shorter ones follow one another without a gap. */
+function longerBars(bars: readonly Candle[], { timeframe }: Series): Candle[] {
+  const slab = createBarSlab()
+  const slot = slab.addSlot(timeframeMs(timeframe), 0, true)
+  const found: Candle[] = []
+  const lastClose = (bars.at(-1)?.openTime ?? 0) + ((bars[1]?.openTime ?? 0) - (bars[0]?.openTime ?? 0))
+  let closes = 0
+  const end = (): void => {
+    const bar = closes === 0 ? undefined : slab.finish(slot)
+    if (bar !== undefined && closes <= lastClose) found.push(bar)
+  }
+  for (const { openTime, open, high, low, close, volume } of bars) {
+    if (closes !== 0 && openTime >= closes) {
+      end()
+      closes = 0
+    }
+    closes = slab.take(slot, Float64Array.of(openTime, open, high, low, close, volume), 0) || closes
+  }
+  end()
+  return found
+}
