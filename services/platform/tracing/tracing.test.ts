@@ -71,7 +71,7 @@ describe('what is recorded', () => {
     const [sentSecond, sentFirst] = collector.spans
     expect(sentFirst).toMatchObject({ startTimeUnixNano: '1700000000000000000', status: { code: 0 } })
     expect(sentSecond).toMatchObject({ parentSpanId: sentFirst?.spanId, status: { code: 2 } })
-    if (sentFirst === undefined || sentSecond === undefined) return expect.fail('nothing was sent')
+    if (sentFirst === undefined || sentSecond === undefined) throw new Error('nothing was sent')
     expect(attributeOf(sentFirst, 'http.response.status_code')).toBe(503)
     expect(attributeOf(sentSecond, 'error.type')).toBe('store_unavailable')
   })

@@ -45,7 +45,7 @@ export interface Tracing {
    * A span where the service is entered. Whether it is recorded is drawn here, whatever a caller asks for: who sends a
    * sampled context may name the trace, and cannot make the service record it. Undefined where it is not recorded.
    */
-  enter(start: SpanStart, given?: string | undefined): TraceSpan | undefined
+  enter(start: SpanStart, given?: string): TraceSpan | undefined
   /** A span that is recorded where that of the context is, and only there. */
   follow(start: SpanStart, context: string | undefined): TraceSpan | undefined
   /** Sends what is waiting, for a bounded time, and ends. */
