@@ -15,7 +15,7 @@ import { uuidV7 } from '../services/platform/ids/uuid.ts'
 import { startProjector } from '../services/platform/projector/projector.ts'
 import { openRowTables } from '../services/platform/projector/row-tables.ts'
 import { openCountedCalls } from './support/counted-calls.ts'
-import { postLoad } from './support/http-load.ts'
+import { httpLoad } from './support/http-load.ts'
 import { type Candidate, measure, print, report, timed } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
 
@@ -51,7 +51,7 @@ async function calls(url: string): Promise<void> {
       const edge = await createMcpEdge({ calls: await counted.pathOf(1_000) })
       const target = { url: await listen(edge), headers: HEADERS, body: BODY, connections: CALLERS }
       const round = async () => {
-        const { requests: units, milliseconds } = await postLoad({ ...target, seconds: SECONDS })
+        const { requests: units, milliseconds } = await httpLoad({ ...target, seconds: SECONDS })
         return { units, milliseconds }
       }
       return { candidate: { name, round }, close: () => edge.close().then(() => counted.close()) }

@@ -22,7 +22,7 @@ import { uuidV7 } from '../services/platform/ids/uuid.ts'
 import { startProjector } from '../services/platform/projector/projector.ts'
 import { openRowTables } from '../services/platform/projector/row-tables.ts'
 import { createPaidCalls } from '../services/tool-calls/index.ts'
-import { postLoad } from './support/http-load.ts'
+import { httpLoad } from './support/http-load.ts'
 import { type Candidate, measure, print, report } from './support/measure.ts'
 import {
   paymentHeader,
@@ -121,7 +121,7 @@ const loaded = (name: string, target: string, isRefused: boolean): Candidate => 
       connections: CONNECTIONS,
       seconds: SECONDS,
     }
-    const { requests, milliseconds } = await postLoad({ ...options, isRefused })
+    const { requests, milliseconds } = await httpLoad({ ...options, isRefused })
     return { units: requests, milliseconds }
   },
 })

@@ -6,7 +6,7 @@ import { type Outcome, RACE_OUTCOMES } from './outcome.ts'
 import { regimeSchema } from './regime.ts'
 import { coinSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
-import { callSchema } from './verdict.ts'
+import { callSchema, forecastFields } from './verdict.ts'
 
 const instant = z.iso.datetime().describe('ISO 8601, UTC')
 const count = z.int().nonnegative()
@@ -60,6 +60,7 @@ export const boardRowSchema = z.object({
       confidence: count.describe('Percent'),
       strength: count,
       price: z.number(),
+      expected_range: forecastFields.expected_range,
       valid_until: instant,
       is_open: z.boolean().describe('Whether its window is open'),
     })

@@ -86,6 +86,12 @@ export type OpenDelivery = z.infer<typeof openDeliverySchema>
 const replayProgress = z.object({ replayId: z.uuid(), through: z.int().nonnegative() })
 export type ReplayProgress = z.infer<typeof replayProgress>
 
+/** How far a replay has come: through which sequence, and what became of its deliveries so far. */
+const replayStanding = replayProgress.extend({
+  delivered: z.int().nonnegative(),
+  exhausted: z.int().nonnegative(),
+})
+
 /** Everything a process must know to go on with a subscription. */
 export const deliveryStateSchema = z.object({
   /** What is numbered below is finished or in `open`. */
@@ -108,8 +114,26 @@ export const deliveryStateSchema = z.object({
     skipped: z.int().nonnegative(),
   }),
   /** Of the latest replays. */
-  replays: z.array(replayProgress).max(LIMITS.webhookReplaysKept),
+  replays: z.array(replayStanding).max(LIMITS.webhookReplaysKept),
 })
+
+/** What became of the deliveries of a replay was not counted at first. */
+const withCountedReplays = ({ state, ...data }: JsonObject): JsonObject => {
+  const { replays, ...rest } = state as JsonObject & { readonly replays: readonly JsonObject[] }
+  return {
+    ...data,
+    state: { ...rest, replays: replays.map((replay) => ({ ...replay, delivered: 0, exhausted: 0 })) },
+  }
+}
+
+/** Who reads no counts counts from nothing when it is read again. */
+const withoutCounts = ({ state, ...data }: JsonObject): JsonObject => {
+  const { replays, ...rest } = state as JsonObject & { readonly replays: readonly JsonObject[] }
+  return {
+    ...data,
+    state: { ...rest, replays: replays.map(({ delivered: _d, exhausted: _e, ...replay }) => replay) },
+  }
+}
 
 export type DeliveryState = z.infer<typeof deliveryStateSchema>
 
@@ -119,6 +143,7 @@ const token = z.int().nonnegative()
 
 export const CursorTaken = defineEvent({
   type: 'CursorTaken',
+  schema: 2,
   stream,
   summary:
     'A process took over the deliveries of a subscription. What a former holder appends behind this is refused, since it names a revision that has passed.',
@@ -128,6 +153,9 @@ export const CursorTaken = defineEvent({
     holder: z.string().min(1).max(128),
     state: deliveryStateSchema,
   }),
+  upcasters: { 1: withCountedReplays },
+  formats: { 2: 2 },
+  downcasters: { 2: withoutCounts },
 })
 
 export const DeliveriesAttempted = defineEvent({
@@ -159,8 +187,12 @@ export const DeliveriesAttempted = defineEvent({
 
 export const CursorMoved = defineEvent({
   type: 'CursorMoved',
+  schema: 2,
   stream,
   summary:
     'How far a subscription has come, with all that is still to be tried again: what came before need not be read. Also where its owner moved the cursor.',
   data: z.object({ subscriptionId, token, state: deliveryStateSchema }),
+  upcasters: { 1: withCountedReplays },
+  formats: { 2: 2 },
+  downcasters: { 2: withoutCounts },
 })

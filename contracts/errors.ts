@@ -235,7 +235,7 @@ export const ERRORS = defineErrors({
   },
   too_many_streams: {
     status: 503,
-    message: 'This process serves as many live streams as it takes.',
+    message: 'This process serves as much of this at a time as it takes.',
     nextStep: 'Try again in a while, or page through the replay with `after`.',
   },
   server_unreachable: {

@@ -123,9 +123,11 @@ const STREAMS: Readonly<Record<string, string>> = {
   'LeaseReleased.v1.json': leaseStream('dispatcher'),
   'OwnerNotified.v1.json': noticeStream('019abcde-7c00-7001-8000-0000000000c1'),
   'CursorTaken.v1.json': deliveryStream(SUBSCRIPTION),
+  'CursorTaken.v2.json': deliveryStream(SUBSCRIPTION),
   'DeliveriesAttempted.v1.json': deliveryStream(SUBSCRIPTION),
   'DeliveriesAttempted.v2.json': deliveryStream(SUBSCRIPTION),
   'CursorMoved.v1.json': deliveryStream(SUBSCRIPTION),
+  'CursorMoved.v2.json': deliveryStream(SUBSCRIPTION),
   'SubscriptionSlotTaken.v1.json': accountStream(ACCOUNT),
   'SubscriptionSlotFreed.v1.json': accountStream(ACCOUNT),
   'SubscriptionCreated.v1.json': subscriptionStream(SUBSCRIPTION),
@@ -144,7 +146,15 @@ const STREAMS: Readonly<Record<string, string>> = {
   'WebhookHostBlocked.v1.json': WEBHOOK_HOSTS_STREAM,
   'WebhookHostAllowed.v1.json': WEBHOOK_HOSTS_STREAM,
   'ReplayRequested.v1.json': subscriptionStream(SUBSCRIPTION),
+  'ReplayRequested.v2.json': subscriptionStream(SUBSCRIPTION),
+  'ReplayCancelled.v1.json': subscriptionStream(SUBSCRIPTION),
   'SubscriptionRemoved.v1.json': subscriptionStream(SUBSCRIPTION),
+}
+
+/** What became of the deliveries of a replay was not counted at first. */
+const countedReplays = ({ state }: JsonObject) => {
+  const { replays, ...rest } = state as JsonObject & { readonly replays: readonly JsonObject[] }
+  return { state: { ...rest, replays: replays.map((one) => ({ ...one, delivered: 0, exhausted: 0 })) } }
 }
 
 /** What reading adds to data of a former schema, or changes of it; what is gone is undefined. */
@@ -159,6 +169,9 @@ const UPCAST: Readonly<Record<string, (data: JsonObject) => Readonly<Record<stri
   'SubscriptionCreated.v1.json': () => ({ form: null, origin: undefined }),
   'SubscriptionCreated.v2.json': () => ({ form: null }),
   'SubscriptionDisabled.v1.json': () => ({ by: 'endpoint' }),
+  'ReplayRequested.v1.json': () => ({ only: 'all', deliveries: 5 }),
+  'CursorTaken.v1.json': countedReplays,
+  'CursorMoved.v1.json': countedReplays,
   'DeliveriesAttempted.v1.json': ({ attempts }) => ({
     attempts: (attempts as JsonObject[]).map(({ detail, ...attempt }) => ({
       ...attempt,

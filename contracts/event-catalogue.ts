@@ -55,6 +55,7 @@ import { regimeSchema } from './regime.ts'
 import { ScanCompleted } from './scan-events.ts'
 import { seriesSchema } from './series.ts'
 import {
+  ReplayCancelled,
   ReplayRequested,
   SecretOverlapEnded,
   SecretRotated,
@@ -248,6 +249,7 @@ export const EVENT_CATALOGUE = {
   WebhookHostBlocked,
   WebhookHostAllowed,
   ReplayRequested,
+  ReplayCancelled,
   CursorTaken,
   DeliveriesAttempted,
   CursorMoved,

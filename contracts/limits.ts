@@ -213,6 +213,10 @@ export const LIMITS = {
   /** Visitors of the board who are told of changes, in one process, and how many of them one address may have. */
   boardWatchers: 500,
   boardWatchersPerAddress: 10,
+  /** Pages that are made at a time, that wait to be made, and how many of those one address may have. */
+  pagesAtOnce: 2,
+  pagesWaiting: 100,
+  pagesPerAddress: 20,
   /** Rendered parts of the board that one process keeps. */
   boardParts: 100,
   /** Values in one list filter of the replay route. */

@@ -42,6 +42,14 @@ export const paymentsAnswerSchema = z.object({
   next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
 })
 
+/** Payments for the plans of an account, and a page of them, newest first. */
+export const ownPaymentsAnswerSchema = z.object({
+  payments: z.array(paymentAnswerSchema.omit({ receipt: true })),
+  next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
+})
+
+export type OwnPaymentsAnswer = z.infer<typeof ownPaymentsAnswerSchema>
+
 /** What the operator is told of a payer that was blocked or unblocked. */
 export const payerAnswerSchema = z.object({
   payer: addressSchema,

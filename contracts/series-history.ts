@@ -3,6 +3,7 @@ import { RESULTS, resultOf } from './board.ts'
 import { MARKET_KINDS } from './event-catalogue.ts'
 import { isoTime } from './iso-time.ts'
 import { type Outcome, RACE_OUTCOMES } from './outcome.ts'
+import { regimeSchema } from './regime.ts'
 import { seriesSchema } from './series.ts'
 import { verdictRowSchema } from './verdict-row.ts'
 
@@ -39,6 +40,12 @@ export const seriesHistorySchema = z.object({
   market: z.enum(MARKET_KINDS),
   market_time: instant.describe('The present instant of this market'),
   series: seriesSchema,
+  newest_regime: z
+    .object({ regime: regimeSchema, since: instant, bar_close: instant })
+    .nullable()
+    .describe(
+      'Of the newest verdict, also where that is not shown; null on pages behind the first, and before a verdict',
+    ),
   rows: z.array(historyRowSchema).describe('Newest first'),
   withheld: z
     .int()

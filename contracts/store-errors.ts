@@ -31,6 +31,20 @@ export const STORE_ERRORS = defineErrors({
     nextStep:
       'Use the market and key it was begun with, or choose another DATA_DIR. Where the log was restored, start again: the process then reads it anew.',
   },
+  backup_damaged: {
+    status: 503,
+    exitCode: 19,
+    message: 'A part of the backup is missing, or is not what was written.',
+    nextStep:
+      'Restore from another backup, or up to the position that the message names; take a new backup to a new address.',
+  },
+  backup_unreachable: {
+    status: 503,
+    exitCode: 20,
+    message: 'The place of the backup cannot be read or written.',
+    nextStep:
+      'Check the address, the region, the endpoint and the credentials (docs/backup.md), then run the same command again: it goes on where it was.',
+  },
   upgrade_under_way: {
     status: 503,
     message: 'This cannot be recorded before every process is of the new release.',

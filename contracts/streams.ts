@@ -67,6 +67,25 @@ const SUBJECT_PREFIX = 'subject-'
 export const subjectStream = (accountId: string, generation: number): string =>
   `${SUBJECT_PREFIX}${accountId}.${generation}`
 
+/**
+ * Holds the key of a subject again, sealed under another key: its former stream is erased then.
+ *
+ * @param sealedUnder names that key, in hex
+ * @example resealedSubjectStream('5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', 0, '5ef2cd0b')
+ */
+export const resealedSubjectStream = (accountId: string, generation: number, sealedUnder: string): string =>
+  `${subjectStream(accountId, generation)}.${sealedUnder}`
+
+/** The first stream of a subject, of any of its streams. @throws TypeError for another stream */
+export function firstStreamOf(stream: string): string {
+  const [, first] = /^(subject-[0-9a-f-]+\.\d+)(?:\.[0-9a-f]+)?$/.exec(stream) ?? []
+  if (first === undefined) throw new TypeError(`${stream} holds no key of a subject`)
+  return first
+}
+
+/** Stands in a log that is being copied into, until the copy is whole; no process begins on such a log. */
+export const UNFINISHED_COPY_STREAM = `${SUBJECT_PREFIX}unfinished-copy`
+
 /** Whether a stream can be erased; it is then read by name only. */
 export const isErasable = (stream: string): boolean => stream.startsWith(SUBJECT_PREFIX)
 

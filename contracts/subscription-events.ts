@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineEvent } from './event-definition.ts'
 import { positionSchema } from './position.ts'
-import { CHAT_FORMS, subscriptionFilterSchema } from './subscription.ts'
+import { CHAT_FORMS, REPLAY_SCOPES, subscriptionFilterSchema } from './subscription.ts'
 
 const subscriptionId = z.uuid()
 const accountId = z.uuid()
@@ -149,14 +149,38 @@ export const SubscriptionSlotFreed = defineEvent({
 
 export const ReplayRequested = defineEvent({
   type: 'ReplayRequested',
+  schema: 2,
   stream,
   summary:
-    'A window of the past is to be sent again: deliveries as they were numbered, with the same ids and bodies.',
+    'A window of the past is to be sent again, all of it or only what was never taken: deliveries as they were numbered, with the same ids and bodies.',
   data: z.object({
     subscriptionId,
     replayId: z.uuid(),
     /** Of deliveries; both inclusive. */
     fromSequence: z.int().positive(),
     toSequence: z.int().positive(),
+    /** `failed`: of the window no more than what was tried, was never taken, and is not tried again by itself. */
+    only: z.enum(REPLAY_SCOPES),
+    /** How many that were when it was asked for. */
+    deliveries: z.int().positive(),
   }),
+  upcasters: {
+    // A window was always sent again whole.
+    1: (data) => ({
+      ...data,
+      only: 'all',
+      deliveries: Number(data.toSequence) - Number(data.fromSequence) + 1,
+    }),
+  },
+  formats: { 2: 2 },
+  // A process that knows no scope would send all of the window.
+  downcasters: { 2: ({ only, deliveries: _deliveries, ...data }) => (only === 'all' ? data : undefined) },
+})
+
+export const ReplayCancelled = defineEvent({
+  type: 'ReplayCancelled',
+  stream,
+  summary: 'The owner ended a replay before its end: nothing more of it is sent. What was sent stays sent.',
+  data: z.object({ subscriptionId, replayId: z.uuid() }),
+  formats: { 1: 2 },
 })

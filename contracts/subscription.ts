@@ -17,6 +17,10 @@ export const CHAT_FORMS = ['discord', 'slack', 'telegram'] as const
 export type ChatForm = (typeof CHAT_FORMS)[number]
 export const DELIVERY_FORMS = ['signed_json', ...CHAT_FORMS] as const
 
+/** What of a window of the past is sent again: all of it, or what failed and is not tried again by itself. */
+export const REPLAY_SCOPES = ['all', 'failed'] as const
+export type ReplayScope = (typeof REPLAY_SCOPES)[number]
+
 export const SUBSCRIPTION_STATES = ['active', 'paused', 'degraded', 'disabled', 'stopped', 'removed'] as const
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number]
 

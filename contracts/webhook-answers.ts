@@ -3,7 +3,7 @@ import { DELIVERY_RESULTS } from './delivery-events.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { NOTICE_KINDS } from './notice-events.ts'
 import { positionSchema } from './position.ts'
-import { CADENCES, DELIVERY_FORMS, SIGNAL_TYPES } from './subscription.ts'
+import { CADENCES, DELIVERY_FORMS, REPLAY_SCOPES, SIGNAL_TYPES } from './subscription.ts'
 import { timeframeSchema } from './timeframes.ts'
 
 const instant = z.iso.datetime()
@@ -25,6 +25,22 @@ const filterAnswerFields = {
   top_n: sequence.nullable(),
   cadence: z.enum(CADENCES).nullable(),
 }
+
+/** How far a replay has come. */
+export const replayRowSchema = z.object({
+  replay_id: z.uuid(),
+  from_sequence: sequence,
+  to_sequence: sequence,
+  only: z.enum(REPLAY_SCOPES),
+  deliveries: count.describe('How many it was to send when it was asked for'),
+  delivered: count.describe('Of them, how many were taken so far'),
+  exhausted: count.describe('And how many were given up again'),
+  through: count.describe('It has sent through this number; 0 before the first'),
+  state: z.enum(['under_way', 'done', 'cancelled']),
+  is_done: z.boolean().describe('Nothing more of it is sent'),
+  requested_at: instant,
+  cancelled_at: instant.nullable(),
+})
 
 const stateFields = {
   state: z
@@ -54,18 +70,7 @@ const stateFields = {
     exhausted: count.describe('Deliveries that were given up'),
     skipped: count.describe('Deliveries that were too old to be sent'),
   }),
-  replays: z
-    .array(
-      z.object({
-        replay_id: z.uuid(),
-        from_sequence: sequence,
-        to_sequence: sequence,
-        through: count.describe('It has sent through this number; 0 before the first'),
-        is_done: z.boolean(),
-        requested_at: instant,
-      }),
-    )
-    .describe('The latest, oldest first'),
+  replays: z.array(replayRowSchema).describe('The latest, oldest first'),
   notices: z
     .array(z.object({ kind: z.enum(NOTICE_KINDS), at: instant, since: instant }))
     .describe('What you were told of this endpoint at your others, newest first'),
@@ -153,6 +158,8 @@ export const replayAnswerSchema = z.object({
   replay_id: z.uuid(),
   from_sequence: sequence,
   to_sequence: sequence,
+  only: z.enum(REPLAY_SCOPES),
+  deliveries: count.describe('How many that are'),
 })
 
 const attemptSchema = z.object({

@@ -55,6 +55,7 @@ export {
   type Payment,
 } from './payments/payment-state.ts'
 export {
+  accountPaymentPrefix,
   OPEN_PAYMENT_PREFIX,
   type OpenPayment,
   PAYABLE_PREFIX,

@@ -16,7 +16,8 @@ export interface Load {
 export interface LoadOptions {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  /** Without one it is a GET. */
+  readonly body?: string
   readonly connections: number
   readonly seconds: number
   /** Every answer is to be a refusal; otherwise none may be. */
@@ -34,8 +35,8 @@ const resultSchema = z.object({
   latency: z.object({ p50: z.number(), p99: z.number() }),
 })
 
-/** Posts the same body over and over from a process of its own, as fast as it is answered. */
-export async function postLoad(options: LoadOptions): Promise<Load> {
+/** Sends the same request over and over from a process of its own, as fast as it is answered. */
+export async function httpLoad(options: LoadOptions): Promise<Load> {
   const { url, headers, body, connections, seconds, isRefused = false } = options
   const begun = process.cpuUsage()
   const { stdout } = await run(
@@ -43,8 +44,7 @@ export async function postLoad(options: LoadOptions): Promise<Load> {
     [
       program,
       '--json',
-      `--method=POST`,
-      `--body=${body}`,
+      ...(body === undefined ? [] : ['--method=POST', `--body=${body}`]),
       `--connections=${connections}`,
       `--duration=${seconds}`,
       ...Object.entries(headers).flatMap(([name, value]) => ['--headers', `${name}=${value}`]),

@@ -6,7 +6,7 @@ import fastify from 'fastify'
 import type { JsonObject } from '../../contracts/json.ts'
 import { createMcpEdge, listen } from '../../services/api/mcp/testing/mcp-edge.fixture.ts'
 import type { CallPath } from '../../services/tool-calls/tool-call.ts'
-import { type Load, postLoad } from './http-load.ts'
+import { httpLoad, type Load } from './http-load.ts'
 import { type Candidate, type Measured, measure, print, quantile, report } from './measure.ts'
 
 export const BARE = 'bare Fastify POST of the same answer'
@@ -86,7 +86,7 @@ async function reportOne(
     (target): Candidate => ({
       name: target.name,
       async round() {
-        const load = await postLoad({ ...target, connections, seconds: options.seconds })
+        const load = await httpLoad({ ...target, connections, seconds: options.seconds })
         loads.get(target.name)?.push(load)
         return { units: load.requests, milliseconds: load.milliseconds }
       },

@@ -29,7 +29,7 @@ export interface PayerTotals extends JsonObject {
   readonly isBlocked: boolean
 }
 
-/** Payments that are not at their end, or that could be settled now. The value says no more than the key. */
+/** Payments that are not at their end, that could be settled now, or that are for an account. The value says no more than the key. */
 export interface OpenPayment extends JsonObject {
   readonly paymentId: string
 }
@@ -43,6 +43,8 @@ export const PAYABLE_PREFIX = 'payable/'
 export const paymentRowKey = (paymentId: string): string => `${PAYMENT_PREFIX}${paymentId}`
 export const openPaymentKey = (paymentId: string): string => `${OPEN_PAYMENT_PREFIX}${paymentId}`
 export const payableKey = (paymentId: string): string => `${PAYABLE_PREFIX}${paymentId}`
+/** Payments for the plans of an account. */
+export const accountPaymentPrefix = (accountId: string): string => `account/${accountId}/`
 /** @param payer an address in lower case */
 export const payerKey = (payer: string): string => `payer/${payer}`
 export const TOTALS_KEY = 'total'
@@ -58,10 +60,10 @@ const NOTHING: PayerTotals = {
   isBlocked: false,
 }
 
-/** Every payment and where it stands, those that are not at their end, those to settle, and what each payer owes. */
+/** Every payment and where it stands, those that are not at their end, those to settle, those of an account, and what each payer owes. */
 export const payments: Projection<PaymentsRow> = {
   name: 'payments',
-  version: 2,
+  version: 3,
   changes: 'rows',
   events: [
     'PaymentClaimed',
@@ -94,6 +96,8 @@ export const payments: Projection<PaymentsRow> = {
     const after = evolvePayment(before, event)
     if (after === undefined) return
     rows.put(key, after)
+    if (before === undefined && after.accountId !== null)
+      rows.put(`${accountPaymentPrefix(after.accountId)}${paymentId}`, { paymentId })
     if (isOpen(after)) rows.put(openPaymentKey(paymentId), { paymentId })
     else rows.delete(openPaymentKey(paymentId))
     if (isPayable(after)) rows.put(payableKey(paymentId), { paymentId })

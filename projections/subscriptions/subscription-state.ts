@@ -1,7 +1,12 @@
 import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Position } from '../../contracts/position.ts'
-import type { ChatForm, SubscriptionFilter, SubscriptionState } from '../../contracts/subscription.ts'
+import type {
+  ChatForm,
+  ReplayScope,
+  SubscriptionFilter,
+  SubscriptionState,
+} from '../../contracts/subscription.ts'
 
 /** A filter, and the position of the log behind which it applies. */
 export interface FilterPeriod extends JsonObject {
@@ -22,8 +27,13 @@ export interface RequestedReplay extends JsonObject {
   readonly replayId: string
   readonly fromSequence: number
   readonly toSequence: number
+  readonly only: ReplayScope
+  /** How many deliveries it was to send when it was asked for. */
+  readonly deliveries: number
   /** Unix milliseconds. */
   readonly requestedAt: number
+  /** When its owner ended it; null where that did not happen. */
+  readonly cancelledAt: number | null
 }
 
 /** A subscription as the events of its stream tell it. Times are Unix milliseconds. */
@@ -132,9 +142,17 @@ function changeBy(event: ServiceEvent, before: Subscription, at: number): Partia
       return { state: 'active', reason: null, moved }
     }
     case 'ReplayRequested': {
-      const { replayId, fromSequence, toSequence } = event.data
-      const asked = { replayId, fromSequence, toSequence, requestedAt: at }
+      const { subscriptionId: _own, ...window } = event.data
+      const asked = { ...window, requestedAt: at, cancelledAt: null }
       return { replays: [...before.replays, asked].slice(-REPLAYS_KEPT) }
+    }
+    case 'ReplayCancelled': {
+      const { replayId } = event.data
+      return {
+        replays: before.replays.map((one) =>
+          one.replayId === replayId ? { ...one, cancelledAt: one.cancelledAt ?? at } : one,
+        ),
+      }
     }
     default:
       return undefined

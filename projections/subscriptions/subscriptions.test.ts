@@ -68,6 +68,8 @@ const replay = (n: number): Fact =>
     replayId: `019abcde-7c00-7001-8000-${String(n).padStart(12, '0')}`,
     fromSequence: n,
     toSequence: n + 1,
+    only: 'all',
+    deliveries: 2,
   })
 
 const state = (...facts: readonly Fact[]): Subscription | undefined =>

@@ -42,7 +42,7 @@ export const accountSubscriptionPrefix = (accountId: string): string => `account
  */
 export const subscriptions: Projection<SubscriptionsRow> = {
   name: 'subscriptions',
-  version: 3,
+  version: 4,
   changes: 'rows',
   events: [
     'SubscriptionCreated',
@@ -57,6 +57,7 @@ export const subscriptions: Projection<SubscriptionsRow> = {
     'SubscriptionAllowed',
     'SubscriptionRemoved',
     'ReplayRequested',
+    'ReplayCancelled',
   ],
   fold(rows, event) {
     if (!('subscriptionId' in event.data)) return

@@ -20,14 +20,16 @@ import type { AccountIndex } from './account-index.ts'
 import { createAccountLog, type Origin } from './account-log.ts'
 import { type Plan, planAt } from './account-state.ts'
 import { requireRoomFor } from './decide-account.ts'
+import type { ErasedSubjects } from './erased-subjects.ts'
 import { createErasures } from './erasures.ts'
 import { createIdentifier, entitlementOf, type Identity } from './identify.ts'
 import type { Mailer } from './mail/mailer.ts'
 import { createOperatorAccounts, type OperatorAccounts } from './operator-accounts.ts'
 import type { Payer } from './quota/balance.ts'
+import { resealAll } from './reseal-all.ts'
 import { createPostOffice } from './sign-in/post-office.ts'
 import { createSignIn, type SignIn } from './sign-in/sign-in.ts'
-import { createSubjectKeys, SUBJECT_KEYS_PURPOSE } from './subject-keys.ts'
+import { createSubjectKeys, soleWrapping, type WrappingKeys } from './subject-keys.ts'
 
 export interface AccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -39,6 +41,10 @@ export interface AccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly random: (bytes: number) => Uint8Array
   /** A key of 32 bytes for a purpose, always the same. */
   readonly deriveSecret: (purpose: string) => Uint8Array
+  /** Default: the one that `deriveSecret` gives. */
+  readonly wrapping?: WrappingKeys
+  /** Default: none are kept outside of the log. */
+  readonly erasedSubjects?: ErasedSubjects
   readonly mailer: Mailer
   /** Counts sign-in mails, with the other processes where they share it. */
   readonly cache: Pick<Cache, 'increment'>
@@ -139,7 +145,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const log = createAccountLog({ store, newId, now, sleep, signal, onChange })
   const subjectKeys = createSubjectKeys({
     store,
-    wrappingKey: deriveSecret(SUBJECT_KEYS_PURPOSE),
+    wrapping: options.wrapping ?? soleWrapping(deriveSecret),
     random,
     newId,
     now,
@@ -149,6 +155,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const erasures = createErasures({
     subjectKeys,
     index,
+    list: options.erasedSubjects,
+    async end({ accountId, generation }) {
+      const state = await log.load(accountId)
+      if (!state.isOpen || state.generation !== generation) return
+      await log.execute(accountId, SET_BACK, () => [{ kind: 'Erase' }])
+      report('an account that was erased before the log was set back is erased again', { accountId })
+    },
     sleep,
     signal,
     onProblem: (error) => report('an erasure has to wait', { reason: error.message }),
@@ -177,6 +190,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
     work().catch((error: unknown) => report(`${what} has stopped`, { reason: reasonOf(error) }))
   const running = [
     keepOn('finishing erasures', () => erasures.run()),
+    keepOn('sealing keys anew', () =>
+      resealAll({ subjectKeys, index, load: (accountId) => log.load(accountId), sleep, signal, report }),
+    ),
     // Without it, other processes' changes are seen when memory is over.
     keepOn('following accounts', () => followChanges(store, onChange, signal)),
   ]
@@ -272,6 +288,9 @@ async function show(deps: AccountDeps, accountId: string): Promise<AccountView> 
     payer: { id: accountId, tier, window },
   }
 }
+
+/** Who appends what a log that was set back does not know any more. */
+const SET_BACK = { correlationId: 'erased before', actor: 'start' }
 
 /** Whether an account is erased and its key is not: an erasure that was begun and may be asked for again. */
 async function isHalfErased({ log, subjectKeys }: AccountDeps, accountId: string): Promise<boolean> {

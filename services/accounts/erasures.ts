@@ -3,12 +3,17 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import { outcomeUnknownError } from '../platform/event-store/append-until-known.ts'
 import type { AccountIndex } from './account-index.ts'
+import type { ErasedSubjects } from './erased-subjects.ts'
 import type { Subject, SubjectKeys } from './subject-keys.ts'
 
 export interface ErasuresOptions extends Pick<Clock, 'sleep'> {
   readonly subjectKeys: SubjectKeys
   /** Undefined where this process keeps no read models; another finishes what was begun then. */
   readonly index: AccountIndex | undefined
+  /** What was erased, kept outside of the log: one that was set back does not know it. */
+  readonly list?: ErasedSubjects | undefined
+  /** Ends an account that the log takes for open, where it has this generation. */
+  readonly end?: (subject: Subject) => Promise<void>
   readonly signal: AbortSignal
   /** Told when an erasure has to wait. */
   readonly onProblem: (error: ServiceError) => void
@@ -31,14 +36,17 @@ const RETRY_MS = [50, 250, 1_000] as const
 const FOLLOW_MS = 250
 const AGAIN_MS = 15_000
 
-export function createErasures({ subjectKeys, index, sleep, signal, onProblem }: ErasuresOptions): Erasures {
+export function createErasures(options: ErasuresOptions): Erasures {
+  const { subjectKeys, index, list, end, sleep, signal, onProblem } = options
   /** Those that are to be tried again, by the name of their subject. */
   const pending = new Map<string, Subject>()
 
   async function eraseNow(subject: Subject, waits: readonly number[]): Promise<void> {
-    const name = `${subject.accountId}.${subject.generation}`
+    const name = nameOf(subject)
     for (let tries = 0; ; tries++) {
       try {
+        // Known outside of the log before it is done: a copy of the log has the key still.
+        list?.add([subject])
         await subjectKeys.erase(subject)
         pending.delete(name)
         return
@@ -54,17 +62,25 @@ export function createErasures({ subjectKeys, index, sleep, signal, onProblem }:
     }
   }
 
-  /** What an earlier process did not come to. */
+  /** What an earlier process did not come to, and what a log that was set back does not know. */
   async function findHalfDone(source: AccountIndex): Promise<void> {
+    const unknown = new Map((list?.list() ?? []).map((subject) => [nameOf(subject), subject]))
     let after: Subject | undefined
     do {
       const page = source.erased({ after, limit: LIMITS.accountRows })
+      list?.add(page)
       for (const subject of page) {
         if (signal.aborted) return
+        unknown.delete(nameOf(subject))
         if (await subjectKeys.has(subject)) await eraseNow(subject, [])
       }
       after = page.length < LIMITS.accountRows ? undefined : page.at(-1)
     } while (after !== undefined)
+    for (const subject of unknown.values()) {
+      if (signal.aborted) return
+      await end?.(subject)
+      await eraseNow(subject, [])
+    }
   }
 
   async function waitForIndex(source: AccountIndex): Promise<void> {
@@ -98,6 +114,8 @@ export function createErasures({ subjectKeys, index, sleep, signal, onProblem }:
     },
   }
 }
+
+const nameOf = ({ accountId, generation }: Subject): string => `${accountId}.${generation}`
 
 const isPassing = (error: unknown): error is ServiceError =>
   isServiceError(error, 'store_unavailable') ||

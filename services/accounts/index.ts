@@ -3,6 +3,7 @@ export { createAccountIndex } from './account-index.ts'
 export type { Plan } from './account-state.ts'
 export { type Accounts, type AccountView, createAccounts } from './accounts.ts'
 export { type AttemptLimiter, createAttemptLimiter } from './attempt-limiter.ts'
+export { ERASED_SUBJECTS_FILE, keepErasedSubjects, rememberErased, subjectsIn } from './erased-subjects.ts'
 export type { Identity } from './identify.ts'
 export { type Mailer } from './mail/mailer.ts'
 export { createOperatorMailer } from './mail/operator-mailer.ts'
@@ -21,4 +22,5 @@ export {
   usageReport,
 } from './quota/usage-report.ts'
 export type { DebitIndex } from './quota/used-keys.ts'
+export { SUBJECT_KEYS_PURPOSE, type WrappingKeys } from './subject-keys.ts'
 export { createSubscriberAccounts } from './subscriber-accounts.ts'

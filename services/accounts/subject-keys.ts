@@ -2,13 +2,18 @@ import { SubjectKeyCreated } from '../../contracts/account-events.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
-import { subjectStream } from '../../contracts/streams.ts'
+import { resealedSubjectStream, subjectStream } from '../../contracts/streams.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import { CALLER_WAITS } from '../platform/event-store/append-policies.ts'
-import type { UnknownOutcome } from '../platform/event-store/append-until-known.ts'
+import {
+  appendedOr,
+  appendUntilKnown,
+  type UnknownOutcome,
+} from '../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { executeCommand } from '../platform/event-store/execute-command.ts'
 import { seal, unseal } from '../platform/secrets/seal.ts'
+import { keyFingerprint } from '../platform/secrets/sealing-key.ts'
 import type { Origin } from './account-log.ts'
 
 /** An account, between one erasure and the next. */
@@ -25,8 +30,8 @@ export interface OpenedTexts {
 
 export interface SubjectKeysOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
-  /** 32 bytes, under which the keys of all subjects are wrapped. */
-  readonly wrappingKey: Uint8Array
+  /** Under which the keys of subjects are wrapped. */
+  readonly wrapping: WrappingKeys
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
   /** Ends all waiting. */
@@ -74,12 +79,34 @@ export interface SubjectKeys {
   ): Promise<OpenedTexts>
   /** Whether the subject has a key, so that what is sealed can be opened. */
   has(subject: Subject): Promise<boolean>
+  /**
+   * Wraps the key of a subject under the key that is used now, where it is under another one, and erases the old copy.
+   *
+   * @param isErased whether the log says that the subject was erased: asked when the new copy is there, so that an erasure at
+   *   the same time misses none
+   * @returns whether there was something to do
+   */
+  reseal(subject: Subject, isErased: () => Promise<boolean>, origin: Origin): Promise<boolean>
   /** Forgets a subject, for good; doing it again does nothing. */
   erase(subject: Subject): Promise<void>
 }
 
+/** Keys of 32 bytes that wrap the keys of subjects: a subject's may be under any of them. */
+export interface WrappingKeys {
+  /** Oldest first, those included that are not used yet. */
+  readonly known: readonly Uint8Array[]
+  /** Index of the one that wraps from now on. */
+  readonly used: number
+}
+
 /** What the key that wraps the keys of all subjects is derived for. */
 export const SUBJECT_KEYS_PURPOSE = 'subject keys'
+
+/** The key of a sealing key that was never replaced. */
+export const soleWrapping = (deriveSecret: (purpose: string) => Uint8Array): WrappingKeys => ({
+  known: [deriveSecret(SUBJECT_KEYS_PURPOSE)],
+  used: 0,
+})
 
 const KEY_BYTES = 32
 const UNKNOWN: UnknownOutcome = {
@@ -94,21 +121,63 @@ const textContext = (subject: Subject, purpose: string): string => `text of ${na
 
 /** Keys are not kept in memory, where they would outlive their erasure. */
 export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
-  const { store, wrappingKey, random, newId } = options
+  const { store, wrapping, random, newId } = options
+  const { known, used } = wrapping
+  const usedKey = known[used] as Uint8Array
   const path = { ...options, policy: CALLER_WAITS }
   const streamOf = ({ accountId, generation }: Subject): string => subjectStream(accountId, generation)
 
-  async function find(subject: Subject): Promise<Uint8Array | undefined> {
-    for await (const recorded of store.read(streamOf(subject), { limit: 1 })) {
-      const event = decodeEvent(recorded)
-      if (event.type !== 'SubjectKeyCreated') {
-        throw new ServiceError('event_unreadable', {
-          message: `The stream ${recorded.stream} begins with a ${recorded.type}.`,
-        })
+  /** All that a key may be in: whoever finds the former one erased finds the next one written. */
+  const streamsOf = (subject: Subject): readonly string[] => [
+    streamOf(subject),
+    ...known
+      .slice(1)
+      .map((key) => resealedSubjectStream(subject.accountId, subject.generation, nameOfKey(key))),
+  ]
+
+  /** The key, where it is, and which key wraps it. */
+  async function locate(subject: Subject) {
+    for (const stream of streamsOf(subject)) {
+      for await (const recorded of store.read(stream, { limit: 1 })) {
+        const event = decodeEvent(recorded)
+        if (event.type !== 'SubjectKeyCreated') {
+          throw new ServiceError('event_unreadable', {
+            message: `The stream ${recorded.stream} begins with a ${recorded.type}.`,
+          })
+        }
+        return { stream, ...unwrapped(event.data.wrappedKey, known, keyContext(subject)) }
       }
-      return unseal(event.data.wrappedKey, { key: wrappingKey, context: keyContext(subject) })
     }
     return undefined
+  }
+
+  const find = async (subject: Subject): Promise<Uint8Array | undefined> => (await locate(subject))?.key
+
+  async function reseal(
+    subject: Subject,
+    isErased: () => Promise<boolean>,
+    origin: Origin,
+  ): Promise<boolean> {
+    const found = await locate(subject)
+    if (found === undefined || found.index === used || used === 0) return false
+    const target = resealedSubjectStream(subject.accountId, subject.generation, nameOfKey(usedKey))
+    const event = newEvent(SubjectKeyCreated, {
+      id: newId(),
+      data: {
+        ...subject,
+        wrappedKey: seal(found.key, { key: usedKey, context: keyContext(subject) }, random),
+      },
+      meta: { ...origin },
+    })
+    const append = { stream: target, events: [event], expected: 'no-stream' } as const
+    // One that is there already is of a process that ended before it erased the old one.
+    appendedOr(await appendUntilKnown(path, append), UNKNOWN)
+    if (await isErased()) {
+      for (const stream of streamsOf(subject)) await store.erase(stream)
+      return false
+    }
+    await store.erase(found.stream)
+    return true
   }
 
   /** The key that the stream begins with: ours, or that of somebody who was as quick. */
@@ -116,10 +185,10 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
     const { result } = await executeCommand<Uint8Array | undefined, Uint8Array>(path, {
       stream: streamOf(subject),
       load: async () => ({ state: await find(subject), revision: 'no-stream' }),
-      decide(known) {
-        if (known !== undefined) return { events: [], result: known }
+      decide(ready) {
+        if (ready !== undefined) return { events: [], result: ready }
         const key = random(KEY_BYTES)
-        const wrappedKey = seal(key, { key: wrappingKey, context: keyContext(subject) }, random)
+        const wrappedKey = seal(key, { key: usedKey, context: keyContext(subject) }, random)
         const event = newEvent(SubjectKeyCreated, {
           id: newId(),
           data: { ...subject, wrappedKey },
@@ -169,9 +238,31 @@ export function createSubjectKeys(options: SubjectKeysOptions): SubjectKeys {
     open,
     async has(subject) {
       let count = 0
-      for await (const { revision } of store.read(streamOf(subject), { limit: 1 })) count += revision + 1
+      for (const stream of streamsOf(subject))
+        for await (const { revision } of store.read(stream, { limit: 1 })) count += revision + 1
       return count > 0
     },
-    erase: (subject) => store.erase(streamOf(subject)),
+    reseal,
+    async erase(subject) {
+      for (const stream of streamsOf(subject)) await store.erase(stream)
+    },
+  }
+}
+
+/** Names a wrapping key in the names of streams, without telling it. */
+const nameOfKey = (key: Uint8Array): string => keyFingerprint(key).slice(0, 16)
+
+/** Opens what one of several keys has sealed, the newest first. */
+function unwrapped(
+  wrappedKey: string,
+  known: readonly Uint8Array[],
+  context: string,
+): { readonly key: Uint8Array; readonly index: number } {
+  for (let index = known.length - 1; ; index--) {
+    try {
+      return { key: unseal(wrappedKey, { key: known[index] as Uint8Array, context }), index }
+    } catch (error) {
+      if (index === 0) throw error
+    }
   }
 }

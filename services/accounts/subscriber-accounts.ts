@@ -6,7 +6,13 @@ import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { AccountIndex } from './account-index.ts'
 import { createAccountLog, type Origin } from './account-log.ts'
 import type { SubscriptionSlot } from './account-state.ts'
-import { createSubjectKeys, type OpenedTexts, SUBJECT_KEYS_PURPOSE, type Subject } from './subject-keys.ts'
+import {
+  createSubjectKeys,
+  type OpenedTexts,
+  type Subject,
+  soleWrapping,
+  type WrappingKeys,
+} from './subject-keys.ts'
 
 export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -17,6 +23,8 @@ export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> 
   readonly random: (bytes: number) => Uint8Array
   /** A key of 32 bytes for a purpose, always the same. */
   readonly deriveSecret: (purpose: string) => Uint8Array
+  /** Default: the one that `deriveSecret` gives. */
+  readonly wrapping?: WrappingKeys
   /** Ends all waiting. */
   readonly signal: AbortSignal
 }
@@ -84,8 +92,8 @@ export function createSubscriberAccounts(options: SubscriberAccountsOptions): Su
   const { store, index, newId, random, deriveSecret, now, sleep, signal } = options
   // The read model of accounts has nothing of slots, so nobody waits for it.
   const log = createAccountLog({ store, newId, now, sleep, signal, onChange: () => undefined })
-  const wrappingKey = deriveSecret(SUBJECT_KEYS_PURPOSE)
-  const subjectKeys = createSubjectKeys({ store, wrappingKey, random, newId, now, sleep, signal })
+  const wrapping = options.wrapping ?? soleWrapping(deriveSecret)
+  const subjectKeys = createSubjectKeys({ store, wrapping, random, newId, now, sleep, signal })
 
   return {
     async sealFor(accountId, purpose, text, origin) {

@@ -43,7 +43,11 @@ describeWritePath('the log of accounts', decidesAnew, async (world) => {
 describeWritePath('the keys of subjects', yields, async (world) => {
   const subject = { accountId: ACCOUNT, generation: 0 }
   const keysOver = (store: EventStore) =>
-    createSubjectKeys({ ...partsOf(world, store), wrappingKey: new Uint8Array(32), random: randomBytes })
+    createSubjectKeys({
+      ...partsOf(world, store),
+      wrapping: { known: [new Uint8Array(32)], used: 0 },
+      random: randomBytes,
+    })
   const keys = keysOver(world.store)
   let theirs = 0
   return {

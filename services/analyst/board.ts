@@ -4,7 +4,7 @@ import type { Exchange } from '../../contracts/exchanges.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import { type Coin, type Series, seriesName } from '../../contracts/series.ts'
 import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
-import type { Call, Verdict } from '../../contracts/verdict.ts'
+import { type Call, forecastShown, type Verdict } from '../../contracts/verdict.ts'
 import type { Decided } from '../../projections/index.ts'
 
 export interface BoardQuery {
@@ -129,6 +129,7 @@ function rowOf(verdict: Verdict, { market, decided, staleAfterMs }: BoardSource,
             confidence: verdict.confidence,
             strength: verdict.strength,
             price: verdict.price,
+            expected_range: forecastShown(verdict.forecast).expected_range,
             valid_until: isoTime(validUntil),
             is_open: isOpen,
           },

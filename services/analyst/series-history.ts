@@ -67,11 +67,22 @@ export async function seriesHistory(
     market,
     market_time: isoTime(now),
     series,
+    newest_regime: after === undefined ? regimeOf(recorded[0]?.verdict) : null,
     rows: shown.map(({ verdict, at }) => rowOf(verdict, at, now, outcomes.get(verdict.verdictId))),
     withheld: recorded.length - shown.length,
     next: next === undefined ? null : `${next}.${outcomeRevision}`,
   }
 }
+
+/** The word alone is open to all, at once: as on the board. */
+const regimeOf = (verdict: Verdict | undefined): SeriesHistory['newest_regime'] =>
+  verdict === undefined
+    ? null
+    : {
+        regime: verdict.regime,
+        since: isoTime(verdict.regimeSince),
+        bar_close: isoTime(verdict.barClose),
+      }
 
 function rowOf(verdict: Verdict, at: string, now: number, outcome: Outcome | undefined): HistoryRow {
   const { cursor: _cursor, ...row } = verdictRow(verdict, '', at)

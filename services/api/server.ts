@@ -41,9 +41,11 @@ import { type MarketRoutesOptions, marketRoutes } from './routes/markets.ts'
 import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from './routes/operator-accounts.ts'
 import { type OperatorLogFormatOptions, operatorLogFormatRoutes } from './routes/operator-log-format.ts'
 import { type OperatorModelRoutesOptions, operatorModelRoutes } from './routes/operator-models.ts'
+import type { OperatorPagesAdmin } from './routes/operator-pages.ts'
 import { type OperatorPaymentRoutesOptions, operatorPaymentRoutes } from './routes/operator-payments.ts'
 import { type OperatorToolRoutesOptions, operatorToolRoutes } from './routes/operator-tools.ts'
 import { type OperatorWebhookRoutesOptions, operatorWebhookRoutes } from './routes/operator-webhooks.ts'
+import { type OwnPaymentRoutesOptions, ownPaymentRoutes } from './routes/own-payments.ts'
 import { pages } from './routes/pages.ts'
 import { type RegimeShiftRoutesOptions, regimeShiftRoutes } from './routes/regime-shifts.ts'
 import { type SealedRoutesOptions, sealedRoutes } from './routes/sealed.ts'
@@ -86,7 +88,10 @@ export interface ServerOptions
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
   /** Answers and plans that are paid for by themselves; not served where they are left out. */
   readonly payments?:
-    | (Omit<PaidRoutesOptions, 'addressOf'> & PaymentRoutesOptions & OperatorPaymentRoutesOptions)
+    | (Omit<PaidRoutesOptions, 'addressOf'> &
+        PaymentRoutesOptions &
+        OperatorPaymentRoutesOptions &
+        Pick<OwnPaymentRoutesOptions, 'paymentAdmin'> & { readonly paymentAdmin: OperatorPagesAdmin })
     | undefined
   /** Search, questions and pages of the documentation; not served where they are left out. */
   readonly knowledge?:
@@ -187,7 +192,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     })
   if (options.rateLimits !== undefined) useRateLimits(app, { limits: options.rateLimits, addressOf })
 
-  const document = await useOpenApi(app, { publicUrl: () => '', ...options })
+  const document = await useOpenApi(app, { publicUrl: () => '', ...options, frame })
   const describe = () => ({
     service: 'signal-service',
     version: options.version,
@@ -227,6 +232,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(paidRoutes, { ...options.payments, addressOf })
     await app.register(paymentRoutes, options.payments)
     await app.register(operatorPaymentRoutes, { ...options, ...options.payments })
+    if (options.accounts !== undefined) {
+      const { identify } = options.accounts.accounts
+      await app.register(ownPaymentRoutes, { ...options.payments, identify })
+    }
   }
   if (options.knowledge !== undefined) {
     await app.register(searchRoutes, options.knowledge)
@@ -244,6 +253,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     await app.register(operatorWebhookRoutes, { ...options, ...webhooks })
   }
   await app.register(pages, {
+    addressOf,
     client: createOwnClient(app, addressOf),
     frame,
     now: Date.now,

@@ -1,10 +1,12 @@
 import type { OpenDelivery } from '../../contracts/delivery-events.ts'
+import { ServiceError } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type {
   AttemptAnswer,
   OperatorSubscription,
   SubscriptionAnswer,
 } from '../../contracts/webhook-answers.ts'
+import type { RequestedReplay } from '../../projections/index.ts'
 import {
   currentFilter,
   type OpenedAttempt,
@@ -14,6 +16,28 @@ import {
 } from '../webhooks/index.ts'
 
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
+
+function toReplayRow(
+  { replayId, fromSequence, toSequence, only, deliveries, requestedAt, cancelledAt }: RequestedReplay,
+  { replays }: SubscriptionView['deliveries'],
+): SubscriptionAnswer['replays'][number] {
+  const { through = 0, delivered = 0, exhausted = 0 } = replays.get(replayId) ?? {}
+  const state = through >= toSequence ? 'done' : cancelledAt === null ? 'under_way' : 'cancelled'
+  return {
+    replay_id: replayId,
+    from_sequence: fromSequence,
+    to_sequence: toSequence,
+    only,
+    deliveries,
+    delivered,
+    exhausted,
+    through,
+    state,
+    is_done: state !== 'under_way',
+    requested_at: isoTime(requestedAt),
+    cancelled_at: timeOrNull(cancelledAt),
+  }
+}
 
 const toState = ({ subscription, deliveries, lag, notices }: SubscriptionView) => {
   const { state, reason, stateSince, createdAt, replays } = subscription
@@ -36,17 +60,7 @@ const toState = ({ subscription, deliveries, lag, notices }: SubscriptionView) =
     retries_open: open.size,
     next_attempt_at: open.size === 0 ? null : isoTime(nextAt),
     counts,
-    replays: replays.map(({ replayId, fromSequence, toSequence, requestedAt }) => {
-      const through = deliveries.replays.get(replayId) ?? 0
-      return {
-        replay_id: replayId,
-        from_sequence: fromSequence,
-        to_sequence: toSequence,
-        through,
-        is_done: through >= toSequence,
-        requested_at: isoTime(requestedAt),
-      }
-    }),
+    replays: replays.map((replay) => toReplayRow(replay, deliveries)),
     notices: notices.map(({ kind, at, since }) => ({ kind, at: isoTime(at), since: isoTime(since) })),
   }
 }
@@ -119,4 +133,13 @@ export const toReplayAnswer = (asked: Awaited<ReturnType<Subscriptions['replay']
   replay_id: asked.replayId,
   from_sequence: asked.fromSequence,
   to_sequence: asked.toSequence,
+  only: asked.only,
+  deliveries: asked.deliveries,
 })
+
+/** @throws ServiceError `internal_error` for one that it does not have */
+export function toCancelledAnswer(view: SubscriptionView, replayId: string) {
+  const replay = toState(view).replays.find((one) => one.replay_id === replayId)
+  if (replay !== undefined) return replay
+  throw new ServiceError('internal_error', { message: `the replay ${replayId} is not shown` })
+}

@@ -2,6 +2,7 @@ import { accountCommands } from './accounts.ts'
 import { askCommand } from './ask.ts'
 import { auditCommand } from './audit.ts'
 import { backtestCommand } from './backtest.ts'
+import { backupCommand } from './backup.ts'
 import type { Command } from './command.ts'
 import { doctorCommand } from './doctor.ts'
 import { exportCommand } from './export.ts'
@@ -11,6 +12,9 @@ import { logOriginCommand } from './log-origin.ts'
 import { modelCommands } from './models.ts'
 import { paymentCommands } from './payments.ts'
 import { replayCommand } from './replay.ts'
+import { restoreCommand } from './restore.ts'
+import { sealingKeyCommand } from './sealing-key.ts'
+import { storeCopyCommand } from './store-copy.ts'
 import { trackRecordCommand } from './track-record.ts'
 import { verifyCommand } from './verify.ts'
 import { webhookCommands } from './webhooks.ts'
@@ -28,6 +32,10 @@ export const COMMANDS: readonly Command[] = [
   doctorCommand,
   logOriginCommand,
   witnessCommand,
+  backupCommand,
+  restoreCommand,
+  storeCopyCommand,
+  sealingKeyCommand,
   ...keyCommands,
   ...accountCommands,
   ...webhookCommands,

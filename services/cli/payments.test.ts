@@ -43,6 +43,7 @@ let asked: unknown[][]
 beforeEach(async () => {
   asked = []
   const paymentAdmin = {
+    listOwn: () => [],
     async list({ after, ...query }: { after?: string | undefined; limit: number }) {
       asked.push(['list', after, query])
       const first = after === undefined ? 0 : LIMITS.paymentRows

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { JsonObject } from '../../contracts/json.ts'
 import { isToolName } from '../../contracts/tools/tool-catalogue.ts'
@@ -13,8 +14,11 @@ import {
   createSiteAllowance,
   createSmtpMailer,
   type DebitIndex,
+  ERASED_SUBJECTS_FILE,
+  keepErasedSubjects,
   type Mailer,
   type QuotaLedger,
+  SUBJECT_KEYS_PURPOSE,
   type UsageSource,
 } from '../accounts/index.ts'
 import { addressBlock, addressSite } from '../api/index.ts'
@@ -60,6 +64,8 @@ export function openCallers(deps: CallersDeps, onClose: OnClose): Callers {
     newId,
     random: (bytes) => randomBytes(bytes),
     deriveSecret: platform.deriveSecret,
+    wrapping: platform.deriveSecrets(SUBJECT_KEYS_PURPOSE),
+    erasedSubjects: keepErasedSubjects(join(platform.directory, ERASED_SUBJECTS_FILE)),
     mailer: openMailer(deps),
     cache: platform.cache,
     onSignInMail: deps.metrics.signInMail,

@@ -172,6 +172,7 @@ const settlerComponent = ({
   oldestOpenMs,
   unknown,
   payableSince,
+  gasBalance,
 }: SettlerHealth): Component => ({
   name: 'settler',
   isRequired: false,
@@ -182,6 +183,7 @@ const settlerComponent = ({
     unknown,
     oldest_unsettled_ms: oldestOpenMs,
     payable_since: payableSince === undefined ? null : isoTime(payableSince),
+    gas_wei: gasBalance === undefined ? null : gasBalance.toString(),
   },
 })
 

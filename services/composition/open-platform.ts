@@ -25,6 +25,7 @@ import { createFactIds, type FactId } from '../platform/ids/fact-id.ts'
 import { createRandomPool } from '../platform/ids/random-pool.ts'
 import { uuidV7 } from '../platform/ids/uuid.ts'
 import { deriveKey, keyFingerprint, loadSealingKey } from '../platform/secrets/sealing-key.ts'
+import { loadWrappingKeys, WRAPPING_KEYS_FILE } from '../platform/secrets/wrapping-keys.ts'
 import { exposedIn, makePrivateFolder } from '../platform/sqlite/private-files.ts'
 import { awaitStore, type StoreWait } from './await-store.ts'
 
@@ -48,6 +49,11 @@ export interface Platform {
   readonly idOf: FactId
   /** A key of 32 bytes for a purpose; the same as long as the sealing key is. */
   readonly deriveSecret: (purpose: string) => Uint8Array
+  /** Keys that replace the sealing key for a purpose, oldest first; the first is what `deriveSecret` gives. */
+  readonly deriveSecrets: (purpose: string) => {
+    readonly known: readonly Uint8Array[]
+    readonly used: number
+  }
   readonly newId: () => string
   /** Names this process, and no other one, also not an earlier one. */
   readonly processId: string
@@ -113,6 +119,7 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
     processId: newId(),
     idOf: createFactIds(factSecret),
     deriveSecret: (purpose) => secretFor(settings, directory, purpose),
+    deriveSecrets: (purpose) => secretsFor(settings, directory, purpose),
     summary: [
       settings.EVENTSTORE_URL === undefined ? `embedded store in ${directory}` : 'EventStoreDB',
       settings.NATS_URL === undefined ? 'in-process bus' : 'NATS JetStream',
@@ -135,14 +142,34 @@ export function requireKeyOfLog({ SEALING_KEY }: Settings, directory: string): v
 }
 
 /** The secret behind the ids of facts; its sealing key is made in the folder where there is none yet. */
-export const factSecretOf = (settings: Settings, directory: string): Uint8Array =>
-  secretFor(settings, directory, 'fact-ids')
+export const factSecretOf = (
+  settings: Pick<Settings, 'SEALING_KEY' | 'MARKET'>,
+  directory: string,
+): Uint8Array => secretFor(settings, directory, 'fact-ids')
 
 /** Keys of different purposes and markets tell nothing of one another. */
-function secretFor({ SEALING_KEY, MARKET }: Settings, directory: string, purpose: string): Uint8Array {
+function secretFor(
+  { SEALING_KEY, MARKET }: Pick<Settings, 'SEALING_KEY' | 'MARKET'>,
+  directory: string,
+  purpose: string,
+): Uint8Array {
   const sealingKey = loadSealingKey({ given: SEALING_KEY, directory, random: randomBytes })
   return deriveKey(sealingKey, `${purpose} of a ${MARKET} market`)
 }
+
+/** Of the sealing key, and of the keys that replaced it. */
+function secretsFor(settings: Settings, directory: string, purpose: string) {
+  const file = join(directory, WRAPPING_KEYS_FILE)
+  const { keys, used } = loadWrappingKeys({ given: settings.WRAPPING_KEYS, file })
+  const later = keys.map((key) => deriveKey(key, `${purpose} of a ${settings.MARKET} market`))
+  return { known: [secretFor(settings, directory, purpose), ...later], used }
+}
+
+/** What a log that was begun under this sealing key says of it. */
+export const keyFingerprintOf = (
+  settings: Pick<Settings, 'SEALING_KEY' | 'MARKET'>,
+  directory: string,
+): string => keyFingerprint(factSecretOf(settings, directory))
 
 /** Whose a store has to be, to be used with these settings. */
 export const identityOf = ({ MARKET, MARKET_SEED }: Settings, factSecret: Uint8Array): StoreIdentity => ({

@@ -4,6 +4,7 @@ import { decided, recordMonths, regimeShifts, trackRecord, verdictIndex } from '
 import {
   type Board,
   createBoard,
+  recordCoins,
   recordMonthsReport,
   regimeShiftHistory,
   speechRow,
@@ -31,7 +32,10 @@ export function readModelAnswers(
   projector: Projector | undefined,
   marketNow: () => number,
   speech: Pick<OpenedSpeech, 'rows'>,
-): Pick<ServerOptions, 'trackRecord' | 'recordMonths' | 'speech' | 'regimeShifts' | 'verify'> {
+): Pick<
+  ServerOptions,
+  'trackRecord' | 'recordCoins' | 'recordMonths' | 'speech' | 'regimeShifts' | 'verify'
+> {
   const there = (): Projector => projector ?? keepsNoReadModels()
   return {
     trackRecord(query) {
@@ -43,6 +47,7 @@ export function readModelAnswers(
       return trackRecordReport(source, query)
     },
     recordMonths: (query) => recordMonthsReport(there().reader(recordMonths), query),
+    recordCoins: (query) => recordCoins(there().reader(trackRecord), query),
     speech: () => [...speech.rows()].map(speechRow),
     regimeShifts(query) {
       const reader = there().reader(regimeShifts)

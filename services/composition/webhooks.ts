@@ -4,7 +4,12 @@ import { reasonOf } from '../../contracts/errors.ts'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
-import { type Accounts, createAccountIndex, createSubscriberAccounts } from '../accounts/index.ts'
+import {
+  type Accounts,
+  createAccountIndex,
+  createSubscriberAccounts,
+  SUBJECT_KEYS_PURPOSE,
+} from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
 import { CONFIDENCE_CAP, type ToolHandler } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
@@ -90,6 +95,7 @@ export function openWebhooks(deps: WebhookDeps, onClose: OnClose): OpenedWebhook
     index: projector && createAccountIndex(projector),
     random: (bytes) => randomBytes(bytes),
     deriveSecret: platform.deriveSecret,
+    wrapping: platform.deriveSecrets(SUBJECT_KEYS_PURPOSE),
     now: Date.now,
   })
   const index = projector && createSubscriptionIndex(projector)

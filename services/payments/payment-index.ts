@@ -1,5 +1,7 @@
 import type { Position } from '../../contracts/position.ts'
 import {
+  accountPaymentPrefix,
+  type OpenPayment,
   PAYMENT_PREFIX,
   type PayerTotals,
   type Payment,
@@ -11,6 +13,12 @@ import {
 } from '../../projections/index.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 
+export interface PaymentPage {
+  /** Behind this payment. */
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
 /** The read model of payments. */
 export interface PaymentIndex {
   /** Up to where it holds the log; undefined while it does not follow it. */
@@ -20,8 +28,10 @@ export interface PaymentIndex {
   /** Of all payers together. */
   total(): PayerTotals | undefined
   payment(paymentId: string): Payment | undefined
-  /** Newest claims first. @param page `after`: behind this payment */
-  newest(page: { readonly after?: string | undefined; readonly limit: number }): Payment[]
+  /** Newest claims first. */
+  newest(page: PaymentPage): Payment[]
+  /** Those for plans of an account, newest claims first. */
+  ofAccount(accountId: string, page: PaymentPage): Payment[]
 }
 
 /** @param projector one that runs the projection of payments */
@@ -40,6 +50,14 @@ export function createPaymentIndex(projector: Pick<Projector, 'reader'>): Paymen
       const from = after === undefined ? {} : { after: paymentRowKey(after) }
       const rows = reader.range({ prefix: PAYMENT_PREFIX, ...from, direction: 'backwards', limit })
       return rows.map(({ row }) => row as Payment)
+    },
+    ofAccount(accountId, { after, limit }) {
+      const prefix = accountPaymentPrefix(accountId)
+      const from = after === undefined ? {} : { after: `${prefix}${after}` }
+      const rows = reader.range({ prefix, ...from, direction: 'backwards', limit })
+      return rows.flatMap(
+        ({ row }) => (reader.get(paymentRowKey((row as OpenPayment).paymentId)) as Payment | undefined) ?? [],
+      )
     },
   }
 }

@@ -71,7 +71,13 @@ export function aWorld(): World {
       const process = startProcess(world, change)
       processes.push(process)
       await process.projector.caughtUp()
-      return process
+      return {
+        ...process,
+        async close() {
+          processes.splice(processes.indexOf(process), 1)
+          await process.close()
+        },
+      }
     },
     codeFor(email) {
       const mail = world.mails.findLast(({ to }) => to === email)
@@ -85,7 +91,7 @@ export function aWorld(): World {
     },
     text: () => JSON.stringify(log.rows.map((row) => [row.stream, row.data, row.meta])),
     async closeAll() {
-      await Promise.all(processes.map((process) => process.close()))
+      await Promise.all(processes.splice(0).map((process) => process.close()))
     },
   }
   return world

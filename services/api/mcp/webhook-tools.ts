@@ -8,6 +8,7 @@ import {
   attemptsAnswerSchema,
   createdSubscriptionAnswerSchema,
   replayAnswerSchema,
+  replayRowSchema,
   rotatedSecretAnswerSchema,
   subscriptionAnswerSchema,
   testAnswerSchema,
@@ -19,6 +20,7 @@ import {
   createSchema,
   hasSinceWhereAsked,
   listQuery,
+  replayParams,
   replaySchema,
   replayWindow,
   resumeFields,
@@ -27,7 +29,13 @@ import {
   subscriptionParams,
   type WebhookRoutesOptions,
 } from '../routes/webhooks.ts'
-import { toAttempt, toReplayAnswer, toSubscriptionAnswer, toTestAnswer } from '../webhook-answers.ts'
+import {
+  toAttempt,
+  toCancelledAnswer,
+  toReplayAnswer,
+  toSubscriptionAnswer,
+  toTestAnswer,
+} from '../webhook-answers.ts'
 import { toolArguments } from './tool-arguments.ts'
 
 /** What the tools for webhooks stand on: what their routes do. */
@@ -191,13 +199,25 @@ const WEBHOOK_TOOLS = {
   }),
   replay_webhook_deliveries: define({
     title: 'Replay deliveries of a webhook',
-    description: 'Sends deliveries of a webhook again, by their numbers or from one instant to another.',
+    description:
+      'Sends deliveries of a webhook again, by their numbers or since an instant: all, or only those that failed.',
     request: z.strictObject({ id, window: replaySchema }),
     response: replayAnswerSchema,
     effect: ADDS,
     async act({ subscriptions, looks }, { accountId, origin, gone }, { id: which, window }) {
       const ask = () => subscriptions.replay(accountId, which, replayWindow(window), origin)
       return toReplayAnswer(await looks.look(accountId, gone, ask))
+    },
+  }),
+  cancel_webhook_replay: define({
+    title: 'Cancel a replay',
+    description:
+      'Ends a replay of a webhook before its end: nothing more of it is sent, and the answer says how far it came.',
+    request: replayParams,
+    response: replayRowSchema,
+    effect: SETS,
+    async act({ subscriptions }, { accountId, origin }, { id: which, replay_id: replayId }) {
+      return toCancelledAnswer(await subscriptions.cancelReplay(accountId, which, replayId, origin), replayId)
     },
   }),
 } as const satisfies Record<string, WebhookTool>

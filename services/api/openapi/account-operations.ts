@@ -68,4 +68,12 @@ export const accountOperations: Operations = {
     errors: [...KEY_ERRORS, 'invalid_request'],
     parameters: { after: 'Rows behind these: the `next` of the answer before', limit: 'Rows at most' },
   },
+  'GET /api/payments': {
+    ...own,
+    id: 'ownPayments',
+    summary: 'What was paid for plans of the account, and how each payment stands on the chain',
+    description:
+      'Newest first. Calls that were paid for by themselves are of no account: they are shown at /x402/payments/{id}, to who holds the id.',
+    errors: [...KEY_ERRORS, 'invalid_request', 'payments_unavailable'],
+  },
 }

@@ -1,13 +1,16 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { jsonSchemaTransform } from 'fastify-type-provider-zod'
+import { type PageFrame, page } from '../pages/layout.ts'
+import { PAGE_HEADERS } from '../pages/send-page.ts'
 import { isHidden, type OpenApiDocument, openApiDocument } from './openapi-document.ts'
-import { OPENAPI_PAGE_POLICY, openApiPage } from './openapi-page.ts'
+import { openApiPage } from './openapi-page.ts'
 import { OPERATIONS } from './operations.ts'
 
 export interface OpenApiOptions {
   readonly version: string
   readonly publicUrl: () => string
+  readonly frame: () => PageFrame
 }
 
 /**
@@ -19,7 +22,7 @@ export interface OpenApiOptions {
  */
 export async function useOpenApi(
   app: FastifyInstance,
-  { version, publicUrl }: OpenApiOptions,
+  { version, publicUrl, frame }: OpenApiOptions,
 ): Promise<() => OpenApiDocument> {
   await app.register(swagger, {
     openapi: { openapi: '3.1.0', info: { title: '', version } },
@@ -37,15 +40,21 @@ export async function useOpenApi(
     }
     return made.document
   }
+  let shown: { readonly of: OpenApiDocument; readonly text: string } | undefined
+  /** The page is large, and the same for all. */
+  const pageText = (of: OpenApiDocument): string => {
+    if (shown?.of !== of) shown = { of, text: page(frame(), openApiPage(of)) }
+    return shown.text
+  }
   app.get('/openapi.json', async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=300').send(document()),
   )
   app.get('/openapi', async (_request, reply) =>
     reply
       .header('cache-control', 'public, max-age=300')
-      .header('content-security-policy', OPENAPI_PAGE_POLICY)
-      .type('text/html; charset=utf-8')
-      .send(openApiPage(document())),
+      .headers(PAGE_HEADERS)
+      .serializer(String)
+      .send(pageText(document())),
   )
   return document
 }

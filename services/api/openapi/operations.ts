@@ -143,6 +143,18 @@ const verdictOperations: Operations = {
     parameters: { timeframe: 'One timeframe' },
     tryPath: '/api/track-record/months?timeframe=1h',
   },
+  'GET /api/track-record/coins': {
+    ...recorded,
+    id: 'trackRecordCoins',
+    summary: 'What the calls of each coin came to, over all its series, beside baselines',
+    errors: ['invalid_request', 'store_unavailable'],
+    parameters: {
+      timeframe: 'One timeframe; all of them without it',
+      after: 'Rows behind these: the `next` of the answer before',
+      limit: 'Rows at most',
+    },
+    tryPath: '/api/track-record/coins?timeframe=1h',
+  },
   'GET /api/regime-shifts': {
     ...recorded,
     id: 'regimeShifts',

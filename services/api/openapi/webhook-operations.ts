@@ -126,11 +126,19 @@ const managing: Operations = {
   'POST /api/webhooks/:id/replay': {
     ...own,
     id: 'replayWebhook',
-    summary: 'Send a window of the past again, with the same ids and bodies',
+    summary: 'Send a window of the past again, or what of it failed, with the same ids and bodies',
     description: 'Its progress stands in `replays` of the subscription.',
     errors: [...OWN_ERRORS, ...LINE_ERRORS, 'subscription_state', 'subscription_stopped'],
     parameters,
-    bodyExample: { from_sequence: 1, to_sequence: 20 },
+    bodyExample: { from: '2026-01-01T00:00:00Z', only: 'failed' },
+  },
+  'POST /api/webhooks/:id/replays/:replay_id/cancel': {
+    ...own,
+    id: 'cancelWebhookReplay',
+    summary: 'End a replay before its end; once this is answered, nothing more of it is begun',
+    description: 'What was sent stays sent. One that is done stays done.',
+    errors: [...OWN_ERRORS, 'replay_unknown'],
+    parameters: { ...parameters, replay_id: 'The `replay_id` of the replay' },
   },
 }
 

@@ -1,12 +1,12 @@
 import type { AccountAnswer } from '../../../contracts/account-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { PaymentAnswer } from '../../../contracts/payment-answers.ts'
+import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
 import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
 import { action, type FormState, input, refusalNote } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
-import { address, copyable, note, pager, table, tag, tiles, time, whole } from './parts.ts'
+import { address, copyable, note, PAYMENT_TONES, pager, table, tag, tiles, time, whole } from './parts.ts'
 
 /** Asks for an address, to which a code is sent. @param notice why one is here, where it was not one's own doing */
 export function signInPage(state: FormState, notice?: string): Page {
@@ -50,13 +50,15 @@ ${input(state, 'code', { label: 'Code of the mail', isRequired: true, autocomple
 export interface AccountLook {
   readonly account: AccountAnswer
   readonly usage: UsageAnswer
-  readonly payments: readonly Omit<PaymentAnswer, 'next_step'>[] | undefined
+  /** Undefined where nothing is sold. */
+  readonly payments: OwnPaymentsAnswer | undefined
   /** The key of this session, which signing out ends. */
   readonly hint: string
   readonly issued?: { readonly key: string; readonly label: string } | undefined
   readonly state: FormState
   readonly after: string | undefined
-  readonly sold: boolean
+  /** Where the page of payments begins. */
+  readonly paid: string | undefined
 }
 
 /** The account: plan, keys, usage, payments, and how to leave. */
@@ -68,7 +70,7 @@ export function accountPage(look: AccountLook): Page {
     at: '/account',
     isPrivate: true,
     body: html`<h1>Account</h1>
-<p class="lead">${account.email ?? 'opened by the operator, without an address'} ${action('/account/sign-out', 'Sign out')}</p>
+<div class="row between"><p class="lead">${account.email ?? 'opened by the operator, without an address'}</p>${action('/account/sign-out', 'Sign out')}</div>
 ${issued !== undefined && note(html`<p><strong>Your new key${issued.label !== '' && html` “${issued.label}”`}.</strong> It is shown this once; only its hash is kept.</p>${copyable(issued.key, 'The new key')}`, 'good')}
 ${refusalNote(state.refusal)}
 ${tiles([
@@ -103,10 +105,10 @@ ${input(state, 'confirm', { label: 'Type ERASE to do so', isRequired: true, maxL
   }
 }
 
-function planPart({ account, sold }: AccountLook): Html {
+function planPart({ account, payments }: AccountLook): Html {
   const rows = account.next_plans.map(({ tier, from, to }) => [tier, time(from), time(to)])
   return html`<h2>Plan</h2>
-<p>${sold ? html`Plans are bought in USDC with this account's key: <a href="/docs/paying">how to pay</a>, <a href="/docs/prices">prices</a>.` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
+<p>${payments !== undefined ? html`Plans are bought in USDC with this account's key: <a href="/docs/paying">how to pay</a>, <a href="/docs/prices">prices</a>.` : html`This service sells no plans by itself; ask its operator. <a href="/docs/prices">Prices</a>`}</p>
 ${rows.length > 0 && table('Plans that begin later', ['Plan', 'From', 'To'], rows)}`
 }
 
@@ -162,24 +164,29 @@ ${
 }`
 }
 
-function paymentsPart({ payments }: AccountLook): Html {
+function paymentsPart({ payments, paid }: AccountLook): Html {
   if (payments === undefined) return html``
+  const rows = payments.payments.map((one) => [
+    html`<a href="/x402/payments/${one.id}">${time(one.claimed_at)}</a>`,
+    one.product.replace('plans/', 'plan '),
+    one.amount_usdc,
+    tag(one.state, PAYMENT_TONES[one.state]),
+    html`<span class="wide">${one.reason !== null && `${one.reason.replaceAll('_', ' ')}. `}${one.next_step}</span>`,
+    one.transaction === null
+      ? '—'
+      : html`<code title="${one.transaction}">${one.transaction.slice(0, 10)}…</code>${one.block !== null && html` <small>block ${whole(one.block)}</small>`}`,
+  ])
   return html`<h2 id="payments">Payments</h2>
 ${
-  payments.length === 0
-    ? html`<p>None with this account.</p>`
+  rows.length === 0
+    ? html`<p>No plan was paid for yet. Calls that were paid for by themselves are of no account: whoever holds the id of such a payment sees it at <code>/x402/payments/{id}</code>.</p>`
     : table(
-        'Payments for plans of this account, newest first',
-        ['Paid', 'For', { name: 'USDC', isNumber: true }, 'On the chain', 'Transaction'],
-        payments.map((one) => [
-          html`<a href="/x402/payments/${one.id}">${time(one.claimed_at)}</a>`,
-          one.product,
-          one.amount_usdc,
-          html`${tag(one.state)}${one.reason !== null && html` ${one.reason}`}`,
-          one.transaction === null ? '' : html`<code>${one.transaction}</code>`,
-        ]),
+        'Payments for plans of this account, newest first, as they stand on the chain',
+        ['Paid', 'For', { name: 'USDC', isNumber: true }, 'State', 'What that means', 'Transaction'],
+        rows,
       )
-}`
+}
+${pager(paid === undefined ? undefined : '/account#payments', payments.next === null ? undefined : `${address('/account', { paid: payments.next })}#payments`)}`
 }
 
 /** After an account was erased. */

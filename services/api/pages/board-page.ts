@@ -16,6 +16,7 @@ import {
   price,
   proofLink,
   REGIME_WORDS,
+  rangeText,
   regimeSign,
   regimeText,
   resultTag,
@@ -49,6 +50,8 @@ export interface BoardLook {
   /** Coins to leave out at the beginning of the table of all series. */
   readonly skip: number
   readonly headline: Headline | undefined
+  /** Timeframes at which calls are withdrawn. */
+  readonly withdrawn: readonly string[]
   readonly publicUrl: string
   readonly hasSignIn: boolean
 }
@@ -128,7 +131,7 @@ function summary({ answer, headline }: BoardLook): Html {
   ])}</div>`
 }
 
-function callsPart({ answer, hasSignIn }: BoardLook): Html {
+function callsPart({ answer, hasSignIn, withdrawn }: BoardLook): Html {
   const shown = answer.rows.filter(({ verdict }) => verdict !== null && verdict.call !== 'HOLD')
   const heading = answer.market === 'live' ? 'Calls whose window has closed' : 'Calls now'
   const rows = shown
@@ -139,6 +142,7 @@ function callsPart({ answer, hasSignIn }: BoardLook): Html {
       `${row.verdict?.confidence} %`,
       regimeText(row.regime),
       price(row.verdict?.price ?? 0),
+      rangeText(row.verdict?.expected_range ?? null, row.verdict?.price ?? 0),
       time(row.bar_close),
       time(row.verdict?.valid_until ?? row.bar_close),
       row.exchange,
@@ -147,7 +151,7 @@ function callsPart({ answer, hasSignIn }: BoardLook): Html {
   return html`<section id="calls"><h2>${heading}</h2>
 ${
   rows.length === 0
-    ? html`<p>${answer.series === 0 ? 'No series has a verdict yet. They come as soon as the history of the market is read.' : 'None at the moment: every series that was asked for holds.'}</p>`
+    ? html`<p>${answer.series === 0 ? 'No series has a verdict yet: the history of the market is being read. This takes seconds on a simulated market, minutes on a live one, and this page fills by itself.' : 'None at the moment: every series that was asked for holds.'}</p>`
     : table(
         `${whole(shown.length)} ${shown.length === 1 ? 'series calls' : 'series call'} BUY or SELL, the most confident first`,
         [
@@ -156,6 +160,7 @@ ${
           { name: 'Confidence', isNumber: true },
           'Regime',
           { name: 'Price', isNumber: true },
+          { name: 'Expected, 4 of 5', isNumber: true },
           'Bar closed',
           'Decided by',
           'Exchange',
@@ -164,6 +169,7 @@ ${
         rows,
       )
 }
+${withdrawn.length > 0 && note(html`<p>No calls at ${withdrawn.join(', ')}: of late the model could not tell up from down there, so every verdict is HOLD until it can again. <a href="/track-record">Track record</a></p>`, 'warn')}
 ${shown.length > rows.length && html`<p class="dim">${whole(shown.length - rows.length)} more stand in the table of all series.</p>`}
 ${answer.market === 'live' && html`<p class="dim">Calls whose window is open are what callers ask for: ${hasSignIn && html`<a href="/account">sign in</a> and `}open a series, or ask over MCP or HTTP.</p>`}</section>`
 }
@@ -235,7 +241,8 @@ function cell(row: BoardRow, _call: Call | undefined): Html {
 function gridPart(look: BoardLook, cells: Readonly<Record<string, Html>>): Html {
   const { answer, filters, skip } = look
   if (answer.rows.length === 0) {
-    return html`<section id="board">${note(html`<p>No series fits. <a href="/#series">Show all of them.</a></p>`)}</section>`
+    const isEmpty = answer.series === 0
+    return html`<section id="board">${note(isEmpty ? html`<p>Nothing is followed yet.</p>` : html`<p>No series fits. <a href="/#series">Show all of them.</a></p>`)}</section>`
   }
   const markets = marketsOf(answer.rows)
   const timeframes = answer.timeframes.filter((one) => answer.rows.some(({ timeframe }) => timeframe === one))

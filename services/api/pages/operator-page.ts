@@ -1,10 +1,12 @@
+import type { JsonObject } from '../../../contracts/json.ts'
 import type { PaymentAnswer } from '../../../contracts/payment-answers.ts'
 import type { OperatorSubscription } from '../../../contracts/webhook-answers.ts'
 import type { Component, Readiness } from '../readiness.ts'
 import { type FormState, input, refusalNote } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
-import { facts, type Tone, table, tag, tiles, time, whole } from './parts.ts'
+import { nextStepOf } from './operator-steps.ts'
+import { facts, note, PAYMENT_TONES, type Tone, table, tag, tiles, time, whole } from './parts.ts'
 
 /** Asks for the operator's token. @param hasToken whether one is set at all */
 export function operatorSignInPage(state: FormState, hasToken: boolean): Page {
@@ -22,8 +24,20 @@ ${
   }
 }
 
+/** What all payers together have claimed, in USDC. */
+export interface MoneyLook {
+  readonly claims: number
+  readonly open: number
+  /** Served, and the money not there: what is lent at this moment. */
+  readonly unsettled_usdc: string
+  /** Served, and the money never comes. */
+  readonly debt_usdc: string
+}
+
 export interface OperatorLook {
   readonly readiness: Readiness
+  /** Undefined where nothing is sold, or its read model is not here. */
+  readonly money: MoneyLook | undefined
   readonly payments: readonly Omit<PaymentAnswer, 'next_step'>[] | undefined
   /** Subscriptions that are degraded, disabled or stopped, among those that were looked at. */
   readonly reviewed: readonly OperatorSubscription[] | undefined
@@ -36,13 +50,15 @@ const STATUS_TONES: Readonly<Record<Readiness['status'], Tone>> = {
   degraded: 'warn',
   unready: 'failed',
 }
+const ORDER = ['failed', 'degraded', 'ok']
+const PROJECTION = 'projection '
+const VENUE = 'venue '
 
-/** How the service is doing, worst first, and what needs somebody. */
-export function operatorPage({ readiness, payments, reviewed, looked }: OperatorLook): Page {
-  const order = ['failed', 'degraded', 'ok']
-  const parts = readiness.components.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
+/** How the service is doing: first what needs somebody, then money, venues, and how far everything has come. */
+export function operatorPage(look: OperatorLook): Page {
+  const { readiness, money, reviewed, looked } = look
+  const parts = readiness.components.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state))
   const unwell = parts.filter(({ state }) => state !== 'ok')
-  const open = payments?.filter(({ state }) => !['final', 'refunded'].includes(state)) ?? []
   return {
     title: 'Operator',
     isPrivate: true,
@@ -55,58 +71,196 @@ ${tiles([
   ],
   [
     'Payments under way',
-    payments === undefined ? '—' : whole(open.length),
-    payments === undefined ? 'nothing is sold' : 'among the newest',
+    money === undefined ? '—' : whole(money.open),
+    money === undefined ? 'nothing is sold here' : `${money.unsettled_usdc} USDC served and not settled`,
   ],
+  ["Settler's gas", ...gasOf(parts)],
   [
     'Endpoints to review',
     reviewed === undefined ? '—' : whole(reviewed.length),
     `of ${whole(looked)} looked at`,
   ],
 ])}
-<h2>Parts</h2>
-${table('Worst first; what to do stands in the documentation of running', ['Part', 'State', 'What it says'], parts.map(partRow))}
-${parts.map(morePart)}
+<h2 id="to-do">What needs you</h2>
 ${
-  payments !== undefined &&
-  html`<h2>Money</h2>${
-    payments.length === 0
-      ? html`<p>No payment yet.</p>`
-      : table(
-          'The newest claims',
-          ['Claimed', 'For', { name: 'USDC', isNumber: true }, 'State', 'Why', 'Payer'],
-          payments.map((one) => [
-            time(one.claimed_at, 'second'),
-            one.product,
-            one.amount_usdc,
-            tag(one.state),
-            one.reason ?? '',
-            html`<code>${one.payer}</code>`,
-          ]),
-        )
-  }`
+  unwell.length === 0
+    ? note(html`<p>Nothing: every part is well.</p>`)
+    : table(
+        'Worst first',
+        ['Part', 'State', 'What it says', 'What to do'],
+        unwell.map((part) => [...partRow(part), html`<span class="wide">${nextStepOf(part)}</span>`]),
+      )
 }
-${
-  reviewed !== undefined &&
-  html`<h2>Endpoints</h2>${
-    reviewed.length === 0
-      ? html`<p>None needs review.</p>`
-      : table(
-          'Degraded, given up or stopped',
-          ['Origin', 'State', 'Since', 'Why', { name: 'Failures in a row', isNumber: true }, 'Id'],
-          reviewed.map((one) => [
-            one.origin ?? 'erased',
-            tag(one.state, 'warn'),
-            time(one.state_since),
-            one.reason ?? '',
-            one.failures_in_a_row,
-            html`<code>${one.id}</code>`,
-          ]),
-        )
-  }`
-}
-<p class="dim noprint">Graphs: Grafana, where it runs (<a href="/docs/running">how</a>, usually port 3000). As data: <code>/readyz</code>, <code>/operator/payments</code>, <code>/operator/webhooks</code>, <code>/metrics</code>.</p>`,
+${moneyPart(look)}
+${venuesPart(parts)}
+${lagPart(parts)}
+${endpointsPart(look)}
+<h2 id="parts">All parts</h2>
+${table(
+  'Worst first',
+  ['Part', 'State', 'What it says'],
+  parts.filter(({ name }) => !name.startsWith(PROJECTION) && !name.startsWith(VENUE)).map(partRow),
+)}
+<details><summary>Everything that the parts tell of themselves</summary>${parts.map(morePart)}</details>
+<p class="dim noprint">Graphs: Grafana, where it runs (<a href="/docs/running#is-it-well">how</a>, usually port 3000). As data: <code>/readyz</code>, <code>/operator/payments</code>, <code>/operator/webhooks</code>, <code>/metrics</code>. From a terminal: <code>npm run signal doctor</code>.</p>`,
   }
+}
+
+const WEI_PER_GWEI = 1_000_000_000n
+
+/** The gas wallet's balance, as it was when it was last asked. */
+function gasOf(parts: readonly Component[]): readonly [Html | string, string] {
+  const settler = parts.find(({ name }) => name === 'settler')
+  if (settler === undefined) return ['—', 'no settler runs in this process']
+  const wei = settler.more?.gas_wei
+  if (typeof wei !== 'string') return ['—', 'not asked yet, or a facilitator settles']
+  const ether = Number(BigInt(wei) / WEI_PER_GWEI) / 1e9
+  return [`${ether.toLocaleString('en', { maximumSignificantDigits: 4 })} ETH`, settler.detail]
+}
+
+function moneyPart({ money, payments }: OperatorLook): Html {
+  if (payments === undefined) return html``
+  const states = Object.entries(Object.groupBy(payments, ({ state }) => state))
+  return html`<h2 id="money">Money</h2>
+${
+  money !== undefined &&
+  facts([
+    ['Claims in all', whole(money.claims)],
+    ['Not at their end', whole(money.open)],
+    ['Exposure: served, not settled', `${money.unsettled_usdc} USDC`],
+    ['Debts: served, never paid', `${money.debt_usdc} USDC`],
+    [
+      `The newest ${whole(payments.length)} by state`,
+      states.map(([state, all], index) => html`${index > 0 && ', '}${whole(all?.length ?? 0)} ${state}`),
+    ],
+  ])
+}
+${
+  payments.length === 0
+    ? html`<p>No payment yet. <a href="/docs/payments-operator">How payments are settled</a></p>`
+    : table(
+        'The newest claims',
+        ['Claimed', 'For', { name: 'USDC', isNumber: true }, 'State', 'Why', 'Payer'],
+        payments.map((one) => [
+          html`<a href="/x402/payments/${one.id}">${time(one.claimed_at, 'second')}</a>`,
+          one.product,
+          one.amount_usdc,
+          tag(one.state, PAYMENT_TONES[one.state]),
+          one.reason?.replaceAll('_', ' ') ?? '',
+          html`<code title="${one.payer}">${one.payer.slice(0, 10)}…</code>`,
+        ]),
+      )
+}`
+}
+
+/** Seconds, minutes or hours, as people say them. */
+const duration = (ms: unknown): string => {
+  if (typeof ms !== 'number') return '—'
+  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`
+}
+
+const recordOf = (value: unknown): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+const wordOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+const countOf = (value: unknown): string => (typeof value === 'number' ? whole(value) : '—')
+
+/** Venues as they answer, with what is followed there. */
+function venuesPart(parts: readonly Component[]): Html {
+  const market = parts.find(({ name }) => name === 'market')
+  if (market === undefined) return html``
+  const followed = recordOf(market.more?.series)
+  const told = new Map(
+    parts.filter(({ name }) => name.startsWith(VENUE)).map((part) => [part.name.slice(VENUE.length), part]),
+  )
+  const names = [...new Set([...told.keys(), ...Object.keys(followed)])].toSorted()
+  const number = (name: string) => ({ name, isNumber: true })
+  return html`<h2 id="venues">Venues</h2>
+${
+  names.length === 0
+    ? html`<p>No venue has said yet what it has.</p>`
+    : table(
+        `Market data: ${market.detail}`,
+        [
+          'Venue',
+          'State',
+          number('Followed'),
+          number('Fresh'),
+          number('Stale'),
+          number('Closed'),
+          number('Loading'),
+          number('Newest bar'),
+          'What it says',
+        ],
+        names.map((name) => {
+          const { monitored, fresh, stale, closed, loading } = recordOf(followed[name])
+          const venue = told.get(name)
+          const state = venue?.state ?? (Number(stale) + Number(closed) > 0 ? 'degraded' : 'ok')
+          return [
+            name,
+            tag(state, TONES[state]),
+            countOf(monitored),
+            countOf(fresh),
+            countOf(stale),
+            countOf(closed),
+            countOf(loading),
+            duration(venue?.more?.data_age_ms ?? market.more?.data_age_ms),
+            html`<span class="wide">${venue?.detail ?? ''}</span>`,
+          ]
+        }),
+      )
+}`
+}
+
+/** How far everything has come that follows the log. */
+function lagPart(parts: readonly Component[]): Html {
+  const more = (name: string): JsonObject => parts.find((part) => part.name === name)?.more ?? {}
+  const [market, settler, dispatcher] = ['market', 'settler', 'dispatcher'].map(more)
+  return html`<h2 id="lag">Lag and freshness</h2>
+${facts([
+  ['Newest bar closed', `${duration(market?.data_age_ms)} ago, in market time`],
+  ['Dispatcher behind the end of the log', duration(dispatcher?.pass_behind_ms)],
+  [
+    'Subscriptions behind, and for long',
+    `${countOf(dispatcher?.behind)}, ${countOf(dispatcher?.long_behind)}`,
+  ],
+  ['Deliveries that wait for another try', countOf(dispatcher?.open_retries)],
+  ['Oldest payment served and not settled', duration(settler?.oldest_unsettled_ms)],
+])}
+${table(
+  'Read models, and where in the log they stand',
+  ['Read model', 'State', 'Position', 'What it says'],
+  parts
+    .filter(({ name }) => name.startsWith(PROJECTION))
+    .map((part) => [
+      html`${part.name.slice(PROJECTION.length).replaceAll('_', ' ')}${part.isRequired && html` <small>required</small>`}`,
+      tag(wordOf(part.more?.state) ?? part.state, TONES[part.state]),
+      html`<code>${wordOf(part.more?.position)}</code>`,
+      html`<span class="wide">${part.state === 'ok' ? '' : part.detail}</span>`,
+    ]),
+)}`
+}
+
+function endpointsPart({ reviewed }: OperatorLook): Html {
+  if (reviewed === undefined) return html``
+  return html`<h2 id="endpoints">Endpoints that need review</h2>
+${
+  reviewed.length === 0
+    ? html`<p>None: all that were looked at take what they are sent, or were paused by their owners.</p>`
+    : table(
+        'Degraded, given up or stopped; their owners are told, and resume them',
+        ['Origin', 'State', 'Since', 'Why', { name: 'Failures in a row', isNumber: true }, 'Id'],
+        reviewed.map((one) => [
+          one.origin ?? 'erased',
+          tag(one.state, 'warn'),
+          time(one.state_since),
+          one.reason ?? '',
+          one.failures_in_a_row,
+          html`<code>${one.id}</code>`,
+        ]),
+      )
+}
+<p class="dim noprint">Stop or allow one: <code>npm run signal webhooks</code>, <a href="/docs/running#what-do-i-do-when-a-queue-grows-or-webhooks-fall-behind">when a queue grows</a>.</p>`
 }
 
 const partRow = ({ name, state, detail, isRequired }: Component) => [
@@ -124,5 +278,5 @@ function morePart({ name, more }: Component): Html {
         typeof value === 'object' ? html`<code>${JSON.stringify(value)}</code>` : String(value),
       ] as const,
   )
-  return html`<details><summary>${name}</summary>${facts(rows)}</details>`
+  return html`<h3>${name}</h3>${facts(rows)}`
 }

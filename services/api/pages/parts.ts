@@ -2,7 +2,9 @@ import type { Result } from '../../../contracts/board.ts'
 import type { Json } from '../../../contracts/json.ts'
 import type { Regime } from '../../../contracts/regime.ts'
 import type { Series } from '../../../contracts/series.ts'
+import type { PaymentState } from '../../../contracts/service-block.ts'
 import type { Call } from '../../../contracts/verdict.ts'
+import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { type Content, type Html, html } from './html.ts'
 import { scrolling } from './layout.ts'
 
@@ -28,6 +30,17 @@ export type Tone = 'buy' | 'sell' | 'won' | 'lost' | 'ok' | 'failed' | 'warn' | 
 
 export const tag = (text: string, tone: Tone = ''): Html => html`<span class="tag ${tone}">${text}</span>`
 
+export const PAYMENT_TONES: Readonly<Record<PaymentState, Tone>> = {
+  owed: 'warn',
+  settling: 'warn',
+  broadcast: 'warn',
+  unknown: 'warn',
+  confirmed: 'ok',
+  final: 'ok',
+  uncollectable: 'failed',
+  refunded: '',
+}
+
 const CALL_TONES: Readonly<Record<Call, Tone>> = { BUY: 'buy', SELL: 'sell', HOLD: '' }
 export const callTag = (call: Call): Html => tag(call, CALL_TONES[call])
 const RESULT_TONES: Readonly<Record<Result, Tone>> = { won: 'won', lost: 'lost', undecided: '' }
@@ -42,6 +55,21 @@ export const time = (iso: string, form: 'minute' | 'second' | 'day' = 'minute'):
 /** A price as people read it: six significant digits. */
 export const price = (value: number): string =>
   value.toLocaleString('en', { maximumSignificantDigits: 6, useGrouping: value >= 10_000 })
+
+const signed = (share: number): string =>
+  `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toLocaleString('en', { maximumSignificantDigits: 2 })} %`
+
+/**
+ * How far the price may go, in prices: in four of five cases it ends between them. Nothing where there is no forecast.
+ *
+ * @param at the price that it is counted from
+ */
+export const rangeText = (range: VerdictRow['expected_range'], at: number): string =>
+  range === null ? '—' : `${price(at * (1 + range.p10))} to ${price(at * (1 + range.p90))}`
+
+/** The same in percent. */
+export const rangePercent = (range: NonNullable<VerdictRow['expected_range']>): string =>
+  `${signed(range.p10)} to ${signed(range.p90)}`
 
 export const whole = (value: number): string => value.toLocaleString('en')
 export const percent = (share: number, digits = 1): string => `${(100 * share).toFixed(digits)} %`

@@ -1,6 +1,7 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { HistoryRow, SeriesHistory } from '../../../contracts/series-history.ts'
+import type { SpeechAnswerRow } from '../../../contracts/track-record-row.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
 import type { Refusal } from './own-client.ts'
@@ -12,6 +13,8 @@ import {
   pager,
   price,
   proofLink,
+  rangePercent,
+  rangeText,
   regimeText,
   resultTag,
   seriesPath,
@@ -27,6 +30,8 @@ export interface SeriesLook {
   readonly history: SeriesHistory
   /** Of the same stretch, oldest first; none where they are not at hand. */
   readonly bars: readonly Candle[]
+  /** Whether the model speaks at this timeframe. */
+  readonly speech?: readonly SpeechAnswerRow[] | undefined
   /** Where the page begins, as it stands in the address. */
   readonly after: string | undefined
   /** What the call that was asked for answered. */
@@ -39,7 +44,7 @@ export interface SeriesLook {
 export const CHART_BARS = 120
 
 /** One series: what it says, what it said, and what became of that. */
-export function seriesPage({ history, bars, after, asked }: SeriesLook): Page {
+export function seriesPage({ history, bars, after, asked, speech = [] }: SeriesLook): Page {
   const { series, rows, withheld, next, market } = history
   const name = `${series.coin} ${series.timeframe} on ${series.exchange}`
   const [newest] = rows
@@ -50,7 +55,9 @@ export function seriesPage({ history, bars, after, asked }: SeriesLook): Page {
     at: '/',
     body: html`<p class="dim"><a href="/">Board</a></p>
 <h1>${name}</h1>
-${newest === undefined ? html`<p>${withheld > 0 ? 'No window of this series has closed yet.' : 'There is no verdict of this series.'}</p>` : newestPart(newest, history, after)}
+${regimeNow(history)}
+${withdrawnNote(speech)}
+${newest === undefined ? html`<p>${withheld > 0 ? 'No window of this series has closed yet.' : html`There is no verdict of this series yet: the first comes when its next bar closes. <a href="/#series">All series</a>`}</p>` : newestPart(newest, history, after)}
 ${(market === 'live' || asked !== undefined) && askPart(history, asked)}
 ${
   newest !== undefined &&
@@ -77,12 +84,45 @@ ${tiles([
   ['Confidence', `${row.confidence} %`, html`a coin has 50 %; strength ${row.strength} of 100`],
   ['Regime', regimeText(row.regime), html`since ${time(row.regime_since)}`],
   [
+    'Expected by then',
+    rangeText(row.expected_range, row.price),
+    row.expected_range === null
+      ? 'no forecast: the market stands still'
+      : html`in four of five cases, ${rangePercent(row.expected_range)}`,
+  ],
+  [
     'Outcome',
     state,
     html`${row.is_open ? 'decided by' : 'window closed'} ${time(row.valid_until)}; ${proofLink(row.verdict_id, 'the newest verdict')}`,
   ],
 ])}
+${rangeWords(row)}
 ${withheld > 0 && html`<p class="dim">${withheld} newer ${withheld === 1 ? 'verdict is' : 'verdicts are'} open and not shown: callers ask for them.</p>`}`
+}
+
+/** How far the price may go, in plain words. */
+function rangeWords({ expected_range: range, expected_volatility: volatility, price: at }: HistoryRow): Html {
+  if (range === null || volatility === null) return html``
+  const middle = `${price(at * (1 + range.p25))} to ${price(at * (1 + range.p75))}`
+  return html`<p>By the end of its window the price is expected between ${rangeText(range, at)} in four of five cases, and between ${middle} in every second; a usual move is ${(100 * volatility).toLocaleString('en', { maximumSignificantDigits: 2 })} %. That is how far, not which way. <a href="/track-record">How often that held</a></p>`
+}
+
+/** What is said of a timeframe at which calls are withdrawn. */
+function withdrawnNote(speech: readonly SpeechAnswerRow[]): Html | undefined {
+  const withdrawn = speech.filter(({ state }) => state === 'withdrawn')
+  if (withdrawn.length === 0) return undefined
+  return note(
+    withdrawn.map(
+      (one) =>
+        html`<p>The model <code>${one.model_version}</code> does not call at ${one.timeframe}${one.since !== null && html` since ${time(one.since)}`}: of late it could not tell up from down there, so every verdict is HOLD until it can again. <a href="/docs/model">Why</a></p>`,
+    ),
+    'warn',
+  )
+}
+
+function regimeNow({ market, withheld, newest_regime: now }: SeriesHistory): Html | undefined {
+  if (market !== 'live' || withheld === 0 || now === null) return undefined
+  return html`<p>Regime now: <strong>${regimeText(now.regime)}</strong> since ${time(now.since)}, as of the bar closed ${time(now.bar_close)}.</p>`
 }
 
 function askPart({ series }: SeriesHistory, asked: SeriesLook['asked']): Html {

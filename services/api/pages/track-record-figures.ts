@@ -1,3 +1,4 @@
+import type { RecordCoin } from '../../../contracts/record-coin.ts'
 import type { RecordMonth } from '../../../contracts/record-month.ts'
 import type { TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
@@ -26,10 +27,18 @@ export function pooledReliability(rows: readonly TrackRecordRow[]): ReliabilityB
     .map(({ sum, ...bin }) => ({ ...bin, said: sum / bin.races }))
 }
 
-type Flat = Readonly<Record<string, string | number | null>>
+export type Flat = Readonly<Record<string, string | number | null>>
 
 /** Figures that can be had as CSV, by name. */
-export const FIGURES = ['reliability', 'win-rate', 'months', 'series'] as const
+export const FIGURES = [
+  'reliability',
+  'equity',
+  'win-rate',
+  'months',
+  'coins',
+  'series',
+  'undecided',
+] as const
 export type Figure = (typeof FIGURES)[number]
 
 export const reliabilityTable = (rows: readonly TrackRecordRow[]): Flat[] =>
@@ -59,6 +68,38 @@ export const winRateTable = (rows: readonly TrackRecordRow[]): Flat[] =>
     t: apart.t,
     brier: row.brier,
     calibration_error: row.calibration_error,
+  }))
+
+export const coinTable = (rows: readonly RecordCoin[]): Flat[] =>
+  rows.map(({ win_rate: rate, ...row }) => ({
+    ...row,
+    win_rate: rate?.value ?? null,
+    low: rate?.low ?? null,
+    high: rate?.high ?? null,
+  }))
+
+/** The lines of the picture of equity: sums up to the end of each month, percent of one unit. */
+export function equityTable(rows: readonly RecordMonth[]): Flat[] {
+  const sums = { calls: 0, always_buy: 0, always_sell: 0, coin: 0 }
+  return pooledMonths(rows).map((one) => {
+    sums.calls += one.net_bps
+    sums.always_buy += one.always_buy_bps
+    sums.always_sell += one.always_sell_bps
+    sums.coin += one.random_bps
+    const percent = Object.entries(sums).map(([name, bps]) => [`${name}_percent`, Math.round(bps) / 100])
+    return { month: one.month, ...(Object.fromEntries(percent) as Record<string, number>) }
+  })
+}
+
+/** What is not among the figures, and why. */
+export const undecidedTable = (rows: readonly TrackRecordRow[]): Flat[] =>
+  rows.map((row) => ({
+    model_version: row.model_version,
+    timeframe: row.timeframe,
+    reached_no_barrier: row.races.timeout,
+    bars_missing: row.races.incomplete,
+    recorded_late: Object.values(row.recorded_late).reduce((a, b) => a + b, 0),
+    bars_without_verdict: Object.values(row.bars_missed).reduce((a, b) => a + b, 0),
   }))
 
 /** Months over all timeframes and models that are there, oldest first. */

@@ -1,10 +1,12 @@
+import type { RecordCoin, RecordCoinsAnswer } from '../../../contracts/record-coin.ts'
 import type { RecordMonth } from '../../../contracts/record-month.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { TrackRecordAnswer, TrackRecordRow } from '../../../contracts/track-record-row.ts'
 import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
-import { EMPTY_FORM, input, select } from './forms.ts'
+import { input, refusalNote, select } from './forms.ts'
 import { type Content, type Html, html } from './html.ts'
 import type { Page } from './layout.ts'
+import type { Refusal } from './own-client.ts'
 import { address, note, pager, percent, seriesLink, table, tiles, time, whole } from './parts.ts'
 import { equityChart, reliabilityChart } from './record-charts.ts'
 import { pooledMonths, pooledReliability } from './track-record-figures.ts'
@@ -13,13 +15,19 @@ export interface TrackRecordLook {
   /** One row for each model and timeframe. */
   readonly pooled: TrackRecordAnswer
   readonly months: readonly RecordMonth[]
+  /** One row for each model and coin, a page of them. */
+  readonly coins: RecordCoinsAnswer
   /** One row for each series, a page of them. */
   readonly series: TrackRecordAnswer
   readonly query: {
     readonly timeframe?: string | undefined
     readonly coin?: string | undefined
     readonly after?: string | undefined
+    /** Where the page of coins begins. */
+    readonly coins?: string | undefined
   }
+  /** What is wrong with what was asked for. */
+  readonly refused?: Refusal | undefined
 }
 
 const bps = (value: number | null): string =>
@@ -27,7 +35,7 @@ const bps = (value: number | null): string =>
 const rate = (value: number | null): string => (value === null ? '—' : percent(value))
 
 /** How good the calls were, beside what anybody could have done without them. */
-export function trackRecordPage({ pooled, months, series, query }: TrackRecordLook): Page {
+export function trackRecordPage({ pooled, months, coins, series, query, refused }: TrackRecordLook): Page {
   const rows = byTimeframe(pooled.rows)
   const reached = sum(rows, (row) => row.non_overlapping.reached)
   const wins = sum(rows, (row) => row.non_overlapping.wins)
@@ -45,7 +53,8 @@ export function trackRecordPage({ pooled, months, series, query }: TrackRecordLo
     at: '/track-record',
     body: html`<h1>How good the calls were</h1>
 <p class="lead">Every recorded verdict whose window has closed is counted, HOLD included, and none is dropped. Returns have 12 basis points a round trip taken off. <a href="/docs/track-record">How it is measured</a></p>
-${choice(query)}
+${refusalNote(refused)}
+${choice(query, refused)}
 ${
   rows.length === 0
     ? note(
@@ -79,18 +88,23 @@ ${
 <div class="split"><figure>${reliabilityChart(pooledReliability(rows))}<figcaption>Said against happened; on the dashed line both are the same. Whiskers: 95 % intervals (Wilson). ${csv('reliability')}</figcaption></figure>
 <div>${reliabilityRows(rows)}</div></div>
 <h2 id="equity">Equity after costs</h2>
-${equityPart(months, csv('months'))}
+${equityPart(months, csv('equity'), csv('months'))}
 <h2 id="win-rate">By timeframe and model</h2>
 ${winRates('Calls that do not overlap, beside the constants and a coin on the same bars', rows, (row) => html`${row.timeframe}`, true)}
 <p class="dim">${csv('win-rate')}</p>
-<h2 id="coins">By series</h2>
+<h2 id="coins">By coin</h2>
+${coinPart(coins.rows)}
+<p class="dim">${csv('coins')}</p>
+${pager(query.coins === undefined ? undefined : `${address('/track-record', { ...query, coins: undefined })}#coins`, coins.next === null ? undefined : `${address('/track-record', { ...query, coins: coins.next })}#coins`)}
+<h2 id="by-series">By series</h2>
 ${winRates('The same for each series', series.rows, (row) => (row.coin !== null && row.exchange !== null ? seriesLink({ exchange: row.exchange, coin: row.coin, timeframe: row.timeframe }, `${row.coin} ${row.timeframe}`) : row.timeframe), false)}
 <p class="dim">${csv('series')}</p>
-${pager(query.after === undefined ? undefined : `${address('/track-record', { ...query, after: undefined })}#coins`, series.next === null ? undefined : `${address('/track-record', { ...query, after: series.next })}#coins`)}
+${pager(query.after === undefined ? undefined : `${address('/track-record', { ...query, after: undefined })}#by-series`, series.next === null ? undefined : `${address('/track-record', { ...query, after: series.next })}#by-series`)}
 <h2 id="undecided">What does not count</h2>
-${apartPart(rows)}`
+${apartPart(rows)}
+<p class="dim">${csv('undecided')}</p>`
 }
-<p class="dim noprint">As data: <a href="/api/track-record">JSON</a>, <a href="/api/track-record/months">months</a>, <a href="/docs/replay">every verdict</a>. Counted up to position ${pooled.as_of}.</p>`,
+<p class="dim noprint">As data: <a href="/api/track-record">JSON</a>, <a href="/api/track-record/months">months</a>, <a href="/api/track-record/coins">coins</a>, <a href="/docs/replay">every verdict</a>. Counted up to position ${pooled.as_of}.</p>`,
   }
 }
 
@@ -100,11 +114,11 @@ const byTimeframe = (rows: readonly TrackRecordRow[]): TrackRecordRow[] =>
 const sum = (rows: readonly TrackRecordRow[], value: (row: TrackRecordRow) => number): number =>
   rows.reduce((all, row) => all + value(row), 0)
 
-function choice({ timeframe = '', coin = '' }: TrackRecordLook['query']): Html {
-  const state = { ...EMPTY_FORM, typed: { timeframe, coin } }
+function choice({ timeframe = '', coin = '' }: TrackRecordLook['query'], refusal: Refusal | undefined): Html {
+  const state = { typed: { timeframe, coin }, refusal }
   return html`<form method="get" action="/track-record" class="row noprint">
 ${select(state, 'timeframe', [['', 'all'], ...TIMEFRAMES.map((one) => [one, one] as const)], { label: 'Timeframe' })}
-${input(state, 'coin', { label: 'Coin, of the series', maxLength: 20, isCode: true })}
+${input(state, 'coin', { label: 'Coin', maxLength: 20, isCode: true })}
 <button type="submit">Show</button></form>`
 }
 
@@ -129,7 +143,7 @@ function reliabilityRows(rows: readonly TrackRecordRow[]): Html {
   )
 }
 
-function equityPart(rows: readonly RecordMonth[], csv: Html): Html {
+function equityPart(rows: readonly RecordMonth[], csv: Html, byMonth: Html): Html {
   const months = pooledMonths(rows)
   if (months.length === 0) return html`<p>No call is decided yet.</p>`
   const percentOf = (value: number): string => `${bps(value / 100)} %`
@@ -154,7 +168,41 @@ function equityPart(rows: readonly RecordMonth[], csv: Html): Html {
       percentOf(one.always_sell_bps),
       percentOf(one.random_bps),
     ]),
-  )}</details>`
+  )}<p class="dim">${byMonth}</p></details>`
+}
+
+function coinPart(rows: readonly RecordCoin[]): Html {
+  if (rows.length === 0) return html`<p>Nothing is decided yet.</p>`
+  const number = (text: string) => ({ name: text, isNumber: true })
+  const models = new Set(rows.map((row) => row.model_version))
+  const hasModels = models.size > 1
+  return table(
+    `All series of a coin together, beside the constants and a coin that is tossed${hasModels ? '' : `; model ${[...models][0]}`}`,
+    [
+      'Coin',
+      ...(hasModels ? ['Model'] : []),
+      number('Verdicts'),
+      number('Calls'),
+      number('Won'),
+      number('95 % interval'),
+      number('Always BUY'),
+      number('Always SELL'),
+      number('Coin toss'),
+      number('Net, bp'),
+    ],
+    rows.map((row) => [
+      html`<a href="${address('/', { coin: row.coin })}">${row.coin}</a>`,
+      ...(hasModels ? [row.model_version] : []),
+      whole(row.verdicts),
+      whole(row.calls),
+      rate(row.win_rate?.value ?? null),
+      row.win_rate === null ? '' : `${percent(row.win_rate.low)}–${percent(row.win_rate.high)}`,
+      rate(row.always_buy),
+      rate(row.always_sell),
+      rate(row.random),
+      bps(row.net_mean_bps),
+    ]),
+  )
 }
 
 function winRates(
@@ -176,7 +224,7 @@ function winRates(
       number('95 % interval'),
       number('Always BUY'),
       number('Always SELL'),
-      number('Coin'),
+      number('Coin toss'),
       number('Net, bp'),
       number('t'),
       'To',

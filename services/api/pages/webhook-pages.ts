@@ -207,32 +207,56 @@ function attemptsPart(id: string, { attempts }: Attempts): Html {
   )
 }
 
+const REPLAY_TONES = { under_way: 'warn', done: 'ok', cancelled: '' } as const
+const SCOPES = [
+  ['failed', 'only what failed'],
+  ['all', 'everything that was tried'],
+] as const
+
 function replayPart(webhook: SubscriptionAnswer, state: FormState): Html {
   const { replays } = webhook
+  const waits = webhook.state === 'active' ? undefined : REPLAY_WAITS[webhook.state]
   return html`<h2 id="replay">Send again</h2>
-<p>What was tried since an instant, with the same ids and bodies; what was never tried comes by itself.</p>
+<p>With the same ids and bodies. What failed is what was tried and never taken; what is still tried, or was never tried, comes by itself.</p>
 <form method="post" action="${webhookPath(webhook.id)}/replay#replay" class="row">
 ${input(state, 'from', { label: 'Since, in UTC', type: 'datetime-local', isRequired: true })}
+${select(state, 'only', SCOPES, { label: 'What' })}
 <button type="submit">Send again</button></form>
 ${
   replays.length > 0 &&
-  table(
+  html`${waits !== undefined && replays.some((one) => one.state === 'under_way') && note(html`<p>${waits}</p>`, 'warn')}${table(
     'The latest, newest first',
-    ['Asked for', 'Numbers', 'Progress', 'State'],
-    replays.toReversed().map((one) => {
-      const [done, all] = [
-        Math.max(0, one.through - one.from_sequence + 1),
-        one.to_sequence - one.from_sequence + 1,
-      ]
-      return [
-        time(one.requested_at, 'second'),
-        `${one.from_sequence}–${one.to_sequence}`,
-        html`<progress max="${all}" value="${Math.min(all, done)}" aria-label="Sent again"></progress> ${whole(Math.min(all, done))} of ${whole(all)}`,
-        one.is_done ? tag('done', 'ok') : tag('under way'),
-      ]
-    }),
-  )
+    ['Asked for', 'What', 'Numbers', 'Progress', 'State', 'Cancel'],
+    replays.toReversed().map((one) => replayRow(webhook.id, one)),
+  )}<p class="noprint"><a href="${webhookPath(webhook.id)}#replay">Look again</a></p>`
 }`
+}
+
+/** Why a replay does not go on, by the state of its webhook. */
+const REPLAY_WAITS: Readonly<Record<Exclude<SubscriptionAnswer['state'], 'active'>, string>> = {
+  paused: 'Paused: what is to be sent again waits until you resume.',
+  degraded: 'The endpoint fails: what is to be sent again waits until it takes a delivery.',
+  disabled: 'Nothing is sent any more: what is to be sent again waits until you resume.',
+  stopped: 'The operator stopped this webhook: nothing is sent again.',
+}
+
+function replayRow(id: string, one: SubscriptionAnswer['replays'][number]) {
+  const ended = Math.min(one.deliveries, one.delivered + one.exhausted)
+  // Deliveries that were taken meanwhile are not sent, so the count may end below what was asked for.
+  const shown = one.state === 'done' ? one.deliveries : ended
+  return [
+    time(one.requested_at, 'second'),
+    one.only === 'failed' ? 'what failed' : 'everything',
+    `${one.from_sequence}–${one.to_sequence}`,
+    html`<progress max="${one.deliveries}" value="${shown}" aria-label="Sent again"></progress> ${whole(one.delivered)} of ${whole(one.deliveries)} taken${one.exhausted > 0 && `, ${whole(one.exhausted)} given up`}`,
+    tag(one.state.replace('_', ' '), REPLAY_TONES[one.state]),
+    one.state === 'under_way'
+      ? action(`${webhookPath(id)}/cancel-replay`, 'Cancel', {
+          fields: { replay_id: one.replay_id },
+          label: `Cancel the replay of ${one.from_sequence} to ${one.to_sequence}`,
+        })
+      : '',
+  ]
 }
 
 /** One delivery: the timeline of its attempts and the exact body. */

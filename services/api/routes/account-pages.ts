@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { AccountAnswer, SignInAnswer } from '../../../contracts/account-answers.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
+import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
 import { accountPage, codePage, erasedPage, signInPage } from '../pages/account-page.ts'
 import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
@@ -47,8 +48,12 @@ export function sendSignIn(
   return sendPage(reply.code(state.refusal?.status ?? 200), frame(), signInPage(state, notice))
 }
 
+/** Counted calls and payments of one page. */
+const ROWS = 20
+
 const querySchema = z.strictObject({
   after: z.string().max(256).optional(),
+  paid: z.string().max(64).optional(),
   signed_in: z.string().max(1).optional(),
 })
 
@@ -62,13 +67,20 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     reply: FastifyReply,
     more: {
       readonly after?: string | undefined
+      readonly paid?: string | undefined
       readonly state?: FormState
       readonly issued?: SignInAnswer
     } = {},
   ): Promise<FastifyReply> {
-    const [account, usage] = await Promise.all([
+    const isSold = app.hasRoute({ method: 'GET', url: '/api/payments' })
+    const [account, usage, payments] = await Promise.all([
       client.ask<AccountAnswer>(request, { path: '/api/account' }),
-      client.ask<UsageAnswer>(request, { path: address('/api/usage', { after: more.after, limit: 20 }) }),
+      client.ask<UsageAnswer>(request, { path: address('/api/usage', { after: more.after, limit: ROWS }) }),
+      isSold
+        ? client.ask<OwnPaymentsAnswer>(request, {
+            path: address('/api/payments', { after: more.paid, limit: ROWS }),
+          })
+        : undefined,
     ])
     if (!account.isOk) {
       if (isSessionOver(account.refusal)) return sendSignIn(request, reply, options)
@@ -76,16 +88,17 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     }
     if (!usage.isOk) throw refusedAs(usage.refusal)
     const key = sessionKey(request) ?? ''
-    const { state = EMPTY_FORM, issued, after } = more
+    if (payments?.isOk === false) throw refusedAs(payments.refusal)
+    const { state = EMPTY_FORM, issued, after, paid } = more
     const look = {
       account: account.body,
       usage: usage.body,
-      payments: undefined,
+      payments: payments?.body,
       hint: account.body.keys.find(({ hint }) => isHintOf(hint, key))?.hint ?? '',
       issued: issued && { key: issued.key, label: issued.label },
       state,
       after,
-      sold: app.hasRoute({ method: 'POST', url: '/x402/plans/starter' }),
+      paid,
     }
     return sendPage(reply.code(state.refusal?.status ?? 200), frame(), accountPage(look))
   }

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { SpeechAnswerRow } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
 import { sleep } from '../../platform/async/sleep.ts'
 import { acceptsHtmlFirst } from '../accepts-html.ts'
@@ -15,6 +16,8 @@ import type { CallerOptions } from './verdicts.ts'
 
 export interface BoardPagesOptions extends BoardRoutesOptions, CallerOptions {
   readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
+  /** How each model does of late. */
+  readonly speech: () => readonly SpeechAnswerRow[]
   readonly frame: () => PageFrame
   readonly hasSignIn: boolean
   /** What is answered at `/` to who would rather have JSON. */
@@ -47,6 +50,9 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
   const rendered = ofVersion<string>()
   const parts = ofVersion<Readonly<Record<string, string>>>()
   const headline = keptFor(HEADLINE_MS, () => headlineOf(trackRecord))
+  const withdrawn = keptFor(HEADLINE_MS, () => [
+    ...new Set(options.speech().flatMap(({ state, timeframe }) => (state === 'withdrawn' ? timeframe : []))),
+  ])
   const watchers = createStreamSemaphore({
     what: 'live boards',
     total: LIMITS.boardWatchers,
@@ -57,10 +63,8 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
     const { skip, ...filters } = query
     const { version, answer } = board.read({ ...filters, skip: 0, limit: LIMITS.boardRows })
     const { hasSignIn } = options
-    return {
-      version,
-      look: { answer, filters, skip, headline: headline(), publicUrl: frame().publicUrl, hasSignIn },
-    }
+    const about = { headline: headline(), withdrawn: withdrawn(), publicUrl: frame().publicUrl, hasSignIn }
+    return { version, look: { answer, filters, skip, ...about } }
   }
 
   app.get('/', async (request, reply) => {

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { formatUsdc } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { PaymentAdmin } from '../../payments/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
@@ -16,16 +17,19 @@ import { toOperatorSubscription } from '../webhook-answers.ts'
 import { ownForm, textOf } from './account-pages.ts'
 import type { PagesOptions } from './series-pages.ts'
 
+/** Payments, and their sums where they are kept. */
+export type OperatorPagesAdmin = Pick<PaymentAdmin, 'list'> & Partial<Pick<PaymentAdmin, 'totals'>>
+
 export interface OperatorPagesOptions extends Pick<PagesOptions, 'frame'>, Pick<Clock, 'now'> {
   readonly operatorToken: string | undefined
   readonly readiness: () => Promise<Readiness>
-  readonly paymentAdmin?: Pick<PaymentAdmin, 'list'> | undefined
+  readonly paymentAdmin?: OperatorPagesAdmin | undefined
   readonly subscriptions?: Pick<Subscriptions, 'listAll'> | undefined
 }
 
 const COOKIE = '__Host-operator'
 const SESSION_S = 8 * 3_600
-const ROWS = 20
+const ROWS = 50
 
 /** `/operator`: how the service is doing, to who has its token or comes by the owner's socket. */
 export const operatorPages: FastifyPluginAsyncZod<OperatorPagesOptions> = async (app, options) => {
@@ -58,8 +62,15 @@ export const operatorPages: FastifyPluginAsyncZod<OperatorPagesOptions> = async 
       options.subscriptions?.listAll({ limit: LIMITS.webhookRows }),
     ])
     const endpoints = subscriptions?.map(toOperatorSubscription)
+    const totals = options.paymentAdmin?.totals?.()
     const look = {
       readiness,
+      money: totals && {
+        claims: totals.claims,
+        open: totals.open,
+        unsettled_usdc: formatUsdc(totals.unsettled),
+        debt_usdc: formatUsdc(totals.debt),
+      },
       payments: payments?.map(toPaymentAnswer),
       reviewed: endpoints?.filter(({ state }) => ['degraded', 'disabled', 'stopped'].includes(state)),
       looked: endpoints?.length ?? 0,

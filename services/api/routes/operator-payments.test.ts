@@ -6,6 +6,7 @@ import { createServer } from '../server.ts'
 import { NO_PAYMENTS } from '../testing/no-payments.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
 import type { OperatorPaymentRoutesOptions } from './operator-payments.ts'
+import type { OwnPaymentRoutesOptions } from './own-payments.ts'
 
 const TOKEN = 'operator-token-for-tests'
 const ID = '019abcde-7c00-7001-8000-00000000000a'
@@ -51,13 +52,15 @@ beforeEach(async () => {
   asked = []
   rows = []
   refuse = undefined
-  const paymentAdmin: OperatorPaymentRoutesOptions['paymentAdmin'] = {
-    list: record('list', () => rows),
-    show: record('show', () => paymentOf(ID)),
-    refund: record('refund', () => paymentOf(ID)),
-    block: record('block', () => undefined),
-    unblock: record('unblock', () => undefined),
-  }
+  const paymentAdmin: OperatorPaymentRoutesOptions['paymentAdmin'] & OwnPaymentRoutesOptions['paymentAdmin'] =
+    {
+      listOwn: () => [],
+      list: record('list', () => rows),
+      show: record('show', () => paymentOf(ID)),
+      refund: record('refund', () => paymentOf(ID)),
+      block: record('block', () => undefined),
+      unblock: record('unblock', () => undefined),
+    }
   app = await createServer(
     serverOptions({ operatorToken: TOKEN, payments: { ...NO_PAYMENTS, paymentAdmin } }),
   )

@@ -6,6 +6,7 @@ import type { Candle } from '../../../contracts/candle.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { SeriesHistory } from '../../../contracts/series-history.ts'
 import { timeframeMs } from '../../../contracts/timeframes.ts'
+import type { TrackRecordAnswer } from '../../../contracts/track-record-row.ts'
 import type { PageFrame } from '../pages/layout.ts'
 import type { OwnClient, Refusal } from '../pages/own-client.ts'
 import { address, seriesPath } from '../pages/parts.ts'
@@ -41,14 +42,21 @@ export const seriesPages: FastifyPluginAsyncZod<PagesOptions> = async (app, { cl
     return answer.isOk ? answer.body.bars : NO_BARS
   }
 
+  /** Whether the model speaks at a timeframe; nothing where that is not known here. */
+  async function speechOf(request: FastifyRequest, { series: { timeframe } }: SeriesHistory) {
+    const path = address('/api/track-record', { timeframe, limit: 1 })
+    const answer = await client.ask<TrackRecordAnswer>(request, { path })
+    return answer.isOk ? answer.body.speech : []
+  }
+
   app.get(PATH, { schema }, async (request, reply) => {
     const { after } = request.query
     const history = await client.must<SeriesHistory>(request, {
       path: address(`/api${seriesPath(request.params)}`, { after, limit: ROWS }),
     })
-    const bars = await barsOf(request, history)
+    const [bars, speech] = await Promise.all([barsOf(request, history), speechOf(request, history)])
     reply.header('cache-control', 'no-cache')
-    return sendPage(reply, frame(), seriesPage({ history, bars, after }))
+    return sendPage(reply, frame(), seriesPage({ history, bars, after, speech }))
   })
 
   app.post(PATH, { schema: { params: seriesParams } }, async (request, reply) => {

@@ -3,10 +3,12 @@ import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
+import { type RecordCoin, recordCoinsSchema } from '../../../contracts/record-coin.ts'
 import { type RecordMonth, recordMonthsSchema } from '../../../contracts/record-month.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 import { type SpeechAnswerRow, trackRecordAnswerSchema } from '../../../contracts/track-record-row.ts'
 import type { TrackRecordPage, TrackRecordQuery } from '../../analyst/index.ts'
+import { keptByKey } from '../kept.ts'
 
 export interface TrackRecordRoutesOptions {
   readonly trackRecord: (query: TrackRecordQuery) => TrackRecordPage
@@ -14,6 +16,8 @@ export interface TrackRecordRoutesOptions {
     readonly timeframe?: Timeframe | undefined
     readonly limit: number
   }) => RecordMonth[]
+  /** By coin, in the order of models and coins: a look at the record of every series. */
+  readonly recordCoins: (query: { readonly timeframe?: Timeframe | undefined }) => RecordCoin[]
   /** How each model does of late. */
   readonly speech: () => SpeechAnswerRow[]
 }
@@ -78,7 +82,33 @@ export const trackRecordRoutes: FastifyPluginAsyncZod<TrackRecordRoutesOptions> 
     reply.header('cache-control', 'public, max-age=60')
     return { rows: options.recordMonths({ ...query, limit: LIMITS.trackRecordMonths }) }
   })
+
+  const coins = {
+    querystring: z.strictObject({
+      timeframe: timeframeParameter.optional(),
+      after: cursor,
+      limit: z.coerce.number().int().min(1).max(LIMITS.trackRecordRows).default(LIMITS.trackRecordRows),
+    }),
+    response: { 200: recordCoinsSchema },
+  }
+  const coinsOf = keptByKey(COINS_KEPT_MS, (timeframe) =>
+    options.recordCoins({ timeframe: timeframe === '' ? undefined : (timeframe as Timeframe) }),
+  )
+  app.get('/api/track-record/coins', { schema: coins }, async ({ query }, reply) => {
+    const { timeframe = '', after = '', limit } = query
+    const behind = coinsOf(timeframe).filter((row) => coinPlace(row) > after)
+    const rows = behind.slice(0, limit)
+    const last = behind.length > limit ? rows.at(-1) : undefined
+    reply.header('cache-control', 'public, max-age=60')
+    return { rows, next: last === undefined ? null : Buffer.from(coinPlace(last)).toString('base64url') }
+  })
 }
+
+/** A row of the coins by its place, as in `barrier-3 BTC`. */
+const coinPlace = ({ model_version: version, coin }: RecordCoin): string => `${version} ${coin}`
+
+/** Whoever asks within so long has what was counted for the first. */
+const COINS_KEPT_MS = 10_000
 
 const isAskedFor =
   ({ timeframe, model_version: version }: z.output<typeof querySchema>) =>

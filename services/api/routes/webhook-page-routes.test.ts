@@ -166,3 +166,84 @@ test('the operator signs in with the token, which is in no cookie; without it no
   const later = `${name}=${Number(value.split('.')[0]) + 1}.${value.split('.')[1]}`
   expect((await get('/operator', { ...HOST, cookie: later })).body).toContain('name="token"')
 })
+
+test('a replay is asked for by the form, shown with its progress, and cancelled', async () => {
+  const made = await edge.create()
+  const { id } = made.body as unknown as { id: string }
+  const path = `/webhooks/${id}`
+  const refused = await post(`${path}/replay`, [
+    ['from', 'yesterday'],
+    ['only', 'failed'],
+  ])
+  expect(refused.statusCode).toBe(400)
+  expect(refused.body).toContain('value="yesterday"')
+  expect(refused.body).toMatch(/id="from-fault"/)
+  const unknown = '019abcde-7c00-7001-8000-00000000000a'
+  const cancelled = await post(`${path}/cancel-replay`, [['replay_id', unknown]])
+  expect(cancelled.statusCode).toBe(404)
+  expect(cancelled.body).toContain('has no replay')
+  const over = await edge.ask('POST', `/api/webhooks/${id}/replays/${unknown}/cancel`)
+  expect([over.status, (over.body as { code?: string }).code]).toEqual([404, 'replay_unknown'])
+})
+
+test.each([
+  [
+    '/webhooks/new',
+    [
+      ['form', 'telegram'],
+      ['bot_token', '<x>'],
+      ['chat_id', '1'],
+      ['events', 'trade_call'],
+    ],
+    'bot_token',
+  ],
+  [
+    '/webhooks/new',
+    [
+      ['form', 'telegram'],
+      ['bot_token', `123456789:${'a'.repeat(35)}`],
+      ['chat_id', 'a&b'],
+      ['events', 'trade_call'],
+    ],
+    'chat_id',
+  ],
+  [
+    '/webhooks/new',
+    [
+      ['url', URL],
+      ['events', 'scan_digest'],
+    ],
+    'events',
+  ],
+  [
+    '/webhooks/new',
+    [
+      ['url', URL],
+      ['events', 'trade_call'],
+      ['min_strength', '101'],
+    ],
+    'min_strength',
+  ],
+  [
+    '/webhooks/new',
+    [
+      ['url', ''],
+      ['events', 'trade_call'],
+    ],
+    'url',
+  ],
+] as const)(
+  'the form of %s with %j is refused, at %s where it has a field, and keeps what was typed',
+  async (_from, fields, name) => {
+    const refused = await post('/webhooks', fields)
+    expect(refused.statusCode).toBe(400)
+    expect(refused.body).toContain('role="alert"')
+    if (name !== 'events') expect(refused.body).toMatch(new RegExp(`id="${name}-fault"`))
+    for (const [field, value] of fields) {
+      // A secret is typed anew; everything else is there again.
+      if (field === 'bot_token') expect(refused.body).not.toContain(`value="${value}"`)
+      else if (['chat_id', 'min_strength'].includes(field)) expect(refused.body).toContain(`name="${field}"`)
+    }
+    expect(refused.body).not.toContain('<x>')
+  },
+)

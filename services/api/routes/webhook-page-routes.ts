@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { JsonObject } from '../../../contracts/json.ts'
 import type { SubscriptionAnswer } from '../../../contracts/webhook-answers.ts'
 import { EMPTY_FORM, type FormState } from '../pages/forms.ts'
 import type { Page } from '../pages/layout.ts'
@@ -202,7 +201,8 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
       }
       const shown = shownOf(answer)
       if (shown !== undefined) return sendWebhook(request, reply, id, shown)
-      return reply.redirect(name === 'delete' ? '/webhooks' : webhookPath(id), 303)
+      if (name === 'delete') return reply.redirect('/webhooks', 303)
+      return reply.redirect(`${webhookPath(id)}${name.endsWith('replay') ? '#replay' : ''}`, 303)
     })
 
   doing('pause', () => ({ method: 'POST', to: '/pause' }))
@@ -225,16 +225,22 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
     () => ({ method: 'POST', to: '/test' }),
     ({ body }) => ({ tested: body }),
   )
-  doing('replay', (form) => ({ method: 'POST', to: '/replay', body: windowSince(textOf(form, 'from')) }))
+  doing('replay', (form) => ({
+    method: 'POST',
+    to: '/replay',
+    body: { from: instantOf(textOf(form, 'from')), only: textOf(form, 'only') === 'all' ? 'all' : 'failed' },
+  }))
+  doing('cancel-replay', (form) => ({
+    method: 'POST',
+    to: `/replays/${encodeURIComponent(textOf(form, 'replay_id'))}/cancel`,
+  }))
 }
 
-/** From an instant of a form, which is in UTC, until now. What is no instant is refused by the interface. */
-function windowSince(from: string): JsonObject {
-  const since = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test(from)
-    ? `${from.length === 16 ? `${from}:00` : from}Z`
-    : from
-  return { from: since, to: new Date(Date.now()).toISOString() }
-}
+/** An instant of a form, which is in UTC. What is none is left to the interface to refuse. */
+const instantOf = (typed: string): string =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test(typed)
+    ? `${typed.length === 16 ? `${typed}:00` : typed}Z`
+    : typed
 
 /** A refusal that is about one field says so of it. */
 const named = (refusal: Refusal, code: string, field: string): Refusal =>

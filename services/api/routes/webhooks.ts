@@ -3,11 +3,12 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { DELIVERY_FORMS } from '../../../contracts/subscription.ts'
+import { DELIVERY_FORMS, REPLAY_SCOPES } from '../../../contracts/subscription.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import {
   createdSubscriptionAnswerSchema,
   replayAnswerSchema,
+  replayRowSchema,
   rotatedSecretAnswerSchema,
   signatureCheckSchema,
   subscriptionAnswerSchema,
@@ -25,7 +26,7 @@ import {
   type Subscriptions,
   type SubscriptionView,
 } from '../../webhooks/index.ts'
-import { toReplayAnswer, toSubscriptionAnswer, toTestAnswer } from '../webhook-answers.ts'
+import { toCancelledAnswer, toReplayAnswer, toSubscriptionAnswer, toTestAnswer } from '../webhook-answers.ts'
 import type { WebhookLooks } from '../webhook-looks.ts'
 
 export interface WebhookRoutesOptions extends Pick<Clock, 'now'> {
@@ -117,22 +118,36 @@ const checkSchema = z.strictObject({
 })
 
 const sequence = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
+const only = z
+  .enum(REPLAY_SCOPES)
+  .default('all')
+  .describe('`failed`: no more than what was tried, was never taken, and is not tried again by itself')
 export const replaySchema = z.union(
   [
-    z.strictObject({ from_sequence: sequence, to_sequence: sequence }),
-    z.strictObject({ from: z.iso.datetime({ offset: true }), to: z.iso.datetime({ offset: true }) }),
+    z.strictObject({ from_sequence: sequence, to_sequence: sequence, only }),
+    z.strictObject({
+      from: z.iso.datetime({ offset: true }),
+      to: z.iso.datetime({ offset: true }).optional().describe('Until now without it'),
+      only,
+    }),
   ],
   {
     error:
-      'give from_sequence and to_sequence, numbers of deliveries from 1, or from and to, instants of ISO 8601',
+      'give from_sequence and to_sequence, numbers of deliveries from 1, or from and maybe to, instants of ISO 8601; with only: all or failed',
   },
 )
 
 /** Which deliveries are to be sent again: by their numbers, or from one instant to another. */
 export const replayWindow = (asked: z.output<typeof replaySchema>) =>
   'from' in asked
-    ? { from: Date.parse(asked.from), to: Date.parse(asked.to) }
-    : { fromSequence: asked.from_sequence, toSequence: asked.to_sequence }
+    ? {
+        from: Date.parse(asked.from),
+        to: asked.to === undefined ? undefined : Date.parse(asked.to),
+        only: asked.only,
+      }
+    : { fromSequence: asked.from_sequence, toSequence: asked.to_sequence, only: asked.only }
+
+export const replayParams = subscriptionParams.extend({ replay_id: z.uuid().toLowerCase() })
 
 /** Whose key came with a request, and on whose behalf what it does is done. */
 export async function ownerOf(
@@ -258,5 +273,12 @@ export const webhookRoutes: FastifyPluginAsyncZod<WebhookRoutesOptions> = async 
     const window = replayWindow(request.body)
     const ask = () => subscriptions.replay(accountId, request.params.id, window, origin)
     return reply.code(202).send(toReplayAnswer(await looks.look(accountId, reply, ask)))
+  })
+
+  const cancel = { params: replayParams, response: { 200: replayRowSchema } }
+  app.post('/api/webhooks/:id/replays/:replay_id/cancel', { schema: cancel }, async (request) => {
+    const { accountId, origin } = await callerOf(request)
+    const { id, replay_id: replayId } = request.params
+    return toCancelledAnswer(await subscriptions.cancelReplay(accountId, id, replayId, origin), replayId)
   })
 }

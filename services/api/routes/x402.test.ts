@@ -58,7 +58,14 @@ beforeEach(async () => {
           if (id !== ID) throw new ServiceError('payment_unknown')
           return PAYMENT
         },
-        paymentAdmin: { list: absent, show: absent, refund: absent, block: absent, unblock: absent },
+        paymentAdmin: {
+          list: absent,
+          listOwn: absent,
+          show: absent,
+          refund: absent,
+          block: absent,
+          unblock: absent,
+        },
       },
     }),
   )

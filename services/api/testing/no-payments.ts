@@ -15,6 +15,7 @@ export const NO_PAYMENTS: NonNullable<ServerOptions['payments']> = {
   receipts: { of: unavailable, didDocument: unavailable },
   paymentAdmin: {
     list: async () => unavailable(),
+    listOwn: unavailable,
     show: async () => unavailable(),
     refund: async () => unavailable(),
     block: async () => unavailable(),

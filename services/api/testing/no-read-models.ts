@@ -15,6 +15,7 @@ export const NO_READ_MODELS: Pick<
   | 'board'
   | 'seriesHistory'
   | 'recordMonths'
+  | 'recordCoins'
 > = {
   trackRecord: () => ({ asOf: START, rows: [], next: undefined }),
   speech: () => [],
@@ -27,10 +28,12 @@ export const NO_READ_MODELS: Pick<
     now: () => 0,
   }),
   recordMonths: () => [],
+  recordCoins: () => [],
   seriesHistory: async ({ series }) => ({
     market: 'simulated',
     market_time: '1970-01-01T00:00:00.000Z',
     series,
+    newest_regime: null,
     rows: [],
     withheld: 0,
     next: null,

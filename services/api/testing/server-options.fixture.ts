@@ -23,6 +23,7 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   answerTool: absent,
   board: { read: absent },
   recordMonths: absent,
+  recordCoins: absent,
   seriesHistory: absent,
   trackRecord: absent,
   speech: () => [],

@@ -14,7 +14,7 @@ import type { AppendPath } from '../../platform/event-store/append-until-known.t
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
 import { createPaymentLog, type LoadedPayment } from '../claims/payment-log.ts'
-import type { PaymentIndex } from '../payment-index.ts'
+import type { PaymentIndex, PaymentPage } from '../payment-index.ts'
 import { decideRefund, type SentRefund } from './decide-refund.ts'
 
 /** On whose behalf, and by which request, something is recorded. */
@@ -45,6 +45,8 @@ export interface PaymentTotals {
 export interface PaymentAdmin {
   /** Newest claims first. @throws ServiceError `payments_unavailable` where this process keeps no read models */
   list(query: PaymentQuery): Promise<readonly Payment[]>
+  /** Those for plans of an account, newest claims first. @throws ServiceError `payments_unavailable` as `list` */
+  listOwn(accountId: string, page: PaymentPage): readonly Payment[]
   /** The newest state, from the log. @throws ServiceError `payment_unknown`, `payments_unavailable` */
   show(paymentId: string): Promise<Payment>
   /**
@@ -98,6 +100,7 @@ export function createPaymentAdmin(options: PaymentAdminOptions): PaymentAdmin {
 
   return {
     list: async (query) => list(rows(), query),
+    listOwn: (accountId, page) => rows().ofAccount(accountId, page),
     show: async (paymentId) => (await load(paymentId)).payment,
     async refund(paymentId, { transaction, value, reason }, origin) {
       const { stream } = (await load(paymentId)).payment

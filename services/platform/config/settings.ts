@@ -4,6 +4,7 @@ import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter } from '../../../contracts/parameters.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { KEY_SETTINGS } from './key-setting-definitions.ts'
 import { PAYMENT_SETTINGS } from './payment-setting-definitions.ts'
 import { defineSettings } from './setting-definition.ts'
 import {
@@ -253,16 +254,7 @@ export const SETTINGS = defineSettings({
     example: 'redis://localhost:6379',
   },
   ...TRACING_SETTINGS,
-  SEALING_KEY: {
-    flag: 'sealing-key',
-    schema: z
-      .string()
-      .refine((text) => /^[A-Za-z0-9+/]{43}=$/.test(text), { message: 'must be 32 bytes in base64' })
-      .optional(),
-    help: 'Master key, 32 bytes in base64, from which the secrets of the store are derived. Needed with EVENTSTORE_URL. Default: made on the first start and kept in DATA_DIR.',
-    isSecret: true,
-    example: 'the output of: openssl rand -base64 32',
-  },
+  ...KEY_SETTINGS,
   OPERATOR_TOKEN: {
     flag: 'operator-token',
     schema: z.string().min(16).max(256).optional(),

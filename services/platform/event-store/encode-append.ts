@@ -20,6 +20,8 @@ export interface EncodedAppend {
   readonly expected: ExpectedRevision
   readonly events: readonly EncodedEvent[]
   readonly bytes: number
+  /** When its events were appended to the log that they are copied from, ISO 8601; a store that is written to first says so itself. */
+  readonly at?: string
 }
 
 /** @throws ServiceError `event_invalid` for a stream that is not one of those that can be erased. */

@@ -7,7 +7,7 @@ import {
   StoreInitialised,
 } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
-import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
+import { STORE_IDENTITY_STREAM, UNFINISHED_COPY_STREAM } from '../../../contracts/streams.ts'
 import { type AppendPath, appendedOr, appendUntilKnown } from './append-until-known.ts'
 import type { EventStore } from './event-store.ts'
 import { formatOfNewLog } from './log-format.ts'
@@ -67,6 +67,7 @@ export async function checkStore(
   identity: StoreIdentity,
 ): Promise<string | undefined> {
   const first = await readIdentity(store)
+  if (first !== undefined) await requireFinished(store)
   return first && requireSame(first, identity)
 }
 
@@ -74,6 +75,16 @@ export async function checkStore(
 export async function readIdentity(store: Pick<EventStore, 'read'>): Promise<RecordedEvent | undefined> {
   for await (const event of store.read(STORE_IDENTITY_STREAM, { limit: 1 })) return event
   return undefined
+}
+
+/** @throws ServiceError `store_mismatch` for a log that another one is being copied into */
+async function requireFinished(store: Pick<EventStore, 'read'>): Promise<void> {
+  for await (const { at } of store.read(UNFINISHED_COPY_STREAM, { limit: 1 })) {
+    throw new ServiceError('store_mismatch', {
+      message: `this event store cannot be used: a copy of another log into it, begun at ${at}, is not finished`,
+      nextStep: 'Run `signal store copy` again with the same addresses: it goes on where it was.',
+    })
+  }
 }
 
 function requireSame(recorded: RecordedEvent, identity: StoreIdentity): string {

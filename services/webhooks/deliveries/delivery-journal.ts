@@ -3,7 +3,7 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import { CONFLICTS } from '../../platform/event-store/append-policies.ts'
-import type { Deliveries } from './delivery-state.ts'
+import { type Deliveries, sentThrough, withReplayEnded } from './delivery-state.ts'
 import {
   type AttemptsToRecord,
   type Plan,
@@ -48,6 +48,8 @@ export interface DeliveryJournal {
    * @param underWay numbers of deliveries that are being sent, and none is begun until this resolves
    */
   move(subscription: Pick<Deliverable, 'moved'>, underWay?: Iterable<number>): Promise<Deliveries>
+  /** Writes down that a replay is through, of which nothing is left to be sent. */
+  endReplay(replayId: string, through: number): Promise<Deliveries>
   /** Begins to count failures anew, as of an endpoint that its owner resumed. */
   forgiveFailures(): Promise<Deliveries>
 }
@@ -169,6 +171,12 @@ export function createDeliveryJournal(options: JournalOptions): DeliveryJournal 
       const move = { moved, underWay: [...underWay] }
       return push(undefined, (from) => planMove(from, move, now(), options))
     },
+    endReplay: (replayId, through) =>
+      push(undefined, (from) =>
+        sentThrough(from, replayId) >= through
+          ? undefined
+          : planSnapshot(from, withReplayEnded(from, replayId, through), options),
+      ),
     forgiveFailures: () =>
       push(undefined, (from) =>
         from.failuresInARow === 0

@@ -372,7 +372,7 @@ test('replays go their own way: they move no cursor, and their progress is kept'
   const state = await world.deliveries.load(world.own())
   expect(state.cursor).toEqual(cursor)
   expect(state.open.size).toBe(0)
-  expect(state.replays).toEqual(new Map([[replayId, 1]]))
+  expect(state.replays).toEqual(new Map([[replayId, { through: 1, delivered: 0, exhausted: 0 }]]))
   expect(state).toMatchObject({ failuresInARow: 1, firstFailureAt: 90_000 })
   expect((await journal.forgiveFailures()).failuresInARow).toBe(0)
   expect((await world.deliveries.load(world.own())).firstFailureAt).toBeNull()

@@ -22,6 +22,20 @@ export type DeliveryFact = DeliveryEvent extends infer Event
     : never
   : never
 
+/** How far a replay has come: the sequence through which it has sent, and what became of what it sent. */
+export interface ReplayStanding {
+  readonly through: number
+  readonly delivered: number
+  readonly exhausted: number
+}
+
+/** Before anything of a replay was sent. */
+const NOTHING_SENT: ReplayStanding = { through: 0, delivered: 0, exhausted: 0 }
+
+/** The sequence through which a replay has sent; 0 before the first. */
+export const sentThrough = (state: Pick<Deliveries, 'replays'> | undefined, replayId: string): number =>
+  state?.replays.get(replayId)?.through ?? 0
+
 /**
  * How far a subscription has come, and all that is still to be done: everything a process needs to go on. Times
  * are Unix milliseconds.
@@ -35,8 +49,8 @@ export interface Deliveries extends Omit<DeliveryState, 'open' | 'finishedAbove'
   readonly open: ReadonlyMap<number, OpenDelivery>
   /** By sequence, with the position of the signal: finished before the cursor could pass. */
   readonly finishedAbove: ReadonlyMap<number, Position>
-  /** By replay: the sequence through which it has sent. */
-  readonly replays: ReadonlyMap<string, number>
+  /** By replay: how far it has come. */
+  readonly replays: ReadonlyMap<string, ReplayStanding>
   /** Attempts that the fold of a newer snapshot would not have to read. */
   readonly sinceSnapshot: number
 }
@@ -71,7 +85,7 @@ export function evolveDeliveries(before: Deliveries, event: DeliveryFact): Deliv
     revision,
     cursor,
     finishedAbove: behind(after.finishedAbove, cursor.sequence),
-    replays: withReplays(before.replays, replays),
+    replays: withReplays(before.replays, replays, attempts),
     sinceSnapshot: before.sinceSnapshot + attempts.length,
   }
 }
@@ -107,7 +121,7 @@ export const toSnapshot = (state: Deliveries): DeliveryState => ({
   failuresInARow: state.failuresInARow,
   firstFailureAt: state.firstFailureAt,
   counts: state.counts,
-  replays: [...state.replays].map(([replayId, through]) => ({ replayId, through })),
+  replays: [...state.replays].map(([replayId, standing]) => ({ replayId, ...standing })),
 })
 
 /**
@@ -137,7 +151,7 @@ const fromSnapshot = (state: DeliveryState): Omit<Deliveries, 'revision' | 'toke
   ...state,
   open: new Map(state.open.map((delivery) => [delivery.sequence, delivery])),
   finishedAbove: new Map(state.finishedAbove.map(({ sequence, position }) => [sequence, position])),
-  replays: new Map(state.replays.map(({ replayId, through }) => [replayId, through])),
+  replays: new Map(state.replays.map(({ replayId, ...standing }) => [replayId, standing])),
   sinceSnapshot: 0,
 })
 
@@ -203,14 +217,32 @@ const behind = (above: ReadonlyMap<number, Position>, sequence: number): Readonl
 
 /** The newest progress of each, the latest few. */
 function withReplays(
-  before: ReadonlyMap<string, number>,
+  before: ReadonlyMap<string, ReplayStanding>,
   progress: readonly { readonly replayId: string; readonly through: number }[],
-): ReadonlyMap<string, number> {
-  if (progress.length === 0) return before
+  attempts: readonly DeliveryAttempt[],
+): ReadonlyMap<string, ReplayStanding> {
+  const ended = attempts.filter(
+    ({ replayId, result }) => replayId !== null && (result === 'delivered' || result === 'exhausted'),
+  )
+  if (progress.length === 0 && ended.length === 0) return before
   const replays = new Map(before)
-  for (const { replayId, through } of progress) {
+  const change = (replayId: string, by: (known: ReplayStanding) => ReplayStanding): void => {
+    const known = replays.get(replayId) ?? NOTHING_SENT
     replays.delete(replayId)
-    replays.set(replayId, through)
+    replays.set(replayId, by(known))
   }
+  for (const { replayId, result } of ended) {
+    change(replayId ?? '', (known) => ({
+      ...known,
+      [result]: known[result as 'delivered' | 'exhausted'] + 1,
+    }))
+  }
+  for (const { replayId, through } of progress) change(replayId, (known) => ({ ...known, through }))
   return new Map([...replays].slice(-LIMITS.webhookReplaysKept))
 }
+
+/** A replay that is sent through, where nothing of it was to be sent. */
+export const withReplayEnded = (state: Deliveries, replayId: string, through: number): Deliveries => ({
+  ...state,
+  replays: withReplays(state.replays, [{ replayId, through }], []),
+})

@@ -130,7 +130,7 @@ export function createAttempts(options: AttemptsOptions): Attempts {
       const end = await runAttempt(context, endpoint, item, onSent)
       endpoint.ended(item)
       if (end.kind === 'recorded') tell(endpoint, { kind: 'recorded', item, decision: end.decision })
-      if (end.kind === 'not_begun') tell(endpoint, { kind: 'undone', item })
+      if (end.kind === 'not_begun') tell(endpoint, { kind: 'undone', item, againMs: end.againMs })
     } catch (error) {
       endpoint.ended(item)
       if (isServiceError(error, 'lease_lost')) tell(endpoint, { kind: 'lost' })

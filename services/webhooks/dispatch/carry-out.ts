@@ -1,9 +1,12 @@
 import { isServiceError } from '../../../contracts/errors.ts'
-import type { RequestedReplay } from '../../../projections/index.ts'
+import type { RequestedReplay, Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import type { DeliveryLog } from '../deliveries/delivery-log.ts'
-import type { DispatchMetrics } from './dispatcher-options.ts'
+import { type Deliveries, sentThrough } from '../deliveries/delivery-state.ts'
+import { quietUntil } from '../sending/chat-channel.ts'
+import type { ChatChannels } from './chat-channels.ts'
+import type { DispatcherOptions, DispatchMetrics } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { EndpointLog } from './endpoint-log.ts'
 import type { Change, Effect, EndpointItem, Input } from './endpoint-state.ts'
@@ -19,6 +22,10 @@ export interface CarryOutOptions {
   readonly endpoints: EndpointLog
   readonly notices: OwnerNotices
   readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
+  readonly directory: Pick<DispatcherOptions['directory'], 'target'>
+  readonly channels: ChatChannels
+  /** Wall clock, Unix milliseconds. */
+  readonly now: () => number
   readonly metrics: DispatchMetrics | undefined
   /** Told of what failed, and is tried again. */
   readonly report: (error: unknown) => void
@@ -61,11 +68,26 @@ const worksOf = (options: CarryOutOptions): Works => ({
   tell: (endpoint, effect) => tell(options, endpoint, effect),
 })
 
-async function load({ endpoints, deliveries }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
+async function load(options: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
+  const { endpoints, deliveries } = options
   const subscription = await endpoints.newest(endpoint.state.subscription)
   const standing = subscription.state === 'degraded' ? await endpoints.standing(subscription) : FINE
-  endpoint.knows(await deliveries.load(subscription))
+  const known = await deliveries.load(subscription)
+  endpoint.knows(known)
+  await restChannel(options, subscription, known)
   return { kind: 'loaded', subscription, standing }
+}
+
+/** A chat that asked for quiet has it from every subscription that tells it something, also after a restart. */
+async function restChannel(
+  { directory, channels, now }: CarryOutOptions,
+  subscription: Subscription,
+  { open }: Deliveries,
+): Promise<void> {
+  const restMs = subscription.form === null ? 0 : (quietUntil(open.values()) ?? 0) - now()
+  if (restMs <= 0) return
+  const target = await directory.target(subscription)
+  if (target !== undefined) channels.rest(target.url, restMs)
 }
 
 async function drain({ journalOf }: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
@@ -100,10 +122,14 @@ async function seek(
   endpoint: Endpoint,
   request: RequestedReplay,
 ): Promise<Replay[]> {
-  const { state } = await journalOf(endpoint)
-  const through = state.replays.get(request.replayId) ?? 0
-  if (through >= request.toSequence) return []
-  const items = await findReplayed(store, endpoint.id, request, through)
+  const { replayId, toSequence } = request
+  const journal = await journalOf(endpoint)
+  const { state } = journal
+  const through = sentThrough(state, replayId)
+  if (through >= toSequence) return []
+  const items = await findReplayed(store, endpoint.id, request, { through, open: state.open })
+  // Numbers that were never used, or what was taken meanwhile: without this it would be under way for ever.
+  if (items.length === 0) await journal.endReplay(replayId, toSequence)
   return items.map((item) => ({ kind: 'replay', item, tries: 0 }))
 }
 

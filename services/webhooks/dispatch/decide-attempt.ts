@@ -25,6 +25,8 @@ export interface EndedAttempt {
   readonly isProbe: boolean
   readonly at: number
   readonly random: number
+  /** Why the channel of a chat takes nothing more; undefined where that was not said. */
+  readonly removed?: string | undefined
 }
 
 /** What an attempt means for its delivery, and for its endpoint. */
@@ -88,7 +90,9 @@ export function decideAttempt(before: EndpointHealth, ended: EndedAttempt): Atte
   }
   const failed = afterFailure(before, outcome, at)
   const change = changeAfter(before, failed, ended)
-  const health = change?.kind === 'degraded' ? degraded(failed, at, change.reason) : failed
+  // Nothing more is begun from here on, also before it is written down that it is degraded, or given up.
+  const isWell = change === undefined || change.kind === 'recovered'
+  const health = isWell ? failed : degraded(failed, at, change.reason)
   const nextAt = nextTry(health, { ...ended, attempts, isCounted })
   const result = nextAt === undefined ? 'exhausted' : 'failed'
   return { result, attempts, reason: reasonFor(outcome), nextAt: nextAt ?? null, health, change }
@@ -123,8 +127,9 @@ const degraded = (health: EndpointHealth, at: number, reason: string): EndpointH
 function changeAfter(
   before: EndpointHealth,
   failed: EndpointHealth,
-  { outcome, at }: EndedAttempt,
+  { outcome, at, removed }: EndedAttempt,
 ): AttemptDecision['change'] {
+  if (removed !== undefined) return { kind: 'disabled', reason: removed }
   if (outcome.status === GONE_STATUS) {
     if (before.goneAt === undefined) return { kind: 'degraded', reason: GONE_REASON }
     const isLater = at - before.goneAt >= GONE_AGAIN_MS

@@ -216,7 +216,10 @@ describe('given an attempt', () => {
   })
 
   test('when it was a replay of one that is paused now, it waits until it is resumed', () => {
-    const item = { kind: 'replay', tries: 0 } as Extract<EndpointItem, { kind: 'replay' }>
+    const item = { kind: 'replay', item: { replayId: 'r' }, tries: 0 } as Extract<
+      EndpointItem,
+      { kind: 'replay' }
+    >
     const paused = ready({ subscription: { ...subscription, state: 'paused' } })
     const { effects } = decideEndpoint(paused, { kind: 'undone', item }, now())
     expect(effects).toEqual([{ kind: 'replay', replays: [item], where: 'front' }])
@@ -271,7 +274,15 @@ describe('given a degraded endpoint', () => {
 })
 
 describe('given a replay that was asked for', () => {
-  const asked = { replayId: 'r', fromSequence: 1, toSequence: 3, requestedAt: WALL }
+  const asked = {
+    replayId: 'r',
+    fromSequence: 1,
+    toSequence: 3,
+    only: 'all' as const,
+    deliveries: 3,
+    requestedAt: WALL,
+    cancelledAt: null,
+  }
 
   test('when it is not sent through, it is looked for once; when it could not be read, again', () => {
     const { state, effects } = decideEndpoint(ready(), told({ replays: [asked] }), now())

@@ -1,15 +1,16 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { isSending, type Subscription } from '../../../projections/index.ts'
+import { quietUntil } from '../sending/chat-channel.ts'
 import { HEALTHY } from './decide-attempt.ts'
 import {
   AGAIN_MS,
   act,
   andThen,
+  backInFront,
   beginProbe,
   close,
   fallBehind,
   goOn,
-  inFront,
   NOTICE_AGAIN_MS,
   probeOrWait,
   read,
@@ -26,6 +27,7 @@ import {
   type EndpointItem,
   type EndpointState,
   type Input,
+  isCancelled,
   mayBegin,
   type Pace,
   type Sent,
@@ -48,7 +50,8 @@ const HANDLERS: Handlers = {
   drained: (state, _, now) => afterDraining(state, now),
   sent: (state, input, now) => rest(afterSending(state, input), input.sent, now),
   recorded: afterRecording,
-  undone: (state, { item }, now) => afterUndone(state, item, now),
+  undone: (state, { item, againMs }, now) =>
+    andThen(rest(state, { restMs: againMs }, now), (next) => afterUndone(next, item, now, againMs)),
   free: (state, _, now) => goOn(state, now),
   said: afterSaying,
   timer: (state, { timer }, now) => TIMERS[timer.kind](state, timer as never, now),
@@ -81,7 +84,7 @@ type TimerHandlers = {
 
 const TIMERS: TimerHandlers = {
   retry: (state, { sequence }) => act(state, { kind: 'retry', sequences: [sequence] }),
-  replay: (state, { replay }) => act(state, inFront(replay)),
+  replay: (state, { replay }) => act(state, ...backInFront(state, replay)),
   rest: (state, { atMs }) => act(atMs === state.restsUntilMs ? { ...state, restsUntilMs: undefined } : state),
   probe: (state, { atMs }, now) => (atMs === state.probeAtMs ? beginProbe(state, now) : act(state)),
   read: (state, _, now) => readOn({ ...state, isReadDue: false }, now),
@@ -107,7 +110,9 @@ function afterSeeking(
 ): Decision {
   const sought = new Set([...state.sought].filter((replayId) => !missing.includes(replayId)))
   const again = missing.length > 0 ? [wake(now, AGAIN_MS, { kind: 'seek' })] : []
-  return act({ ...state, sought }, { kind: 'replay', replays: found, where: 'back' }, ...again)
+  // It may have been cancelled while it was looked for.
+  const replays = found.filter(({ item }) => !isCancelled(state, item.replayId))
+  return act({ ...state, sought }, { kind: 'replay', replays, where: 'back' }, ...again)
 }
 
 function afterLoading(
@@ -153,15 +158,36 @@ function afterLoading(
   if (isMovedAgain && isSending(newest)) return act({ ...state, phase: 'draining' }, { kind: 'drain' })
   const ready = andThen(probed, (next) => act(next, ...retries, ...told))
   const isReadFor = state.health.state === 'active'
-  return andThen(ready, (next) => andThen(isReadFor ? read(next) : act(next), (last) => seek(last, now)))
+  const quiet = newest.form === null ? undefined : quietUntil(deliveries?.open.values() ?? [])
+  const restMs = quiet === undefined ? 0 : Math.max(0, quiet - now.wallMs)
+  const rested = andThen(ready, (next) => rest(next, { restMs }, now))
+  return andThen(rested, (next) => andThen(isReadFor ? read(next) : act(next), (last) => seek(last, now)))
 }
 
 function afterSubscription(before: EndpointState, subscription: Subscription, now: Situation): Decision {
-  const { subscription: known, phase, health } = before
+  const { subscription: known, phase } = before
   if (subscription.revision <= known.revision) return act(before)
   const state = { ...before, subscription }
   if (subscription.state === 'removed') return close(state)
   if (phase === 'loading') return act(state)
+  const dropped = dropCancelled(state, known)
+  return andThen(dropped, () => afterOwner(state, known, now))
+}
+
+/** What is not begun of replays that were cancelled is forgotten; what is under way ends, and is recorded. */
+function dropCancelled(state: EndpointState, known: Subscription): Decision {
+  const replayIds = state.subscription.replays
+    .filter(({ replayId, cancelledAt }) => {
+      const before = known.replays.find((one) => one.replayId === replayId)
+      return cancelledAt !== null && before?.cancelledAt === null
+    })
+    .map(({ replayId }) => replayId)
+  return replayIds.length === 0 ? act(state) : act(state, { kind: 'drop_replays', replayIds })
+}
+
+/** What its owner did, of an endpoint that is here. */
+function afterOwner(state: EndpointState, known: Subscription, now: Situation): Decision {
+  const { subscription, health } = state
   const isMoved = known.moved !== subscription.moved
   const hasRecovered = known.state === 'degraded' && health.state === 'active'
   const isResumed = subscription.state === 'active' && (known.state !== 'active' || isMoved)
@@ -214,7 +240,11 @@ function afterSending(
 }
 
 /** Leaves it alone for as long as it said. */
-function rest(state: EndpointState, { restMs = 0 }: Sent, now: Situation): Decision {
+function rest(
+  state: EndpointState,
+  { restMs = 0 }: { readonly restMs?: number | undefined },
+  now: Situation,
+): Decision {
   const atMs = now.nowMs + restMs
   if (restMs === 0 || atMs <= (state.restsUntilMs ?? 0)) return act(state)
   return act({ ...state, restsUntilMs: atMs }, wake(now, restMs, { kind: 'rest', atMs }))
@@ -272,19 +302,27 @@ function replayAgain(
 }
 
 /** What was not recorded is not done: it comes again in a while, from the log. */
-function afterUndone(state: EndpointState, item: EndpointItem, now: Situation): Decision {
+function afterUndone(
+  state: EndpointState,
+  item: EndpointItem,
+  now: Situation,
+  inMs: number = AGAIN_MS,
+): Decision {
   if (!mayBegin(state)) {
     // What else there is is read again when it goes on; a replay is looked for only once.
-    return act(state, ...(item.kind === 'replay' ? [inFront(item)] : []))
+    return act(state, ...(item.kind === 'replay' ? backInFront(state, item) : []))
   }
-  const readAtMs = now.nowMs + AGAIN_MS
+  const readAtMs = now.nowMs + inMs
   const again: Effect[] = []
-  if (item.kind === 'retry') again.push(wake(now, AGAIN_MS, { kind: 'retry', sequence: item.sequence }))
-  if (item.kind === 'replay') again.push(wake(now, AGAIN_MS, { kind: 'replay', replay: item }))
+  if (item.kind === 'retry') again.push(wake(now, inMs, { kind: 'retry', sequence: item.sequence }))
+  if (item.kind === 'replay') {
+    if (isCancelled(state, item.item.replayId)) return act(state)
+    again.push(wake(now, inMs, { kind: 'replay', replay: item }))
+  }
   const fallen = andThen(fallBehind({ ...state, readAtMs }, now), (next) => act(next, ...again))
   return andThen(fallen, (next) => {
     if (next.health.state === 'active') return readLater(next)
-    return next.probeAtMs === undefined ? scheduleProbe(next, now, AGAIN_MS) : act(next)
+    return next.probeAtMs === undefined ? scheduleProbe(next, now, inMs) : act(next)
   })
 }
 

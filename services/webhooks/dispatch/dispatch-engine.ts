@@ -9,6 +9,7 @@ import type { Lease } from '../../platform/lease/leases.ts'
 import { createAttempts } from './attempts.ts'
 import { createAttendance } from './attendance.ts'
 import { createCarryOut, type SlowEffect } from './carry-out.ts'
+import { createChatChannels } from './chat-channels.ts'
 import { isStray, strayError } from './decide-endpoint.ts'
 import type { DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
 import { Endpoint, type Surroundings } from './endpoint.ts'
@@ -87,7 +88,7 @@ class Engine implements DispatchEngine {
   #strays = 0
 
   constructor(options: DispatcherOptions, after: Position, signal: AbortSignal) {
-    const { store, leases, deliveries, holder, report, metrics } = options
+    const { store, leases, deliveries, holder, metrics } = options
     this.#options = options
     this.#signal = signal
     this.#elapsed = options.elapsed ?? (() => performance.now())
@@ -95,8 +96,10 @@ class Engine implements DispatchEngine {
     this.#endpoints = createEndpointLog({ ...options, signal })
     this.#journalOf = createJournalTaker(deliveries, holder)
     this.#reader = createLogReader({ store, after, sink: this.#sink(), signal })
+    const channels = createChatChannels(this.#elapsed)
     this.#attempts = createAttempts({
       ...options,
+      channels,
       elapsed: this.#elapsed,
       journalOf: this.#journalOf,
       tell: (endpoint, input) => this.#apply(endpoint, input),
@@ -111,13 +114,12 @@ class Engine implements DispatchEngine {
       elapsed: this.#elapsed,
     })
     this.#carryOut = createCarryOut({
-      store,
-      deliveries,
+      ...options,
+      metrics,
       endpoints: this.#endpoints,
       notices: createOwnerNotices({ ...options, signal }),
       journalOf: this.#journalOf,
-      metrics,
-      report,
+      channels,
     })
   }
 
@@ -170,6 +172,7 @@ class Engine implements DispatchEngine {
       case 'tell':
         return this.#inBackground(this.#follow(endpoint, effect))
       case 'drop_queue':
+      case 'drop_replays':
       case 'retry':
       case 'replay':
         return undefined

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { createSecret } from '../sending/secret.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { answered, DispatchWorld, unreachable } from './testing/dispatch-world.fixture.ts'
@@ -159,7 +161,11 @@ test('a replay that a restart cuts off goes on with what was not taken, whatever
   const again = world.postsTo('picky').filter(({ headers }) => headers['X-Service-Replay'] === '1')
   expect(again.filter(({ sequence }) => sequence === 1)).toHaveLength(2)
   expect([...new Set(again.map(({ sequence }) => sequence))].toSorted((a, b) => a - b)).toEqual(upTo(4))
-  expect((await world.deliveries('picky')).replays.get(window.replayId)).toBe(4)
+  expect((await world.deliveries('picky')).replays.get(window.replayId)).toEqual({
+    through: 4,
+    delivered: 4,
+    exhausted: 0,
+  })
 })
 
 test('two replays of many deliveries at once send each of them once, and are recorded', async () => {
@@ -174,7 +180,8 @@ test('two replays of many deliveries at once send each of them once, and are rec
   await world.time.pass(10_000)
   expect(world.postsTo('all')).toHaveLength(120)
   const { replays, counts } = await world.deliveries('all')
-  expect([replays.get(anId('one')), replays.get(anId('two'))]).toEqual([40, 40])
+  for (const name of ['one', 'two'])
+    expect(replays.get(anId(name))).toMatchObject({ through: 40, delivered: 40 })
   expect(counts.delivered).toBe(120)
 })
 
@@ -251,5 +258,129 @@ describe('a replay', () => {
     await world.time.pass(30_000)
     expect(again()).toEqual([2, 3, 4])
     expect(world.errors.splice(0).map(String)).toEqual(['Error: the store is away'])
+  })
+})
+
+describe('what failed', () => {
+  const again = (): number[] =>
+    world
+      .postsTo('all')
+      .filter(({ headers }) => headers['X-Service-Replay'] === '1')
+      .map(({ sequence }) => sequence)
+  /** Refuses the bodies of these numbers for good, as long as it says so. */
+  function refusing(...numbers: readonly number[]): { isOver: boolean } {
+    const mood = { isOver: false }
+    world.endpoint('all', ({ sequence }) => answered(!mood.isOver && numbers.includes(sequence) ? 422 : 200))
+    return mood
+  }
+  const failed = (change: object = {}) => ({
+    replayId: anId('replay'),
+    fromSequence: 1,
+    toSequence: 8,
+    only: 'failed',
+    deliveries: 2,
+    ...change,
+  })
+  /** Long enough for all tries of a delivery; then the endpoint takes something, as one that was mended does. */
+  const giveUp = async (mood: { isOver: boolean }): Promise<void> => {
+    await world.time.pass(4 * DAY_MS, 1_800_000)
+    mood.isOver = true
+    await world.verdicts(1)
+    await world.time.pass(1_800_000, 60_000)
+  }
+
+  test('is sent again alone, and what is tried by itself is left to that', async () => {
+    const mood = refusing(2, 5)
+    await world.subscribe('all')
+    await world.start()
+    await world.verdicts(6)
+    await giveUp(mood)
+    expect((await world.deliveries('all')).counts).toMatchObject({ delivered: 5, exhausted: 2 })
+    // One more that fails, and is still tried.
+    world.endpoint('all', ({ sequence }) => answered(sequence === 8 ? 500 : 200))
+    await world.verdicts(1)
+    await world.time.pass(1_000)
+    await world.say('all', 'ReplayRequested', failed())
+    await world.time.pass(1_000)
+    expect(again()).toEqual([2, 5])
+    const { replays } = await world.deliveries('all')
+    expect(replays.get(anId('replay'))).toEqual({ through: 8, delivered: 2, exhausted: 0 })
+    // Asked for again, it finds nothing, and is done all the same.
+    await world.say('all', 'ReplayRequested', failed({ replayId: anId('second') }))
+    await world.time.pass(1_000)
+    expect(again()).toEqual([2, 5])
+    expect((await world.deliveries('all')).replays.get(anId('second'))?.through).toBe(8)
+  })
+
+  test('goes on behind a kill with what was not taken, and behind a rotation with both signatures', async () => {
+    const mood = refusing(1, 2, 3)
+    await world.subscribe('all')
+    const first = await world.start({ isMortal: true })
+    await world.verdicts(4)
+    await giveUp(mood)
+    await world.say('all', 'SecretRotated', {
+      generation: 0,
+      sealedSecret: createSecret((bytes) => new Uint8Array(bytes).fill(9)),
+      overlapUntil: world.time.now() + HOUR_MS,
+    })
+    world.endpoint('all', ({ sequence, headers }) => {
+      if (sequence === 2 && headers['X-Service-Replay'] === '1') first.mortal?.kill()
+      return answered(200)
+    })
+    await world.say('all', 'ReplayRequested', failed({ toSequence: 4, deliveries: 3 }))
+    await world.time.pass(1_000)
+    await first.stop()
+    world.endpoint('all', () => answered(200))
+    await world.start()
+    await world.time.pass(20_000)
+    expect([...new Set(again())].toSorted((a, b) => a - b)).toEqual([1, 2, 3])
+    const { replays } = await world.deliveries('all')
+    expect(replays.get(anId('replay'))).toMatchObject({ through: 4 })
+    const replayed = world.postsTo('all').filter(({ headers }) => headers['X-Service-Replay'] === '1')
+    expect(replayed.every(({ headers }) => headers['X-Service-Signature-Next'] !== undefined)).toBe(true)
+  })
+
+  test('is not sent any more once its replay is cancelled: what is under way ends, and nothing is begun', async () => {
+    const mood = refusing(...upTo(6))
+    await world.subscribe('all')
+    await world.start()
+    await world.verdicts(6)
+    await giveUp(mood)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const onTheirWay: number[] = []
+    world.endpoint('all', async ({ sequence }) => {
+      onTheirWay.push(sequence)
+      await promise
+      return answered(200)
+    })
+    await world.say('all', 'ReplayRequested', failed({ toSequence: 6, deliveries: 6 }))
+    await world.time.idle()
+    const begun = onTheirWay.length
+    expect(begun).toBeGreaterThan(0)
+    await world.say('all', 'ReplayCancelled', { replayId: anId('replay') })
+    await world.time.pass(1_000)
+    resolve()
+    await world.time.pass(60_000)
+    expect(onTheirWay).toHaveLength(begun)
+    const { replays } = await world.deliveries('all')
+    expect(replays.get(anId('replay'))).toMatchObject({ delivered: begun })
+  })
+
+  test('of a replay that is cancelled during a pause is not sent when it is resumed, nor after a restart', async () => {
+    const mood = refusing(1, 2)
+    await world.subscribe('all')
+    const first = await world.start()
+    await world.verdicts(3)
+    await giveUp(mood)
+    await world.say('all', 'SubscriptionPaused', { reason: 'maintenance' })
+    await world.say('all', 'ReplayRequested', failed({ toSequence: 3 }))
+    await world.time.pass(1_000)
+    await world.say('all', 'ReplayCancelled', { replayId: anId('replay') })
+    await world.say('all', 'SubscriptionResumed', { from: 'cursor', after: null })
+    await world.time.pass(10_000)
+    await first.stop()
+    await world.start()
+    await world.time.pass(10_000)
+    expect(again()).toEqual([])
   })
 })

@@ -180,7 +180,7 @@ describe('an owner', () => {
     expectWhole(world.posts, 6)
     const state = await world.deliveries('all')
     expect(state.cursor.sequence).toBe(7)
-    expect(state.replays.get(anId('replay'))).toBe(4)
+    expect(state.replays.get(anId('replay'))).toEqual({ through: 4, delivered: 3, exhausted: 0 })
     // It is over, and stays so.
     await first.stop()
     await world.start()

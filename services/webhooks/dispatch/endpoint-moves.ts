@@ -1,9 +1,11 @@
 import type { RequestedReplay } from '../../../projections/index.ts'
+import { sentThrough } from '../deliveries/delivery-state.ts'
 import {
   type Decision,
   type Effect,
   type EndpointItem,
   type EndpointState,
+  isCancelled,
   isNewsTurn,
   mayBegin,
   type Situation,
@@ -35,7 +37,13 @@ export const wake = ({ nowMs }: Situation, inMs: number, timer: Timer): Effect =
   timer,
 })
 
-export const inFront = (replay: Extract<EndpointItem, { kind: 'replay' }>): Effect => ({
+/** Puts a delivery that was asked for again in front of the others, unless its owner asked for no more of them. */
+export const backInFront = (
+  state: EndpointState,
+  replay: Extract<EndpointItem, { kind: 'replay' }>,
+): readonly Effect[] => (isCancelled(state, replay.item.replayId) ? [] : [inFront(replay)])
+
+const inFront = (replay: Extract<EndpointItem, { kind: 'replay' }>): Effect => ({
   kind: 'replay',
   replays: [replay],
   where: 'front',
@@ -53,8 +61,8 @@ export function read(state: EndpointState): Decision {
 /** Looks for the deliveries of replays that are not sent through. */
 export function seek(state: EndpointState, { deliveries }: Situation): Decision {
   if (!mayBegin(state)) return act(state)
-  const isOpen = ({ replayId, toSequence }: RequestedReplay): boolean =>
-    !state.sought.has(replayId) && (deliveries?.replays.get(replayId) ?? 0) < toSequence
+  const isOpen = ({ replayId, toSequence, cancelledAt }: RequestedReplay): boolean =>
+    cancelledAt === null && !state.sought.has(replayId) && sentThrough(deliveries, replayId) < toSequence
   const requests = state.subscription.replays.filter(isOpen)
   if (requests.length === 0) return act(state)
   const sought = new Set([...state.sought, ...requests.map(({ replayId }) => replayId)])

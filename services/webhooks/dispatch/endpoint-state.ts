@@ -89,7 +89,7 @@ export type Input =
   | { readonly kind: 'sent'; readonly decision: AttemptDecision; readonly sent: Sent }
   | { readonly kind: 'recorded'; readonly item: EndpointItem; readonly decision: AttemptDecision | undefined }
   /** Not begun, or not recorded: it is still to be done. */
-  | { readonly kind: 'undone'; readonly item: EndpointItem }
+  | { readonly kind: 'undone'; readonly item: EndpointItem; readonly againMs?: number | undefined }
   /** The end of an attempt, whatever came of it. */
   | { readonly kind: 'free' }
   | { readonly kind: 'said'; readonly subscription: Subscription; readonly change: Change }
@@ -143,6 +143,8 @@ export type Effect =
       readonly replays: readonly Extract<EndpointItem, { kind: 'replay' }>[]
       readonly where: 'front' | 'back'
     }
+  /** Forgets what of these replays was not begun. */
+  | { readonly kind: 'drop_replays'; readonly replayIds: readonly string[] }
   | { readonly kind: 'drain' }
   | { readonly kind: 'seek'; readonly requests: readonly RequestedReplay[] }
   | { readonly kind: 'say'; readonly change: Change }
@@ -197,6 +199,10 @@ export const initialEndpoint = (
   sought: new Set(),
   writtenAtMs: nowMs,
 })
+
+/** Whether its owner has ended a replay before its end. */
+export const isCancelled = ({ subscription }: EndpointState, replayId: string): boolean =>
+  subscription.replays.some((one) => one.replayId === replayId && one.cancelledAt !== null)
 
 /** Whether a POST may begin now: asked right before each. */
 export const mayBegin = ({ phase, subscription }: EndpointState): boolean =>

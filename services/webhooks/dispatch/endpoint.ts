@@ -145,6 +145,9 @@ export class Endpoint {
     else if (effect.kind === 'replay') {
       if (effect.where === 'front') this.#replays.unshift(...effect.replays)
       else for (const replay of effect.replays) this.#replays.push(replay)
+    } else if (effect.kind === 'drop_replays') {
+      const left = this.#replays.filter(({ item }) => !effect.replayIds.includes(item.replayId))
+      this.#replays.splice(0, this.#replays.length, ...left)
     } else return false
     if (this.#state.phase === 'closed') {
       this.#due.clear()

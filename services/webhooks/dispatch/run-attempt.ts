@@ -8,23 +8,24 @@ import {
   prepareAgain,
   prepareDelivery,
 } from '../deliveries/prepare-delivery.ts'
-import { restAfter, withAskedWait } from '../sending/chat-channel.ts'
+import { removedReason, restAfter, withAskedWait } from '../sending/chat-channel.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import { filterAt } from '../signals/filter-periods.ts'
 import { isStale } from '../signals/freshness.ts'
 import type { Matched } from '../signals/signal.ts'
 import type { AttemptRecorder } from './attempt-recorder.ts'
+import type { ChatChannels } from './chat-channels.ts'
 import { type AttemptDecision, decideAttempt, hasReached } from './decide-attempt.ts'
 import type { DeliveryTarget, DispatcherOptions } from './dispatcher-options.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { EndpointItem, Input } from './endpoint-state.ts'
+import { type EndpointItem, type Input, isCancelled } from './endpoint-state.ts'
 
 /** What became of one thing that an endpoint was to get. */
 export type AttemptEnd =
   /** Nothing was to be done: it was finished before, or is not open any more. */
   | { readonly kind: 'needless' }
-  /** Not begun, or cut off by the end of this process: it is still to be done. */
-  | { readonly kind: 'not_begun' }
+  /** Not begun, or cut off by the end of this process: it is still to be done, maybe not before so long. */
+  | { readonly kind: 'not_begun'; readonly againMs?: number }
   /** Durable. */
   | { readonly kind: 'recorded'; readonly decision: AttemptDecision | undefined }
 
@@ -44,6 +45,7 @@ export interface AttemptContext
     | 'tracing'
   > {
   readonly recorder: AttemptRecorder
+  readonly channels: ChatChannels
   /** The delivery log of the endpoint, taken over where it was not yet. */
   readonly journalOf: (endpoint: Endpoint) => Promise<DeliveryJournal>
   /** Whether this process has the endpoint's shard at this moment. */
@@ -65,6 +67,8 @@ interface Attempt extends Made {
   readonly item: EndpointItem
   readonly replayId: string | null
   readonly isStale: boolean
+  /** What the receiver gets of the trace, where there is one. */
+  readonly traceparent: string | undefined
   /** The endpoint was degraded when it was taken up. */
   readonly isProbe: boolean
 }
@@ -93,7 +97,15 @@ export async function runAttempt(
   const freshness = filterAt(endpoint.state.subscription.filters, prepared.position)?.freshness
   const staleness = freshness !== undefined && isStale(prepared.signal, freshness, context.marketNow())
   const replayId = item.kind === 'replay' ? item.item.replayId : null
-  const attempt = { ...made, endpoint, item, replayId, isStale: staleness, isProbe }
+  const attempt = {
+    ...made,
+    endpoint,
+    item,
+    replayId,
+    isStale: staleness,
+    isProbe,
+    traceparent: made.prepared.signal.traceparent,
+  }
   if (staleness && freshness?.policy === 'skip' && replayId === null) {
     onSent()
     return skip(context, attempt, 'stale')
@@ -102,18 +114,40 @@ export async function runAttempt(
   const target = given instanceof Promise ? await given : given
   if (target === undefined || target.secrets.length === 0) return { kind: 'not_begun' }
   endpoint.sendsTo(target.url)
-  return sendTraced(context, attempt, target, onSent)
+  const isChat = endpoint.state.subscription.form !== null
+  return withinSpan(context, attempt, (traced) =>
+    (isChat ? sendToChat : send)(context, traced, target, onSent),
+  )
 }
 
-/** As {@link send}, within a span where the event's is recorded: first what it waited since then, then the attempt. */
-async function sendTraced(
+/** Sends when it is its turn at the channel, which others may tell something too. */
+async function sendToChat(
   context: AttemptContext,
   attempt: Attempt,
   target: DeliveryTarget,
   onSent: () => void,
 ): Promise<AttemptEnd> {
+  const { channels } = context
+  const againMs = channels.begin(target.url, attempt.endpoint.id)
+  if (againMs > 0) return { kind: 'not_begun', againMs }
+  let restMs = 0
+  try {
+    return await send(context, attempt, target, onSent, (forMs) => {
+      restMs = forMs
+    })
+  } finally {
+    channels.ended(target.url, restMs)
+  }
+}
+
+/** Sends within a span where the event's is recorded: first what it waited since then, then the attempt. */
+async function withinSpan(
+  { tracing }: AttemptContext,
+  attempt: Attempt,
+  sendIt: (attempt: Attempt) => Promise<AttemptEnd>,
+): Promise<AttemptEnd> {
   const { signal, deliveryId } = attempt.prepared
-  const waited = context.tracing?.follow(
+  const waited = tracing?.follow(
     {
       name: `dispatch ${signal.type}`,
       kind: 'consumer',
@@ -122,16 +156,17 @@ async function sendTraced(
     },
     signal.traceparent,
   )
-  waited?.end()
-  const span = context.tracing?.follow(
-    { name: `send ${signal.type}`, kind: 'producer', attributes: messaging('send', deliveryId) },
-    waited?.traceparent,
-  )
-  const end = await send(context, attempt, target, onSent, span?.traceparent ?? signal.traceparent)
+  if (waited === undefined) return sendIt(attempt)
+  waited.end()
+  const start = {
+    name: `send ${signal.type}`,
+    kind: 'producer',
+    attributes: messaging('send', deliveryId),
+  } as const
+  const span = tracing?.follow(start, waited.traceparent)
+  const end = await sendIt({ ...attempt, traceparent: span?.traceparent })
   const { decision } = end.kind === 'recorded' ? end : {}
-  span?.end({
-    error: decision?.result === 'delivered' ? undefined : (decision?.result ?? end.kind),
-  })
+  span?.end({ error: decision?.result === 'delivered' ? undefined : (decision?.result ?? end.kind) })
   return end
 }
 
@@ -148,7 +183,7 @@ async function send(
   attempt: Attempt,
   target: DeliveryTarget,
   onSent: () => void,
-  traceparent: string | undefined,
+  onRest: (restMs: number) => void = () => undefined,
 ): Promise<AttemptEnd> {
   const { now, random, sender, sign, holds, tell } = context
   const { endpoint, prepared, attemptsBefore, replayId, item, isProbe } = attempt
@@ -162,11 +197,12 @@ async function send(
     attempt: attemptsBefore + 1,
     isReplay: replayId !== null,
     isStale: attempt.isStale,
-    traceparent,
+    traceparent: attempt.traceparent,
   })
   // Nothing is waited for between this question and the POST, but a connection, behind which it is asked again.
   if (endpoint.state.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }
-  const isAllowed = (): boolean => endpoint.mayBegin && holds(endpoint)
+  const isAllowed = (): boolean =>
+    endpoint.mayBegin && holds(endpoint) && (replayId === null || !isCancelled(endpoint.state, replayId))
   if (!isAllowed()) return { kind: 'not_begun' }
   const request = { url: target.url, headers, body: prepared.body, mayBegin: isAllowed }
   const { form } = endpoint.state.subscription
@@ -175,9 +211,11 @@ async function send(
   if (outcome.kind === 'aborted') return { kind: 'not_begun' }
 
   const endedAt = now()
-  const ended = { outcome, attemptsBefore, isProbe, at: endedAt, random: random() }
+  const removed = form === null ? undefined : removedReason(form, outcome)
+  const ended = { outcome, attemptsBefore, isProbe, at: endedAt, random: random(), removed }
   const decision = decideAttempt(endpoint.state.health, ended)
   const restMs = form === null ? 0 : restAfter(form, target.url, outcome)
+  onRest(restMs)
   const sent = { durationMs: outcome.durationMs, isProbe, hasReached: hasReached(outcome), restMs }
   tell(endpoint, { kind: 'sent', decision, sent })
   // What is begun in its place is begun on what this attempt has shown.

@@ -17,6 +17,7 @@ export const SUBSCRIPTION_EVENTS = [
   'SubscriptionAllowed',
   'SubscriptionRemoved',
   'ReplayRequested',
+  'ReplayCancelled',
 ] as const satisfies readonly EventType[]
 
 /** What dispatchers consume: everything a relay publishes. */
@@ -61,6 +62,6 @@ export function subjectOf(event: ServiceEvent): string | undefined {
   const [signal] = toSignals(event)
   if (signal === undefined) return event.type === 'VerdictRecorded' ? undefined : 'signal.subscription'
   const { type, exchange, coin, timeframe } = signal
-  const about = coin === null ? [exchange] : [exchange, coin]
-  return ['signal', type, ...about, timeframe].join('.')
+  // A scan is about no single coin, and a notice of a model about all exchanges.
+  return ['signal', type, exchange, coin, timeframe].filter((token) => token !== null).join('.')
 }

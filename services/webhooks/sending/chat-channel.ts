@@ -1,3 +1,4 @@
+import type { OpenDelivery } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { ChatForm } from '../../../contracts/subscription.ts'
@@ -60,6 +61,33 @@ export function withAskedWait(outcome: SendOutcome): SendOutcome {
     ...outcome,
     retryAfterMs: Math.min(Math.ceil(seconds * SECOND_MS), LIMITS.webhookRetryAfterMs),
   }
+}
+
+const NAMES: Readonly<Record<ChatForm, string>> = { discord: 'Discord', slack: 'Slack', telegram: 'Telegram' }
+/**
+ * Answers after which a channel takes nothing more until somebody changes something there: the webhook was deleted or
+ * its token made anew, the channel archived, the bot blocked or removed.
+ */
+const REMOVED: Readonly<Record<ChatForm, ReadonlySet<number>>> = {
+  discord: new Set([401, 404, 410]),
+  slack: new Set([404, 410]),
+  telegram: new Set([401, 403, 404, 410]),
+}
+
+/** Why nothing will ever be taken there again, in words for its owner; undefined where it may be. */
+export const removedReason = (
+  form: ChatForm,
+  { status = 0 }: Pick<SendOutcome, 'status'>,
+): string | undefined =>
+  REMOVED[form].has(status)
+    ? `${NAMES[form]} answered ${status}: the webhook or the bot was removed there, or may not write any more`
+    : undefined
+
+/** Until when a channel asked for quiet, by what it refused and is to be sent again; Unix milliseconds. */
+export function quietUntil(open: Iterable<Pick<OpenDelivery, 'status' | 'nextAt'>>): number | undefined {
+  let until: number | undefined
+  for (const { status, nextAt } of open) if (status === 429) until = Math.max(until ?? 0, nextAt)
+  return until
 }
 
 /** For how long nothing more is sent to a channel after an answer, milliseconds. */

@@ -50,9 +50,13 @@ const changed = (minConfidence: number): SubscriptionFact => ({
   type: 'SubscriptionChanged',
   data: { subscriptionId, filter: { ...FILTER, minConfidence } },
 })
+const cancelled = (n: number): SubscriptionFact => ({
+  type: 'ReplayCancelled',
+  data: { subscriptionId, replayId: uuid(n) },
+})
 const replayed = (n: number): SubscriptionFact => ({
   type: 'ReplayRequested',
-  data: { subscriptionId, replayId: uuid(n), fromSequence: 3, toSequence: 7 },
+  data: { subscriptionId, replayId: uuid(n), fromSequence: 3, toSequence: 7, only: 'all', deliveries: 5 },
 })
 const times = <Item>(count: number, make: (n: number) => Item): Item[] =>
   Array.from({ length: count }, (_, n) => make(n))
@@ -95,6 +99,8 @@ const replay = (change: object = {}): SubscriptionCommand => ({
   replayId: uuid(99),
   fromSequence: 3,
   toSequence: 7,
+  only: 'all',
+  deliveries: 5,
   newest: 7,
   isDone: () => false,
   ...change,
@@ -206,11 +212,20 @@ describe('a new secret', () => {
 describe('a replay', () => {
   test('is of numbers that were given out, in their order, and of so many at most', () => {
     const asked = (fromSequence: number, toSequence: number, newest: number) =>
-      given(created).when(replay({ fromSequence, toSequence, newest }))
+      given(created).when(
+        replay({ fromSequence, toSequence, newest, deliveries: toSequence - fromSequence + 1 }),
+      )
     expect(asked(3, 7, 7)).toEqual([
       {
         type: 'ReplayRequested',
-        data: { subscriptionId, replayId: uuid(99), fromSequence: 3, toSequence: 7 },
+        data: {
+          subscriptionId,
+          replayId: uuid(99),
+          fromSequence: 3,
+          toSequence: 7,
+          only: 'all',
+          deliveries: 5,
+        },
       },
     ])
     expect(asked(3, 7, 6)).toBe('invalid_request')
@@ -224,6 +239,25 @@ describe('a replay', () => {
     expect(given(created, ...most).when(replay())).toBe('subscription_state')
     expect(given(created, ...most).when(replay({ isDone: (id: string) => id === uuid(0) }))).toHaveLength(1)
     expect(given(created, ...most.slice(1)).when(replay())).toHaveLength(1)
+    expect(given(created, ...most, cancelled(3)).when(replay())).toHaveLength(1)
+  })
+
+  test('of what failed may lie among as many as there are, so long as not too many of them did', () => {
+    const wide = { fromSequence: 1, toSequence: 900_000, newest: 1e6, only: 'failed' }
+    expect(given(created).when(replay({ ...wide, deliveries: 40 }))).toHaveLength(1)
+    const tooMany = { ...wide, deliveries: LIMITS.webhookReplayDeliveries + 1 }
+    expect(given(created).when(replay(tooMany))).toBe('invalid_request')
+  })
+
+  test('is cancelled once, while it is under way, in whatever state the subscription is', () => {
+    const cancel = (n: number, isDone = false) =>
+      ({ kind: 'CancelReplay', replayId: uuid(n), isDone }) as const
+    for (const state of [[], [paused], [degraded], [disabled]]) {
+      expect(given(created, replayed(1), ...state).when(cancel(1))).toEqual([cancelled(1)])
+    }
+    expect(given(created, replayed(1), cancelled(1)).when(cancel(1))).toEqual([])
+    expect(given(created, replayed(1)).when(cancel(1, true))).toEqual([])
+    expect(given(created, replayed(1)).when(cancel(2))).toBe('replay_unknown')
   })
 })
 

@@ -3,8 +3,9 @@ import type { EventOf } from '../../../contracts/event-definition.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
-import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
+import type { ReplayScope, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type {
+  ReplayCancelled,
   ReplayRequested,
   SecretOverlapEnded,
   SecretRotated,
@@ -32,6 +33,7 @@ export type SubscriptionFact =
   | FactOf<typeof SubscriptionAllowed>
   | FactOf<typeof SubscriptionRemoved>
   | FactOf<typeof ReplayRequested>
+  | FactOf<typeof ReplayCancelled>
 
 /** What can be asked of a subscription. Times are Unix milliseconds. */
 export type SubscriptionCommand =
@@ -50,10 +52,14 @@ export type SubscriptionCommand =
       readonly replayId: string
       readonly fromSequence: number
       readonly toSequence: number
+      readonly only: ReplayScope
+      /** How many of the window that are. */
+      readonly deliveries: number
       /** The highest number given out. */
       readonly newest: number
       readonly isDone: (replayId: string, toSequence: number) => boolean
     }
+  | { readonly kind: 'CancelReplay'; readonly replayId: string; readonly isDone: boolean }
   | { readonly kind: 'EndOverlap' }
   /** By the operator, who alone can allow it again. */
   | { readonly kind: 'Stop' | 'Allow'; readonly reason: string }
@@ -63,7 +69,7 @@ export type SubscriptionCommand =
  * What happens to a subscription on a command. Asking for what is so already makes nothing happen.
  *
  * @throws ServiceError `subscription_unknown` once it is removed; `subscription_stopped`, `subscription_state`,
- *   `invalid_request`
+ *   `replay_unknown`, `invalid_request`
  */
 export function decideSubscription(
   { subscriptionId }: Pick<Subscription, 'subscriptionId'>,
@@ -95,6 +101,8 @@ export function decideSubscription(
     case 'RequestReplay':
       requireNotStopped(state)
       return requestReplay(command, state)
+    case 'CancelReplay':
+      return cancelReplay(command, state)
     case 'Stop':
       if (state.state === 'stopped') return []
       return [
@@ -164,25 +172,45 @@ function requestReplay(
   command: Extract<SubscriptionCommand, { kind: 'RequestReplay' }>,
   state: Subscription,
 ): SubscriptionFact[] {
-  const { replayId, fromSequence, toSequence, newest, isDone } = command
+  const { replayId, fromSequence, toSequence, only, deliveries, newest, isDone } = command
   if (fromSequence > toSequence || toSequence > newest) {
     throw new ServiceError('invalid_request', {
       message: `from_sequence, to_sequence: ${fromSequence} to ${toSequence} is no window of what was sent; the newest number is ${newest}`,
       details: { newest_sequence: newest },
     })
   }
-  const count = toSequence - fromSequence + 1
-  if (count > LIMITS.webhookReplayDeliveries) {
+  if (deliveries > LIMITS.webhookReplayDeliveries) {
     throw new ServiceError('invalid_request', {
-      message: `from_sequence, to_sequence: the window has ${count} deliveries; at most ${LIMITS.webhookReplayDeliveries} are sent again at a time`,
+      message: `from_sequence, to_sequence: the window has ${deliveries} deliveries; at most ${LIMITS.webhookReplayDeliveries} are sent again at a time`,
     })
   }
-  const underWay = state.replays.filter((replay) => !isDone(replay.replayId, replay.toSequence)).length
+  const underWay = state.replays.filter(
+    (replay) => replay.cancelledAt === null && !isDone(replay.replayId, replay.toSequence),
+  ).length
   if (underWay >= LIMITS.webhookReplaysKept) {
-    throw inState(state, `${underWay} replays are under way, as many as there may be; wait for one to end`)
+    throw inState(
+      state,
+      `${underWay} replays are under way, as many as there may be; wait for one to end, or cancel one`,
+    )
   }
   const { subscriptionId } = state
-  return [{ type: 'ReplayRequested', data: { subscriptionId, replayId, fromSequence, toSequence } }]
+  const data = { subscriptionId, replayId, fromSequence, toSequence, only, deliveries }
+  return [{ type: 'ReplayRequested', data }]
+}
+
+/** @throws ServiceError `replay_unknown` for one that was never asked for, or so long ago that it is not kept */
+function cancelReplay(
+  { replayId, isDone }: Extract<SubscriptionCommand, { kind: 'CancelReplay' }>,
+  { subscriptionId, replays }: Subscription,
+): SubscriptionFact[] {
+  const replay = replays.find((one) => one.replayId === replayId)
+  if (replay === undefined) {
+    throw new ServiceError('replay_unknown', {
+      message: `Subscription ${subscriptionId} has no replay ${replayId} among its latest.`,
+    })
+  }
+  if (replay.cancelledAt !== null || isDone) return []
+  return [{ type: 'ReplayCancelled', data: { subscriptionId, replayId } }]
 }
 
 const inState = ({ subscriptionId, state, reason }: Subscription, what: string): ServiceError =>

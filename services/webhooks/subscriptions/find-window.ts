@@ -1,28 +1,67 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
+import type { ReplayScope } from '../../../contracts/subscription.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
+import type { Deliveries } from '../deliveries/delivery-state.ts'
+import { findFailed } from '../deliveries/find-failed.ts'
 import { firstRevision } from '../deliveries/numbered-deliveries.ts'
 import { deliveryEvent } from '../deliveries/read-deliveries.ts'
 
 /** What is to be sent again: numbers of deliveries, or when they were tried; both ends inclusive. */
 export type ReplayWindow =
   | { readonly fromSequence: number; readonly toSequence: number }
-  /** Unix milliseconds. */
-  | { readonly from: number; readonly to: number }
+  /** Unix milliseconds; until now without an end. */
+  | { readonly from: number; readonly to: number | undefined }
+
+/** All of the window, unless it says otherwise. */
+export type AskedReplay = ReplayWindow & { readonly only?: ReplayScope }
+
+/** A window in numbers, and how many deliveries of it that are. */
+export interface ReplayNumbers {
+  readonly fromSequence: number
+  readonly toSequence: number
+  readonly only: ReplayScope
+  readonly deliveries: number
+}
+
+type Numbers = Pick<ReplayNumbers, 'fromSequence' | 'toSequence'>
 
 /**
- * The numbers of a window. Of instants: of all deliveries in their turn that were tried between them.
+ * The numbers of a window. Of instants: of all deliveries in their turn that were tried between them. Where only
+ * what failed is asked for, from the first of those to the last.
  *
- * @throws ServiceError `invalid_request` where nothing was tried in it, or more is to be looked through than may be
+ * @param open what is tried again by itself
+ * @throws ServiceError `invalid_request` where nothing is in it, or more is to be looked through than may be
+ * @example await findWindow(store, id, { from: Date.parse('2026-01-01T00:00:00Z'), to: undefined, only: 'failed' }, open)
  */
 export async function findWindow(
   store: Pick<EventStore, 'read'>,
   subscriptionId: string,
-  window: ReplayWindow,
-): Promise<{ readonly fromSequence: number; readonly toSequence: number }> {
-  if ('fromSequence' in window) return window
-  const { from, to } = window
+  { only = 'all', ...window }: AskedReplay,
+  open: Deliveries['open'],
+): Promise<ReplayNumbers> {
+  const numbers = 'fromSequence' in window ? window : await numbersBetween(store, subscriptionId, window)
+  const { fromSequence: first, toSequence: last } = numbers
+  if (only === 'all' || first > last) return { ...numbers, only, deliveries: Math.max(1, last - first + 1) }
+  const failed = await findFailed(store, subscriptionId, { first, last, open })
+  const [lowest, highest] = [failed[0], failed.at(-1)]
+  if (lowest === undefined || highest === undefined) {
+    throw refusal('nothing failed in this window that is not tried again by itself')
+  }
+  return {
+    fromSequence: lowest.sequence,
+    toSequence: highest.sequence,
+    only,
+    deliveries: failed.length,
+  }
+}
+
+async function numbersBetween(
+  store: Pick<EventStore, 'read'>,
+  subscriptionId: string,
+  { from, to = Number.POSITIVE_INFINITY }: { readonly from: number; readonly to: number | undefined },
+): Promise<Numbers> {
   let [lowest, highest] = [Number.POSITIVE_INFINITY, 0]
   let looked = 0
   // Attempts are recorded when they have ended, so those of the window stand behind its beginning.
@@ -51,4 +90,7 @@ export async function findWindow(
 const RECORDING_MS = 60_000
 
 const refusal = (problem: string): ServiceError =>
-  new ServiceError('invalid_request', { message: `from, to: ${problem}` })
+  new ServiceError('invalid_request', {
+    message: `from, to: ${problem}`,
+    details: { fields: [{ field: 'from', problem }] },
+  })

@@ -4,6 +4,7 @@ import { type EventDefinition, newEvent } from '../../../contracts/event-definit
 import { LIMITS } from '../../../contracts/limits.ts'
 import { subscriptionStream } from '../../../contracts/streams.ts'
 import {
+  ReplayCancelled,
   ReplayRequested,
   SecretOverlapEnded,
   SecretRotated,
@@ -74,6 +75,7 @@ const DEFINITIONS: Readonly<Record<SubscriptionFact['type'], EventDefinition>> =
   SubscriptionAllowed,
   SubscriptionRemoved,
   ReplayRequested,
+  ReplayCancelled,
 }
 
 const UNKNOWN: UnknownOutcome = {

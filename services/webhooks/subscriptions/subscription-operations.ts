@@ -4,7 +4,7 @@ import type { Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { CreatedSubscription, CreateRequest } from './create-subscription.ts'
 import type { FilterChange } from './filter-request.ts'
-import type { ReplayWindow } from './find-window.ts'
+import type { AskedReplay, ReplayNumbers } from './find-window.ts'
 import type { Origin } from './owner-accounts.ts'
 import type { SubscriptionView } from './read-subscription.ts'
 import type { SampleOutcome } from './send-sample.ts'
@@ -113,9 +113,21 @@ export interface Subscriptions {
   replay(
     accountId: string,
     subscriptionId: string,
-    window: ReplayWindow,
+    asked: AskedReplay,
     origin: Origin,
-  ): Promise<{ readonly replayId: string; readonly fromSequence: number; readonly toSequence: number }>
+  ): Promise<{ readonly replayId: string } & ReplayNumbers>
+  /**
+   * Ends a replay before its end; when it resolves, nothing more of it is begun. One that is done or was cancelled
+   * before stays as it is.
+   *
+   * @throws ServiceError `replay_unknown`
+   */
+  cancelReplay(
+    accountId: string,
+    subscriptionId: string,
+    replayId: string,
+    origin: Origin,
+  ): Promise<SubscriptionView>
   /**
    * The position that is meant by `now`, a position or an instant.
    *

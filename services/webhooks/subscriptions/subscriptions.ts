@@ -2,6 +2,7 @@ import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
+import { sentThrough } from '../deliveries/delivery-state.ts'
 import { hasAccepted } from '../deliveries/may-pull.ts'
 import { verifyWebhook } from '../receiving/verify-webhook.ts'
 import { changing, executeFor } from './change-subscription.ts'
@@ -105,8 +106,10 @@ function reading(deps: SubscriptionDeps): Pick<Subscriptions, 'list' | 'show' | 
   }
 }
 
-function sending(deps: SubscriptionDeps): Pick<Subscriptions, 'test' | 'checkSignature' | 'replay'> {
-  const { looking, owners, deliveries, takeUnasked, now, newId } = deps
+function sending(
+  deps: SubscriptionDeps,
+): Pick<Subscriptions, 'test' | 'checkSignature' | 'replay' | 'cancelReplay'> {
+  const { looking, owners, sync, deliveries, takeUnasked, now, newId } = deps
   return {
     async test(accountId, id) {
       const subscription = await findOwn(deps, accountId, id)
@@ -128,9 +131,10 @@ function sending(deps: SubscriptionDeps): Pick<Subscriptions, 'test' | 'checkSig
       })
       return verified.ok ? undefined : verified.reason
     },
-    async replay(accountId, id, window, origin) {
-      await findOwn(deps, accountId, id)
-      const numbers = await findWindow(looking, id, window)
+    async replay(accountId, id, asked, origin) {
+      const own = await findOwn(deps, accountId, id)
+      const { open: tried } = await deliveries.load(own)
+      const numbers = await findWindow(looking, id, asked, tried)
       const replayId = newId()
       await executeFor(deps, accountId, id, origin, async (state) => {
         const { cursor, finishedAbove, open, replays } = await deliveries.load(state)
@@ -140,10 +144,19 @@ function sending(deps: SubscriptionDeps): Pick<Subscriptions, 'test' | 'checkSig
           replayId,
           ...numbers,
           newest: given.reduce((newest, one) => Math.max(newest, one), 0),
-          isDone: (one, toSequence) => (replays.get(one) ?? 0) >= toSequence,
+          isDone: (one, toSequence) => sentThrough({ replays }, one) >= toSequence,
         }
       })
       return { replayId, ...numbers }
+    },
+    async cancelReplay(accountId, id, replayId, origin) {
+      const subscription = await executeFor(deps, accountId, id, origin, async (state) => {
+        const known = state.replays.find((one) => one.replayId === replayId)
+        const through = sentThrough(await deliveries.load(state), replayId)
+        return { kind: 'CancelReplay', replayId, isDone: known !== undefined && through >= known.toSequence }
+      })
+      await sync(id)
+      return viewOf(deps, subscription)
     },
   }
 }

@@ -7,7 +7,7 @@ const SCHEMA_VERSION = 1
  * TEXT throughout: ids as blobs and names by number make the file a sixth smaller and reading a fifth
  * slower. Version 7 ids keep the id index growing at its end, which halves what a commit writes.
  */
-const TABLES = `
+const TABLE = `
 CREATE TABLE IF NOT EXISTS event (
   position INTEGER PRIMARY KEY,
   stream   TEXT NOT NULL,
@@ -19,6 +19,8 @@ CREATE TABLE IF NOT EXISTS event (
   meta     TEXT NOT NULL,
   at       TEXT NOT NULL
 ) STRICT;
+`
+const INDEXES = `
 CREATE UNIQUE INDEX IF NOT EXISTS event_by_stream ON event (stream, revision);
 CREATE UNIQUE INDEX IF NOT EXISTS event_by_id ON event (id);
 `
@@ -43,7 +45,22 @@ export function prepareWriter(db: DatabaseSync): void {
   if (version !== 0 && version !== SCHEMA_VERSION) {
     throw new Error(`the store file has layout ${version}; this release reads layout ${SCHEMA_VERSION}`)
   }
-  db.exec(`BEGIN IMMEDIATE; ${TABLES} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
+  db.exec(`BEGIN IMMEDIATE; ${TABLE} ${INDEXES} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
   // What a killed process left in the log may be of a stream that it had erased.
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+}
+
+/** Prepares a file that is written once, by nobody else, and put in its place when it is whole: nothing is durable yet. */
+export function prepareBuild(db: DatabaseSync): void {
+  db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF`)
+  db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -200000')
+  db.exec(TABLE)
+}
+
+/** Ends what {@link prepareBuild} began; sorting all at once takes a fraction of what it takes row by row. */
+export function prepareIndexes(db: DatabaseSync): void {
+  db.exec(`${INDEXES} PRAGMA user_version = ${SCHEMA_VERSION}`)
+  db.exec('PRAGMA locking_mode = NORMAL')
+  // The next statement gives the lock back, so that others can read it.
+  db.prepare('SELECT 1 FROM event LIMIT 1').get()
 }

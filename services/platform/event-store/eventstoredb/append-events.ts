@@ -59,11 +59,11 @@ function namedPlace(expected: ExpectedRevision): Revision | undefined {
 
 async function sendAppend(
   { client, answerTimeoutMs, newId, lookElsewhere }: AppendContext,
-  { stream, events, expected }: EncodedAppend,
+  { stream, events, expected, at }: EncodedAppend,
   attempt: string,
   keepIds: boolean,
 ): Promise<ServerAnswer> {
-  const proposed = events.map((event) => proposeEvent(event, keepIds ? event.id : newId(), attempt))
+  const proposed = events.map((event) => proposeEvent(event, keepIds ? event.id : newId(), attempt, at))
   const sending = client.appendToStream(stream, proposed, {
     expectedRevision: toServerExpectation(expected),
     deadline: answerTimeoutMs,

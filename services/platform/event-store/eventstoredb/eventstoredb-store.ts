@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
-import type { RecordedEvent } from '../../../../contracts/event.ts'
+import type { NewEvent, RecordedEvent } from '../../../../contracts/event.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
+import type { Position } from '../../../../contracts/position.ts'
 import { sleep } from '../../async/sleep.ts'
 import { encodeAppend, requireErasable } from '../encode-append.ts'
-import type { EventStore, ReadAllOptions } from '../event-store.ts'
+import type { EventStore, ExpectedRevision, ReadAllOptions } from '../event-store.ts'
 import { placesOf } from '../places-of.ts'
 import { type AppendContext, appendEvents } from './append-events.ts'
 import { createAppendWatch } from './append-watch.ts'
 import { eraseStream } from './erase-stream.ts'
 import { createEventStoreDbClient } from './eventstoredb-client.ts'
 import { createLogTail, type FollowContext } from './log-tail.ts'
-import { readHead, readStoredStream, readWholeLog } from './read-events.ts'
+import { readCopies, readHead, readStoredStream, readWholeLog } from './read-events.ts'
 import { createSharedReading } from './shared-reading.ts'
 
 export interface EventStoreDbOptions {
@@ -33,6 +34,18 @@ export interface EventStoreDbOptions {
   readonly onForeignEvent?: (place: ForeignPlace) => void
 }
 
+/** What a copy of a whole log needs besides. */
+export interface EventStoreDbStore extends EventStore {
+  /** Every event with the keys of subjects, without those that were erased. */
+  readCopies(after?: Position): AsyncIterable<RecordedEvent>
+  /** Appends events of another log, as of when they were appended there (ISO 8601). */
+  appendCopied(
+    stream: string,
+    events: readonly NewEvent[],
+    options: { readonly expected: ExpectedRevision; readonly at: string },
+  ): Promise<void>
+}
+
 export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
 
 /**
@@ -47,7 +60,7 @@ export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
  * @throws ServiceError `config_invalid` for a connection string that cannot be used.
  * @example const store = openEventStoreDbStore({ connectionString: 'esdb://127.0.0.1:2113?tls=false' })
  */
-export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore {
+export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreDbStore {
   const { client, lookElsewhere } = createEventStoreDbClient(options.connectionString)
   const closing = new AbortController()
   const context: FollowContext & AppendContext = {
@@ -94,6 +107,14 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStore 
       } finally {
         appending.delete(work)
       }
+    },
+    async *readCopies(after) {
+      requireOpen()
+      yield* readCopies(context, after)
+    },
+    async appendCopied(stream, events, { expected, at }) {
+      requireOpen()
+      await appendEvents(context, { ...encodeAppend(stream, events, expected), at })
     },
     async *read(stream, readOptions) {
       requireOpen()

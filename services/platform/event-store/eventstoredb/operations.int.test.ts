@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,14 +53,14 @@ describe.skipIf(COMMAND === undefined)('a node of EventStoreDB, with EVENTSTORE_
     return answer.statusCode ?? 0
   }
 
-  async function startNode(): Promise<void> {
+  async function startNode(db = file('db')): Promise<void> {
     const [command = '', ...args] = (COMMAND ?? '').split(' ')
     const at = file('certs')
     const options = {
       'node-ip': HOST,
       'node-port': String(port),
       'replication-port': String(await freePort()),
-      db: file('db'),
+      db,
       log: file('log'),
       'run-projections': 'None',
       'certificate-file': `${at}/node.crt`,
@@ -78,8 +78,11 @@ describe.skipIf(COMMAND === undefined)('a node of EventStoreDB, with EVENTSTORE_
     }
   }
   async function stopNode(): Promise<void> {
-    const ended = node && once(node, 'exit')
-    node?.kill('SIGTERM')
+    const running = node
+    node = undefined
+    if (running === undefined || running.exitCode !== null) return
+    const ended = once(running, 'exit')
+    running.kill('SIGTERM')
     await ended
   }
   const onDisk = (words: string): boolean =>
@@ -176,4 +179,82 @@ describe.skipIf(COMMAND === undefined)('a node of EventStoreDB, with EVENTSTORE_
     await record('NEW')
     expect(await modelsOf()).toEqual(['BTC', 'NEW'])
   }, 180_000)
+
+  test('ends on a full disk, and has everything that it confirmed, once, when there is room and it is started again', async (context) => {
+    const disk = file('disk')
+    // It throws: nothing of what follows is done.
+    if (!isMounted(disk)) context.skip('this user may not mount a file system')
+    try {
+      await stopNode()
+      await startNode(join(disk, 'db'))
+      const store = as('admin', 'changeit')
+      const confirmed: string[] = []
+      const padding = 'x'.repeat(100_000)
+      const appendOne = async (event = anEvent({ padding })): Promise<void> => {
+        await store.append(`s-${event.id}`, [event], { expected: 'no-stream' })
+        confirmed.push(event.id)
+      }
+      await expect
+        .poll(
+          () =>
+            appendOne().then(
+              () => true,
+              () => false,
+            ),
+          { timeout: 30_000 },
+        )
+        .toBe(true)
+      fill(join(disk, 'filling'))
+      const ended = node && once(node, 'exit')
+      let refusal: unknown
+      let last = anEvent({ padding })
+      while (refusal === undefined) {
+        last = anEvent({ padding })
+        refusal = await appendOne(last).then(
+          () => undefined,
+          (error: unknown) => error,
+        )
+      }
+      expect(['store_unavailable', 'append_unknown']).toContain((refusal as { code?: string }).code)
+      await ended
+      rmSync(join(disk, 'filling'))
+      await startNode(join(disk, 'db'))
+      await expect
+        .poll(
+          () =>
+            appendOne(last).then(
+              () => true,
+              () => false,
+            ),
+          { timeout: 60_000 },
+        )
+        .toBe(true)
+      const found = (await collect(store.readAll())).map(({ id }) => id)
+      expect(found.toSorted()).toEqual(confirmed.toSorted())
+      await store.close()
+    } finally {
+      await stopNode()
+      execFileSync('umount', ['-l', disk])
+    }
+  }, 180_000)
 })
+
+/** A small file system of its own, where this user may mount one. */
+function isMounted(folder: string): boolean {
+  mkdirSync(folder)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'tmpfs', folder], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Leaves no room on the disk of a file. */
+function fill(path: string): void {
+  try {
+    execFileSync('dd', ['if=/dev/zero', `of=${path}`, 'bs=4k'], { stdio: 'ignore' })
+  } catch {
+    // It ends because there is no room left, which is what it is for.
+  }
+}

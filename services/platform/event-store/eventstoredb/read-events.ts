@@ -3,7 +3,7 @@ import { isServiceError, ServiceError } from '../../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../../contracts/event.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import { comparePositions, type Position, START } from '../../../../contracts/position.ts'
-import { isStreamName } from '../../../../contracts/streams.ts'
+import { isErasable, isStreamName } from '../../../../contracts/streams.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { ReadAllOptions, ReadOptions } from '../event-store.ts'
@@ -78,6 +78,7 @@ export async function* readEntries(
   after: Position,
   signal: AbortSignal | undefined,
   look: (position: Position) => void = () => undefined,
+  withKeys = false,
 ): AsyncGenerator<LogEntry, void, void> {
   let reached = after
   let hasTriedAgain = false
@@ -88,7 +89,7 @@ export async function* readEntries(
     try {
       for await (const resolved of streamEvents(context, open, signal)) {
         if (resolved.event?.position !== undefined) look(toPosition(resolved.event.position))
-        const entry = toEntry(resolved, context.onForeign)
+        const entry = toEntry(resolved, context.onForeign, withKeys)
         // The server's reads include the position they begin at.
         if (entry === undefined || comparePositions(entry.position, reached) <= 0) continue
         reached = entry.position
@@ -107,6 +108,27 @@ export async function* readEntries(
         await context.sleep(RESUME_MS, signal ?? NEVER)
       }
     }
+  }
+}
+
+/**
+ * Every event of the log with the keys of subjects, those left out that were erased: what a copy of the log takes. The server
+ * shows what is tombstoned until it is scavenged, so that each key is looked for by name.
+ */
+export async function* readCopies(
+  context: ReadContext,
+  after: Position = START,
+): AsyncGenerator<RecordedEvent, void, void> {
+  for await (const entry of readEntries(context, after, undefined, () => undefined, true)) {
+    const event = entry.event()
+    if (event === undefined) continue
+    if (!isErasable(event.stream)) yield event
+    else
+      for await (const { event: kept } of readStoredStream(context, event.stream, {
+        from: event.revision,
+        limit: 1,
+      }))
+        yield kept
   }
 }
 

@@ -22,6 +22,8 @@ export const storedMetadataSchema = z.object({
   /** The attempt that wrote the event: tells a first append from a repeat that the server took for done. */
   attempt: z.uuid(),
   schema: z.int().positive(),
+  /** Of an event that was copied from another store: when it was appended there. */
+  at: z.iso.datetime().optional(),
   meta: eventMetaSchema,
   $correlationId: z.string(),
   $causationId: z.string().optional(),
@@ -42,7 +44,7 @@ const isMetaText = (text: unknown): boolean =>
  * is done with an event here. What it does not know for sound is looked at with the schema.
  */
 export function isPlainlySound(metadata: unknown): metadata is StoredMetadata {
-  if (typeof metadata !== 'object' || metadata === null) return false
+  if (typeof metadata !== 'object' || metadata === null || 'at' in metadata) return false
   const { id, attempt, schema, meta, $correlationId, $causationId = '' } = metadata as Record<string, unknown>
   if (typeof id !== 'string' || typeof attempt !== 'string' || !UUID.test(id) || !UUID.test(attempt))
     return false
@@ -63,7 +65,7 @@ export interface StoredEvent {
 }
 
 /** An event on its way to EventStoreDB, under the id that the server is to know it by. */
-export function proposeEvent(event: EncodedEvent, serverId: string, attempt: string): EventData {
+export function proposeEvent(event: EncodedEvent, serverId: string, attempt: string, at?: string): EventData {
   // Both are parsed from their checked text: what the caller holds may change while the append waits.
   const data = JSON.parse(event.data) as JSONType
   const meta = JSON.parse(event.meta) as StoredMetadata['meta']
@@ -71,6 +73,7 @@ export function proposeEvent(event: EncodedEvent, serverId: string, attempt: str
     id: event.id,
     attempt,
     schema: event.schema,
+    ...(at !== undefined && { at }),
     meta,
     $correlationId: meta.correlationId,
     ...(meta.causationId === undefined ? {} : { $causationId: meta.causationId }),
@@ -93,7 +96,7 @@ export function parseStored({ event: stored }: ResolvedEvent): StoredEvent | und
       message: `${stored.type} at revision ${stored.revision} of ${stored.streamId} in EventStoreDB was not written by this service; give the service a database of its own`,
     })
   }
-  const { id, attempt, schema, meta } = metadata
+  const { id, attempt, schema, meta, at } = metadata
   return {
     attempt,
     event: {
@@ -105,9 +108,15 @@ export function parseStored({ event: stored }: ResolvedEvent): StoredEvent | und
       stream: stored.streamId,
       revision: Number(stored.revision),
       position: toPosition(stored.position),
-      at: stored.created.toISOString(),
+      at: at ?? stored.created.toISOString(),
     },
   }
+}
+
+/** When an event was appended, to here or to the log that it was copied from. */
+export function appendedAt({ created, metadata }: NonNullable<ResolvedEvent['event']>): string {
+  const at = typeof metadata === 'object' && metadata !== null && 'at' in metadata ? metadata.at : undefined
+  return typeof at === 'string' ? at : created.toISOString()
 }
 
 /** @example toPosition({ commit: 12n, prepare: 12n }) === '12/12' */

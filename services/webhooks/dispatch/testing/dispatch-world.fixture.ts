@@ -124,7 +124,7 @@ export class DispatchWorld {
   /** Appends what the owner of a subscription did to its stream. */
   async say(
     name: string,
-    type: Extract<EventType, `Subscription${string}` | 'ReplayRequested' | 'SecretRotated'>,
+    type: Extract<EventType, `Subscription${string}` | `Replay${string}` | 'SecretRotated'>,
     data: Readonly<Record<string, unknown>> = {},
   ): Promise<void> {
     const id = this.newId()
@@ -132,7 +132,8 @@ export class DispatchWorld {
     const meta = { correlationId: id, actor: 'owner' }
     const definition = EVENT_CATALOGUE[type] as typeof SubscriptionRecovered
     const by = type === 'SubscriptionDisabled' ? { by: 'endpoint' } : {}
-    const given = { subscriptionId: anId(name), ...by, ...data }
+    const whole = type === 'ReplayRequested' ? { only: 'all', deliveries: 1 } : {}
+    const given = { subscriptionId: anId(name), ...by, ...whole, ...data }
     await this.store.append(stream, [newEvent(definition, { id, data: given, meta })], { expected: 'any' })
   }
 

@@ -2,6 +2,7 @@ import { isServiceError } from '../../../../contracts/errors.ts'
 import { decodeEvent } from '../../../../contracts/event-catalogue.ts'
 import { subscriptionStream } from '../../../../contracts/streams.ts'
 import { evolveSubscription, type Subscription } from '../../../../projections/index.ts'
+import { sentThrough } from '../../deliveries/delivery-state.ts'
 import { matchRange } from '../../signals/match-range.ts'
 import { aFilter, anId } from '../../signals/testing/signal-log.fixture.ts'
 import { answered, DispatchWorld, type RunningDispatcher, unreachable } from './dispatch-world.fixture.ts'
@@ -252,7 +253,7 @@ class FuzzedWorld {
     }
     for (const { replayId, toSequence } of subscription.replays) {
       if (!replays.includes(replayId)) continue
-      const through = state.replays.get(replayId) ?? 0
+      const through = sentThrough(state, replayId)
       if (through < toSequence) wrong(`a replay up to ${toSequence} was sent through ${through}`)
     }
   }

@@ -1,0 +1,40 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
+import type { Identity } from '../../accounts/index.ts'
+import type { PaymentAdmin } from '../../payments/index.ts'
+import { requireKey } from '../../tool-calls/index.ts'
+import { toPaymentAnswer } from '../payment-answers.ts'
+
+export interface OwnPaymentRoutesOptions {
+  readonly paymentAdmin: Pick<PaymentAdmin, 'listOwn'>
+  /** Whose a request is. */
+  readonly identify: (authorization: string | undefined) => Promise<Identity>
+}
+
+const querySchema = z.strictObject({
+  after: z.uuid().toLowerCase().optional().describe('Payments behind this one: the `next` of an answer'),
+  limit: z.coerce.number().int().min(1).max(LIMITS.paymentRows).default(50).describe('Rows at most'),
+})
+
+/**
+ * `GET /api/payments`: what was paid for plans of the account of a key, and how each payment stands on the chain.
+ * Calls that were paid for by themselves are of no account, and are shown to who holds their id.
+ *
+ * @example curl -H "Authorization: Bearer $API_KEY" 'http://127.0.0.1:8402/api/payments?limit=10'
+ */
+export const ownPaymentRoutes: FastifyPluginAsyncZod<OwnPaymentRoutesOptions> = async (app, options) => {
+  const schema = { querystring: querySchema, response: { 200: ownPaymentsAnswerSchema } }
+  app.get('/api/payments', { schema }, async ({ headers, query: { after, limit } }, reply) => {
+    const { accountId } = requireKey(await options.identify(headers.authorization))
+    // One more than is shown tells whether there is a next page.
+    const found = options.paymentAdmin.listOwn(accountId, { after, limit: limit + 1 })
+    const payments = found.slice(0, limit)
+    reply.header('cache-control', 'no-store')
+    return {
+      payments: payments.map(toPaymentAnswer),
+      next: found.length > limit ? (payments.at(-1)?.paymentId ?? null) : null,
+    }
+  })
+}

@@ -1,0 +1,295 @@
+import { randomUUID } from 'node:crypto'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { logFile, openEmbeddedStore } from '../event-store/embedded/embedded-store.ts'
+import { openStoredRows } from '../event-store/embedded/stored-rows.ts'
+import type { EventStore } from '../event-store/event-store.ts'
+import { checkBackup } from './check-backup.ts'
+import { openFolderPlace } from './folder-place.ts'
+import type { BackupPlace } from './place.ts'
+import { type RestoreOptions, restoreBackup } from './restore-backup.ts'
+import { type BackupOptions, type BackupResult, takeBackup } from './take-backup.ts'
+import { appendKey, appendSome, beginLog, eventsOf, readWhole } from './testing/made-log.fixture.ts'
+
+let directory: string
+let store: EventStore
+let now = Date.parse('2026-11-22T12:00:00.000Z')
+const signal = new AbortController().signal
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'backup-'))
+  now = Date.parse('2026-11-22T12:00:00.000Z')
+  store = await openEmbeddedStore({ directory: join(directory, 'log'), now: () => now })
+})
+afterEach(async () => {
+  await store.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const place = (): BackupPlace => openFolderPlace(join(directory, 'backup'))
+
+async function backUp(more: Partial<BackupOptions> = {}): Promise<BackupResult> {
+  const rows = openStoredRows(logFile(join(directory, 'log')))
+  try {
+    const options = { rows, place: place(), now: () => now, signal, onProgress: () => undefined }
+    return await takeBackup({ ...options, segmentBytes: 20_000, ...more })
+  } finally {
+    rows.close()
+  }
+}
+
+const restore = (more: Partial<RestoreOptions> = {}, target = 'restored') =>
+  restoreBackup({
+    place: place(),
+    directory: join(directory, target),
+    upTo: undefined,
+    erased: new Set(),
+    accept: () => undefined,
+    inspect: () => undefined,
+    signal,
+    onProgress: () => undefined,
+    ...more,
+  })
+
+async function open<Result>(target: string, use: (store: EventStore) => Promise<Result>): Promise<Result> {
+  const opened = await openEmbeddedStore({ directory: join(directory, target), now: () => now })
+  try {
+    return await use(opened)
+  } finally {
+    await opened.close()
+  }
+}
+
+const segmentFiles = (): string[] => readdirSync(join(directory, 'backup', 'log')).toSorted()
+
+describe('a log that was restored', () => {
+  test('is the one that was backed up, event by event, and goes on', async () => {
+    await beginLog(store)
+    await appendSome(store, 400)
+    const stream = await appendKey(store)
+    await appendSome(store, 100)
+    const { manifest } = await backUp()
+    expect(manifest).toMatchObject({ head: 502, market: 'simulated' })
+    expect(manifest.segments.length).toBeGreaterThan(2)
+    const result = await restore()
+    expect(result).toMatchObject({ position: 502, hash: manifest.segments.at(-1)?.hash, erased: [] })
+    const whole = await readWhole(store)
+    await open('restored', async (restored) => {
+      expect(await readWhole(restored)).toEqual(whole)
+      expect(await eventsOf(restored.read(stream))).toEqual(await eventsOf(store.read(stream)))
+      await appendSome(restored, 1)
+      expect(await restored.head()).toBe('503')
+    })
+  })
+
+  test('to a position ends with that event, wherever in a segment it is', async () => {
+    await beginLog(store)
+    await appendSome(store, 300)
+    const { manifest } = await backUp()
+    const [first] = manifest.segments
+    for (const position of [1, 2, Number(first?.last), Number(first?.last) + 1, 301]) {
+      const target = `to-${position}`
+      expect(await restore({ upTo: { position } }, target)).toMatchObject({ position })
+      const expected = (await readWhole(store)).slice(0, position)
+      await open(target, async (restored) => expect(await readWhole(restored)).toEqual(expected))
+    }
+  })
+
+  test('to an instant holds what was appended then and before, and nothing else', async () => {
+    await beginLog(store)
+    await appendSome(store, 60)
+    const instant = new Date(now)
+    now += 1
+    await appendSome(store, 60)
+    await backUp()
+    expect(await restore({ upTo: { instant } })).toMatchObject({ position: 61, at: instant.toISOString() })
+  })
+})
+
+describe('a backup beside a service that writes', () => {
+  test('backup × append: holds a beginning of the log, and the next one the rest', async () => {
+    await beginLog(store)
+    await appendSome(store, 500)
+    let appending: Promise<void> | undefined
+    const first = await backUp({
+      onProgress: () => {
+        appending ??= appendSome(store, 300, 'later')
+      },
+    })
+    await appending
+    expect(first.manifest.head).toBe(501)
+    const files = segmentFiles()
+    const second = await backUp()
+    expect(second).toMatchObject({ events: 300, manifest: { head: 801 } })
+    expect(segmentFiles().filter((file) => files.includes(file))).toEqual(files)
+    expect(await backUp()).toMatchObject({ events: 0, segments: 0, manifest: { head: 801 } })
+    await restore()
+    const whole = await readWhole(store)
+    await open('restored', async (restored) => expect(await readWhole(restored)).toEqual(whole))
+  })
+
+  test('that was interrupted goes on, wherever that was', async () => {
+    await beginLog(store)
+    await appendSome(store, 600)
+    for (const failAt of [1, 2, 3, 5, 8]) {
+      const inner = place()
+      let puts = 0
+      const failing: BackupPlace = {
+        ...inner,
+        async put(name, body) {
+          if (++puts === failAt) throw new Error('the power is gone')
+          return inner.put(name, body)
+        },
+      }
+      await expect(backUp({ place: failing })).rejects.toThrow('the power is gone')
+    }
+    const stopping = new AbortController()
+    const stopped = await backUp({ signal: stopping.signal, onProgress: () => stopping.abort() })
+    expect(stopped.segments).toBe(1)
+    const { manifest } = await backUp()
+    expect(segmentFiles()).toEqual(manifest.segments.map(({ name }) => name.slice(4)).toSorted())
+    expect((await checkBackup({ place: place(), signal, onProgress: () => undefined })).hash).toBe(
+      manifest.segments.at(-1)?.hash,
+    )
+    await restore()
+  })
+
+  test('is refused beside another one', async () => {
+    await beginLog(store)
+    const lock = await place().lock()
+    await expect(backUp()).rejects.toMatchObject({ code: 'store_locked' })
+    await lock.release()
+    await backUp()
+  })
+
+  test('is refused where the log was set back behind it, and where another log is kept', async () => {
+    await beginLog(store)
+    await appendSome(store, 100)
+    await backUp()
+    await restore({ upTo: { position: 50 } })
+    const rows = openStoredRows(logFile(join(directory, 'restored')))
+    await expect(backUp({ rows })).rejects.toMatchObject({
+      code: 'store_mismatch',
+      message: expect.stringMatching(/set back.*101/),
+    })
+    rows.close()
+    await open('other', async (other) => {
+      await beginLog(other)
+    })
+    const others = openStoredRows(logFile(join(directory, 'other')))
+    await expect(backUp({ rows: others })).rejects.toThrow('another log')
+    others.close()
+  })
+})
+
+describe('erasure holds in backups', () => {
+  test('backup × erase: a key that was erased is in no file of the backup after the next one', async () => {
+    const secret = 'wrapped-key-of-somebody'
+    await beginLog(store)
+    await appendSome(store, 100)
+    const stream = await appendKey(store, randomUUID(), secret)
+    const kept = await appendKey(store)
+    const { manifest: before } = await backUp()
+    await store.erase(stream)
+    await backUp()
+    expect(existsSync(join(directory, 'backup', String(before.keys?.name)))).toBe(false)
+    const point = { position: before.head }
+    const { erased } = await restore({ upTo: point })
+    expect(erased).toEqual([stream])
+    expect(readFileSync(join(directory, 'restored', 'events.db')).includes(secret)).toBe(false)
+    await open('restored', async (restored) => {
+      expect(await eventsOf(restored.read(stream))).toEqual([])
+      expect(await eventsOf(restored.read(kept))).toHaveLength(1)
+    })
+  })
+
+  test('an older backup is restored without the keys that a list says were erased', async () => {
+    const secret = 'wrapped-key-of-somebody'
+    await beginLog(store)
+    const stream = await appendKey(store, randomUUID(), secret)
+    await backUp()
+    const { erased } = await restore({ erased: new Set([stream]) })
+    expect(erased).toEqual([stream])
+    expect(readFileSync(join(directory, 'restored', 'events.db')).includes(secret)).toBe(false)
+  })
+})
+
+describe('a restore is refused', () => {
+  beforeEach(async () => {
+    await beginLog(store)
+    await appendSome(store, 300)
+    await backUp()
+  })
+
+  test('into a folder that is not empty, and leaves it as it is', async () => {
+    await restore()
+    await expect(restore()).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('not empty: it holds events.db'),
+    })
+  })
+
+  test.each([
+    [{ position: 0 }, /position 0 is not in the backup, which goes from 1 to 301/],
+    [{ position: 302 }, /position 302 is not in the backup/],
+    [{ instant: new Date('2026-11-22T12:00:00.001Z') }, /the newest event of the backup was appended at/],
+    [{ instant: new Date('2026-11-22T11:59:59.999Z') }, /no event of the backup was appended/],
+  ])('to %j', async (upTo, message) => {
+    await expect(restore({ upTo })).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(message),
+    })
+    expect(existsSync(join(directory, 'restored', 'events.db'))).toBe(false)
+  })
+
+  test('where a segment is missing, and says how far it is whole', async () => {
+    const [, second = ''] = segmentFiles()
+    rmSync(join(directory, 'backup', 'log', second))
+    await expect(restore()).rejects.toMatchObject({
+      code: 'backup_damaged',
+      message: expect.stringMatching(/is missing; what is whole goes up to position \d+$/),
+    })
+    expect(readdirSync(join(directory, 'restored'))).toEqual(['events.lock'])
+    // What does not need it can be restored.
+    await restore({ upTo: { position: 5 } })
+  })
+
+  test.each(['log', 'keys'])('where a file of %s is damaged at any byte', async (kind) => {
+    const folder = join(directory, 'backup', kind)
+    const file = join(folder, String(readdirSync(folder)[0]))
+    const bytes = readFileSync(file)
+    for (const index of [0, 5, Math.floor(bytes.length / 2), bytes.length - 1]) {
+      const changed = Buffer.from(bytes)
+      changed[index] = (changed[index] ?? 0) ^ 1
+      writeFileSync(file, changed)
+      await expect(restore({}, `at-${index}`)).rejects.toMatchObject({ code: 'backup_damaged' })
+    }
+  })
+
+  test('with a segment of another log, or a manifest that was changed', async () => {
+    const manifest = join(directory, 'backup', 'backup.json')
+    const text = readFileSync(manifest, 'utf8')
+    writeFileSync(manifest, text.replace('"head":301', '"head":300'))
+    await expect(restore()).rejects.toMatchObject({ code: 'backup_damaged' })
+    writeFileSync(manifest, text)
+    const [first = ''] = segmentFiles()
+    await open('other', async (other) => {
+      await beginLog(other)
+      await appendSome(other, 300)
+    })
+    const rows = openStoredRows(logFile(join(directory, 'other')))
+    await backUp({ rows, place: openFolderPlace(join(directory, 'other-backup')) })
+    rows.close()
+    const [foreign = ''] = readdirSync(join(directory, 'other-backup', 'log')).toSorted()
+    cpSync(join(directory, 'other-backup', 'log', foreign), join(directory, 'backup', 'log', first))
+    await expect(restore()).rejects.toMatchObject({ code: 'backup_damaged' })
+  })
+
+  test('where there is no backup', async () => {
+    await expect(restore({ place: openFolderPlace(join(directory, 'nothing')) })).rejects.toThrow(
+      'holds no backup',
+    )
+  })
+})

@@ -1,0 +1,178 @@
+import { createHash, type Hash } from 'node:crypto'
+import { ServiceError } from '../../../contracts/errors.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import { eventAt, type Position, START } from '../../../contracts/position.ts'
+import { translated } from './translate-positions.ts'
+
+/** A log that is copied. */
+export interface CopySource {
+  /** For people, without credentials. */
+  readonly description: string
+  /** All there is at the moment, with the keys of subjects that were not erased, in the order of the log. */
+  events(): AsyncIterable<RecordedEvent>
+  /** The newest of these events at a position or before it; undefined for none. */
+  at(position: Position): Promise<Pick<RecordedEvent, 'stream' | 'revision'> | undefined>
+  /** Whether nobody can have appended since the events were given. */
+  isAtRest(): Promise<boolean>
+}
+
+/** A log that is copied into, and used by nobody until it is finished. */
+export interface CopyTarget {
+  readonly description: string
+  /** Makes sure that nobody takes it for a whole log. @throws ServiceError `store_mismatch` for one that was finished */
+  begin(): Promise<void>
+  events(): AsyncIterable<RecordedEvent>
+  /** Neighbours in one stream, appended at the same time; durable at {@link CopyTarget.flush} at the latest. */
+  append(events: readonly RecordedEvent[]): Promise<void>
+  flush(): Promise<void>
+  positionOf(stream: string, revision: number): Promise<Position | undefined>
+  /** From now on it is a log like any other. */
+  finish(): Promise<void>
+}
+
+export interface CopyOptions {
+  readonly source: CopySource
+  readonly target: CopyTarget
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: { readonly events: number; readonly doing: string }) => void
+}
+
+export interface CopyResult {
+  readonly events: number
+  /** Of them, those that this run has copied. */
+  readonly copied: number
+  /** SHA-256 over stream, revision, type, schema, id, time, data and meta of every event, in order; the same of both logs. */
+  readonly hash: string
+  /** False where somebody still writes to the source: the target is not for use yet. */
+  readonly isFinished: boolean
+}
+
+const GROUP_EVENTS = 100
+const GROUP_BYTES = 300_000
+const SHOW_EVERY = 500
+
+/**
+ * Copies a log into a store of another kind, event by event. What the target has already is compared, and the rest
+ * is appended, so that a run which ended at any moment is gone on with by the next. Positions differ between stores: where
+ * an event names one, the copy names that of the same event. In the end all of it is read back and compared.
+ *
+ * @throws ServiceError `store_mismatch` where the target holds something else; what the stores refuse it with
+ */
+export async function copyLog(options: CopyOptions): Promise<CopyResult> {
+  const { target, source, signal } = options
+  await target.begin()
+  const copied = await pass(options, 'copied')
+  await target.flush()
+  signal.throwIfAborted()
+  const verified = await pass(options, 'verified')
+  const isFinished = verified.copied === 0 && (await source.isAtRest())
+  await target.flush()
+  if (isFinished) await target.finish()
+  return {
+    events: verified.events,
+    copied: copied.copied + verified.copied,
+    hash: verified.hash,
+    isFinished,
+  }
+}
+
+/** Goes through both logs side by side; what the target lacks at its end is appended. */
+async function pass({ source, target, signal, onProgress }: CopyOptions, doing: string) {
+  const there = target.events()[Symbol.asyncIterator]()
+  const positions = createPositions(source, target)
+  const hash = createHash('sha256')
+  let [events, copied] = [0, 0]
+  let group: RecordedEvent[] = []
+  let bytes = 0
+  let isAtEnd = false
+
+  async function send(): Promise<void> {
+    if (group.length === 0) return
+    await target.append(group)
+    copied += group.length
+    group = []
+    bytes = 0
+  }
+
+  for await (const original of source.events()) {
+    signal.throwIfAborted()
+    const event = await translated(original, async (position) => {
+      // What it names may be among those that wait.
+      await send()
+      return positions.translate(position)
+    })
+    const line = lineOf(event)
+    hash.update(line)
+    events += 1
+    if (events % SHOW_EVERY === 0) onProgress({ events, doing })
+    const found = isAtEnd ? undefined : await there.next()
+    if (found !== undefined && found.done !== true) {
+      requireSame(event, line, found.value, target)
+      positions.learn(original.position, found.value.position)
+      continue
+    }
+    isAtEnd = true
+    if (!follows(group.at(-1), event) || group.length >= GROUP_EVENTS || bytes > GROUP_BYTES) await send()
+    group.push(event)
+    bytes += line.length
+  }
+  await send()
+  const more = isAtEnd ? undefined : await there.next()
+  if (more !== undefined && more.done !== true) throw foreign(target, more.value)
+  return { events, copied, hash: (hash satisfies Hash).digest('hex') }
+}
+
+const follows = (last: RecordedEvent | undefined, next: RecordedEvent): boolean =>
+  last !== undefined &&
+  last.stream === next.stream &&
+  last.revision + 1 === next.revision &&
+  last.at === next.at
+
+/** What is the same of an event in every store. */
+export const lineOf = ({ stream, revision, type, schema, id, at, data, meta }: RecordedEvent): string =>
+  `${[stream, revision, type, schema, id, at, JSON.stringify(data), JSON.stringify(meta)].join('\t')}\n`
+
+function requireSame(
+  event: RecordedEvent,
+  line: string,
+  found: RecordedEvent,
+  { description }: CopyTarget,
+): void {
+  if (lineOf(found) === line) return
+  throw new ServiceError('store_mismatch', {
+    message: `${description} is no copy of this log: at ${found.position} stands ${found.type} ${found.id} (revision ${found.revision} of ${found.stream}) where ${event.type} ${event.id} (revision ${event.revision} of ${event.stream}) should be`,
+    nextStep: 'Copy into an empty store.',
+  })
+}
+
+const foreign = ({ description }: CopyTarget, { type, position }: RecordedEvent): ServiceError =>
+  new ServiceError('store_mismatch', {
+    message: `${description} holds more than this log: a ${type} at ${position}, behind the last event of the source`,
+    nextStep: 'Copy into an empty store.',
+  })
+
+const REMEMBERED = 100_000
+
+/** Positions of the target for those of the source. */
+function createPositions(source: CopySource, target: CopyTarget) {
+  const known = new Map<Position, Position>()
+  return {
+    learn(from: Position, to: Position): void {
+      if (known.size >= REMEMBERED) known.clear()
+      known.set(from, to)
+    },
+    async translate(position: Position): Promise<Position> {
+      if (position === START) return START
+      const isInFront = position.endsWith('!')
+      const remembered = known.get(eventAt(position))
+      if (remembered !== undefined) return isInFront ? `${remembered}!` : remembered
+      const place = await source.at(eventAt(position))
+      if (place === undefined) return START
+      const found = await target.positionOf(place.stream, place.revision)
+      if (found !== undefined) return isInFront ? `${found}!` : found
+      throw new ServiceError('event_unreadable', {
+        message: `an event names position ${position} of ${source.description}, which is not in ${target.description} before it`,
+      })
+    },
+  }
+}

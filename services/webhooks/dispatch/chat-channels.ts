@@ -1,0 +1,86 @@
+import { hash } from 'node:crypto'
+
+/**
+ * Whose turn it is at each channel of a chat. A channel has one limit, however many subscriptions tell it something:
+ * one message is on its way at a time, and what it asked for is waited for by all of them.
+ */
+export interface ChatChannels {
+  /**
+   * Takes the channel for one message, until `ended`.
+   *
+   * @param who the subscription; those that wait have their turns in the order in which they came
+   * @returns 0 where it is taken; otherwise for how long to wait before asking again, milliseconds
+   */
+  begin(url: string, who: string): number
+  /** The message is over. @param restMs for how long the channel takes nothing more */
+  ended(url: string, restMs: number): void
+  /** Nothing is sent there for so long, as its delivery log says. */
+  rest(url: string, restMs: number): void
+}
+
+interface Channel {
+  isBusy: boolean
+  restsUntilMs: number
+  /** By subscription: until when its turn is kept for it. */
+  readonly waiting: Map<string, number>
+}
+
+/** How long who is refused waits for another one's message, and each behind it for one more. */
+const TURN_MS = 1_000
+/** A turn that is not taken for so long is the next one's. */
+const KEPT_MS = 10_000
+/** Channels beyond which those that are quiet are forgotten. */
+const TIDY_AT = 1_024
+
+/** @param elapsed a clock that is never set, milliseconds */
+export function createChatChannels(elapsed: () => number): ChatChannels {
+  // The address of a channel is its key: it is not kept in clear where it need not be.
+  const keyOf = (url: string): string => hash('sha256', url)
+  const channels = new Map<string, Channel>()
+
+  function tidy(nowMs: number): void {
+    for (const [key, { isBusy, restsUntilMs, waiting }] of channels)
+      if (!isBusy && restsUntilMs <= nowMs && waiting.size === 0) channels.delete(key)
+  }
+
+  function channelOf(url: string): Channel {
+    const key = keyOf(url)
+    const known = channels.get(key)
+    if (known !== undefined) return known
+    if (channels.size >= TIDY_AT) tidy(elapsed())
+    const made = { isBusy: false, restsUntilMs: 0, waiting: new Map<string, number>() }
+    channels.set(key, made)
+    return made
+  }
+
+  return {
+    begin(url, who) {
+      const channel = channelOf(url)
+      const { waiting } = channel
+      const nowMs = elapsed()
+      for (const [other, keptUntilMs] of waiting) if (keptUntilMs < nowMs) waiting.delete(other)
+      const line = [...waiting.keys()]
+      const isFree = !channel.isBusy && channel.restsUntilMs <= nowMs
+      if (isFree && (line[0] ?? who) === who) {
+        waiting.delete(who)
+        channel.isBusy = true
+        return 0
+      }
+      const place = waiting.has(who) ? line.indexOf(who) : line.length
+      const waitMs = Math.max(channel.isBusy ? TURN_MS : 0, channel.restsUntilMs - nowMs) + place * TURN_MS
+      // The first in line comes a moment after the rest; whoever asks between them is not to be the quicker.
+      const inMs = Math.max(waitMs, 1)
+      waiting.set(who, nowMs + inMs + KEPT_MS)
+      return inMs
+    },
+    ended(url, restMs) {
+      const channel = channelOf(url)
+      channel.isBusy = false
+      channel.restsUntilMs = Math.max(channel.restsUntilMs, elapsed() + restMs)
+    },
+    rest(url, restMs) {
+      const channel = channelOf(url)
+      channel.restsUntilMs = Math.max(channel.restsUntilMs, elapsed() + restMs)
+    },
+  }
+}
