@@ -1,3 +1,4 @@
+import { ACCOUNT_ERRORS } from './account-errors.ts'
 import { defineErrors, type ErrorDefinition } from './error-definition.ts'
 import type { JsonObject } from './json.ts'
 import { KNOWLEDGE_ERRORS } from './knowledge-errors.ts'
@@ -277,16 +278,7 @@ export const ERRORS = defineErrors({
     message: 'This Idempotency-Key was used for another request.',
     nextStep: 'Use a new key for a new request, or repeat the first request as it was.',
   },
-  sign_in_refused: {
-    status: 401,
-    message: 'The e-mail address and the code do not go together, or the code has expired or been used.',
-    nextStep: 'Give the code as it stands in the newest mail, within half an hour, or ask for another.',
-  },
-  too_many_keys: {
-    status: 409,
-    message: 'The account has as many keys as it may have.',
-    nextStep: 'Revoke a key that is no longer used, then ask again.',
-  },
+  ...ACCOUNT_ERRORS,
   account_unknown: {
     status: 404,
     message: 'There is no such account.',

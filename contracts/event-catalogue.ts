@@ -25,6 +25,14 @@ import {
 import { LeaseReleased, LeaseTaken } from './lease-events.ts'
 import { ChallengerVerdictRecorded, ModelChosen, SpeechRestored, SpeechWithdrawn } from './model-events.ts'
 import { OwnerNotified } from './notice-events.ts'
+import {
+  AppAuthorized,
+  AppEnded,
+  AppTokenIssued,
+  MachineClientCreated,
+  MachineClientRemoved,
+  MachineTokenIssued,
+} from './oauth-events.ts'
 import { outcomeSchema } from './outcome.ts'
 import {
   PayerBlocked,
@@ -43,8 +51,10 @@ import {
 } from './payment-events.ts'
 import { START } from './position.ts'
 import {
+  CheckpointAnchored,
   CheckpointCosigned,
   CheckpointSigned,
+  CheckpointTimestamped,
   DaySealed,
   LogKeysPublished,
   ModelAnnounced,
@@ -205,6 +215,8 @@ export const EVENT_CATALOGUE = {
   LogKeysPublished,
   CheckpointSigned,
   CheckpointCosigned,
+  CheckpointAnchored,
+  CheckpointTimestamped,
   DaySealed,
   SubjectKeyCreated,
   AccountOpened,
@@ -216,6 +228,12 @@ export const EVENT_CATALOGUE = {
   PlanStarted,
   PlanEnded,
   AccountErased,
+  AppAuthorized,
+  AppTokenIssued,
+  AppEnded,
+  MachineClientCreated,
+  MachineTokenIssued,
+  MachineClientRemoved,
   QuotaDebited,
   QuotaGranted,
   ChatReserved,

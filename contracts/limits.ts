@@ -120,6 +120,12 @@ export const LIMITS = {
   logKeys: 8,
   /** A checkpoint with its signatures; verifiers take at least 16, of up to 5 kB. */
   noteCharacters: 160_000,
+  /** A timestamp of OpenTimestamps, in base64: some calendars, a few hundred bytes each. */
+  timestampCharacters: 40_000,
+  /** Calendars that are asked. */
+  calendars: 8,
+  /** Anchors of an answer. */
+  anchorsPerPage: 100,
   /** Witnesses of a policy. */
   witnesses: 32,
 
@@ -149,6 +155,12 @@ export const LIMITS = {
   verdictStreams: 100,
   /** Of those, how many one address may hold. */
   verdictStreamsPerAddress: 10,
+  /** Streams of `subscriptions/listen` that one process serves, that an address and an account may hold. */
+  mcpSubscriptions: 100,
+  mcpSubscriptionsPerAddress: 10,
+  mcpSubscriptionsPerAccount: 10,
+  /** Watch lists in one of them. */
+  mcpSubscriptionUris: 4,
   /** Replays that one process serves at a time, and how many of them one address may hold. */
   verdictReplays: 50,
   verdictReplaysPerAddress: 4,
@@ -270,6 +282,33 @@ export const LIMITS = {
   mailWaitMs: 5_000,
   /** API keys of one account that apply at a time. */
   keysPerAccount: 10,
+  /** Programs that an account lets act for it, and clients for its machines. */
+  appsPerAccount: 20,
+  machinesPerAccount: 10,
+  /** Access tokens that a machine may hold at a time. */
+  machineTokens: 60,
+  /** How long a code of OAuth, an access token, and a refresh token that is not used are good for. */
+  oauthCodeMs: 60_000,
+  accessTokenMs: 3_600_000,
+  refreshTokenMs: 30 * 86_400_000,
+  /** How long a signed proof of a client may be good for, and how far its clock may be off. */
+  clientProofMs: 300_000,
+  clientClockMs: 30_000,
+  /** The document by which a client describes itself: its size, its addresses, and how long it is waited for. */
+  clientDocumentBytes: 10_240,
+  clientDocumentMs: 5_000,
+  clientRedirects: 32,
+  clientNameCharacters: 100,
+  /** Longest address of a client or of what it redirects to, and longest `state`. */
+  oauthUrlCharacters: 2_000,
+  oauthStateCharacters: 2_048,
+  /** How long such a document is kept, at least and at most, how many, and how many are fetched at a time. */
+  clientDocumentKeepLeastMs: 60_000,
+  clientDocumentKeepMs: 86_400_000,
+  clientDocumentsKept: 500,
+  clientDocumentsAtOnce: 8,
+  /** Documents that are fetched for one client address in an hour. */
+  clientDocumentsPerAddress: 60,
   keyLabelCharacters: 64,
   /** Plans of one account that have not ended: the running one and those behind it. */
   plansAhead: 12,

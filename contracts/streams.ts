@@ -49,6 +49,9 @@ export const LOG_CHECKPOINTS_STREAM = 'log-checkpoints'
 
 export const LOG_COSIGNATURES_STREAM = 'log-cosignatures'
 
+/** Where else its checkpoints were put. */
+export const LOG_ANCHORS_STREAM = 'log-anchors'
+
 /** @example sealedStream('HL') === 'sealed-HL' */
 export const sealedStream = (exchange: Exchange): string => `sealed-${exchange}`
 

@@ -52,12 +52,26 @@ export const verdictRowSchema = z.object({
     .describe('Bars between this and the verdict before that have no verdict'),
   recorded_late: z.boolean().describe('Recorded behind the end of its window: it foresaw nothing'),
   ...forecastFields,
+  visible_at: instant.describe(
+    'When everybody could read it: the end of its window, or when it was recorded if late',
+  ),
+  decided_at: instant
+    .nullable()
+    .describe('Close of the bar that decided its race; null where none did, or it was not labelled yet'),
 })
 
 export type VerdictRow = z.infer<typeof verdictRowSchema>
 
-/** @param recordedAt when the verdict's event was appended, ISO 8601. */
-export const verdictRow = (verdict: Verdict, cursor: string, recordedAt: string): VerdictRow => ({
+/**
+ * @param recordedAt when the verdict's event was appended, ISO 8601
+ * @param decidedAt of its outcome, Unix milliseconds; null where there is none
+ */
+export const verdictRow = (
+  verdict: Verdict,
+  cursor: string,
+  recordedAt: string,
+  decidedAt: number | null = null,
+): VerdictRow => ({
   cursor,
   verdict_id: verdict.verdictId,
   exchange: verdict.exchange,
@@ -85,4 +99,7 @@ export const verdictRow = (verdict: Verdict, cursor: string, recordedAt: string)
   bars_missed: barsMissed(verdict),
   recorded_late: verdict.recordedLate,
   ...forecastShown(verdict.forecast),
+  // A replay shows it once its window has closed; one that came later, at once.
+  visible_at: verdict.recordedLate ? recordedAt : isoTime(verdict.validUntil),
+  decided_at: decidedAt === null ? null : isoTime(decidedAt),
 })

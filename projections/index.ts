@@ -21,6 +21,7 @@ export {
   type AccountsRow,
   accountRowKey,
   accounts,
+  appRowKey,
   ERASED_PREFIX,
   keyIdRowKey,
   keyRowKey,
@@ -37,6 +38,11 @@ export {
 export { type Decided, decided } from './decided/decided.ts'
 export { type LatestVerdict, latestVerdicts } from './latest-verdicts/latest-verdicts.ts'
 export {
+  ANCHOR_PREFIX,
+  ANCHORED_CHECKPOINT,
+  type AnchoredRow,
+  type AnchorRow,
+  anchorKey,
   type CheckpointRow,
   COSIGNED_CHECKPOINT,
   type CosignedRow,
@@ -44,6 +50,7 @@ export {
   type LogKeysRow,
   logCheckpoints,
   NEWEST_CHECKPOINT,
+  PROMISED_PREFIX,
 } from './log-checkpoints/log-checkpoints.ts'
 export {
   evolvePayment,

@@ -58,6 +58,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'google-protobuf': ['services/platform/event-store/wire-double/'],
   'hyparquet-writer': ['services/analyst/formats/'],
   ioredis: ['services/platform/cache/'],
+  jose: ['services/accounts/oauth/', 'services/payments/settlement/'],
   'ipaddr.js': ['services/webhooks/sending/'],
   nats: ['services/platform/bus/'],
   'node:child_process': ['services/own-node.js', 'services/payments/demo/'],

@@ -9,8 +9,9 @@ import {
   PlanStarted,
   SignInRequested,
 } from '../../contracts/account-events.ts'
+import { AppEnded, AppTokenIssued, MachineClientCreated } from '../../contracts/oauth-events.ts'
 import { accountFact, type Fact, fold, given } from '../given-events.fixture.ts'
-import { accountRowKey, accounts, keyIdRowKey, keyRowKey } from './accounts.ts'
+import { accountRowKey, accounts, appRowKey, keyIdRowKey, keyRowKey } from './accounts.ts'
 
 fc.configureGlobal({ seed: 8402 })
 
@@ -44,6 +45,7 @@ test('given an account with a key, both are found, and nothing personal is', () 
       state: 'open',
       openedAt: '2025-01-01T00:00:00.000Z',
       keys: [{ keyId: uuid(7), keyHash: hash(7) }],
+      apps: [],
       plans: [],
     },
     [keyRowKey(hash(7))]: key,
@@ -99,6 +101,36 @@ test('given an account that is opened again after it was erased, old keys and pl
     [`erased/${uuid(1)}.0`]: { kind: 'erasure', accountId: uuid(1), generation: 0 },
     [accountRowKey(uuid(1))]: expect.objectContaining({ state: 'open', keys: [], plans: [] }),
   })
+})
+
+test('a program and a machine have a row from their first token on, until they end', () => {
+  const grantId = uuid(8)
+  const machineId = uuid(9)
+  const token = accountFact(AppTokenIssued, {
+    accountId: uuid(1),
+    grantId,
+    refreshHash: hash(1),
+    expiresAt: 1,
+  })
+  const made = accountFact(MachineClientCreated, {
+    accountId: uuid(1),
+    machineId,
+    label: { text: '' as const },
+    secretHash: hash(2),
+    jwks: null,
+    scopes: ['calls'],
+  })
+  const ended = accountFact(AppEnded, { accountId: uuid(1), grantId, reason: 'by its owner' })
+  const letIn = given(opened(1), token, token, made)
+  const row = { kind: 'app', accountId: uuid(1) }
+  expect(fold(accounts, letIn)).toMatchObject({
+    [appRowKey(grantId)]: row,
+    [appRowKey(machineId)]: row,
+    [accountRowKey(uuid(1))]: { apps: [grantId, machineId] },
+  })
+  expect(fold(accounts, given(opened(1), token, made, ended))).not.toHaveProperty([appRowKey(grantId)])
+  const rows = fold(accounts, given(opened(1), token, made, erased(1)))
+  expect(Object.keys(rows).filter((key) => key.startsWith('app/'))).toEqual([])
 })
 
 test('a key has a row just as long as it applies', () => {

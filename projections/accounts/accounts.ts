@@ -10,6 +10,15 @@ export interface KeyRow extends JsonObject {
   readonly keyId: string
 }
 
+/**
+ * A program that may act for an account, or a client for a machine: both are let in by their access tokens. Key:
+ * {@link appRowKey}.
+ */
+export interface AppRow extends JsonObject {
+  readonly kind: 'app'
+  readonly accountId: string
+}
+
 /** A paid period; Unix milliseconds, `to` exclusive. */
 export interface PlanPeriod extends JsonObject {
   readonly tier: Exclude<Tier, 'free'>
@@ -25,6 +34,8 @@ export interface AccountRow extends JsonObject {
   /** When it was opened, for the last time; ISO 8601. */
   readonly openedAt: string
   readonly keys: readonly { readonly keyId: string; readonly keyHash: string }[]
+  /** Ids of the programs and machines that act for it. */
+  readonly apps: readonly string[]
   /** Those that may not have ended, oldest first. */
   readonly plans: readonly PlanPeriod[]
 }
@@ -36,11 +47,13 @@ export interface ErasureRow extends JsonObject {
   readonly generation: number
 }
 
-export type AccountsRow = KeyRow | AccountRow | ErasureRow
+export type AccountsRow = KeyRow | AppRow | AccountRow | ErasureRow
 
 /** @param keyHash SHA-256 of the key, in hex */
 export const keyRowKey = (keyHash: string): string => `key/${keyHash}`
 export const keyIdRowKey = (keyId: string): string => `key-id/${keyId}`
+/** @param appId of a grant, or of a machine */
+export const appRowKey = (appId: string): string => `app/${appId}`
 export const ACCOUNT_PREFIX = 'account/'
 export const accountRowKey = (accountId: string): string => `${ACCOUNT_PREFIX}${accountId}`
 export const ERASED_PREFIX = 'erased/'
@@ -48,19 +61,30 @@ export const ERASED_PREFIX = 'erased/'
 type AccountEvent = Extract<ServiceEvent, { data: { accountId: string } }>
 
 /**
- * Finds the account of a key, and what it is entitled to. Keys that are revoked, or whose account is erased,
+ * Finds the account of a key or a program, and what it is entitled to. Keys that are revoked, or whose account is erased,
  * have no row. All of it is in one projection, so that a key and its plan are of the same moment.
  */
 export const accounts: Projection<AccountsRow> = {
   name: 'accounts',
-  version: 1,
+  version: 2,
   changes: 'rows',
-  events: ['AccountOpened', 'KeyIssued', 'KeyRevoked', 'PlanStarted', 'PlanEnded', 'AccountErased'],
+  events: [
+    'AccountOpened',
+    'KeyIssued',
+    'KeyRevoked',
+    'PlanStarted',
+    'PlanEnded',
+    'AccountErased',
+    'AppTokenIssued',
+    'AppEnded',
+    'MachineClientCreated',
+    'MachineClientRemoved',
+  ],
   fold(rows, event) {
     if (event.type === 'AccountOpened') {
       const { accountId } = event.data
       const opened = { kind: 'account', accountId, state: 'open', openedAt: event.at } as const
-      rows.put(accountRowKey(accountId), { ...opened, keys: [], plans: [] })
+      rows.put(accountRowKey(accountId), { ...opened, keys: [], apps: [], plans: [] })
       return
     }
     if (!('accountId' in event.data) || event.data.accountId === null) return
@@ -84,6 +108,19 @@ function change(rows: Rows<AccountsRow>, row: AccountRow, event: AccountEvent): 
     case 'KeyRevoked':
       forget(rows, row, event.data.keyId)
       return put({ keys: row.keys.filter(({ keyId }) => keyId !== event.data.keyId) })
+    case 'AppTokenIssued':
+    case 'MachineClientCreated': {
+      const appId = event.type === 'AppTokenIssued' ? event.data.grantId : event.data.machineId
+      if (row.apps.includes(appId)) return
+      rows.put(appRowKey(appId), { kind: 'app', accountId })
+      return put({ apps: [...row.apps, appId] })
+    }
+    case 'AppEnded':
+    case 'MachineClientRemoved': {
+      const appId = event.type === 'AppEnded' ? event.data.grantId : event.data.machineId
+      rows.delete(appRowKey(appId))
+      return put({ apps: row.apps.filter((one) => one !== appId) })
+    }
     case 'PlanStarted': {
       const { tier, from, to } = event.data
       const at = Date.parse(event.at)
@@ -93,9 +130,10 @@ function change(rows: Rows<AccountsRow>, row: AccountRow, event: AccountEvent): 
       return put({ plans: row.plans.filter(({ tier }) => tier !== event.data.tier) })
     case 'AccountErased': {
       for (const { keyId } of row.keys) forget(rows, row, keyId)
+      for (const appId of row.apps) rows.delete(appRowKey(appId))
       const { generation } = event.data
       rows.put(`${ERASED_PREFIX}${accountId}.${generation}`, { kind: 'erasure', accountId, generation })
-      return put({ state: 'erased', keys: [], plans: [] })
+      return put({ state: 'erased', keys: [], apps: [], plans: [] })
     }
     default:
   }

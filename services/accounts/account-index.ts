@@ -5,6 +5,7 @@ import {
   type AccountsRow,
   accountRowKey,
   accounts,
+  appRowKey,
   ERASED_PREFIX,
   keyIdRowKey,
   keyRowKey,
@@ -25,6 +26,8 @@ export interface AccountIndex {
   /** @param hash SHA-256 of the key, in hex */
   keyOf(hash: string): KeyPlace | undefined
   keyById(keyId: string): KeyPlace | undefined
+  /** Whose a program or a machine is; its id stands as that of a key. */
+  appOf(appId: string): KeyPlace | undefined
   account(accountId: string): AccountRow | undefined
   /** Accounts in the order of their ids, erased ones included. */
   accounts(page: { readonly after?: string | undefined; readonly limit: number }): AccountRow[]
@@ -44,6 +47,10 @@ export function createAccountIndex(projector: Pick<Projector, 'reader'>): Accoun
     },
     keyOf: (hash) => keyIn(reader.get(keyRowKey(hash))),
     keyById: (keyId) => keyIn(reader.get(keyIdRowKey(keyId))),
+    appOf(appId) {
+      const row = reader.get(appRowKey(appId))
+      return row?.kind === 'app' ? { accountId: row.accountId, keyId: appId } : undefined
+    },
     account(accountId) {
       const row = reader.get(accountRowKey(accountId))
       return row?.kind === 'account' ? row : undefined

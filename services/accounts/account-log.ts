@@ -14,6 +14,14 @@ import type { EventMeta, RecordedEvent } from '../../contracts/event.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import {
+  AppAuthorized,
+  AppEnded,
+  AppTokenIssued,
+  MachineClientCreated,
+  MachineClientRemoved,
+  MachineTokenIssued,
+} from '../../contracts/oauth-events.ts'
 import type { Position } from '../../contracts/position.ts'
 import { accountStream } from '../../contracts/streams.ts'
 import { SubscriptionSlotFreed, SubscriptionSlotTaken } from '../../contracts/subscription-events.ts'
@@ -68,6 +76,12 @@ const DEFINITIONS: Readonly<Record<AccountFact['type'], EventDefinition>> = {
   AccountErased,
   SubscriptionSlotTaken,
   SubscriptionSlotFreed,
+  AppAuthorized,
+  AppTokenIssued,
+  AppEnded,
+  MachineClientCreated,
+  MachineTokenIssued,
+  MachineClientRemoved,
 }
 
 const UNKNOWN: UnknownOutcome = {

@@ -14,6 +14,7 @@ import type { EventOf } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { SubscriptionSlotFreed, SubscriptionSlotTaken } from '../../contracts/subscription-events.ts'
+import { type AppFact, type Apps, evolveApps, isAppFact, NO_APPS } from './oauth/app-state.ts'
 
 type FactOf<Definition> = Pick<EventOf<Definition>, 'type' | 'data'>
 
@@ -30,6 +31,7 @@ export type AccountFact =
   | FactOf<typeof AccountErased>
   | FactOf<typeof SubscriptionSlotTaken>
   | FactOf<typeof SubscriptionSlotFreed>
+  | AppFact
 
 /** A key that applies. */
 export interface AccountKey {
@@ -91,6 +93,8 @@ export interface AccountState {
   readonly bought: readonly BoughtPlan[]
   /** Oldest first. They outlive an erasure, until their subscriptions are removed. */
   readonly slots: readonly SubscriptionSlot[]
+  /** Programs that may act for it. */
+  readonly apps: Apps
 }
 
 export const initialState: AccountState = {
@@ -103,6 +107,7 @@ export const initialState: AccountState = {
   plans: [],
   bought: [],
   slots: [],
+  apps: NO_APPS,
 }
 
 /**
@@ -110,7 +115,9 @@ export const initialState: AccountState = {
  *
  * @param at when it was recorded, Unix milliseconds
  */
-export function evolve(state: AccountState, { type, data }: AccountFact, at: number): AccountState {
+export function evolve(state: AccountState, fact: AccountFact, at: number): AccountState {
+  if (isAppFact(fact)) return { ...state, apps: evolveApps(state.apps, fact, at) }
+  const { type, data } = fact
   switch (type) {
     case 'AccountOpened':
       return { ...state, isOpen: true, openedAt: at, sealedEmail: data.sealedEmail }

@@ -136,7 +136,13 @@ describe('what cannot be told', () => {
     expect(await without.accounts.identify(bearer(key))).toMatchObject({ outcome: 'INDETERMINATE' })
 
     const lost = { position: () => undefined, keyOf: shouldNotBeAsked, account: shouldNotBeAsked }
-    const index = { ...lost, keyById: shouldNotBeAsked, accounts: () => [], erased: () => [] }
+    const index = {
+      ...lost,
+      keyById: shouldNotBeAsked,
+      appOf: shouldNotBeAsked,
+      accounts: () => [],
+      erased: () => [],
+    }
     const stopped = await world.start({ index })
     expect(await stopped.accounts.identify(bearer(key))).toMatchObject({
       outcome: 'INDETERMINATE',

@@ -24,6 +24,9 @@ import type { ErasedSubjects } from './erased-subjects.ts'
 import { createErasures } from './erasures.ts'
 import { createIdentifier, entitlementOf, type Identity } from './identify.ts'
 import type { Mailer } from './mail/mailer.ts'
+import { createClientDocuments, type FetchDocument } from './oauth/client-documents.ts'
+import { createOAuth, isFor, type OAuth } from './oauth/oauth.ts'
+import { createTokens } from './oauth/tokens.ts'
 import { createOperatorAccounts, type OperatorAccounts } from './operator-accounts.ts'
 import type { Payer } from './quota/balance.ts'
 import { resealAll } from './reseal-all.ts'
@@ -50,7 +53,9 @@ export interface AccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly cache: Pick<Cache, 'increment'>
   /** Told of every sign-in mail, for alarms. */
   readonly onSignInMail?: (outcome: 'sent' | 'held') => void
-  /** Where the service is reached, for mails. */
+  /** Fetches the documents by which programs describe themselves; no program can be let in without it. */
+  readonly fetchDocument?: FetchDocument
+  /** Where the service is reached, for mails and for tokens. */
   readonly publicUrl: () => string
   /** Told what the operator should know; without addresses, codes and keys. */
   readonly report: (event: string, details: Readonly<Record<string, string>>) => void
@@ -75,6 +80,8 @@ export interface AccountView {
 
 /** Accounts, their keys and plans. Ids are UUIDs in lower case. */
 export interface Accounts extends SignIn, OperatorAccounts {
+  /** Programs that act for accounts. */
+  readonly oauth: OAuth
   /** Whose a request is. Never rejects; tens of microseconds at most, but for the first of a key. */
   readonly identify: (authorization: string | undefined) => Promise<Identity>
   /** @throws ServiceError `account_unknown` */
@@ -140,7 +147,18 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const { store, index, newId, now, sleep, random, deriveSecret, report } = options
   const ending = new AbortController()
   const { signal } = ending
-  const identifier = createIdentifier({ store, index, now, sleep, signal })
+  const tokens = createTokens(deriveSecret('OAuth tokens'), random)
+  const identifier = createIdentifier({
+    store,
+    index,
+    openToken(text) {
+      const claims = tokens.openAccess(text)
+      return claims !== undefined && isFor(claims.audience, options.publicUrl()) ? claims : undefined
+    },
+    now,
+    sleep,
+    signal,
+  })
   const onChange = (accountId: string, position: Position): void => identifier.changed(accountId, position)
   const log = createAccountLog({ store, newId, now, sleep, signal, onChange })
   const subjectKeys = createSubjectKeys({
@@ -206,6 +224,12 @@ export function createAccounts(options: AccountsOptions): Accounts {
     ...signIn,
     ...keyOperations(deps),
     ...createOperatorAccounts(deps),
+    oauth: createOAuth({
+      ...deps,
+      tokens,
+      documents: createClientDocuments({ fetchDocument: options.fetchDocument ?? fetchesNothing, now }),
+      publicUrl: options.publicUrl,
+    }),
     identify: (authorization) => identifier.identify(authorization),
     show: (accountId) => show(deps, accountId),
     async startPlan(accountId, { tier, source, reference = null }, origin) {
@@ -244,6 +268,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
     },
   }
 }
+
+const fetchesNothing: FetchDocument = () => Promise.reject(new Error('nothing is fetched here'))
 
 function keyOperations(deps: AccountDeps): Pick<Accounts, 'issueKey' | 'revokeKey'> {
   const { log, identifier } = deps

@@ -63,6 +63,8 @@ export type Credential =
   /** Meant as a key of this service, by how it begins, and none. */
   | { readonly kind: 'damaged' }
   | { readonly kind: 'key'; readonly hash: string }
+  /** Meant as an access token; whether it is one is not looked at here. */
+  | { readonly kind: 'token'; readonly text: string }
 
 /**
  * Reads a key from an `Authorization` header: `Bearer` in any case (RFC 9110 §11.1), blanks, the key. Anything else
@@ -73,6 +75,8 @@ export type Credential =
  */
 export function readCredential(authorization: string | undefined): Credential {
   if (authorization === undefined) return { kind: 'absent' }
+  const [, token] = /^Bearer +(sat_\S{1,508}) *$/i.exec(authorization) ?? []
+  if (token !== undefined) return { kind: 'token', text: token }
   const [, key = ''] = /^Bearer +(\S{1,64}) *$/i.exec(authorization) ?? []
   if (isApiKey(key)) return { kind: 'key', hash: hashApiKey(key) }
   return MEANT.test(authorization) ? { kind: 'damaged' } : { kind: 'malformed' }

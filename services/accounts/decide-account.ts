@@ -5,6 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { PLAN_DAYS, TIERS, type Tier } from '../../contracts/plans.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
 import { type AccountFact, type AccountState, type OpenSignIn, type Plan, planAt } from './account-state.ts'
+import { type AppCommand, decideApps, isAppCommand } from './oauth/decide-apps.ts'
 
 /** A key on its way to an account. */
 export interface NewKey {
@@ -57,6 +58,7 @@ export type AccountCommand =
       readonly now: number
     }
   | { readonly kind: 'FreeSlot'; readonly subscriptionId: string }
+  | AppCommand
 
 export interface Decision {
   readonly facts: readonly AccountFact[]
@@ -72,6 +74,12 @@ export interface Decision {
  *   nothing happens then
  */
 export function decide(accountId: string, command: AccountCommand, state: AccountState): Decision {
+  if (isAppCommand(command)) {
+    // Of an account that is erased nothing holds, and a token of it tells nobody that it was there.
+    if (!state.isOpen && command.kind !== 'AuthorizeApp') throw new ServiceError('grant_refused')
+    requireOpen(accountId, state)
+    return decideApps(accountId, command, state.apps)
+  }
   switch (command.kind) {
     case 'RequestSignIn':
       return requestSignIn(accountId, command, state)

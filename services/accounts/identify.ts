@@ -1,12 +1,15 @@
 import { LIMITS } from '../../contracts/limits.ts'
+import type { Scope } from '../../contracts/oauth.ts'
 import type { QuotaWindow, Tier } from '../../contracts/plans.ts'
 import { comparePositions, type Position, START } from '../../contracts/position.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import { createSharedLook } from '../platform/async/shared-look.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
-import type { AccountIndex } from './account-index.ts'
+import type { AccountIndex, KeyPlace } from './account-index.ts'
 import { type Plan, planAt } from './account-state.ts'
 import { readCredential } from './api-key.ts'
+import type { AccessClaims } from './oauth/tokens.ts'
+import { hashOf } from './oauth/tokens.ts'
 import { freeWindow, planWindow } from './quota/quota-window.ts'
 
 /** Whose request it is, by its `Authorization` header. */
@@ -14,7 +17,10 @@ export type Identity =
   | {
       readonly outcome: 'OK'
       readonly accountId: string
+      /** Of the key; of the program, where an access token was sent. */
       readonly keyId: string
+      /** What an access token lets its program do; undefined for a key, which may do all. */
+      readonly scopes?: readonly Scope[] | undefined
       readonly tier: Tier
       /** The time over which the account's calls are counted now. */
       readonly window: QuotaWindow
@@ -32,6 +38,8 @@ export interface IdentifierOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: Pick<EventStore, 'head'>
   /** Undefined where this process keeps no read models. */
   readonly index: AccountIndex | undefined
+  /** What an access token says; undefined for what was forged, and for one that is for another address. */
+  readonly openToken: (text: string) => AccessClaims | undefined
   readonly signal: AbortSignal
 }
 
@@ -54,9 +62,22 @@ interface Remembered {
   readonly until: number
 }
 
+/** Something well-formed whose account is looked for. */
+interface Sought {
+  /** Of the key, or of the token. */
+  readonly hash: string
+  readonly placeIn: (source: AccountIndex) => KeyPlace | undefined
+  readonly scopes?: readonly Scope[]
+  /** Unix milliseconds. */
+  readonly expiresAt?: number
+}
+
+const soughtByKey = (hash: string): Sought => ({ hash, placeIn: (source) => source.keyOf(hash) })
+
 const LOOK_EVERY_MS = 2
 
-export function createIdentifier({ store, index, now, sleep, signal }: IdentifierOptions): Identifier {
+export function createIdentifier(options: IdentifierOptions): Identifier {
+  const { store, index, openToken, now, sleep, signal } = options
   /** By the hash of the key, in the order of their reading. */
   const memory = new Map<string, Remembered>()
   /** Where the newest change is that this process knows of. */
@@ -92,36 +113,39 @@ export function createIdentifier({ store, index, now, sleep, signal }: Identifie
     () => sleep(LIMITS.keyLookMs, signal),
   )
 
-  function lookUp(hash: string, source: AccountIndex): (Identity & { readonly outcome: 'OK' }) | undefined {
-    const place = source.keyOf(hash)
+  function lookUp(
+    { hash, placeIn, scopes, expiresAt = Number.POSITIVE_INFINITY }: Sought,
+    source: AccountIndex,
+  ): (Identity & { readonly outcome: 'OK' }) | undefined {
+    const place = placeIn(source)
     const row = place && source.account(place.accountId)
     if (place === undefined || row === undefined) return undefined
     const at = now()
     const { accountId, keyId } = place
     const { tier, window } = entitlementOf(row.plans, at)
-    const identity = { outcome: 'OK', accountId, keyId, tier, window } as const
+    const identity = { outcome: 'OK', accountId, keyId, tier, window, ...(scopes && { scopes }) } as const
     const next = row.plans.find(({ from }) => from > at)?.from ?? Number.POSITIVE_INFINITY
-    remember(hash, { identity, until: Math.min(at + LIMITS.identityMs, window.to, next) })
+    remember(hash, { identity, until: Math.min(at + LIMITS.identityMs, window.to, next, expiresAt) })
     return identity
   }
 
-  /** Whose a key is that is well-formed; one that is not found is looked for behind the end of the log. */
-  async function find(hash: string): Promise<Identity> {
+  /** Whose something is that is well-formed; what is not found is looked for behind the end of the log. */
+  async function find(sought: Sought): Promise<Identity> {
     const reason = await waitForIndex(isAtFloor)
     if (reason !== undefined || index === undefined) return { outcome: 'INDETERMINATE', reason: reason ?? '' }
     // In one turn from the look at the position to the memory: no change comes in between unseen.
-    const known = lookUp(hash, index)
+    const known = lookUp(sought, index)
     if (known !== undefined) return known
     if (atHead.waiting >= LIMITS.unknownKeysAtOnce) {
       return { outcome: 'INDETERMINATE', reason: 'many keys that are not known are being looked for' }
     }
     const behind = await atHead.look()
     if (behind !== undefined) return { outcome: 'INDETERMINATE', reason: behind }
-    const issued = lookUp(hash, index)
+    const issued = lookUp(sought, index)
     if (issued !== undefined) return issued
     // Nobody guesses a key before it is issued, so this one stays unknown.
     const identity = { outcome: 'UNKNOWN' } as const
-    remember(hash, { identity, until: now() + LIMITS.identityMs })
+    remember(sought.hash, { identity, until: now() + LIMITS.identityMs })
     return identity
   }
 
@@ -132,16 +156,35 @@ export function createIdentifier({ store, index, now, sleep, signal }: Identifie
     if (memory.size > LIMITS.identitiesKept && oldest !== undefined) memory.delete(oldest)
   }
 
+  /** Undefined for a token that does not hold, whatever the log says. */
+  function soughtByToken(hash: string, text: string): Sought | undefined {
+    const claims = openToken(text)
+    if (claims === undefined || claims.expiresAt <= now()) return undefined
+    const { accountId, appId, expiresAt, scopes } = claims
+    return {
+      hash,
+      scopes,
+      expiresAt,
+      placeIn(source) {
+        const place = source.appOf(appId)
+        return place?.accountId === accountId ? place : undefined
+      },
+    }
+  }
+
   return {
     async identify(authorization) {
       const credential = readCredential(authorization)
       if (credential.kind === 'absent') return { outcome: 'ABSENT' }
       if (credential.kind === 'malformed') return { outcome: 'MALFORMED' }
       if (credential.kind === 'damaged') return { outcome: 'UNKNOWN' }
-      const known = memory.get(credential.hash)
+      const hash = credential.kind === 'key' ? credential.hash : hashOf(credential.text)
+      const known = memory.get(hash)
       if (known !== undefined && now() < known.until) return known.identity
+      const sought = credential.kind === 'key' ? soughtByKey(hash) : soughtByToken(hash, credential.text)
+      if (sought === undefined) return { outcome: 'UNKNOWN' }
       try {
-        return await find(credential.hash)
+        return await find(sought)
       } catch (error) {
         return { outcome: 'INDETERMINATE', reason: 'the log does not answer at the moment', cause: error }
       }

@@ -4,6 +4,7 @@ import { comparePositions, type Position } from '../../contracts/position.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
+import { createDecidedTimes, type DecidedTimes } from './decided-times.ts'
 import { createLogArrivals, type VerdictEvent } from './log-arrivals.ts'
 import { createOpenWindows, type OpenWindows } from './open-windows.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
@@ -43,11 +44,14 @@ export async function* followVerdicts(
   const ending = new AbortController()
   const signal = AbortSignal.any([options.signal, ending.signal])
   const windows = createOpenWindows()
+  const decided = createDecidedTimes(store, { upTo: undefined, signal })
+  const itemOf = itemsWith(decided)
   const head = await store.head()
   yield { kind: 'quiet' }
   yield* clockReached(options.after, options)
   let from: ReplayCursor = { complete: head, looked: head, asOf: 0 }
-  if (options.after !== undefined) from = yield* catchUp(store, options, options.after, head, windows)
+  if (options.after !== undefined)
+    from = yield* catchUp(store, options, { after: options.after, head, windows, itemOf })
   const after = comparePositions(from.looked, head) > 0 ? from.looked : head
   const arrivals = createLogArrivals(store, { ...options, after, signal })
   try {
@@ -55,12 +59,12 @@ export async function* followVerdicts(
       const fresh = await arrivals.take(LOOK_MS)
       if (fresh === undefined || signal.aborted) return
       const asOf = Math.max(from.asOf, options.now())
-      yield* closedSince(store, options, from, asOf, windows)
+      yield* closedSince(store, options, { from, asOf, windows, itemOf })
       for (const { event, previous } of fresh) {
         const isOpen = event.data.validUntil > asOf
         if (isOpen) windows.add(previous, event.position, event.data.validUntil)
         from = { complete: windows.floor() ?? event.position, looked: event.position, asOf }
-        if (!isOpen) yield itemOf(event, from)
+        if (!isOpen) yield await itemOf(event, from)
       }
       from = { complete: windows.floor() ?? from.looked, looked: from.looked, asOf }
       if (fresh.length > 0) looks = 0
@@ -91,9 +95,17 @@ async function* clockReached(
 async function* catchUp(
   store: EventStore,
   { filter, now, signal }: FollowOptions,
-  after: ReplayCursor,
-  head: Position,
-  windows: OpenWindows,
+  {
+    after,
+    head,
+    windows,
+    itemOf,
+  }: {
+    readonly after: ReplayCursor
+    readonly head: Position
+    readonly windows: OpenWindows
+    readonly itemOf: ItemOf
+  },
 ): AsyncGenerator<FollowItem, ReplayCursor, void> {
   const asOf = after.second?.asOf ?? now()
   const look = createLook(after, asOf)
@@ -103,7 +115,7 @@ async function* catchUp(
     const event = decodeEvent(recorded)
     if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
     const cursor = look.offer(event.position, event.data.validUntil)
-    if (cursor !== undefined) yield itemOf(event, cursor)
+    if (cursor !== undefined) yield await itemOf(event, cursor)
     if (event.data.validUntil > asOf) windows.add(previous, event.position, event.data.validUntil)
     previous = event.position
   }
@@ -114,9 +126,17 @@ async function* catchUp(
 async function* closedSince(
   store: EventStore,
   { filter, signal }: FollowOptions,
-  from: ReplayCursor,
-  asOf: number,
-  windows: OpenWindows,
+  {
+    from,
+    asOf,
+    windows,
+    itemOf,
+  }: {
+    readonly from: ReplayCursor
+    readonly asOf: number
+    readonly windows: OpenWindows
+    readonly itemOf: ItemOf
+  },
 ): AsyncGenerator<FollowItem, void, void> {
   for (const { after, upTo } of windows.takeDue(asOf)) {
     for await (const recorded of store.readAll({ after, upTo, filter: storeFilter(filter), signal })) {
@@ -124,12 +144,16 @@ async function* closedSince(
       if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) continue
       const { validUntil } = event.data
       if (validUntil <= from.asOf || validUntil > asOf) continue
-      yield itemOf(event, { ...from, second: { at: event.position, asOf } })
+      yield await itemOf(event, { ...from, second: { at: event.position, asOf } })
     }
   }
 }
 
-const itemOf = (event: VerdictEvent, cursor: ReplayCursor): FollowItem => ({
-  kind: 'verdict',
-  row: verdictRow(event.data, formatCursor(cursor), event.at),
-})
+type ItemOf = (event: VerdictEvent, cursor: ReplayCursor) => Promise<FollowItem>
+
+const itemsWith =
+  (decided: DecidedTimes): ItemOf =>
+  async (event, cursor) => ({
+    kind: 'verdict',
+    row: verdictRow(event.data, formatCursor(cursor), event.at, await decided.of(event.data)),
+  })

@@ -34,7 +34,7 @@ export type ReplaySource = (request: ReplayRequest) => Replay
  * @example const replay = replaysOnThisThread(store, createFairScheduler({ … })); replay({ options, format: 'csv', … })
  */
 export const replaysOnThisThread =
-  (store: Pick<EventStore, 'readAll' | 'head'>, scheduler: FairScheduler): ReplaySource =>
+  (store: Pick<EventStore, 'read' | 'readAll' | 'head'>, scheduler: FairScheduler): ReplaySource =>
   ({ options, format, owner, signal }) => {
     let goOnAfter: string | undefined
     const turn = scheduler.join(owner)

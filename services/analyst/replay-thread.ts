@@ -21,7 +21,11 @@ if (process.platform === 'linux') setPriority(LOWER_PRIORITY)
 
 const reader = openLogReader((workerData as { readonly file: string }).file)
 const replay = replaysOnThisThread(
-  { readAll: (options = {}) => reader.readAll(options), head: async () => reader.head() },
+  {
+    read: (stream, options = {}) => reader.read(stream, options),
+    readAll: (options = {}) => reader.readAll(options),
+    head: async () => reader.head(),
+  },
   createFairScheduler({
     turnMs: LIMITS.replayTurnMs,
     // Questions are taken in between turns.

@@ -3,6 +3,7 @@ import type { Position } from '../../contracts/position.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
 import type { Turn } from '../platform/async/fair-scheduler.ts'
 import type { EventStore, LookedAt } from '../platform/event-store/event-store.ts'
+import { createDecidedTimes } from './decided-times.ts'
 import { createLook, formatCursor, type ReplayCursor } from './replay-cursor.ts'
 import { matchesFilter, type ReplayFilter, storeFilter } from './replay-filter.ts'
 
@@ -33,13 +34,14 @@ export interface ReplaySearch {
  * they are withheld until it closes; a cursor behind any row resumes without loss or repeat.
  */
 export async function* replayVerdicts(
-  store: Pick<EventStore, 'readAll' | 'head'>,
+  store: Pick<EventStore, 'read' | 'readAll' | 'head'>,
   options: ReplayOptions,
 ): AsyncGenerator<VerdictRow, void, void> {
   const { filter, limit, turn, search } = options
   const upTo = options.upTo ?? (await store.head())
   const found = new AbortController()
   const signal = AbortSignal.any([options.signal, found.signal])
+  const decided = createDecidedTimes(store, { upTo, signal })
   let left = limit
   let searched = 0
   for (let from: ReplayCursor | undefined = options.after; from !== undefined; ) {
@@ -66,7 +68,13 @@ export async function* replayVerdicts(
       const cursor = look.offer(event.position, event.data.validUntil)
       if (look.isHeldUp()) return
       if (cursor === undefined) continue
-      yield verdictRow(event.data, formatCursor(cursor), event.at)
+      const decidedAt = decided.of(event.data)
+      yield verdictRow(
+        event.data,
+        formatCursor(cursor),
+        event.at,
+        decidedAt instanceof Promise ? await decidedAt : decidedAt,
+      )
       left -= 1
       if (left === 0) return
     }

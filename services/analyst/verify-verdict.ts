@@ -6,12 +6,12 @@ import { isoTime } from '../../contracts/iso-time.ts'
 import { canonicalJson } from '../../contracts/json.ts'
 import { comparePositions, type Position } from '../../contracts/position.ts'
 import { parseSeriesName, type Series } from '../../contracts/series.ts'
-import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
-import { timeframeMs } from '../../contracts/timeframes.ts'
+import { verdictStream } from '../../contracts/streams.ts'
 import type { ProofEvent, Verification } from '../../contracts/verification.ts'
 import type { VerdictPlace } from '../../projections/index.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
+import { outcomePlace } from './decided-times.ts'
 
 /** The read model that knows where verdicts are. */
 export interface VerdictIndex {
@@ -101,36 +101,13 @@ async function eventAt(
   return undefined
 }
 
-/**
- * The outcome of a bar. Outcomes are dense and in the order of their bars, at most one per bar, so the bar is
- * no further back than bars lie between it and the newest one: looked for there first, then by halves.
- */
+/** The outcome of a bar; undefined where there is none yet. */
 async function findOutcome(
   store: EventStore,
   series: Series,
   barClose: number,
 ): Promise<RecordedEvent | undefined> {
-  const stream = outcomeStream(series)
-  let newest: RecordedEvent | undefined
-  for await (const event of store.read(stream, { direction: 'backwards', limit: 1 })) newest = event
-  if (newest === undefined || barCloseOf(newest) < barClose) return undefined
-  let high = newest.revision
-  let low = Math.max(0, high - Math.floor((barCloseOf(newest) - barClose) / timeframeMs(series.timeframe)))
-  for (let probe = low; low <= high; probe = Math.floor((low + high) / 2)) {
-    const event = await eventAt(store, stream, probe)
-    if (event === undefined) return undefined
-    const found = barCloseOf(event)
-    if (found === barClose) return event
-    if (found < barClose) low = probe + 1
-    else high = probe - 1
-  }
-  return undefined
-}
-
-function barCloseOf(recorded: RecordedEvent): number {
-  const event = decodeEvent(recorded)
-  if (event.type === 'OutcomeLabelled') return event.data.barClose
-  throw new ServiceError('event_unreadable', {
-    message: `The outcome stream ${recorded.stream} holds a ${recorded.type} at revision ${recorded.revision}.`,
-  })
+  const place = await outcomePlace(store, series, barClose)
+  const event = place && decodeEvent(place)
+  return event?.type === 'OutcomeLabelled' && event.data.barClose === barClose ? place : undefined
 }

@@ -8,7 +8,11 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import { Histogram, type Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+<<<<<<< HEAD
 import type { Tracing } from '../platform/tracing/tracing.ts'
+=======
+import { bringsAccessToken } from '../accounts/index.ts'
+>>>>>>> main
 import { createCauseLog } from './cause-log.ts'
 import { createClientAddress, type TrustProxy } from './client-address.ts'
 import {
@@ -30,6 +34,7 @@ import { createOwnClient } from './pages/own-client.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from './routes/accounts.ts'
+import { appRoutes } from './routes/apps.ts'
 import { assetRoutes } from './routes/assets.ts'
 import { type BarsRoutesOptions, barsRoutes } from './routes/bars.ts'
 import { type BoardRoutesOptions, boardRoutes } from './routes/board.ts'
@@ -38,6 +43,7 @@ import { type ChatRoutesOptions, chatRoutes } from './routes/chat.ts'
 import { type DocsRoutesOptions, docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
 import { type MarketRoutesOptions, marketRoutes } from './routes/markets.ts'
+import { oauthRoutes, RESOURCE_METADATA_PATH } from './routes/oauth.ts'
 import { type OperatorAccountRoutesOptions, operatorAccountRoutes } from './routes/operator-accounts.ts'
 import { type OperatorLogFormatOptions, operatorLogFormatRoutes } from './routes/operator-log-format.ts'
 import { type OperatorModelRoutesOptions, operatorModelRoutes } from './routes/operator-models.ts'
@@ -83,7 +89,11 @@ export interface ServerOptions
   /** The log that proves what was recorded; not served where it is left out. */
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
   /** The Model Context Protocol; not served where it is left out. */
+<<<<<<< HEAD
   readonly mcp?: Omit<McpRoutesOptions, 'addressOf' | 'webhooks' | 'telemetry'> | undefined
+=======
+  readonly mcp?: Omit<McpRoutesOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen'> | undefined
+>>>>>>> main
   /** Sign-in, accounts and keys; not served where they are left out. */
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
   /** Answers and plans that are paid for by themselves; not served where they are left out. */
@@ -172,6 +182,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
       throw new ServiceError('invalid_request', { message: 'The request has no Host header.' })
     }
+    if (bringsAccessToken(request.headers.authorization) && request.routeOptions.url !== '/mcp') {
+      throw new ServiceError('token_elsewhere')
+    }
     done()
   })
   useConnectionLimits(app, { limits, trustProxy: options.trustProxy, closing, now: () => performance.now() })
@@ -227,6 +240,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   if (options.accounts !== undefined) {
     await app.register(accountRoutes, { ...options.accounts, addressOf })
     await app.register(operatorAccountRoutes, { ...options, ...options.accounts })
+    await app.register(appRoutes, options.accounts)
+    await app.register(oauthRoutes, { ...options.accounts, ...options.accounts.accounts, addressOf })
   }
   if (options.payments !== undefined) {
     await app.register(paidRoutes, { ...options.payments, addressOf })
@@ -261,7 +276,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     readiness: options.readiness,
     paymentAdmin: options.payments?.paymentAdmin,
     subscriptions: options.webhooks?.subscriptions,
-    hasAccounts: options.accounts !== undefined,
+    oauth: options.accounts && { ...options.accounts, addressOf },
     hasWebhooks: options.webhooks !== undefined,
   })
   await app.register(discoveryRoutes, {
@@ -273,6 +288,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     hasMcp: options.mcp !== undefined,
     registryProof: options.registryProof,
   })
+<<<<<<< HEAD
   if (options.mcp !== undefined)
     await app.register(mcpRoutes, {
       ...options.mcp,
@@ -285,6 +301,18 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
         monotonic: () => performance.now(),
       }),
     })
+=======
+  if (options.mcp !== undefined) {
+    const { accounts } = options.accounts ?? {}
+    const bearer = accounts && {
+      identify: accounts.identify,
+      metadataUrl: () => `${accounts.oauth.issuer()}${RESOURCE_METADATA_PATH}/mcp`,
+    }
+    const identify = accounts?.identify ?? (async () => ({ outcome: 'ABSENT' }) as const)
+    const listen = { follow: options.follow, marketNow: options.marketNow, identify }
+    await app.register(mcpRoutes, { ...options.mcp, bearer, listen, webhooks, addressOf, logCause })
+  }
+>>>>>>> main
   return app
 }
 

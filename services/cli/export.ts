@@ -16,7 +16,7 @@ export function chooseFormat(named: VerdictFormat | undefined, file: string): Ve
   const format = named ?? formatOfFile(file)
   if (format !== undefined) return format
   throw new ServiceError('config_invalid', {
-    message: `--out ${JSON.stringify(file)} does not end in .${VERDICT_FORMATS.join(', .')}. Name the format: --format csv`,
+    message: `--out ${JSON.stringify(file)} does not end in .${VERDICT_FORMATS.map((name) => FORMATS[name].ending).join(', .')}. Name the format: --format csv`,
   })
 }
 
@@ -38,7 +38,7 @@ export function countRows(onRow: (rows: number) => void = () => undefined) {
 
 export const exportCommand = defineCommand({
   name: 'export',
-  summary: 'Writes recorded verdicts to a file, as NDJSON, CSV or Parquet.',
+  summary: 'Writes recorded verdicts to a file, as NDJSON, CSV, Parquet or Arrow.',
   notes: [
     'The file appears whole or not at all, and replaces one of the same name; a folder, a pipe or a device of that name is refused. The last line says the cursor to go on behind: give it as --after the next time.',
   ],
@@ -51,7 +51,7 @@ export const exportCommand = defineCommand({
     },
     format: {
       schema: z.enum(VERDICT_FORMATS).optional(),
-      help: 'ndjson, csv or parquet. Default: what the name of the file ends in.',
+      help: 'ndjson, csv, parquet or arrow. Default: what the name of the file ends in.',
       example: 'parquet',
     },
     ...REPLAY_FLAGS,

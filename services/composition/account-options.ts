@@ -26,5 +26,6 @@ export function accountOptions(
       ledger.grant(payer, calls, reason, { at: Date.now(), requestId }),
     signInRequests: limiter('sign-in', LIMITS.signInsPerAddress),
     signInTries: limiter('sign-in-code', LIMITS.signInTriesPerAddress),
+    clientDocuments: limiter('client-document', LIMITS.clientDocumentsPerAddress),
   }
 }

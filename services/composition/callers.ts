@@ -27,7 +27,9 @@ import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import { answerUsage, type CallPath, createCallPath, paidPath } from '../tool-calls/index.ts'
+import { createEgressGuard, createGuardedFetch } from '../webhooks/index.ts'
 import type { OnClose, Platform } from './open-platform.ts'
+import { ownHosts } from './own-hosts.ts'
 import { keepsNoReadModels } from './read-models.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 
@@ -68,6 +70,13 @@ export function openCallers(deps: CallersDeps, onClose: OnClose): Callers {
     erasedSubjects: keepErasedSubjects(join(platform.directory, ERASED_SUBJECTS_FILE)),
     mailer: openMailer(deps),
     cache: platform.cache,
+    fetchDocument: createGuardedFetch({
+      guard: createEgressGuard({
+        allowPrivate: settings.WEBHOOKS_ALLOW_PRIVATE,
+        ownHosts: ownHosts(settings),
+      }),
+      userAgent: `signal-service/${deps.version}`,
+    }),
     onSignInMail: deps.metrics.signInMail,
     publicUrl,
     now: Date.now,

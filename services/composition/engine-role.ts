@@ -95,6 +95,7 @@ export interface EngineTime {
 const REAL_TIME: EngineTime = { now: Date.now, sleep: sleepForReal }
 
 const GO_ON_AFTER_MS = 30_000
+const ROLES_EVERY_MS = 2_000
 
 const nothing = (): Promise<void> => Promise.resolve()
 
@@ -192,6 +193,24 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     for (const update of updates) funding.take(update)
   }
 
+  async function announceModels(): Promise<void> {
+    const speaks = championNow().version
+    for (const { model, file } of models)
+      await announcer.announceModel(file, model.version === speaks ? 'serving' : 'challenger')
+  }
+
+  /** The operator may have another model speak at any time; who announces it in vain finds it said. */
+  async function renewRoles(): Promise<void> {
+    let spoke = championNow().version
+    while (!signal.aborted) {
+      await sleep(ROLES_EVERY_MS, signal)
+      const speaks = championNow().version
+      if (signal.aborted || speaks === spoke) continue
+      await announceModels()
+      spoke = speaks
+    }
+  }
+
   async function follow(
     series: readonly Series[],
     until: AbortSignal,
@@ -199,10 +218,7 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
     onClosed: (series: Series, error: ServiceError) => void,
   ): Promise<EngineRun> {
     const ending = new AbortController()
-    for (const { model, file } of models) {
-      const role = model.version === championNow().version ? 'serving' : 'challenger'
-      await announcer.announceModel(file, role)
-    }
+    await announceModels()
     try {
       return await runEngine({
         engine,
@@ -354,9 +370,10 @@ export function createEngineRole(options: EngineRoleOptions): EngineRole {
       const labelling = goOn('labelling verdicts not followed any more', labelOthers)
       // A market that is replayed at full speed is over before anybody could obey.
       const watching = hasPresent ? goOn('watching how the model does', watchSpeech) : undefined
+      const renewing = models.length > 1 ? goOn('announcing who speaks', renewRoles) : undefined
       // What is under way when a lease ends has its place in the log, or finds it taken: nothing has to be stopped.
       const holding = leases?.run({ gained: nothing, lost: nothing }, signal)
-      started = Promise.allSettled([running, ranking, labelling, watching, holding])
+      started = Promise.allSettled([running, ranking, labelling, watching, renewing, holding])
       return running
     },
     async ended() {

@@ -48,7 +48,7 @@ export async function openCallerServices(
   running.webhooks = openWebhooks({ ...common, exchanges: () => watchList?.exchanges }, onClose)
   const { webhooks, payments } = running
   const accounts = erasedWithWebhooks(callers.accounts, webhooks, deps.log)
-  const transparencyLog = openTransparencyLog(common)
+  const transparencyLog = openTransparencyLog({ ...common, writer: () => payments.settler?.write })
   return { callers: { ...callers, accounts }, knowledge, marketNow, payments, transparencyLog, webhooks }
 }
 

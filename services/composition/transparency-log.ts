@@ -1,14 +1,25 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { type CheckpointRow, logCheckpoints, NEWEST_CHECKPOINT, sealedDays } from '../../projections/index.ts'
+import type { JsonObject } from '../../contracts/json.ts'
+import { MINUTE_MS } from '../../contracts/timeframes.ts'
+import {
+  type CheckpointRow,
+  logCheckpoints,
+  NEWEST_CHECKPOINT,
+  PROMISED_PREFIX,
+  sealedDays,
+} from '../../projections/index.ts'
 import { createDaySealer } from '../analyst/index.ts'
 import type { ServerOptions } from '../api/index.ts'
+import type { Settler } from '../payments/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import {
+  createAnchorer,
   createCosigner,
   createLogViews,
   createSigner,
+  createTimestamper,
   createTreeReader,
   keepNewestCheckpoint,
   loadLogKeys,
@@ -32,7 +43,11 @@ export interface OpenedTransparencyLog {
 
 /** Undefined where this process keeps no read models: it has no tree to sign or to show. */
 export function openTransparencyLog(
-  deps: Pick<Deps, 'settings' | 'platform' | 'projector' | 'log'> & { readonly marketNow: () => number },
+  deps: Pick<Deps, 'settings' | 'platform' | 'projector' | 'log'> & {
+    readonly marketNow: () => number
+    /** Undefined while this process does not settle. */
+    readonly writer: () => Settler['write']
+  },
 ): OpenedTransparencyLog | undefined {
   const { settings, platform, projector, log, marketNow } = deps
   if (projector === undefined) return undefined
@@ -40,7 +55,13 @@ export function openTransparencyLog(
   const [treeRows, checkpointRows] = [projector.reader(transparencyTree), projector.reader(logCheckpoints)]
   const row = (key: string) => checkpointRows.get(key)
   const tree = createTreeReader((key) => treeRows.get(key))
-  const views = createLogViews({ store, tree, row, marketNow })
+  const views = createLogViews({
+    store,
+    tree,
+    row,
+    rows: (range) => checkpointRows.range(range),
+    marketNow,
+  })
   const signer = createSigner({
     store,
     tree,
@@ -69,6 +90,11 @@ export function openTransparencyLog(
           sleep,
           onProblem: (witness, why) => log.warn({ witness, why }, 'a witness does not cosign'),
         })
+  const [anchorer, timestamper] = openAnchors(deps, {
+    tree,
+    row,
+    promised: (limit) => checkpointRows.range({ prefix: PROMISED_PREFIX, limit }),
+  })
   const dayRows = projector.reader(sealedDays)
   const sealer = createDaySealer({
     store,
@@ -88,7 +114,12 @@ export function openTransparencyLog(
   const leases = openLeases({ settings, platform, group: 'log', shards: 1, log })
   let signing: { readonly ending: AbortController; readonly done: Promise<void> } | undefined
   const workOn = async (signal: AbortSignal): Promise<void> =>
-    void (await Promise.all([signer.run(signal), cosigner?.run(signal), sealer.run(signal)]))
+    void (await Promise.all([
+      signer.run(signal),
+      cosigner?.run(signal),
+      timestamper?.run(signal),
+      sealer.run(signal),
+    ]))
 
   return {
     server: { ...views, openOrigin: (origin, reason) => signer.openOrigin(origin, reason) },
@@ -99,6 +130,8 @@ export function openTransparencyLog(
       await Promise.race([projector.caughtUp(), ended(signal)])
       await Promise.all([
         signer.follow(signal),
+        // Whoever settles has the wallet, whoever signs.
+        anchorer?.run(signal),
         settings.ROLES.includes('projector')
           ? leases.run(
               {
@@ -117,6 +150,44 @@ export function openTransparencyLog(
       ])
     },
   }
+}
+
+/** What puts checkpoints elsewhere, as the settings say. */
+function openAnchors(
+  { settings, platform, log, marketNow, writer }: Parameters<typeof openTransparencyLog>[0],
+  read: {
+    readonly tree: ReturnType<typeof createTreeReader>
+    readonly row: (key: string) => JsonObject | undefined
+    readonly promised: (limit: number) => readonly { readonly row: JsonObject }[]
+  },
+) {
+  const { LOG_ANCHOR_MINUTES: minutes, LOG_CALENDARS: calendars, LOG_POLICY: policy } = settings
+  const { store, newId } = platform
+  const common = { store, newId, now: Date.now, sleep }
+  const anchorer =
+    minutes === undefined
+      ? undefined
+      : createAnchorer({
+          ...common,
+          ...read,
+          writer,
+          marketNow,
+          isCosigned: policy !== undefined,
+          everyMs: minutes * MINUTE_MS,
+          onProblem: (why) => log.warn({ why }, 'a checkpoint is not put on the chain'),
+        })
+  const timestamper =
+    calendars === undefined
+      ? undefined
+      : createTimestamper({
+          ...common,
+          calendars,
+          fetch,
+          row: read.row,
+          promised: read.promised,
+          onProblem: (calendar, why) => log.warn({ calendar, why }, 'a calendar does not stamp'),
+        })
+  return [anchorer, timestamper] as const
 }
 
 function originOf({ PUBLIC_URL }: Settings, { logId }: Platform): string {

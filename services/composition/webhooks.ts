@@ -34,6 +34,7 @@ import {
   relaySignals,
 } from '../webhooks/index.ts'
 import type { OnClose, Platform } from './open-platform.ts'
+import { ownHosts } from './own-hosts.ts'
 import { keepsNoReadModels } from './read-models.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 import { openLeases } from './shared-leases.ts'
@@ -219,8 +220,3 @@ export function openWebhooks(deps: WebhookDeps, onClose: OnClose): OpenedWebhook
 }
 
 const NO_DIRECTORY = { all: keepsNoReadModels, target: () => undefined }
-
-/** The service itself is no place to send to. */
-function ownHosts({ HOST, PUBLIC_URL }: Settings): string[] {
-  return [HOST, ...(PUBLIC_URL === undefined ? [] : [new URL(PUBLIC_URL).hostname])]
-}

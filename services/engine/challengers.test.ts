@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
-import { challengerStream } from '../../contracts/streams.ts'
+import { newEvent } from '../../contracts/event-definition.ts'
+import { SpeechWithdrawn } from '../../contracts/model-events.ts'
+import { challengerStream, speechStream } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../platform/ids/fact-id.ts'
@@ -113,6 +115,61 @@ test('what the operator chooses holds from then on, in processes that run and in
     ])
   ending.abort()
   await following
+})
+
+test('who is withdrawn is silent whoever speaks: a model that takes over speaks where it was not withdrawn itself', async () => {
+  const { store, sleep } = parts()
+  const data = {
+    modelVersion: RELEASED.version,
+    timeframe: '1h' as const,
+    from: 650 * HOUR_MS,
+    day: 0,
+    auc: 0.48,
+    races: 900,
+    days: 14,
+    rule: 1,
+  }
+  const meta = { correlationId: 'test', actor: 'engine' }
+  const withdrawn = newEvent(SpeechWithdrawn, { id: crypto.randomUUID(), data, meta })
+  await store.append(speechStream(RELEASED.version, '1h'), [withdrawn], { expected: 'any' })
+  const models = [RELEASED, OTHER]
+  const orders = createStandingOrders({
+    store,
+    models: models.map(({ version }) => version),
+    sleep,
+    onFailure: (reason) => expect.fail(reason),
+  })
+  await orders.load()
+  const engineOf = (model: typeof RELEASED, silences: boolean) =>
+    createEngine({
+      model,
+      ...(silences && { withdrawal: (...at) => orders.withdrawal(model.version, ...at) }),
+    })
+  const speakerAt = (barClose: number): string => (barClose > 680 * HOUR_MS ? 'other-1' : RELEASED.version)
+  const both = createEnsemble([engineOf(RELEASED, true), engineOf(OTHER, true)], speakerAt)
+  const [released, other] = [engineOf(RELEASED, false), engineOf(OTHER, false)]
+  const slots = [both, released, other].map((engine) => engine.open(SERIES))
+  const wouldSpeak = { before: 0, behind: 0 }
+  for (let n = 0; n < 720; n++) {
+    for (const [index, engine] of [both, released, other].entries()) engine.push(slots[index] ?? 0, bar(n))
+    const [said, ofReleased, ofOther] = [both, released, other].map((engine, index) => {
+      const reading = engine.read(slots[index] ?? 0)
+      return reading.status === 'verdict' ? reading.verdict : undefined
+    })
+    if (said === undefined || said.barClose < 650 * HOUR_MS) continue
+    const [beside] = both.others(slots[0] ?? 0)
+    if (said.barClose <= 680 * HOUR_MS) {
+      expect(said).toMatchObject({ call: 'HOLD', strength: 0, probability: ofReleased?.probability })
+      expect(beside).toEqual(ofOther)
+      wouldSpeak.before += ofReleased?.call === 'HOLD' ? 0 : 1
+    } else {
+      expect(said).toEqual(ofOther)
+      // Withdrawn is withdrawn, also of who does not speak.
+      expect(beside?.call).toBe('HOLD')
+      wouldSpeak.behind += ofOther?.call === 'HOLD' ? 0 : 1
+    }
+  }
+  expect(Math.min(wouldSpeak.before, wouldSpeak.behind)).toBeGreaterThan(0)
 })
 
 test('given a market clock that was set back, the newer choice holds all the same', () => {

@@ -1,3 +1,5 @@
+export { createAnchorer, type OnChain } from './anchors/anchorer.ts'
+export { createTimestamper } from './anchors/timestamper.ts'
 export { type AuditReport, type AuditTools, audit } from './audit/audit.ts'
 export { readAuditState, writeAuditState } from './audit/audited-history.ts'
 export { FRAUDS, type Fraud } from './audit/finding.ts'

@@ -1,8 +1,14 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import type { RecordedEvent } from '../../contracts/event.ts'
 import type { JsonObject } from '../../contracts/json.ts'
+import { LIMITS } from '../../contracts/limits.ts'
 import type { Position } from '../../contracts/position.ts'
 import {
+  ANCHOR_PREFIX,
+  ANCHORED_CHECKPOINT,
+  type AnchoredRow,
+  type AnchorRow,
+  anchorKey,
   type CheckpointRow,
   COSIGNED_CHECKPOINT,
   type CosignedRow,
@@ -11,6 +17,7 @@ import {
   NEWEST_CHECKPOINT,
 } from '../../projections/index.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
+import { checkpointText } from './notes/checkpoint.ts'
 import { formatProof } from './proof-file.ts'
 import { contentText, ENTRY_TYPES, entryOf } from './tree/entry.ts'
 import { parseTilePath, TILE_WIDTH, tileWidth } from './tree/tile-path.ts'
@@ -22,6 +29,12 @@ export interface LogViewsOptions {
   readonly tree: TreeReader
   /** A row of the read model of keys and checkpoints. */
   readonly row: (key: string) => JsonObject | undefined
+  /** Rows of it, in the order of their keys. */
+  readonly rows: (range: {
+    readonly prefix: string
+    readonly after?: string
+    readonly limit: number
+  }) => readonly { readonly key: string; readonly row: JsonObject }[]
   /** Market time, Unix milliseconds. */
   readonly marketNow: () => number
 }
@@ -47,6 +60,36 @@ export interface WitnessFigures {
   readonly entries_waiting: number
 }
 
+/** Where checkpoints stand beside the log, and how soon. */
+export interface AnchorFigures {
+  /** Null before the first one that stands on the chain. */
+  readonly newest: {
+    readonly origin: string
+    readonly size: number
+    readonly is_cosigned: boolean
+    /** Market time, Unix milliseconds. */
+    readonly anchored_at: number
+  } | null
+  readonly since_size: number | null
+  readonly verdicts: number
+  readonly anchored_before_close: number
+  readonly share: number | null
+  /** By the size of their trees. */
+  readonly anchors: readonly {
+    readonly origin: string
+    readonly size: number
+    readonly root: string
+    readonly chain: {
+      readonly chain_id: number
+      readonly transaction: string
+      readonly block_number: number
+      readonly block_hash: string
+    } | null
+    readonly timestamp: { readonly path: string; readonly bitcoin_block: number | null } | null
+  }[]
+  readonly next: number | null
+}
+
 /** Entries that are looked through for verdicts whose window has closed without a cosignature; the oldest. */
 const MOST_WAITING = 16_384
 
@@ -58,6 +101,14 @@ export interface LogViews {
   cosigned(): string
   /** How much of the log witnesses have cosigned, and how soon. */
   witnesses(): WitnessFigures
+  /** Checkpoints that stand elsewhere, behind one of this size. */
+  anchors(after: number): AnchorFigures
+  /**
+   * The text of an anchored checkpoint, or its timestamp.
+   *
+   * @throws ServiceError `log_not_there`
+   */
+  anchor(size: number, part: 'checkpoint' | 'ots'): Buffer
   /** Every key that ever signed, one a line. Throws as {@link LogViews.checkpoint}. */
   vkeys(): string
   /**
@@ -81,7 +132,7 @@ export interface LogViews {
   proof(event: { readonly id: string; readonly position: Position }, signal: AbortSignal): Promise<string>
 }
 
-export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions): LogViews {
+export function createLogViews({ store, tree, row, rows, marketNow }: LogViewsOptions): LogViews {
   function newest(): CheckpointRow {
     const checkpoint = row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
     const keys = row(LOG_KEYS) as LogKeysRow | undefined
@@ -96,6 +147,22 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
     const parsed = parseTilePath(path)
     if (parsed === undefined) throw new ServiceError('log_path_invalid')
     return parsed
+  }
+
+  /** Verdicts that were counted behind some checkpoint, and those whose window has closed since without. */
+  function counted(last: Pick<CosignedRow, 'size' | 'verdicts' | 'inTime' | 'since'> | undefined) {
+    const size = tree.size()
+    const from = Math.min(last?.size ?? size, size)
+    const to = Math.min(size, from + MOST_WAITING)
+    const { verdicts, open } = countVerdicts(tree, { from, to, at: marketNow() })
+    const all = (last?.verdicts ?? 0) + verdicts - open
+    return {
+      since_size: last?.since ?? null,
+      verdicts: all,
+      inTime: last?.inTime ?? 0,
+      share: last === undefined || all === 0 ? null : last.inTime / all,
+      waiting: last === undefined ? size : size - from,
+    }
   }
 
   /** The events of a tile, oldest first. */
@@ -122,14 +189,7 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
     },
     witnesses() {
       const last = cosigned()
-      const size = tree.size()
-      const from = Math.min(last?.size ?? size, size)
-      const { verdicts, open } = countVerdicts(tree, {
-        from,
-        to: Math.min(size, from + MOST_WAITING),
-        at: marketNow(),
-      })
-      const all = (last?.verdicts ?? 0) + verdicts - open
+      const { waiting, inTime, ...figures } = counted(last)
       return {
         newest:
           last === undefined
@@ -140,12 +200,42 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
                 witnesses: last.witnesses,
                 cosigned_at: last.cosignedAt,
               },
-        since_size: last?.since ?? null,
-        verdicts: all,
-        cosigned_before_close: last?.inTime ?? 0,
-        share: last === undefined || all === 0 ? null : last.inTime / all,
-        entries_waiting: last === undefined ? size : size - from,
+        ...figures,
+        cosigned_before_close: inTime,
+        entries_waiting: waiting,
       }
+    },
+    anchors(after) {
+      const last = row(ANCHORED_CHECKPOINT) as AnchoredRow | undefined
+      const { waiting: _, inTime, ...figures } = counted(last)
+      const found = rows({
+        prefix: ANCHOR_PREFIX,
+        after: anchorKey(after),
+        limit: LIMITS.anchorsPerPage,
+      }).map((one) => one.row as AnchorRow)
+      return {
+        newest:
+          last === undefined
+            ? null
+            : {
+                origin: last.origin,
+                size: last.size,
+                is_cosigned: last.isCosigned,
+                anchored_at: last.anchoredAt,
+              },
+        ...figures,
+        anchored_before_close: inTime,
+        anchors: found.map(anchorShown),
+        next: found.length < LIMITS.anchorsPerPage ? null : (found.at(-1)?.size ?? null),
+      }
+    },
+    anchor(size, part) {
+      const found = row(anchorKey(size)) as AnchorRow | undefined
+      if (found !== undefined && part === 'checkpoint')
+        return Buffer.from(checkpointText({ ...found, root: Buffer.from(found.root, 'base64') }))
+      const stamp = found?.timestamp
+      if (!stamp) throw new ServiceError('log_not_there', { message: 'This checkpoint stands nowhere else.' })
+      return Buffer.from(stamp.file, 'base64')
     },
     vkeys() {
       const keys = row(LOG_KEYS) as LogKeysRow | undefined
@@ -186,3 +276,22 @@ export function createLogViews({ store, tree, row, marketNow }: LogViewsOptions)
     },
   }
 }
+
+const anchorShown = ({
+  origin,
+  size,
+  root,
+  chain,
+  timestamp,
+}: AnchorRow): AnchorFigures['anchors'][number] => ({
+  origin,
+  size,
+  root,
+  chain: chain && {
+    chain_id: chain.chainId,
+    transaction: chain.transaction,
+    block_number: chain.blockNumber,
+    block_hash: chain.blockHash,
+  },
+  timestamp: timestamp && { path: `/log/anchors/${size}.ots`, bitcoin_block: timestamp.bitcoinBlock },
+})

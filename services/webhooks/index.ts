@@ -13,6 +13,7 @@ export type {
 export { relaySignals } from './dispatch/signal-relay.ts'
 export { verifyWebhook } from './receiving/verify-webhook.ts'
 export { createEgressGuard } from './sending/egress-guard.ts'
+export { createGuardedFetch } from './sending/guarded-fetch.ts'
 export { createGuardedSender } from './sending/guarded-sender.ts'
 export type { Sender, WebhookRequest } from './sending/sender.ts'
 export { createSign } from './sending/sign.ts'

@@ -20,7 +20,7 @@ import { type CallSeen, noRecords, type Records } from './records.ts'
 import { recoveryTable, successesOf } from './recovery.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
-const OPERATOR_TOKEN = 'operator-token-of-a-cluster'
+export const OPERATOR_TOKEN = 'operator-token-of-a-cluster'
 
 /** Four processes, in which every role is held twice. */
 export const FOUR = {

@@ -23,6 +23,8 @@ export interface Member {
   readonly url: string
   readonly roles: string
   readonly answersCallers: boolean
+  /** What it was made of. */
+  readonly options: MemberOptions
   /** Names this process, and none before it; undefined while there is none. */
   readonly pid: () => number | undefined
   /** What it wrote to its streams so far. */
@@ -88,7 +90,14 @@ export async function createMember(
         data,
       ],
       {
-        env: { PATH: process.env['PATH'], ROLES: roles, CLOCK_FILE: clockFile, ...environment },
+        env: {
+          PATH: process.env['PATH'],
+          ROLES: roles,
+          CLOCK_FILE: clockFile,
+          // Who answers callers has an address of its own; who does not is told one.
+          ...(!answersCallers && { PUBLIC_URL: 'http://cluster.invalid' }),
+          ...environment,
+        },
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     )
@@ -139,6 +148,7 @@ export async function createMember(
     url,
     roles,
     answersCallers,
+    options,
     disk,
     pid: () => (child === undefined || hasEnded(child) ? undefined : child.pid),
     output: () => text,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createHistogram } from 'node:perf_hooks'
 import { Agent, request } from 'undici'
 import { arrivalsOf } from './arrivals.ts'
@@ -6,6 +7,8 @@ import { arrivalsOf } from './arrivals.ts'
 export interface Order {
   readonly url: string
   readonly keys: readonly string[]
+  /** A file with signed payments, one a line, each good for one call; others are not made. */
+  readonly payments: string
   /** Requests a second, and for how long. */
   readonly rate: number
   readonly seconds: number
@@ -17,6 +20,8 @@ export interface Order {
 export interface Made {
   readonly sent: number
   readonly failed: number
+  /** Of those that were sent. */
+  readonly paid: number
   /** Not answered when the time was over. */
   readonly open: number
   readonly p50: number
@@ -33,6 +38,7 @@ export interface Made {
 const PATIENCE_MS = 10_000
 const NANOS = 1e6
 
+/** Two in a hundred are paid for. */
 const kinds = [
   {
     share: 0.6,
@@ -45,7 +51,15 @@ const kinds = [
     },
     ok: [200],
   },
-  { share: 0.8, path: '/x402/get_trade_call', body: { coin: 'BTC' }, isAnonymous: true, ok: [402] },
+  { share: 0.78, path: '/x402/get_trade_call', body: { coin: 'BTC' }, isAnonymous: true, ok: [402] },
+  {
+    share: 0.8,
+    path: '/x402/get_trade_call',
+    body: { coin: 'BTC', timeframe: '1h' },
+    isAnonymous: true,
+    isPaid: true,
+    ok: [200],
+  },
   { share: 0.9, path: '/api/account', ok: [200] },
   { share: 1, path: '/api/verdicts?limit=20', ok: [200] },
 ] as const
@@ -53,10 +67,11 @@ const kinds = [
 const order = JSON.parse(process.argv[2] ?? '{}') as Order
 // Fixed before the first request is sent.
 const arrivals = arrivalsOf(order.rate, order.seconds, order.seed)
+const payments = readFileSync(order.payments, 'utf8').split('\n')
 const agent = new Agent({ connections: 256, pipelining: 1 })
 const latency = createHistogram({ figures: 3, highest: 120_000 * NANOS })
 const lateness = createHistogram({ figures: 3, highest: 120_000 * NANOS })
-let [failed, open] = [0, 0]
+let [failed, open, paid] = [0, 0, 0]
 
 async function send(index: number, dueAt: number): Promise<void> {
   // The mix is the same for every rate: it follows from the number of the request.
@@ -71,6 +86,7 @@ async function send(index: number, dueAt: number): Promise<void> {
       headers: {
         'content-type': 'application/json',
         ...('isAnonymous' in kind ? {} : { authorization: `Bearer ${key}` }),
+        ...('isPaid' in kind && { 'payment-signature': payments[paid++] }),
       },
       ...('body' in kind && { body: JSON.stringify(kind.body) }),
     })
@@ -106,6 +122,7 @@ const at = (percentile: number): number => latency.percentile(percentile) / NANO
 const made: Made = {
   sent: arrivals.length,
   failed,
+  paid,
   open,
   p50: at(50),
   p99: at(99),

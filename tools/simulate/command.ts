@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { PLANTS, type Plant } from './plants.ts'
 
@@ -12,16 +13,20 @@ export type Asked =
       readonly seeds: number
       readonly plant: Plant | undefined
       readonly tells: boolean
+      /** Threads that share the seeds. */
+      readonly jobs: number
     }
 
 export const HELP = `Lives seeds through: several processes of the service in one, over a simulated network, disk, clock and chain.
 
-  npm run simulate -- [--from S] [--seeds N] [--plant NAME] [--tell]
+  npm run simulate -- [--from S] [--seeds N] [--plant NAME] [--jobs J] [--tell]
   npm run simulate -- --list-plants
 
   --from S        first seed, a whole number from 0 to ${2 ** 32 - 1}; 1 without it
   --seeds N       how many seeds; 100 without it
   --plant NAME    puts a fault into the service, to see that it is found
+  --jobs J        threads that share the seeds, 1 to 64; as many as this machine has cores without it. The outcome is the
+                  same for any number
   --tell          prints what happens as it happens: for one seed
   --list-plants   names of the faults, one a line
   --help          this
@@ -29,6 +34,7 @@ export const HELP = `Lives seeds through: several processes of the service in on
 Ends with 0 where all is as it must be, with 1 at the first seed that finds something, with 2 for arguments that are none.`
 
 const MOST = 2 ** 32 - 1
+const MOST_JOBS = 64
 const refused = (why: string): Asked => ({ kind: 'refused', why })
 
 /** @example readArguments(['--seeds', '10']) */
@@ -51,7 +57,17 @@ export function readArguments(given: readonly string[]): Asked {
     return refused(
       `there is no plant ${name}; --list-plants names all: ${PLANTS.map((one) => one.name).join(', ')}`,
     )
-  return { kind: 'run', from: Number(from), seeds: Number(seeds), plant, tells: values.tell === true }
+  const { jobs = String(Math.min(availableParallelism(), MOST_JOBS)) } = values
+  if (!isCount(jobs) || Number(jobs) === 0 || Number(jobs) > MOST_JOBS)
+    return refused(`--jobs must be a whole number from 1 to ${MOST_JOBS}, not ${jobs}`)
+  return {
+    kind: 'run',
+    from: Number(from),
+    seeds: Number(seeds),
+    plant,
+    tells: values.tell === true,
+    jobs: Number(jobs),
+  }
 }
 
 const isCount = (text: string): boolean => /^\d{1,10}$/.test(text) && Number(text) <= MOST
@@ -63,6 +79,7 @@ const parse = (args: readonly string[]) =>
       from: { type: 'string' },
       seeds: { type: 'string' },
       plant: { type: 'string' },
+      jobs: { type: 'string' },
       tell: { type: 'boolean' },
       'list-plants': { type: 'boolean' },
       help: { type: 'boolean' },

@@ -1,31 +1,39 @@
-import { HELP, readArguments } from './command.ts'
+import { type Asked, HELP, readArguments } from './command.ts'
 import { PLANTS } from './plants.ts'
+import { type Finding, runSeeds } from './run-seeds.ts'
 import { simulate } from './simulation.ts'
 
 const TOLD_EVERY_MS = 5_000
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
+type AskedRun = Extract<Asked, { kind: 'run' }>
 
-async function run({
-  from,
-  seeds,
-  plant,
-  tells,
-}: Extract<ReturnType<typeof readArguments>, { kind: 'run' }>) {
+/** One after the other, told step by step. */
+async function tell({ from, seeds, plant }: AskedRun): Promise<Finding | undefined> {
+  for (let seed = from; seed < from + seeds; seed++) {
+    const { found, trace, steps } = await simulate(seed, plant?.seams, say)
+    say(`seed ${seed}: ${steps} steps, trace ${trace}`)
+    if (found.length > 0) return { seed, found }
+  }
+  return undefined
+}
+
+async function run(asked: AskedRun): Promise<number> {
+  const { from, seeds, plant, tells, jobs } = asked
   const began = performance.now()
   let toldAt = began
-  const again = (seed: number): string =>
-    `npm run simulate -- --from ${seed} --seeds 1${plant === undefined ? '' : ` --plant ${plant.name}`} --tell`
-  for (let seed = from; seed < from + seeds; seed++) {
-    const { found, trace, steps } = await simulate(seed, plant?.seams, tells ? say : undefined)
-    if (tells) say(`seed ${seed}: ${steps} steps, trace ${trace}`)
-    if (found.length > 0) {
-      say(`seed ${seed} found:\n${found.map((what) => `  ${what}`).join('\n')}\nReplay: ${again(seed)}`)
-      return 1
-    }
-    if (performance.now() - toldAt < TOLD_EVERY_MS) continue
+  const onDone = (done: number): void => {
+    if (performance.now() - toldAt < TOLD_EVERY_MS) return
     toldAt = performance.now()
-    const done = seed - from + 1
     say(`${done} of ${seeds} seeds, ${((done / (toldAt - began)) * 1_000).toFixed(1)} a second`)
+  }
+  const finding = tells
+    ? await tell(asked)
+    : await runSeeds({ from, seeds, jobs, plant: plant?.name, onDone })
+  if (finding !== undefined) {
+    const { seed, found } = finding
+    const again = `npm run simulate -- --from ${seed} --seeds 1${plant === undefined ? '' : ` --plant ${plant.name}`} --tell`
+    say(`seed ${seed} found:\n${found.map((what) => `  ${what}`).join('\n')}\nReplay: ${again}`)
+    return 1
   }
   const took = ((performance.now() - began) / 1_000).toFixed(1)
   say(

@@ -121,8 +121,9 @@ export function createStoreServer(options: {
     crashWithin -= 1
     if (crashWithin > 0 && syncing.every(({ append: [, events] }) => events.length === 1)) return
     crashWithin = 0
-    // In it, or right behind it.
-    time.after(random.between(0, takesMs + SYNC_LEAST_MS), server.crash)
+    // As often in it as while its last bytes are written, which is the shorter time.
+    const inMs = random.chance(0.5) ? random.between(0, takesMs) : takesMs + random.between(0, SYNC_LEAST_MS)
+    time.after(inMs, server.crash)
   }
 
   async function finish(own: number): Promise<void> {
@@ -185,7 +186,8 @@ export function createStoreServer(options: {
     },
     log: () => log.rows.filter((row) => matchesFilter(row, undefined)).map(eventOf),
     crashInSync() {
-      crashWithin = 1 + random.below(MOST_SYNCS)
+      // Half of the time it waits for several events, however long: they are few.
+      crashWithin = random.chance(0.5) ? Number.POSITIVE_INFINITY : 1 + random.below(MOST_SYNCS)
     },
     follow(after, filter, arrival, signal) {
       return followLog(

@@ -1,4 +1,5 @@
 import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
+import type { Json } from '../../../contracts/json.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { type ColumnKind, VERDICT_COLUMNS } from './verdict-columns.ts'
 
@@ -59,8 +60,12 @@ function takeBytes(buffer: ByteWriter): Uint8Array {
   return bytes
 }
 
+/** Times are text in a row. */
+export const parquetValue = (value: Json, kind: ColumnKind): unknown =>
+  kind === 'instant' && typeof value === 'string' ? new Date(value) : value
+
 const columnsOf = (rows: readonly VerdictRow[]): ColumnSource[] =>
   VERDICT_COLUMNS.map(({ name, kind }) => ({
     name,
-    data: kind === 'instant' ? rows.map((row) => new Date(String(row[name]))) : rows.map((row) => row[name]),
+    data: rows.map((row) => parquetValue(row[name], kind)),
   }))

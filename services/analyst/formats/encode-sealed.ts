@@ -1,7 +1,6 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
-import type { Json } from '../../../contracts/json.ts'
-import { PARQUET_TYPES } from './encode-parquet.ts'
+import { PARQUET_TYPES, parquetValue } from './encode-parquet.ts'
 import { csvLine } from './encode-text.ts'
 import type { SealedColumn, SealedRow } from './sealed-columns.ts'
 
@@ -49,9 +48,6 @@ export async function encodeSealedParquet(
   await writer.finish()
   return Buffer.from(buffer.getBytes())
 }
-
-const parquetValue = (value: Json, kind: SealedColumn['kind']): unknown =>
-  kind === 'instant' && typeof value === 'string' ? new Date(value) : value
 
 /** The same rows as CSV, for readers without Parquet: an empty field is null. */
 export function encodeSealedCsv(rows: readonly SealedRow[], columns: readonly SealedColumn[]): Buffer {

@@ -1,4 +1,3 @@
-import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
 import type { Position } from '../../../contracts/position.ts'
@@ -29,8 +28,6 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     kind,
     isOptional: isOptional === true,
   })),
-  outcomeColumn('visible_at', 'instant', false),
-  outcomeColumn('decided_at', 'instant'),
   outcomeColumn('race', 'text', false),
   outcomeColumn('entry_price', 'number'),
   outcomeColumn('exit_price', 'number'),
@@ -47,13 +44,10 @@ export function sealedRow(
   outcome: Outcome,
   at: { readonly recorded: string; readonly labelled: string; readonly position: Position },
 ): SealedRow {
-  const { cursor: _cursor, ...row } = verdictRow(verdict, '', at.recorded)
-  const { race, entryPrice, exitPrice, highest, lowest, decidedAt, closePrice } = outcome
+  const { cursor: _cursor, ...row } = verdictRow(verdict, '', at.recorded, outcome.decidedAt)
+  const { race, entryPrice, exitPrice, highest, lowest, closePrice } = outcome
   return {
     ...(row as unknown as JsonObject),
-    // A replay shows it once its window has closed; one that came later, at once.
-    visible_at: row.recorded_late ? at.recorded : row.valid_until,
-    decided_at: decidedAt === null ? null : isoTime(decidedAt),
     race,
     entry_price: entryPrice,
     exit_price: exitPrice,

@@ -50,4 +50,6 @@ export const VERDICT_COLUMNS: readonly VerdictColumn[] = [
   column('recorded_late', 'boolean'),
   { name: 'expected_range', kind: 'json', isOptional: true },
   { name: 'expected_volatility', kind: 'number', isOptional: true },
+  column('visible_at', 'instant'),
+  { name: 'decided_at', kind: 'instant', isOptional: true },
 ]

@@ -10,6 +10,38 @@ import { type VerdictRow, verdictRow, verdictRowSchema } from '../../../contract
 import { VERDICT_COLUMNS } from './verdict-columns.ts'
 import { acceptedFormat, FORMATS, formatOfFile, type VerdictFormat } from './verdict-formats.ts'
 
+/** As much of an Arrow table as is read here. */
+interface ArrowTable {
+  readonly schema: {
+    readonly fields: readonly {
+      readonly name: string
+      readonly nullable: boolean
+      readonly type: { readonly typeId: number }
+    }[]
+    readonly metadata: ReadonlyMap<string, string>
+  }
+  toArray(): Record<string, unknown>[]
+}
+type ArrowReader = (bytes: Uint8Array, options?: { useDate: boolean; useProxy?: boolean }) => ArrowTable
+/** Reads Arrow with code that is not ours. */
+const READER: string = '@uwdata/flechette'
+const arrowReader = await import(READER).then<ArrowReader | undefined, undefined>(
+  ({ tableFromIPC }: { tableFromIPC: ArrowReader }) => tableFromIPC,
+  () => undefined,
+)
+const noReader = arrowReader === undefined ? ` (skipped: ${READER} is not installed)` : ''
+
+const arrowRows = (bytes: Buffer): Record<string, unknown>[] =>
+  (arrowReader?.(new Uint8Array(bytes), { useDate: true }).toArray() ?? []).map((row) =>
+    Object.fromEntries(
+      VERDICT_COLUMNS.map(({ name, kind }) => {
+        const value = row[name]
+        if (value instanceof Date) return [name, value.toISOString()]
+        return [name, kind === 'json' && typeof value === 'string' ? (JSON.parse(value) as unknown) : value]
+      }),
+    ),
+  )
+
 async function* from(rows: readonly VerdictRow[]): AsyncGenerator<VerdictRow, void, void> {
   yield* rows
 }
@@ -70,7 +102,7 @@ const readBack: Readonly<Record<VerdictFormat, (bytes: Buffer) => Promise<Record
       Object.fromEntries(
         header.map((name, index) => {
           const text = record[index] ?? ''
-          if (text === '' && name.startsWith('expected_')) return [name, null]
+          if (text === '' && (name.startsWith('expected_') || name === 'decided_at')) return [name, null]
           if (['factors', 'recorded_late', 'expected_range'].includes(name))
             return [name, JSON.parse(text) as unknown]
           return [name, numeric.has(name) ? Number(text) : text]
@@ -90,6 +122,7 @@ const readBack: Readonly<Record<VerdictFormat, (bytes: Buffer) => Promise<Record
       ),
     )
   },
+  arrow: async (bytes) => arrowRows(bytes),
 }
 
 /** JSON, and so every format, knows one zero. */
@@ -136,9 +169,13 @@ const row: fc.Arbitrary<VerdictRow> = fc.record({
   model_version: fc.stringMatching(/^[a-z0-9][a-z0-9.-]{0,20}$/),
   anchor_bar: instant,
   inputs_hash: fc.stringMatching(/^[0-9a-f]{64}$/),
+  visible_at: instant,
+  decided_at: fc.option(instant),
 })
 
-const formats = Object.keys(FORMATS) as VerdictFormat[]
+const formats = (Object.keys(FORMATS) as VerdictFormat[]).filter(
+  (format) => format !== 'arrow' || arrowReader !== undefined,
+)
 
 describe.each(formats)('%s', (format) => {
   test('gives back every row as it was', async () => {
@@ -172,12 +209,12 @@ test('columns are the fields of a row, in their order', () => {
 
 test('CSV without rows has its header, Parquet its columns', async () => {
   expect((await encoded('csv', [])).toString()).toMatch(
-    /^cursor,verdict_id,.*,recorded_late,expected_range,expected_volatility\r\n$/,
+    /^cursor,verdict_id,.*,recorded_late,expected_range,expected_volatility,visible_at,decided_at\r\n$/,
   )
   expect((await encoded('ndjson', [])).length).toBe(0)
   const bytes = new Uint8Array(await encoded('parquet', []))
   const metadata = await parquetMetadataAsync(bytes.buffer)
-  expect([metadata.num_rows, metadata.schema.length]).toEqual([0n, 29])
+  expect([metadata.num_rows, metadata.schema.length]).toEqual([0n, 31])
 })
 
 test('Parquet has typed columns and groups of 2,000 rows, written one by one', async () => {
@@ -200,6 +237,29 @@ test('Parquet has typed columns and groups of 2,000 rows, written one by one', a
   expect(typeOf('factors')).toEqual(['BYTE_ARRAY', 'JSON'])
 })
 
+test.skipIf(arrowReader === undefined)(
+  `Arrow has typed columns and batches of 2,000 rows, whole one by one${noReader}`,
+  async () => {
+    const rows = Array.from({ length: 4_500 }, (_, index) =>
+      verdictRow(aVerdict(), String(index), '2025-01-01T00:00:00.000Z'),
+    )
+    const chunks = await chunksOf('arrow', rows)
+    expect(chunks).toHaveLength(4)
+    // Whoever reads along has the first batch before the others come.
+    expect(arrowRows(chunks[0] ?? Buffer.alloc(0))).toHaveLength(2_000)
+    const schema = arrowReader?.(new Uint8Array(Buffer.concat(chunks))).schema
+    expect(schema?.metadata).toEqual(new Map([['schema_version', '1']]))
+    expect(schema?.fields.map(({ name, nullable, type }) => [name, nullable, type.typeId])).toEqual(
+      VERDICT_COLUMNS.map(({ name, kind, isOptional }) => [
+        name,
+        isOptional === true,
+        { text: 5, uuid: 5, json: 5, integer: 2, number: 3, instant: 10, boolean: 6 }[kind],
+      ]),
+    )
+    expect(arrowReader?.(new Uint8Array(await encoded('arrow', []))).schema.fields).toHaveLength(30)
+  },
+)
+
 describe('the format of an answer', () => {
   test.each([
     [undefined, 'ndjson'],
@@ -209,6 +269,7 @@ describe('the format of an answer', () => {
     ['Text/CSV; header=present', 'csv'],
     ['application/vnd.apache.parquet', 'parquet'],
     ['text/csv;q=0.5, application/x-ndjson;q=0.9', 'ndjson'],
+    ['application/vnd.apache.arrow.stream', 'arrow'],
     ['text/csv;q=0', 'ndjson'],
     ['text/csv;q=x', 'ndjson'],
   ])('asked for with %j is %s', (accept, format) => {
@@ -216,10 +277,11 @@ describe('the format of an answer', () => {
   })
 
   test('of a file is its ending', () => {
-    expect(['a.csv', 'b.PARQUET', 'c.d.ndjson', 'e.json', 'csv'].map(formatOfFile)).toEqual([
+    expect(['a.csv', 'b.PARQUET', 'c.d.ndjson', 'v.arrows', 'e.arrow', 'csv'].map(formatOfFile)).toEqual([
       'csv',
       'parquet',
       'ndjson',
+      'arrow',
       undefined,
       undefined,
     ])

@@ -1,8 +1,9 @@
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
+import { encodeArrow } from './encode-arrow.ts'
 import { encodeParquet } from './encode-parquet.ts'
 import { encodeCsv, encodeNdjson } from './encode-text.ts'
 
-export const VERDICT_FORMATS = ['ndjson', 'csv', 'parquet'] as const
+export const VERDICT_FORMATS = ['ndjson', 'csv', 'parquet', 'arrow'] as const
 export type VerdictFormat = (typeof VERDICT_FORMATS)[number]
 
 export interface FormatDefinition {
@@ -10,31 +11,50 @@ export interface FormatDefinition {
   readonly mediaType: string
   /** Other names a client may ask for it by. */
   readonly aliases: readonly string[]
+  /** What the name of a file ends in. */
+  readonly ending: string
   /** Whether a terminal can show it. */
   readonly isText: boolean
+  /** Whether it is compressed as it is. */
+  readonly isPacked: boolean
   /** The bytes of rows, while they come. */
   readonly encode: (rows: AsyncIterable<VerdictRow>) => AsyncGenerator<string | Uint8Array, void, void>
 }
 
-/** How verdicts are written out; the name is the ending of a file too. */
+/** How verdicts are written out. */
 export const FORMATS: Readonly<Record<VerdictFormat, FormatDefinition>> = {
   ndjson: {
     mediaType: 'application/x-ndjson; charset=utf-8',
     aliases: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
+    ending: 'ndjson',
     isText: true,
+    isPacked: false,
     encode: encodeNdjson,
   },
   csv: {
     mediaType: 'text/csv; charset=utf-8; header=present',
     aliases: ['text/csv'],
+    ending: 'csv',
     isText: true,
+    isPacked: false,
     encode: encodeCsv,
   },
   parquet: {
     mediaType: 'application/vnd.apache.parquet',
     aliases: ['application/vnd.apache.parquet', 'application/x-parquet'],
+    ending: 'parquet',
     isText: false,
+    isPacked: true,
     encode: encodeParquet,
+  },
+  arrow: {
+    mediaType: 'application/vnd.apache.arrow.stream',
+    aliases: ['application/vnd.apache.arrow.stream'],
+    // `.arrow` is the ending of files that can be read in any order, which a stream is not.
+    ending: 'arrows',
+    isText: false,
+    isPacked: false,
+    encode: encodeArrow,
   },
 }
 
@@ -58,4 +78,4 @@ export function acceptedFormat(accept: string | undefined): VerdictFormat {
 
 /** The format that a file's name ends in; undefined for another ending. */
 export const formatOfFile = (file: string): VerdictFormat | undefined =>
-  VERDICT_FORMATS.find((format) => file.toLowerCase().endsWith(`.${format}`))
+  VERDICT_FORMATS.find((format) => file.toLowerCase().endsWith(`.${FORMATS[format].ending}`))

@@ -5,6 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { CauseLog } from '../cause-log.ts'
 import { createWaits } from '../waits.ts'
 import { acceptsJson } from './accepts-json.ts'
+import { type BearerOptions, challengeOf } from './bearer.ts'
 import { callTool, type KeyCheck, keyError, type ToolPaths } from './call-tool.ts'
 import { type PlainRequest, plainRequest } from './envelope.ts'
 import {
@@ -16,7 +17,11 @@ import {
   rpcErrorText,
   rpcResultText,
 } from './json-rpc.ts'
+<<<<<<< HEAD
 import type { McpTelemetry } from './mcp-telemetry.ts'
+=======
+import { createListening, type ListenOptions } from './listen.ts'
+>>>>>>> main
 import { PAYMENT_EXTENSION, PAYMENT_META_KEY } from './paid-tools.ts'
 import { LISTS_KEPT, type McpCore, type McpExtension } from './protocol-server.ts'
 import { readMessage } from './read-message.ts'
@@ -35,6 +40,10 @@ export interface McpRoutesOptions extends ToolPaths {
   readonly addressOf: (request: FastifyRequest) => string
   readonly guard: RequestGuard
   readonly sources: McpResourceSources
+  /** What `subscriptions/listen` is read from; left out, there is nothing to listen to. */
+  readonly listen?: ListenOptions | undefined
+  /** Who lets programs in by access tokens; left out, none are. */
+  readonly bearer?: BearerOptions | undefined
   /** Told why calls are refused, where callers are not. */
   readonly logCause?: CauseLog
   /** Nothing is measured where it is left out. */
@@ -85,7 +94,7 @@ export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, optio
     if (origin !== undefined && isForeignOrigin(options.guard, host, origin)) {
       reply.headers({
         'access-control-allow-origin': origin,
-        'access-control-expose-headers': 'x-request-id, idempotency-replayed',
+        'access-control-expose-headers': 'x-request-id, idempotency-replayed, www-authenticate',
         vary: 'origin',
       })
     }
@@ -128,14 +137,16 @@ function createEdge(options: McpRoutesOptions, app: FastifyInstance): Edge {
       ours.map(({ name }) => name),
     ),
     extension: options.extension,
+    hasListening: options.listen !== undefined && options.extension === undefined,
   }
+  const listening = options.listen && createListening(core, options.listen)
   const tools = JSON.stringify([...core.tools, ...(options.extension?.tools ?? [])])
   const meta = `"_meta":${JSON.stringify({ 'io.modelcontextprotocol/serverInfo': info })}`
   const tail = { legacy: '', modern: `,"resultType":"complete",${meta}` }
   const kept = `"ttlMs":${LISTS_KEPT.ttlMs},"cacheScope":"${LISTS_KEPT.cacheScope}"`
   return {
     options,
-    sdk: createSdkExchange(core, app.log),
+    sdk: createSdkExchange(core, app.log, listening),
     untilGone: createWaits(app),
     toolList: { legacy: `{"tools":${tools}}`, modern: `{"tools":${tools},${kept}${tail.modern}}` },
     tail,
@@ -150,6 +161,13 @@ async function answer(edge: Edge, request: FastifyRequest, reply: FastifyReply):
   const reading = readMessage(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
   if (reading.error !== undefined) return refuse(reply, 400, reading.error, reading.id)
   const { message } = reading
+  const { bearer } = edge.options
+  const challenge = bearer && (await challengeOf(bearer, request, message))
+  if (challenge !== undefined) {
+    const { status, header, code, message: text } = challenge
+    const error = { code: JSON_RPC_CODES.transport, message: text, data: { code, request_id: request.id } }
+    return refuse(reply.header('www-authenticate', header), status, error, idOf(message))
+  }
   const plain = edge.options.hasShortWay === false ? undefined : plainRequest(request.headers, message)
   if (plain?.method === 'tools/call' && isOurs(edge, plain))
     return answerToolCall(edge, plain, request, reply)

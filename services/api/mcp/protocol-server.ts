@@ -17,6 +17,7 @@ import { type McpResource, NOTICE } from './resources.ts'
 import type { ListedTool } from './tool-list.ts'
 import type { Caller, ToolOutcome } from './tool-outcome.ts'
 import { toolResult } from './tool-result.ts'
+import { WATCH_TEMPLATES } from './watch-uris.ts'
 
 /** What every exchange of this edge shares. */
 export interface McpCore {
@@ -25,6 +26,8 @@ export interface McpCore {
   readonly tools: readonly ListedTool[]
   readonly resources: readonly McpResource[]
   readonly extension: McpExtension | undefined
+  /** Whether verdicts can be listened to. */
+  readonly hasListening?: boolean
 }
 
 /** Further tools, resources and prompts on the same edge: how a conformance suite finds the ones it names. */
@@ -89,7 +92,7 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
   })
   server.setRequestHandler('resources/templates/list', ({ params }) => {
     refuseCursor(params?.cursor)
-    return { resourceTemplates: [] }
+    return { resourceTemplates: core.hasListening === true ? [...WATCH_TEMPLATES] : [] }
   })
   server.setRequestHandler('resources/read', ({ params }) => base.readResource(params.uri))
   core.extension?.install(server, base)

@@ -7,6 +7,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LEGACY_VERSIONS } from './envelope.ts'
 import { idOf, JSON_RPC_CODES, rpcErrorText } from './json-rpc.ts'
+import { type Listening, SUBSCRIBABLE } from './listen.ts'
 import { createProtocolServer, type McpCore } from './protocol-server.ts'
 import type { Caller } from './tool-outcome.ts'
 
@@ -39,7 +40,7 @@ const ADDRESS = 'http://localhost/mcp'
  * Both eras through the SDK's low-level server, one server for each message and nothing kept between them.
  * Answers are JSON; only an extension's tools, which say things before they are done, are answered as streams.
  */
-export function createSdkExchange(core: McpCore, log: FastifyBaseLogger): SdkExchange {
+export function createSdkExchange(core: McpCore, log: FastifyBaseLogger, listening?: Listening): SdkExchange {
   const callers = new WeakMap<Request, Caller>()
   const callerOf = (request: Request | undefined): Caller => {
     const caller = request && callers.get(request)
@@ -49,7 +50,11 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger): SdkExc
   // What a client did wrong it is told itself; it is noted for whoever looks for it.
   const note = (error: Error): void => log.debug({ err: error }, 'MCP exchange')
   const modern = createMcpHandler(
-    ({ requestInfo }) => createProtocolServer(core, callerOf(requestInfo), modern.notify),
+    ({ requestInfo }) => {
+      const server = createProtocolServer(core, callerOf(requestInfo), modern.notify)
+      if (listening !== undefined) server.registerCapabilities(SUBSCRIBABLE)
+      return server
+    },
     { legacy: 'reject', maxSubscriptions: MOST_SUBSCRIPTIONS, onerror: note },
   )
   const legacy = async (request: Request, message: JsonObject): Promise<Response> => {
@@ -70,8 +75,8 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger): SdkExc
   }
   return {
     async answer({ message, headers, caller, signal }) {
-      if (message.method === 'subscriptions/listen' && core.extension === undefined)
-        return nothingToListenTo(message)
+      const isListening = message.method === 'subscriptions/listen' && core.extension === undefined
+      if (isListening && listening === undefined) return nothingToListenTo(message)
       const request = new Request(ADDRESS, {
         method: 'POST',
         headers: readHeaders(headers),
@@ -79,15 +84,20 @@ export function createSdkExchange(core: McpCore, log: FastifyBaseLogger): SdkExc
         signal,
       })
       callers.set(request, caller)
-      return (await isLegacyRequest(request, message))
-        ? legacy(request, message)
-        : modern.fetch(request, { parsedBody: message })
+      if (await isLegacyRequest(request, message)) {
+        return isListening ? nothingToListenTo(message) : legacy(request, message)
+      }
+      if (isListening && listening !== undefined) return listening.open(message, request, caller, signal)
+      return modern.fetch(request, { parsedBody: message })
     },
-    close: () => modern.close(),
+    close() {
+      listening?.close()
+      return modern.close()
+    },
   }
 }
 
-/** Of an extension's subscriptions; the service itself has none. */
+/** Of an extension's subscriptions; those of the service have limits of their own. */
 const MOST_SUBSCRIPTIONS = 16
 
 function readHeaders(headers: Exchange['headers']): Record<string, string> {
@@ -99,7 +109,7 @@ function readHeaders(headers: Exchange['headers']): Record<string, string> {
   return read
 }
 
-/** Lists and resources here do not change while the service runs, so no stream is held open for changes. */
+/** Revisions of the handshake have no such streams here, nor has a service that follows no verdicts. */
 const nothingToListenTo = (message: JsonObject): Response =>
   new Response(
     rpcErrorText(idOf(message), {

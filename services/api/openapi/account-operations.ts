@@ -1,5 +1,14 @@
+import { z } from 'zod'
 import type { ErrorCode } from '../../../contracts/errors.ts'
 import type { Operations } from './operation.ts'
+
+const tokenAnswer = z.object({
+  access_token: z.string(),
+  token_type: z.literal('Bearer'),
+  expires_in: z.int(),
+  refresh_token: z.string().optional(),
+  scope: z.string(),
+})
 
 /** What a route that needs a key can refuse with. */
 const KEY_ERRORS = [
@@ -60,6 +69,45 @@ export const accountOperations: Operations = {
     errors: [...KEY_ERRORS, 'invalid_request', 'not_found', 'account_unknown'],
     answers: { 204: { description: 'It applies no more', content: {} } },
     parameters: { id: 'The id of the key, which is not the key' },
+  },
+  'GET /api/apps': {
+    ...own,
+    id: 'apps',
+    summary: 'Programs that act for the account, and clients for machines',
+    errors: [...KEY_ERRORS, 'token_elsewhere', 'account_unknown'],
+  },
+  'POST /api/apps': {
+    ...own,
+    id: 'createClient',
+    summary: 'Make a client for a machine, with a secret that is shown once or with public keys',
+    errors: [...KEY_ERRORS, 'token_elsewhere', 'invalid_request', 'too_many_apps', 'account_unknown'],
+    bodyExample: { name: 'nightly run', scopes: ['calls'] },
+  },
+  'DELETE /api/apps/:id': {
+    ...own,
+    id: 'endApp',
+    summary: 'Shut a program out, or remove a client',
+    errors: [...KEY_ERRORS, 'token_elsewhere', 'invalid_request', 'not_found', 'account_unknown'],
+    answers: { 204: { description: 'It acts no more', content: {} } },
+    parameters: { id: 'The `id` of a row of `GET /api/apps`' },
+  },
+  'POST /oauth/token': {
+    tag: 'account',
+    key: 'none',
+    id: 'token',
+    summary: 'Change a code, a refresh token or the proof of a machine into an access token (RFC 6749)',
+    description:
+      'Parameters as a form. Refusals are `{error, error_description}` in the words of OAuth; see the page about OAuth.',
+    errors: [],
+    answers: { 200: { description: 'Tokens', content: { 'application/json': tokenAnswer } } },
+  },
+  'POST /oauth/revoke': {
+    tag: 'account',
+    key: 'none',
+    id: 'revokeToken',
+    summary: 'Give a token back, which ends what it belongs to (RFC 7009)',
+    errors: [],
+    answers: { 200: { description: 'It holds no more', content: { 'application/json': z.object({}) } } },
   },
   'GET /api/usage': {
     ...own,

@@ -54,6 +54,21 @@ export const discoveryOperations: Operations = {
     'Whose keys may list this domain in the MCP registry',
     TEXT,
   ),
+  'GET /.well-known/oauth-protected-resource': document(
+    'resourceMetadata',
+    'Which server lets programs in to POST /mcp (RFC 9728)',
+    json('application/json'),
+  ),
+  'GET /.well-known/oauth-protected-resource/mcp': document(
+    'mcpResourceMetadata',
+    'The same, where clients of MCP look for it',
+    json('application/json'),
+  ),
+  'GET /.well-known/oauth-authorization-server': document(
+    'authorizationServerMetadata',
+    'How programs are let in (RFC 8414)',
+    json('application/json'),
+  ),
   'GET /.well-known/did.json': document(
     'didDocument',
     'Whose key signs the offers and receipts of this origin',

@@ -30,7 +30,8 @@ export interface OpenApiDocument extends JsonObject {
 }
 
 /** Pages for people, which are clients of what is described. */
-const IS_PAGE = /^\/(?:account|assets|board|favicon\.ico|operator|series|track-record|webhooks)(?:\/|$)/
+const IS_PAGE =
+  /^\/(?:account|assets|board|favicon\.ico|oauth\/authorize|operator|series|track-record|webhooks)(?:\/|$)/
 
 /**
  * Pages, routes that are the operator's, and those that are there for other methods in the words of a protocol: to refuse

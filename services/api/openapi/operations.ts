@@ -97,11 +97,13 @@ const verdictOperations: Operations = {
     },
     answers: {
       200: {
-        description: 'Rows: one JSON object a line, CSV with a header line, or a Parquet file',
+        description:
+          'Rows: one JSON object a line, CSV with a header line, a Parquet file, or a stream of Arrow',
         content: {
           'application/x-ndjson': verdictRowSchema,
           'text/csv': undefined,
           'application/vnd.apache.parquet': undefined,
+          'application/vnd.apache.arrow.stream': undefined,
         },
       },
     },

@@ -68,6 +68,27 @@ export const transparencyLogOperations: Operations = {
     errors: ['store_unavailable'],
     tryPath: '/log/witnesses',
   },
+  'GET /log/anchors': {
+    ...log,
+    id: 'logAnchors',
+    summary: 'Checkpoints that stand on the chain or in OpenTimestamps, and how many verdicts in time',
+    errors: ['invalid_request', 'store_unavailable'],
+    parameters: { after: 'Checkpoints of larger trees: `next` of an answer' },
+    tryPath: '/log/anchors',
+  },
+  'GET /log/anchors/:file': {
+    ...log,
+    id: 'logAnchor',
+    summary: 'The text of an anchored checkpoint (`<size>.checkpoint`), or its timestamp (`<size>.ots`)',
+    errors: ['invalid_request', 'log_not_there', 'store_unavailable'],
+    parameters: { file: 'Size of the tree, and which of both' },
+    answers: {
+      200: {
+        description: 'Text, or a file of OpenTimestamps',
+        content: { 'text/plain': undefined, 'application/vnd.opentimestamps.v1': undefined },
+      },
+    },
+  },
   'GET /log/vkeys': {
     ...log,
     id: 'logKeys',

@@ -1,5 +1,6 @@
 import type { AccountAnswer } from '../../../contracts/account-answers.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { AppRow, MachineAnswer } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
 import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
@@ -18,10 +19,18 @@ export function signInPage(state: FormState, notice?: string): Page {
 ${notice !== undefined && note(html`<p>${notice}</p>`, 'warn')}
 ${refusalNote(state.refusal)}
 <form method="post" action="/account/sign-in" class="stack">
-${input(state, 'email', { label: 'E-mail address', type: 'email', isRequired: true, autocomplete: 'email', maxLength: LIMITS.emailCharacters, hint: html`It is sealed with a key of your account; erasing the account forgets it. <a href="/docs/privacy">Privacy</a>` })}
+${returnField(state)}${input(state, 'email', { label: 'E-mail address', type: 'email', isRequired: true, autocomplete: 'email', maxLength: LIMITS.emailCharacters, hint: html`It is sealed with a key of your account; erasing the account forgets it. <a href="/docs/privacy">Privacy</a>` })}
 <div><button type="submit" class="main">Send the code</button></div>
 </form>`,
   }
+}
+
+/** Where a sign-in leads on to, carried from form to form. */
+const returnField = ({ typed }: FormState): Html | false => {
+  const { return_to: path } = typed
+  return (
+    typeof path === 'string' && path !== '' && html`<input type="hidden" name="return_to" value="${path}">`
+  )
 }
 
 export interface CodeForm extends FormState {
@@ -39,7 +48,7 @@ export function codePage(state: CodeForm): Page {
 <p class="lead">If a code can be sent to ${state.email}, it is on its way. It is good for ${LIMITS.signInCodeMs / 60_000} minutes.</p>
 ${refusalNote(state.refusal)}
 <form method="post" action="/account/confirm" class="stack">
-<input type="hidden" name="email" value="${state.email}"><input type="hidden" name="sign_in_id" value="${state.signInId}">
+<input type="hidden" name="email" value="${state.email}"><input type="hidden" name="sign_in_id" value="${state.signInId}">${returnField(state)}
 ${input(state, 'code', { label: 'Code of the mail', isRequired: true, autocomplete: 'one-time-code', maxLength: 64, isCode: true })}
 <div><button type="submit" class="main">Sign in</button></div>
 </form>
@@ -55,6 +64,9 @@ export interface AccountLook {
   /** The key of this session, which signing out ends. */
   readonly hint: string
   readonly issued?: { readonly key: string; readonly label: string } | undefined
+  readonly apps: readonly AppRow[]
+  /** A client for a machine that was made just now. */
+  readonly machine?: MachineAnswer | undefined
   readonly state: FormState
   readonly after: string | undefined
   /** Where the page of payments begins. */
@@ -94,6 +106,7 @@ ${tiles([
 ])}
 ${planPart(look)}
 ${keysPart(look)}
+${appsPart(look)}
 ${usagePart(usage, after)}
 ${paymentsPart(look)}
 <h2 id="erase">Erase</h2>
@@ -131,6 +144,30 @@ ${table(`${account.keys.length} of at most ${LIMITS.keysPerAccount}; a browser s
 <form method="post" action="/account/keys" class="row">
 ${input(state, 'label', { label: 'Name of a new key', maxLength: LIMITS.keyLabelCharacters })}
 <button type="submit">Make a key</button>
+</form>`
+}
+
+function appsPart({ apps, machine, state }: AccountLook): Html {
+  const rows = apps.map(
+    ({ id, kind, name, client_id: clientId, redirect_host: host, scopes, created_at }) => [
+      name === '' ? 'without a name' : name,
+      html`${host === null ? 'a machine' : host}<br><small><code>${clientId}</code></small>`,
+      scopes.join(', '),
+      time(created_at),
+      action('/account/apps/end', kind === 'app' ? 'End' : 'Remove', {
+        tone: 'bad',
+        fields: { id },
+        question: `Shut ${name} out? It is refused from then on.`,
+        label: `Shut out ${name}`,
+      }),
+    ],
+  )
+  return html`<h2 id="apps">Programs that act for you</h2>
+${machine !== undefined && note(html`<p><strong>The client “${machine.name}”.</strong> Its secret is shown this once; only its hash is kept.</p>${copyable(machine.client_id, 'The id of the client')}${machine.client_secret !== null && copyable(machine.client_secret, 'The secret of the client')}`, 'good')}
+${rows.length === 0 ? html`<p>None. A program that speaks MCP asks you to let it in here when it connects to <code>/mcp?auth=required</code>. <a href="/docs/oauth">How that works</a></p>` : table('Let in with access tokens, not with keys', ['Program', 'Known by', 'May', 'Since', 'Shut out'], rows)}
+<form method="post" action="/account/apps" class="row">
+${input(state, 'name', { label: 'Name of a new client for a machine', maxLength: LIMITS.keyLabelCharacters })}
+<button type="submit">Make a client</button>
 </form>`
 }
 

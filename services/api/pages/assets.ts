@@ -23,6 +23,8 @@ function readAsset(name: string, type: string): Asset {
 
 export const STYLE = readAsset('console.css', 'text/css; charset=utf-8')
 export const SCRIPT = readAsset('console.mjs', 'text/javascript; charset=utf-8')
+/** For the page of a verdict alone. */
+export const PROOF_SCRIPT = readAsset('proof.mjs', 'text/javascript; charset=utf-8')
 export const ICON = readAsset('favicon.svg', 'image/svg+xml')
 export const PREVIEW = readAsset('preview.png', 'image/png')
-export const ASSETS: readonly Asset[] = [STYLE, SCRIPT, ICON, PREVIEW]
+export const ASSETS: readonly Asset[] = [STYLE, SCRIPT, PROOF_SCRIPT, ICON, PREVIEW]

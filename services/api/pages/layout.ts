@@ -25,6 +25,8 @@ export interface Page {
   readonly body: Content
   /** Where newer parts of it come from. */
   readonly live?: string
+  /** Path of a script that it has beside that of all pages. */
+  readonly script?: string
   /** Not to be found by search engines. */
   readonly isPrivate?: boolean
 }
@@ -49,7 +51,7 @@ const DESCRIPTION =
 /** A whole page. */
 export function page(
   frame: PageFrame,
-  { title, description = DESCRIPTION, at, body, live, isPrivate }: Page,
+  { title, description = DESCRIPTION, at, body, live, isPrivate, script }: Page,
 ): string {
   const places = PLACES.map(
     ([path, name]) =>
@@ -67,7 +69,8 @@ ${isPrivate && html`<meta name="robots" content="noindex">`}
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="${ICON.path}" type="image/svg+xml">
 <link rel="stylesheet" href="${STYLE.path}">
-<script type="module" src="${SCRIPT.path}"></script>`
+<script type="module" src="${SCRIPT.path}"></script>
+${script !== undefined && html`<script type="module" src="${script}"></script>`}`
   return String(html`<!doctype html>
 <html lang="en">
 <head>

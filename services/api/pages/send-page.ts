@@ -8,9 +8,18 @@ export const PAGE_HEADERS = {
   'referrer-policy': 'same-origin',
 } as const
 
-/** Sends a page that is not kept, unless something else was said before. */
-export function sendPage(reply: FastifyReply, frame: PageFrame, made: Page): FastifyReply {
-  reply.headers(PAGE_HEADERS)
+/**
+ * Sends a page that is not kept, unless something else was said before.
+ *
+ * @param policy of what it may load and where its forms lead, where that is not as everywhere
+ */
+export function sendPage(
+  reply: FastifyReply,
+  frame: PageFrame,
+  made: Page,
+  policy: string = PAGE_POLICY,
+): FastifyReply {
+  reply.headers({ ...PAGE_HEADERS, 'content-security-policy': policy })
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
   return reply.serializer(String).send(page(frame, made))
 }

@@ -1,5 +1,6 @@
 import type { MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { ProofEvent, VerificationAnswer } from '../../../contracts/verification.ts'
+import { PROOF_SCRIPT } from './assets.ts'
 import { escapeHtml, trusted } from './html.ts'
 import type { Page } from './layout.ts'
 import { seriesPath } from './parts.ts'
@@ -66,6 +67,18 @@ function outcomePart({ outcome, verdict, window_closes_at: closes }: Verificatio
   ])}`
 }
 
+/** The proof: checked by the browser where it runs scripts; how to check it offline is said in any case. */
+function proofPart({ event, hash, outcome }: VerificationAnswer): string {
+  const file = `/log/proof/${escapeHtml(event.id)}`
+  const ofOutcome =
+    outcome === null ? '' : `, <a href="${file}?of=outcome">that of its outcome</a> that this holds it, too`
+  return `<p role="status" data-proof="${file}" data-hash="${escapeHtml(hash)}"></p>
+<p><a href="${file}">The proof file</a> shows that the log holds it${ofOutcome}. Keep it: it is checked offline, without this service, with a key from <a href="/log/vkeys">/log/vkeys</a> (<a href="/docs/proof#how-do-i-check-one-verdict-offline">how</a>):</p>
+<pre tabindex="0" role="region" aria-label="How to check it offline">signal verify --proof ${escapeHtml(event.id)}.tlog-proof --vkey "$VKEY"</pre>
+<p>That others are shown the same log is what <a href="/docs/proof#how-do-i-audit-the-whole-log">an audit</a> and <a href="/log/witnesses">its witnesses</a> are for.</p>
+`
+}
+
 /** A verification for people. @param hasLog whether a proof file can be had of it */
 export function verificationPage(answer: VerificationAnswer, hasLog: boolean): Page {
   const { event, hash, market, notice, verdict } = answer
@@ -90,12 +103,7 @@ ${table([
 <h2>What became of it</h2>
 ${outcomePart(answer)}
 <h2>How to check it</h2>
-${
-  hasLog
-    ? `<p><a href="/log/proof/${escapeHtml(event.id)}">The proof file</a> shows that the log holds it, without asking this service: <a href="/docs/verify">how to check it</a>.</p>
-`
-    : ''
-}<p>The SHA-256 is over <code>{data, id, schema, type}</code> of the event as JSON without spaces, the keys of every object sorted. Ask for <code>?format=json</code> to have it byte for byte:</p>
+${hasLog ? proofPart(answer) : ''}<p>The SHA-256 is over <code>{data, id, schema, type}</code> of the event as JSON without spaces, the keys of every object sorted. Ask for <code>?format=json</code> to have it byte for byte:</p>
 <pre tabindex="0" role="region" aria-label="All of it as JSON">${escapeHtml(JSON.stringify(answer, null, 2))}</pre>`
-  return { title, at: '/', body: trusted(body) }
+  return { title, at: '/', body: trusted(body), ...(hasLog && { script: PROOF_SCRIPT.path }) }
 }

@@ -66,6 +66,7 @@ beforeEach(async () => {
     revokeKey: doing('revokeKey', undefined),
     erase: doing('erase', undefined),
   } as unknown as Accounts
+  Object.assign(accounts, { oauth: { apps: async () => [] } })
   const attempts = { take: async () => undefined }
   app = await createServer(
     serverOptions({
@@ -84,6 +85,7 @@ beforeEach(async () => {
         grantCalls: async () => undefined,
         signInRequests: attempts,
         signInTries: attempts,
+        clientDocuments: attempts,
       },
     }),
   )

@@ -3,6 +3,8 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { AccountAnswer, SignInAnswer } from '../../../contracts/account-answers.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { AppsAnswer, MachineAnswer } from '../../../contracts/oauth.ts'
 import type { OwnPaymentsAnswer } from '../../../contracts/payment-answers.ts'
 import type { UsageAnswer } from '../../../contracts/usage.ts'
 import { accountPage, codePage, erasedPage, signInPage } from '../pages/account-page.ts'
@@ -48,6 +50,14 @@ export function sendSignIn(
   return sendPage(reply.code(state.refusal?.status ?? 200), frame(), signInPage(state, notice))
 }
 
+/** Where a sign-in that was begun elsewhere leads back to: one page of this service, and nothing that is not here. */
+function returnPath(form: Form): string | undefined {
+  const path = textOf(form, 'return_to')
+  return /^\/oauth\/authorize\?[!-~]*$/.test(path) && path.length <= LIMITS.requestUrlCharacters
+    ? path
+    : undefined
+}
+
 /** Counted calls and payments of one page. */
 const ROWS = 20
 
@@ -70,12 +80,14 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
       readonly paid?: string | undefined
       readonly state?: FormState
       readonly issued?: SignInAnswer
+      readonly machine?: MachineAnswer
     } = {},
   ): Promise<FastifyReply> {
     const isSold = app.hasRoute({ method: 'GET', url: '/api/payments' })
-    const [account, usage, payments] = await Promise.all([
+    const [account, usage, apps, payments] = await Promise.all([
       client.ask<AccountAnswer>(request, { path: '/api/account' }),
       client.ask<UsageAnswer>(request, { path: address('/api/usage', { after: more.after, limit: ROWS }) }),
+      client.ask<AppsAnswer>(request, { path: '/api/apps' }),
       isSold
         ? client.ask<OwnPaymentsAnswer>(request, {
             path: address('/api/payments', { after: more.paid, limit: ROWS }),
@@ -87,13 +99,16 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
       throw refusedAs(account.refusal)
     }
     if (!usage.isOk) throw refusedAs(usage.refusal)
+    if (!apps.isOk) throw refusedAs(apps.refusal)
     const key = sessionKey(request) ?? ''
     if (payments?.isOk === false) throw refusedAs(payments.refusal)
-    const { state = EMPTY_FORM, issued, after, paid } = more
+    const { state = EMPTY_FORM, issued, machine, after, paid } = more
     const look = {
       account: account.body,
       usage: usage.body,
       payments: payments?.body,
+      apps: apps.body.apps,
+      machine,
       hint: account.body.keys.find(({ hint }) => isHintOf(hint, key))?.hint ?? '',
       issued: issued && { key: issued.key, label: issued.label },
       state,
@@ -112,14 +127,19 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
   })
 
   app.post('/account/sign-in', async (request, reply) => {
-    const email = textOf(formOf(request), 'email').trim()
+    const form = formOf(request)
+    const email = textOf(form, 'email').trim()
+    const returning = { return_to: returnPath(form) }
     const asked = await client.ask<{ sign_in_id: string }>(request, {
       method: 'POST',
       path: '/api/sign-in',
       body: { email },
     })
-    if (!asked.isOk) return sendSignIn(request, reply, options, { typed: { email }, refusal: asked.refusal })
-    return sendPage(reply, frame(), codePage({ typed: {}, email, signInId: asked.body.sign_in_id }))
+    if (!asked.isOk) {
+      const { refusal } = asked
+      return sendSignIn(request, reply, options, { typed: { email, ...returning }, refusal })
+    }
+    return sendPage(reply, frame(), codePage({ typed: returning, email, signInId: asked.body.sign_in_id }))
   })
 
   app.post('/account/confirm', async (request, reply) => {
@@ -143,10 +163,10 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
       return sendPage(
         reply.code(refusal.status),
         frame(),
-        codePage({ typed: { code }, refusal, email, signInId }),
+        codePage({ typed: { code, return_to: returnPath(form) }, refusal, email, signInId }),
       )
     }
-    return beginSession(reply, confirmed.body.key).redirect('/account?signed_in=1', 303)
+    return beginSession(reply, confirmed.body.key).redirect(returnPath(form) ?? '/account?signed_in=1', 303)
   })
 
   app.post('/account/sign-out', async (request, reply) => {
@@ -173,6 +193,21 @@ export const accountPages: FastifyPluginAsyncZod<PagesOptions> = async (app, opt
     const id = textOf(formOf(request), 'id')
     const gone = await client.ask(request, { method: 'DELETE', path: `/api/keys/${encodeURIComponent(id)}` })
     if (gone.isOk) return reply.redirect('/account#keys', 303)
+    return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
+  })
+
+  app.post('/account/apps', async (request, reply) => {
+    const name = textOf(formOf(request), 'name')
+    const body = { name, scopes: ['calls'] }
+    const made = await client.ask<MachineAnswer>(request, { method: 'POST', path: '/api/apps', body })
+    if (made.isOk) return sendAccount(request, reply, { machine: made.body })
+    return sendAccount(request, reply, { state: { typed: { name }, refusal: made.refusal } })
+  })
+
+  app.post('/account/apps/end', async (request, reply) => {
+    const id = textOf(formOf(request), 'id')
+    const gone = await client.ask(request, { method: 'DELETE', path: `/api/apps/${encodeURIComponent(id)}` })
+    if (gone.isOk) return reply.redirect('/account#apps', 303)
     return sendAccount(request, reply, { state: { typed: {}, refusal: gone.refusal } })
   })
 

@@ -47,6 +47,7 @@ const record =
   }
 
 const accounts: Accounts = {
+  oauth: undefined as unknown as Accounts['oauth'],
   identify: async () => identity,
   requestSignIn: record('requestSignIn', SIGN_IN),
   confirmSignIn: record('confirmSignIn', { ...ISSUED, tier: 'free' as const }),
@@ -84,6 +85,7 @@ beforeEach(async () => {
     quotaOf,
     signInRequests: limiter('request'),
     signInTries: limiter('try'),
+    clientDocuments: limiter('document'),
     addressOf: () => '2001:db8:1:2:3:4:5:6',
   })
   await app.register(operatorAccountRoutes, {

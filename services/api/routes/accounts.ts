@@ -23,6 +23,8 @@ export interface AccountRoutesOptions {
   /** Limits the codes that one client address asks for, and those that it tries. */
   readonly signInRequests: AttemptLimiter
   readonly signInTries: AttemptLimiter
+  /** Limits the documents of clients that are fetched for one client address. */
+  readonly clientDocuments: AttemptLimiter
 }
 
 interface EdgeOptions {

@@ -74,11 +74,16 @@ beforeEach(async () => {
         next: null,
       }),
       accounts: {
-        accounts: { identify, show: async () => view } as unknown as Accounts,
+        accounts: {
+          identify,
+          show: async () => view,
+          oauth: { apps: async () => [] },
+        } as unknown as Accounts,
         quotaOf: async () => quota,
         grantCalls: async () => undefined,
         signInRequests: attempts,
         signInTries: attempts,
+        clientDocuments: attempts,
       },
     }),
   )

@@ -2,9 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { formOf } from '../form-bodies.ts'
 import { createPageLine } from '../page-line.ts'
 import { createStreamSemaphore } from '../stream-semaphore.ts'
 import { accountPages } from './account-pages.ts'
+import { type OAuthPagesOptions, oauthPages } from './oauth-pages.ts'
 import { type OperatorPagesOptions, operatorPages } from './operator-pages.ts'
 import { type PagesOptions, seriesPages } from './series-pages.ts'
 import { trackRecordPages } from './track-record-pages.ts'
@@ -14,7 +16,8 @@ import { webhookPageRoutes } from './webhook-page-routes.ts'
 export const pages: FastifyPluginAsyncZod<
   PagesOptions &
     OperatorPagesOptions & {
-      readonly hasAccounts: boolean
+      /** Undefined without accounts. */
+      readonly oauth: Omit<OAuthPagesOptions, keyof PagesOptions> | undefined
       readonly hasWebhooks: boolean
       /** Client address of a request. */
       readonly addressOf: (request: FastifyRequest) => string
@@ -30,7 +33,10 @@ export const pages: FastifyPluginAsyncZod<
   await app.register(seriesPages, options)
   await app.register(trackRecordPages, options)
   await app.register(operatorPages, options)
-  if (options.hasAccounts) await app.register(accountPages, options)
+  if (options.oauth !== undefined) {
+    await app.register(accountPages, options)
+    await app.register(oauthPages, { ...options, ...options.oauth })
+  }
   if (options.hasWebhooks) await app.register(webhookPageRoutes, options)
 }
 
@@ -59,14 +65,4 @@ function useLine(app: FastifyInstance, addressOf: (request: FastifyRequest) => s
   })
   app.addHook('onSend', async (request) => ends.get(request)?.())
   app.addHook('onResponse', async (request) => ends.get(request)?.())
-}
-
-/** The fields of a form: a list where one was chosen several times. */
-function formOf(body: string): Record<string, string | string[]> {
-  const fields: Record<string, string | string[]> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(body)) {
-    const before = fields[name]
-    fields[name] = before === undefined ? value : [...[before].flat(), value]
-  }
-  return fields
 }

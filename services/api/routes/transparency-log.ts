@@ -9,6 +9,8 @@ export interface ServedLog {
   checkpoint(): string
   cosigned(): string
   witnesses(): z.output<typeof witnessFiguresSchema>
+  anchors(after: number): z.output<typeof anchorFiguresSchema>
+  anchor(size: number, part: 'checkpoint' | 'ots'): Buffer
   vkeys(): string
   tile(path: string): Buffer
   contents(path: string, signal: AbortSignal): Promise<{ readonly text: string; readonly isWhole: boolean }>
@@ -60,6 +62,48 @@ const witnessFiguresSchema = z.strictObject({
   entries_waiting: count.describe('Entries behind the newest cosigned checkpoint'),
 })
 
+const anchorSchema = z.strictObject({
+  origin: z.string(),
+  size: count,
+  root: z.string().describe('Base64'),
+  chain: z
+    .strictObject({
+      chain_id: count,
+      transaction: z.string().describe('Its data is the text of the checkpoint'),
+      block_number: count,
+      block_hash: z.string(),
+    })
+    .nullable(),
+  timestamp: z
+    .strictObject({
+      path: z.string().describe('A file of OpenTimestamps for the text of the checkpoint'),
+      bitcoin_block: count.nullable().describe('Null while it is promised only'),
+    })
+    .nullable(),
+})
+const anchorFiguresSchema = z.strictObject({
+  newest: z
+    .strictObject({
+      origin: z.string(),
+      size: count,
+      is_cosigned: z.boolean().describe('Whether enough witnesses had cosigned it before'),
+      anchored_at: count.describe('Market time, Unix milliseconds'),
+    })
+    .nullable()
+    .describe('The newest checkpoint that stands on the chain'),
+  since_size: count.nullable().describe('Size of the first one: verdicts are counted behind it'),
+  verdicts: count.describe('Anchored ones, and those whose window has closed without'),
+  anchored_before_close: count,
+  share: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullable()
+    .describe('Of verdicts anchored, and cosigned where the log has witnesses, before their window closed'),
+  anchors: z.array(anchorSchema).readonly(),
+  next: count.nullable().describe('Give it as `after`'),
+})
+
 /** `/log/…`: checkpoints, tiles and what they commit to (C2SP tlog-tiles), and proof files. */
 export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesOptions> = async (
   app,
@@ -78,6 +122,23 @@ export const transparencyLogRoutes: FastifyPluginAsyncZod<TransparencyLogRoutesO
   app.get('/log/witnesses', { schema: figures }, async (_request, reply) =>
     reply.header('cache-control', A_MOMENT).send(log.witnesses()),
   )
+  const anchors = {
+    querystring: z.strictObject({ after: z.coerce.number().pipe(count).default(0) }),
+    response: { 200: anchorFiguresSchema },
+  }
+  app.get('/log/anchors', { schema: anchors }, async (request, reply) =>
+    reply.header('cache-control', A_MOMENT).send(log.anchors(request.query.after)),
+  )
+  const anchored = {
+    params: z.strictObject({ file: z.string().regex(/^(?:0|[1-9]\d{0,14})\.(?:ots|checkpoint)$/) }),
+  }
+  app.get('/log/anchors/:file', { schema: anchored }, async (request, reply) => {
+    const [size, part] = request.params.file.split('.')
+    return reply
+      .header('cache-control', A_MOMENT)
+      .type(part === 'ots' ? 'application/vnd.opentimestamps.v1' : 'text/plain; charset=utf-8')
+      .send(log.anchor(Number(size), part === 'ots' ? 'ots' : 'checkpoint'))
+  })
   app.get('/log/vkeys', async (_request, reply) =>
     reply.header('cache-control', A_MOMENT).type('text/plain; charset=utf-8').send(log.vkeys()),
   )

@@ -44,8 +44,8 @@ const replaySchema = z.strictObject({ ...replayParameters, format: z.enum(VERDIC
 const streamSchema = z.strictObject(replayFilterParameters)
 
 /**
- * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV or Parquet, in the order of the log,
- * the texts in zstd or gzip for those who take it. `GET
+ * `GET /api/verdicts`: recorded verdicts as NDJSON, CSV, Parquet or Arrow, in the order of the log,
+ * all but Parquet in zstd or gzip for those who take it. `GET
  * /api/verdicts/stream`: the same as server-sent events, as they become visible. Verdicts whose window is
  * still open are shown to the operator only.
  *
@@ -82,14 +82,15 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
     requireSound(query)
     const name = query.format ?? acceptedFormat(request.headers.accept)
     const format = FORMATS[name]
-    const coding = format.isText ? acceptedCoding(request.headers['accept-encoding']) : undefined
+    const coding = format.isPacked ? undefined : acceptedCoding(request.headers['accept-encoding'])
     const now = timeFor(request)()
     reply
       .header('content-type', format.mediaType)
       .header('cache-control', 'no-store')
       .header('vary', 'accept, accept-encoding')
       .header('x-accel-buffering', 'no')
-    if (name !== 'ndjson') reply.header('content-disposition', `attachment; filename="verdicts.${name}"`)
+    if (name !== 'ndjson')
+      reply.header('content-disposition', `attachment; filename="verdicts.${format.ending}"`)
     const encoding = coding === undefined ? {} : { 'content-encoding': coding }
     if (request.method === 'HEAD') return reply.headers(encoding).send()
     takePlace(replays, request, reply)

@@ -59,6 +59,12 @@ export const verifyRoutes: FastifyPluginAsyncZod<
 /** The log holds nothing else under this event. */
 function answerOf(verification: Verification, market: MarketKind): VerificationAnswer {
   const { data, at } = verification.event
-  const { cursor: _cursor, ...verdict } = verdictRow(data as unknown as Verdict, '', at)
+  const decidedAt = verification.outcome?.event.data.decidedAt
+  const { cursor: _cursor, ...verdict } = verdictRow(
+    data as unknown as Verdict,
+    '',
+    at,
+    typeof decidedAt === 'number' ? decidedAt : null,
+  )
   return { ...verification, market, verdict }
 }

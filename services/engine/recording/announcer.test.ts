@@ -31,3 +31,20 @@ test('a model and what is monitored are said once, and again when they have chan
     ['monitored-HL', [{ coin: 'BTC', timeframes: ['15m', '1h'] }]],
   ])
 })
+
+test('a model that speaks again after another did is announced as such, by the same process', async () => {
+  let made = 0
+  const newId = () => uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))
+  const store = openMemoryStore({ now: () => Date.UTC(2025, 0, 1) })
+  const announcer = createAnnouncer({
+    store,
+    newId,
+    clock: () => 7,
+    sleep,
+    signal: new AbortController().signal,
+  })
+  const roles = ['serving', 'serving', 'challenger', 'serving'] as const
+  for (const role of roles) await announcer.announceModel(file, role)
+  const said = (await collect(store.readAll())).map(({ data }) => data.role)
+  expect(said).toEqual(['serving', 'challenger', 'serving'])
+})

@@ -39,7 +39,7 @@ export function createAnnouncer(options: AnnouncerOptions): Announcer {
   const { store, newId, clock } = options
   const retrier = createRetrier(options)
   /** What this process has found said: models are asked for by every series that is followed. */
-  const said = new Set<string>()
+  const said = new Map<string, string>()
 
   async function newestOf(
     stream: string,
@@ -83,7 +83,7 @@ export function createAnnouncer(options: AnnouncerOptions): Announcer {
     async announceModel(file, role) {
       const data = { ...file, role }
       const text = canonicalJson(data)
-      if (said.has(text)) return
+      if (said.get(file.modelVersion) === text) return
       const id = newId()
       await announce(
         modelStream(file.modelVersion),
@@ -95,7 +95,7 @@ export function createAnnouncer(options: AnnouncerOptions): Announcer {
           }),
         (event) => event.type === 'ModelAnnounced' && canonicalJson(event.data) === text,
       )
-      said.add(text)
+      said.set(file.modelVersion, text)
     },
     async announceMonitored(exchanges, series) {
       for (const exchange of exchanges) await announceOne(exchange, series)

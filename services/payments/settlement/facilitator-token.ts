@@ -1,8 +1,9 @@
-import { createPrivateKey, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { createPrivateKey, type KeyObject, randomBytes } from 'node:crypto'
+import { SignJWT } from 'jose'
 import { ServiceError } from '../../../contracts/errors.ts'
 
 /** Makes the value of `Authorization` for one request to a facilitator. */
-export type Authorize = (method: 'GET' | 'POST', url: URL) => string
+export type Authorize = (method: 'GET' | 'POST', url: URL) => string | Promise<string>
 
 /** How long a token is good for: a request is answered or given up long before. */
 const TOKEN_S = 120
@@ -15,7 +16,7 @@ const TOKEN_S = 120
  *   in base64 or PEM with `\n` for its line ends
  * @param now Unix milliseconds
  * @throws ServiceError `config_invalid`
- * @example cdpAuthorize('id:MC4C…', Date.now)('POST', new URL('https://api.cdp.coinbase.com/platform/v2/x402/settle'))
+ * @example await cdpAuthorize('id:MC4C…', Date.now)('POST', new URL('https://api.cdp.coinbase.com/platform/v2/x402/settle'))
  */
 export function cdpAuthorize(
   cdpKey: string,
@@ -26,7 +27,7 @@ export function cdpAuthorize(
   const [id, secret] = [cdpKey.slice(0, split), cdpKey.slice(split + 1)]
   const key = readKey(secret)
   const isEd25519 = key.asymmetricKeyType === 'ed25519'
-  return (method, url) => {
+  return async (method, url) => {
     const issuedAt = Math.floor(now() / 1_000)
     const header = {
       alg: isEd25519 ? 'EdDSA' : 'ES256',
@@ -42,15 +43,9 @@ export function cdpAuthorize(
       exp: issuedAt + TOKEN_S,
       uris: [`${method} ${url.host}${url.pathname}`],
     }
-    const signed = `${encode(header)}.${encode(claims)}`
-    const bytes = isEd25519
-      ? sign(null, Buffer.from(signed), key)
-      : sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' })
-    return `Bearer ${signed}.${bytes.toString('base64url')}`
+    return `Bearer ${await new SignJWT(claims).setProtectedHeader(header).sign(key)}`
   }
 }
-
-const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
 
 /** What stands before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410 §7). */
 const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')

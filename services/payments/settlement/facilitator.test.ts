@@ -84,9 +84,9 @@ describe("a token of Coinbase's platform", () => {
     ['P-256 as PKCS #8', der(p256.privateKey, 'pkcs8'), 'ES256', p256.publicKey],
     ['P-256 as SEC 1', der(p256.privateKey, 'sec1'), 'ES256', p256.publicKey],
     ['P-256 as PEM on one line', pem, 'ES256', p256.publicKey],
-  ])('%s', (_, secret, alg, publicKey) => {
+  ])('%s', async (_, secret, alg, publicKey) => {
     const authorize = cdpAuthorize(`the-id:${secret}`, () => 1_700_000_000_999)
-    const token = partsOf(authorize('POST', url))
+    const token = partsOf(await authorize('POST', url))
     expect(token.scheme).toBe('Bearer')
     expect(token.header).toMatchObject({ alg, kid: 'the-id', typ: 'JWT' })
     expect(token.claims).toEqual({
@@ -99,7 +99,7 @@ describe("a token of Coinbase's platform", () => {
     })
     expect(token.isSignedBy(publicKey)).toBe(true)
     expect(token.isSignedBy(createPublicKey(generateKeyPairSync('ed25519').privateKey))).toBe(false)
-    expect(partsOf(authorize('POST', url)).header.nonce).not.toBe(token.header.nonce)
+    expect(partsOf(await authorize('POST', url)).header.nonce).not.toBe(token.header.nonce)
   })
 
   test('a key that is none is refused without being shown', () => {

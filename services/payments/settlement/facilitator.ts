@@ -73,7 +73,7 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
         method,
         headers: {
           ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...(authorize !== undefined && { authorization: authorize(method, address) }),
+          ...(authorize !== undefined && { authorization: await authorize(method, address) }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         // Followed, a redirect would hand the token to another host.

@@ -16,6 +16,13 @@ export interface OwnSettlementOptions extends Clock {
   readonly timing: SettlementTiming
 }
 
+/** Where a text stands on the chain. */
+export interface WrittenText {
+  readonly transaction: `0x${string}`
+  readonly blockNumber: number
+  readonly blockHash: `0x${string}`
+}
+
 /** A payment and what is to be done about it. */
 interface Looked {
   readonly loaded: LoadedPayment
@@ -213,8 +220,31 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
       if (batch.length > 0) await send(batch, accountNonce, signal)
       return firstReason([...all, ...looks, ...followed])
     },
+    /**
+     * Puts a short text on the chain, by the rule of all our transactions: so it is never in the way of {@link work}, and the two must not
+     * go on at the same time.
+     *
+     * @throws ServiceError `payments_unavailable` where it is in no block in time; it may get there all the same
+     */
+    async write(text: string, signal: AbortSignal): Promise<WrittenText> {
+      const accountNonce = await wallet.accountNonce()
+      const fees = gas.feesFor(await wallet.gas(), accountNonce, 0)
+      if (fees === undefined) throw notWritten('the wallet is empty, or gas costs more than is paid')
+      const transaction = await wallet.signText(text, { accountNonce, ...fees })
+      const outcome = await wallet.send(transaction)
+      if (outcome.kind === 'underpriced') gas.underbid()
+      if (outcome.kind !== 'unaffordable') gas.sent(fees, accountNonce)
+      const receipt = await awaitReceipt(transaction, outcome, signal)
+      if (receipt === undefined)
+        throw notWritten('reason' in outcome ? outcome.reason : `no receipt for ${timing.receiptMs} ms`)
+      const { blockNumber, blockHash } = receipt
+      return { transaction: transaction.hash, blockNumber, blockHash }
+    },
   }
 }
+
+const notWritten = (why: string): ServiceError =>
+  new ServiceError('payments_unavailable', { message: `The text is not on the chain: ${why}` })
 
 const fulfilled = <Value>(all: readonly PromiseSettledResult<Value>[]): Value[] =>
   all.filter((one) => one.status === 'fulfilled').map(({ value }) => value)

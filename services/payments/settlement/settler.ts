@@ -10,6 +10,7 @@ import {
   paymentRowKey,
 } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
+import { createConcurrencyLimit } from '../../platform/async/concurrency-limit.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { Leases } from '../../platform/lease/leases.ts'
 import type { ProjectionReader } from '../../platform/projector/projector.ts'
@@ -19,7 +20,7 @@ import { createFinalityWatch, FINALITY_PAYMENTS } from './finality-watch.ts'
 import { followClaims } from './follow-claims.ts'
 import { createForwardedSettlement } from './forwarded-settlement.ts'
 import { createGasGuard } from './gas-guard.ts'
-import { createOwnSettlement, firstReason } from './own-settlement.ts'
+import { createOwnSettlement, firstReason, type WrittenText } from './own-settlement.ts'
 import { createPaymentQueue, type Stage } from './payment-queue.ts'
 import { createSettlementLog } from './settlement-log.ts'
 import { SETTLEMENT_TIMING, type SettlementTiming } from './settlement-timing.ts'
@@ -87,6 +88,13 @@ export interface Settler {
   /** Works until the signal; resolves when what it had begun has come to a safe place. Never rejects. */
   run(signal: AbortSignal): Promise<void>
   health(): SettlerHealth
+  /**
+   * Puts a short text on the chain with the wallet, between settlements. Undefined while this process does not settle with a
+   * wallet of its own.
+   *
+   * @throws ServiceError `payments_unavailable`
+   */
+  readonly write: ((text: string, signal: AbortSignal) => Promise<WrittenText>) | undefined
 }
 
 /** How often the gas wallet and facilitators are looked at; while one or the node is in trouble, after so many shortest waits. */
@@ -103,6 +111,7 @@ export function createSettler(options: SettlerOptions): Settler {
   /** What is wrong at the moment, by whom it concerns. */
   const problems = new Map<string, string>()
   let isWorking = false
+  let write: Settler['write']
   let isOwnChain = false
   const gas = createGasGuard({
     maxFeePerGas: options.maxFeePerGas ?? BigInt(LIMITS.settlementGasWei),
@@ -172,8 +181,15 @@ export function createSettler(options: SettlerOptions): Settler {
     ]
     if (wallet !== undefined && chain !== undefined) {
       const own = createOwnSettlement({ ...parts, chain, wallet, gas })
+      // The wallet has one transaction at a time.
+      const alone = createConcurrencyLimit(1)
+      write = (text, until) =>
+        alone(async () => {
+          await requireOwnChain()
+          return own.write(text, AbortSignal.any([signal, until]))
+        })
       const batch = options.batch ?? LIMITS.settlementBatch
-      stages.push(runStage('direct', batch, (some, until) => own.work(some, until), signal))
+      stages.push(runStage('direct', batch, (some, until) => alone(() => own.work(some, until)), signal))
       stages.push(watchGas(wallet, signal))
     } else if (facilitator !== undefined) {
       const forwarded = createForwardedSettlement({ ...parts, facilitator, chain, settler: 'facilitator' })
@@ -232,6 +248,7 @@ export function createSettler(options: SettlerOptions): Settler {
   async function settle(signal: AbortSignal): Promise<void> {
     isWorking = true
     await Promise.all([followOn(signal), ...lanesOf(signal)])
+    write = undefined
     queue.clear()
     gas.rest()
     // Whoever settles next has problems of its own.
@@ -259,6 +276,9 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   return {
+    get write() {
+      return write
+    },
     async run(signal) {
       if (leases === undefined) return settle(signal)
       while (!signal.aborted) {

@@ -1,10 +1,10 @@
-import { type Hex, keccak256 } from 'viem'
+import { type Hex, keccak256, stringToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { CHAIN_ID } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { SignedAuthorization } from '../chain/chain.ts'
 import { createNodeClient, type NodeOptions } from '../chain/node-client.ts'
-import { transfersCall } from '../chain/transfer-call.ts'
+import { type ContractCall, transfersCall } from '../chain/transfer-call.ts'
 
 /** A transaction that is signed and not sent: its hash is known before anybody can have seen it. */
 export interface SignedTransaction {
@@ -32,6 +32,14 @@ export type SendOutcome =
   /** It did not answer, or with something else: the transaction may be on its way. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
+/** What a transaction offers, and which of the account it is. */
+export interface TransactionFees {
+  readonly accountNonce: number
+  /** Wei. */
+  readonly feePerGas: bigint
+  readonly tipPerGas: bigint
+}
+
 /** The wallet that sends settlements and pays their gas. It has no say over the payers' money. */
 export interface Wallet {
   readonly address: `0x${string}`
@@ -39,10 +47,9 @@ export interface Wallet {
   accountNonce(): Promise<number>
   /** @throws ServiceError `payments_unavailable` */
   gas(): Promise<GasFacts>
-  sign(
-    authorizations: readonly SignedAuthorization[],
-    fees: { readonly accountNonce: number; readonly feePerGas: bigint; readonly tipPerGas: bigint },
-  ): Promise<SignedTransaction>
+  sign(authorizations: readonly SignedAuthorization[], fees: TransactionFees): Promise<SignedTransaction>
+  /** A transaction to the wallet itself, which moves nothing and shows everybody a short text. */
+  signText(text: string, fees: TransactionFees): Promise<SignedTransaction>
   send(transaction: SignedTransaction): Promise<SendOutcome>
 }
 
@@ -67,6 +74,22 @@ export function createWallet({ privateKey, ...options }: WalletOptions): Wallet 
   const account = accountOf(privateKey)
   const node = createNodeClient(options)
   const { address } = account
+  async function signed(
+    call: ContractCall,
+    gas: bigint,
+    { accountNonce, feePerGas, tipPerGas }: TransactionFees,
+  ): Promise<SignedTransaction> {
+    const raw = await account.signTransaction({
+      type: 'eip1559',
+      chainId: CHAIN_ID,
+      nonce: accountNonce,
+      gas,
+      maxFeePerGas: feePerGas,
+      maxPriorityFeePerGas: tipPerGas,
+      ...call,
+    })
+    return { hash: keccak256(raw), raw }
+  }
   return {
     address,
     accountNonce: () =>
@@ -84,18 +107,9 @@ export function createWallet({ privateKey, ...options }: WalletOptions): Wallet 
       // The base fee of a block rises by an eighth at most: twice of it lasts for six blocks.
       return { balance, tipPerGas, feePerGas: 2n * (block.baseFeePerGas ?? 0n) + tipPerGas }
     },
-    async sign(authorizations, { accountNonce, feePerGas, tipPerGas }) {
-      const raw = await account.signTransaction({
-        type: 'eip1559',
-        chainId: CHAIN_ID,
-        nonce: accountNonce,
-        gas: gasFor(authorizations.length),
-        maxFeePerGas: feePerGas,
-        maxPriorityFeePerGas: tipPerGas,
-        ...transfersCall(authorizations),
-      })
-      return { hash: keccak256(raw), raw }
-    },
+    sign: (authorizations, fees) =>
+      signed(transfersCall(authorizations), gasFor(authorizations.length), fees),
+    signText: (text, fees) => signed({ to: address, data: stringToHex(text) }, gasFor(0), fees),
     async send({ raw }) {
       try {
         await node.client.request({ method: 'eth_sendRawTransaction', params: [raw] })

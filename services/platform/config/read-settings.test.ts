@@ -87,6 +87,17 @@ describe('settings', () => {
     [['--from', '2024-02-01', '--to', '2024-01-01'], 'is not before'],
     [['--roles', 'api'], 'Set EVENTSTORE_URL'],
     [['--eventstore-url', 'esdb://localhost:2113'], 'SEALING_KEY, without which'],
+    [
+      [
+        '--roles',
+        'dispatcher',
+        '--eventstore-url',
+        'esdb://localhost:2113',
+        '--sealing-key',
+        'A'.repeat(43) + '=',
+      ],
+      'PUBLIC_URL, the address of the service that webhooks name',
+    ],
     [['--verbose'], "Unknown option '--verbose'"],
     [['--port'], '--port'],
     [['start'], 'start'],

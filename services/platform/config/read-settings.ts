@@ -78,7 +78,16 @@ function checkTogether(settings: Settings): Settings {
       `EVENTSTORE_URL names a log that outlives this machine, and SEALING_KEY, without which nobody can open it again, is not set. Set the same one for every process (openssl rand -base64 32) and keep it with the backups; a log that was begun without it has its key in the file ${settings.DATA_DIR}/${settings.MARKET}/sealing.key`,
     )
   }
+  requireAddressToSend(settings)
   return settings
+}
+
+/** Every webhook says where its verdict is verified: who answers callers knows an address of its own, others have to be told. */
+function requireAddressToSend({ ROLES: roles, PUBLIC_URL }: Settings): void {
+  if (!roles.includes('dispatcher') || roles.includes('api') || PUBLIC_URL !== undefined) return
+  throw invalid(
+    'ROLES has dispatcher and not api, and PUBLIC_URL, the address of the service that webhooks name, is not set. Set it as it is set for the processes that answer callers. For example: https://signals.example.com',
+  )
 }
 
 /** The first issue, in the words of its member where a value could have been one of several. */

@@ -20,6 +20,7 @@ import {
   venueUrls,
 } from './setting-schemas.ts'
 import { TRACING_SETTINGS } from './tracing-setting-definitions.ts'
+import { TRANSPARENCY_LOG_SETTINGS } from './transparency-log-setting-definitions.ts'
 
 export const ROLES = ['api', 'engine', 'projector', 'dispatcher', 'settler'] as const
 
@@ -293,34 +294,7 @@ export const SETTINGS = defineSettings({
     isSecret: true,
     example: 'the key that your provider gave you',
   },
-  LOG_ORIGIN: {
-    flag: 'log-origin',
-    schema: z
-      .string()
-      .regex(/^[^\s+]{1,200}$/, 'must be a name without blanks and plus signs')
-      .optional(),
-    help: 'Name under which the transparency log begins to sign: an address without its scheme, and nobody else’s. Once it has one, `signal log open-origin` changes it. Default: the host of PUBLIC_URL with /log, else signal-service/ and the id of the log.',
-    example: 'signals.example.com/log',
-  },
-  LOG_KEYS: {
-    flag: 'log-keys',
-    schema: z.string().min(1).max(4_000).optional(),
-    help: 'Keys that sign the transparency log, as in the file log.keys, with commas between them. Needed by each of several processes that share a log. Default: log.keys in the folder of the market, made on the first start.',
-    isSecret: true,
-    example: 'the lines of log.keys',
-  },
-  LOG_NEWEST: {
-    flag: 'log-newest',
-    schema: z.string().min(1).optional(),
-    help: 'File for the newest checkpoint that was signed: on a disk that no backup of the log sets back. Default: newest-checkpoint in the folder of the market.',
-    example: '/var/lib/signal/newest-checkpoint',
-  },
-  LOG_POLICY: {
-    flag: 'log-policy',
-    schema: z.string().min(1).optional(),
-    help: 'File with the witnesses that cosign the transparency log, where they are asked, and how many are enough (C2SP tlog-policy). Default: none is asked.',
-    example: '/var/lib/signal/witnesses.policy',
-  },
+  ...TRANSPARENCY_LOG_SETTINGS,
   LOG_LEVEL: {
     flag: 'log-level',
     schema: z.enum(LOG_LEVELS).default('warn'),

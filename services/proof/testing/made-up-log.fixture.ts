@@ -5,13 +5,8 @@ import type { NewEvent } from '../../../contracts/event.ts'
 import { decodeEvent, StoreInitialised } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
-import {
-  type CheckpointRow,
-  type CosignedRow,
-  type LogKeysRow,
-  logCheckpoints,
-} from '../../../projections/index.ts'
-import { rowsInMemory } from '../../../projections/projection.ts'
+import { logCheckpoints } from '../../../projections/index.ts'
+import { type Rows, rowsInMemory } from '../../../projections/projection.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
 import { createLogViews } from '../log-views.ts'
@@ -35,7 +30,7 @@ export async function openMadeUpLog(
   const store = openMemoryStore({ now: () => NOW })
   const [treeRows, checkpointRows] = [
     rowsInMemory<TreeRow>(),
-    rowsInMemory<LogKeysRow | CheckpointRow | CosignedRow>(),
+    rowsInMemory<Parameters<typeof logCheckpoints.fold>[0] extends Rows<infer Row> ? Row : never>(),
   ]
   const tree = createTreeReader((key) => treeRows.get(key))
   const keys: readonly LogKey[] = loadLogKeys({
@@ -65,8 +60,15 @@ export async function openMadeUpLog(
       folded = event.position
     }
   }
+  const rows = ({ prefix, after = '', limit }: { prefix: string; after?: string; limit: number }) =>
+    [...checkpointRows.entries]
+      .filter(([key]) => key.startsWith(prefix) && key > after)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .slice(0, limit)
+      .map(([key, row]) => ({ key, row }))
   const log = {
     directory,
+    rows,
     store,
     tree,
     row: (key: string) => checkpointRows.get(key),
@@ -76,6 +78,7 @@ export async function openMadeUpLog(
       store,
       tree,
       row: (key) => checkpointRows.get(key),
+      rows,
       marketNow: options.marketNow ?? (() => NOW),
     }),
     async append(stream: string, events: readonly NewEvent[]): Promise<void> {

@@ -15,6 +15,7 @@ import { appendUntilKnown } from '../../platform/event-store/append-until-known.
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openCheckpoint } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
+import { shortBody } from '../short-body.ts'
 import { decodeEntry, ENTRY_BYTES, ENTRY_KINDS } from '../tree/entry.ts'
 import { TILE_WIDTH } from '../tree/tile-path.ts'
 import type { TreeReader } from '../tree/tree-reader.ts'
@@ -116,7 +117,7 @@ export function createCosigner(options: CosignerOptions): Cosigner {
       redirect: 'error',
       signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
     })
-    return { status: response.status, text: await shortText(response) }
+    return { status: response.status, text: (await shortBody(response, MOST_BYTES)).toString() }
   }
 
   async function record(newest: CheckpointRow, note: string, signal: AbortSignal): Promise<void> {
@@ -203,15 +204,4 @@ function ownNote({ note, origin }: CheckpointRow): string {
     .filter((line) => line.startsWith(`— ${origin} `))
     .map((line) => `${line}\n`)
     .join('')}`
-}
-
-async function shortText(response: Response): Promise<string> {
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  for await (const part of response.body ?? []) {
-    bytes += part.length
-    if (bytes > MOST_BYTES) throw new Error(`its answer is longer than ${MOST_BYTES} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString()
 }

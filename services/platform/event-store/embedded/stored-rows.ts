@@ -1,6 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
-import { openArchives } from './archives.ts'
 import type { StoredRow } from './stored-row.ts'
 
 export type { StoredRow } from './stored-row.ts'
@@ -35,12 +34,9 @@ export interface StoredRows {
  */
 export function openStoredRows(file: string): StoredRows {
   const { db, statements } = open(file)
-  const archives = openArchives(file)
 
-  const rowsOf = (statement: StatementSync, ...values: (number | string)[]): StoredRow[] => {
-    const rows = statement.all(...values) as unknown as StoredRow[]
-    return rows.map((row) => (row[7].startsWith('@') ? archives.restored(row) : row))
-  }
+  const rowsOf = (statement: StatementSync, ...values: (number | string)[]): StoredRow[] =>
+    statement.all(...values) as unknown as StoredRow[]
   const within = (name: 'page' | 'everything' | 'keys') => (after: number, upTo: number, limit: number) =>
     rowsOf(statements[name], after, Math.min(upTo, Number.MAX_SAFE_INTEGER), limit)
 
@@ -54,10 +50,7 @@ export function openStoredRows(file: string): StoredRows {
     keys: within('keys'),
     at: (position) => rowsOf(statements.everything, position - 1, position, 1)[0],
     find: (stream, revision) => rowsOf(statements.find, stream, revision)[0],
-    close() {
-      archives.close()
-      db.close()
-    },
+    close: () => db.close(),
   }
 }
 

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, copyFileSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openFolderPlace } from '../services/platform/backup/folder-place.ts'
+import { restoreBackup } from '../services/platform/backup/restore-backup.ts'
+import { takeBackup } from '../services/platform/backup/take-backup.ts'
+import { buildLog } from '../services/platform/event-store/embedded/build-log.ts'
+import { logFile } from '../services/platform/event-store/embedded/embedded-store.ts'
+import type { StoredRow } from '../services/platform/event-store/embedded/stored-row.ts'
+import { openStoredRows } from '../services/platform/event-store/embedded/stored-rows.ts'
+import { timedUuidV8, uuidV8 } from '../services/platform/ids/uuid.ts'
+import { print, timed } from './support/measure.ts'
+import { sampleVerdict } from './support/sample-events.ts'
+
+/**
+ * A backup and a restore, beside two ceilings: the file copied as it is, and the same rows put into SQLite with
+ * their indexes, of which nothing is compared.
+ *
+ * node bench/restore.bench.ts          BENCH_EVENTS=10000000 BENCH_DIR=/path
+ */
+const EVENTS = Number(process.env.BENCH_EVENTS ?? 200_000)
+const STREAMS = 100
+const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-restore-'))
+const signal = new AbortController().signal
+const onProgress = (): void => undefined
+
+const template = sampleVerdict(0, randomBytes, Date.UTC(2025, 0, 1))
+const meta = JSON.stringify(template.meta)
+
+function rowAt(position: number): StoredRow {
+  const [coin, bar] = [position % STREAMS, Math.floor(position / STREAMS)]
+  const time = Date.UTC(2025, 0, 1) + bar * 60_000
+  const isFirst = position === 1
+  const id = isFirst ? uuidV8(randomBytes(16)) : timedUuidV8(time, randomBytes(10).toString('hex'))
+  const data = isFirst
+    ? { market: 'simulated', seed: 'demo', secretFingerprint: 'f'.repeat(64) }
+    : { ...template.data, verdictId: id, coin: `C${coin}` }
+  const stream = isFirst ? 'store-identity' : `verdict-SIM.C${coin}.1m`
+  const type = isFirst ? 'StoreInitialised' : template.type
+  const revision = isFirst ? 0 : bar - (coin === 1 ? 1 : 0)
+  const at = new Date(time).toISOString()
+  return [position, stream, revision, type, isFirst ? 1 : template.schema, id, at, JSON.stringify(data), meta]
+}
+
+function fill(): void {
+  const build = buildLog(logFile(directory))
+  for (let position = 1; position <= EVENTS; ) {
+    const rows: StoredRow[] = []
+    for (; rows.length < 1_000 && position <= EVENTS; position++) rows.push(rowAt(position))
+    build.insert(rows)
+  }
+  build.index()
+  build.finish()
+}
+
+async function restore(): Promise<void> {
+  await restoreBackup({
+    place: openFolderPlace(join(directory, 'backup')),
+    directory: join(directory, 'restored'),
+    upTo: undefined,
+    erased: new Set(),
+    accept: onProgress,
+    inspect: onProgress,
+    signal,
+    onProgress,
+  })
+}
+
+async function backUp(): Promise<void> {
+  const rows = openStoredRows(logFile(directory))
+  const place = openFolderPlace(join(directory, 'backup'))
+  await takeBackup({ rows, place, now: Date.now, signal, onProgress })
+  rows.close()
+}
+
+function copyFile(): void {
+  const to = join(directory, 'copied.db')
+  copyFileSync(logFile(directory), to)
+  const handle = openSync(to, 'r')
+  fsyncSync(handle)
+  closeSync(handle)
+}
+
+/** Nothing unpacked, nothing compared. */
+function insertOnly(): void {
+  const rows = openStoredRows(logFile(directory))
+  const build = buildLog(join(directory, 'inserted.db'))
+  for (let after = 0; after < EVENTS; after += 2_000) build.insert(rows.everything(after, EVENTS, 2_000))
+  build.index()
+  build.finish()
+  rows.close()
+}
+
+try {
+  fill()
+  const bytes = statSync(logFile(directory)).size
+  print(`${EVENTS.toLocaleString('en')} events, ${Math.round(bytes / 1e6).toLocaleString('en')} MB`)
+  const inserted = await timed(insertOnly)
+  const found: [string, number][] = [
+    ['rows read and put into SQLite', inserted],
+    ['file copied', await timed(copyFile)],
+    ['backup, first', await timed(backUp)],
+    ['backup, nothing new', await timed(backUp)],
+    ['restore, verified', await timed(restore)],
+  ]
+  for (const [what, milliseconds] of found) {
+    const rate = Math.round((EVENTS * 1_000) / milliseconds).toLocaleString('en')
+    const ratio = (milliseconds / inserted).toFixed(2)
+    print(
+      `${what.padEnd(32)} ${(milliseconds / 1_000).toFixed(2)} s  ${rate} events/s  ${ratio} × the rows alone`,
+    )
+  }
+} finally {
+  rmSync(directory, { recursive: true, force: true })
+}

@@ -1,0 +1,201 @@
+import { ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import type { ClientMethod, Scope } from '../../../contracts/oauth.ts'
+import { type AppFact, type Apps, type Grant, liveGrants } from './app-state.ts'
+
+/** What can be asked about the programs of an account. Times are Unix milliseconds. */
+export type AppCommand =
+  | {
+      readonly kind: 'AuthorizeApp'
+      readonly grantId: string
+      readonly app: string
+      readonly clientHash: string
+      readonly redirectHash: string
+      readonly codeHash: string
+      readonly challenge: string
+      readonly method: ClientMethod
+      readonly scopes: readonly Scope[]
+      readonly now: number
+    }
+  | {
+      readonly kind: 'ExchangeCode'
+      readonly grantId: string
+      readonly codeHash: string
+      readonly clientHash: string
+      readonly redirectHash: string
+      /** Made of the verifier that was given. */
+      readonly challenge: string
+      /** Of the refresh token to come. */
+      readonly refreshHash: string
+      readonly now: number
+    }
+  | {
+      readonly kind: 'RefreshApp'
+      readonly grantId: string
+      readonly clientHash: string
+      /** Of the token that was given, and of the one to come. */
+      readonly usedHash: string
+      readonly refreshHash: string
+      readonly now: number
+    }
+  | { readonly kind: 'EndApp'; readonly grantId: string; readonly reason: string }
+  | {
+      readonly kind: 'CreateMachine'
+      readonly machineId: string
+      readonly label: { readonly sealed: string } | { readonly text: '' }
+      readonly secretHash: string | null
+      readonly jwks: string | null
+      readonly scopes: readonly Scope[]
+    }
+  | {
+      readonly kind: 'IssueMachineToken'
+      readonly machineId: string
+      readonly proofHash: string | null
+      readonly expiresAt: number
+      readonly now: number
+    }
+  | { readonly kind: 'RemoveMachine'; readonly machineId: string; readonly reason: string }
+
+const COMMANDS: Readonly<Record<AppCommand['kind'], true>> = {
+  AuthorizeApp: true,
+  ExchangeCode: true,
+  RefreshApp: true,
+  EndApp: true,
+  CreateMachine: true,
+  IssueMachineToken: true,
+  RemoveMachine: true,
+}
+
+export const isAppCommand = (command: { readonly kind: string }): command is AppCommand =>
+  Object.hasOwn(COMMANDS, command.kind)
+
+export interface AppDecision {
+  readonly facts: readonly AppFact[]
+  /** Thrown once the facts are recorded. */
+  readonly refusal?: ServiceError
+}
+
+/**
+ * What happens to the programs of an account that is open. A code or a refresh token that comes a second time ends
+ * the program: one of the two who gave it has stolen it, and nobody can tell which.
+ *
+ * @throws ServiceError `too_many_apps`, `grant_refused`, `rate_limited`, `not_found`; nothing happens then
+ */
+export function decideApps(accountId: string, command: AppCommand, apps: Apps): AppDecision {
+  switch (command.kind) {
+    case 'AuthorizeApp': {
+      const { kind: _, now, ...said } = command
+      requireRoom(liveGrants(apps.grants, now).length, LIMITS.appsPerAccount, 'programs act for it')
+      const codeExpiresAt = now + LIMITS.oauthCodeMs
+      const data = { ...said, scopes: [...said.scopes], accountId, codeExpiresAt }
+      const silent = apps.grants.filter((one) => one.refreshHash !== null && one.expiresAt <= now)
+      const endings = silent.map(({ grantId }) => ended(accountId, grantId, 'it was silent for long'))
+      return { facts: [...endings, { type: 'AppAuthorized', data }] }
+    }
+    case 'ExchangeCode':
+      return exchange(accountId, command, apps)
+    case 'RefreshApp':
+      return refresh(accountId, command, apps)
+    case 'EndApp': {
+      const { grantId, reason } = command
+      if (!apps.grants.some((grant) => grant.grantId === grantId)) throw noSuch(grantId)
+      return { facts: [ended(accountId, grantId, reason)] }
+    }
+    case 'CreateMachine': {
+      const { kind: _, ...said } = command
+      requireRoom(apps.machines.length, LIMITS.machinesPerAccount, 'clients for machines belong to it')
+      const data = { ...said, scopes: [...said.scopes], accountId }
+      return { facts: [{ type: 'MachineClientCreated', data }] }
+    }
+    case 'IssueMachineToken':
+      return { facts: [machineToken(accountId, command, apps)] }
+    default: {
+      const { machineId, reason } = command
+      if (!apps.machines.some((machine) => machine.machineId === machineId)) throw noSuch(machineId)
+      return { facts: [{ type: 'MachineClientRemoved', data: { accountId, machineId, reason } }] }
+    }
+  }
+}
+
+function exchange(
+  accountId: string,
+  { grantId, now, ...given }: Extract<AppCommand, { kind: 'ExchangeCode' }>,
+  { grants }: Apps,
+): AppDecision {
+  const grant = grantOf(grants, grantId)
+  if (grant.refreshHash !== null) return endedByReuse(accountId, grantId, 'a code')
+  if (grant.expiresAt <= now) throw refused('The code has expired.')
+  if (grant.codeHash !== given.codeHash) throw refused('This is no code of this service.')
+  if (grant.clientHash !== given.clientHash) throw refused('The code was made for another client.')
+  if (grant.redirectHash !== given.redirectHash) {
+    throw refused('redirect_uri is not the one that the code was asked for with.')
+  }
+  if (grant.challenge !== given.challenge) throw refused('code_verifier does not fit the challenge.')
+  return { facts: [tokenIssued(accountId, grantId, given.refreshHash, now)] }
+}
+
+function refresh(
+  accountId: string,
+  { grantId, now, ...given }: Extract<AppCommand, { kind: 'RefreshApp' }>,
+  { grants }: Apps,
+): AppDecision {
+  const grant = grantOf(grants, grantId)
+  if (grant.clientHash !== given.clientHash) throw refused('The refresh token is of another client.')
+  if (grant.refreshHash !== given.usedHash) return endedByReuse(accountId, grantId, 'a refresh token')
+  if (grant.expiresAt <= now) throw refused('The refresh token has expired.')
+  return { facts: [tokenIssued(accountId, grantId, given.refreshHash, now)] }
+}
+
+function machineToken(
+  accountId: string,
+  { machineId, proofHash, expiresAt, now }: Extract<AppCommand, { kind: 'IssueMachineToken' }>,
+  { machines }: Apps,
+): AppFact {
+  const machine = machines.find((one) => one.machineId === machineId)
+  if (machine === undefined) throw refused('The client was removed.')
+  const live = machine.issued.filter((one) => one.expiresAt > now)
+  if (proofHash !== null && live.some((one) => one.proofHash === proofHash)) {
+    throw refused('This client_assertion was used before; sign another, with a new jti.')
+  }
+  if (live.length >= LIMITS.machineTokens) {
+    throw new ServiceError('rate_limited', {
+      message: `The client holds ${live.length} access tokens, which is as many as it may; use one until it expires.`,
+      details: { limit: LIMITS.machineTokens, retry_after_s: 60 },
+    })
+  }
+  return { type: 'MachineTokenIssued', data: { accountId, machineId, proofHash, expiresAt } }
+}
+
+function grantOf(grants: readonly Grant[], grantId: string): Grant {
+  const grant = grants.find((one) => one.grantId === grantId)
+  if (grant !== undefined) return grant
+  throw refused('What it belongs to has ended: it has expired, was ended by its owner, or was used twice.')
+}
+
+const tokenIssued = (accountId: string, grantId: string, refreshHash: string, now: number): AppFact => ({
+  type: 'AppTokenIssued',
+  data: { accountId, grantId, refreshHash, expiresAt: now + LIMITS.refreshTokenMs },
+})
+
+const ended = (accountId: string, grantId: string, reason: string): AppFact => ({
+  type: 'AppEnded',
+  data: { accountId, grantId, reason },
+})
+
+const endedByReuse = (accountId: string, grantId: string, what: string): AppDecision => ({
+  facts: [ended(accountId, grantId, `${what} was used twice`)],
+  refusal: refused(`This was used before, so somebody else may have ${what}: the program was shut out.`),
+})
+
+const refused = (message: string): ServiceError => new ServiceError('grant_refused', { message })
+
+const noSuch = (id: string): ServiceError =>
+  new ServiceError('not_found', { message: `No program or client ${id} acts for the account.` })
+
+function requireRoom(count: number, limit: number, what: string): void {
+  if (count < limit) return
+  throw new ServiceError('too_many_apps', {
+    message: `${count} ${what}, which is as many as there may be.`,
+    details: { limit },
+  })
+}

@@ -1,0 +1,378 @@
+import { createHash } from 'node:crypto'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { OAuthError, type Scope } from '../../../contracts/oauth.ts'
+import type { AccountDeps } from '../account-deps.ts'
+import type { AccountLog, Origin } from '../account-log.ts'
+import type { AccountState } from '../account-state.ts'
+import { type AppView, createAppList, sealFor } from './app-list.ts'
+import type { Grant } from './app-state.ts'
+import { authenticate, type ClientCredentials, readClientCredentials } from './authenticate-client.ts'
+import { type Client, type ClientDocuments, publicKeysOf } from './client-documents.ts'
+import type { AppCommand } from './decide-apps.ts'
+import {
+  type AuthorizationRequest,
+  type Destination,
+  one,
+  type Parameters,
+  readAuthorization,
+  readDestination,
+  readScopes,
+  required,
+  requireResource,
+} from './read-authorization.ts'
+import { withAnswer } from './redirects.ts'
+import { audienceHash, hashOf, type TokenOwner, type Tokens } from './tokens.ts'
+
+/** What a client is given (RFC 6749 §5.1). */
+export interface TokenAnswer {
+  readonly access_token: string
+  readonly token_type: 'Bearer'
+  /** Seconds. */
+  readonly expires_in: number
+  readonly refresh_token?: string
+  readonly scope: string
+}
+
+/** A request as it came to one of the endpoints of clients. */
+export interface ClientRequest {
+  readonly parameters: Parameters
+  readonly authorization: string | undefined
+  /** Asked before the document of a client is fetched; what it throws is thrown. */
+  readonly admit: () => Promise<void>
+}
+
+/** What to do with a request for a sign-in: ask the person, or send the browser back. */
+export type Asked =
+  | { readonly kind: 'ask'; readonly request: AuthorizationRequest }
+  | { readonly kind: 'back'; readonly location: string }
+
+/**
+ * OAuth 2.1 for programs that act for an account, over the account's own stream. Everything that is handed out is
+ * recorded before it is; who comes second with a code or a refresh token shuts the program out.
+ */
+export interface OAuth {
+  /** The address of this server (RFC 8414), and the one that its tokens are for (RFC 9728). */
+  issuer(): string
+  resource(): string
+  /** @throws OAuthError what is to be shown to the person, since it may be sent nowhere */
+  read(request: ClientRequest): Promise<Asked>
+  /**
+   * The owner says yes.
+   *
+   * @returns where the browser goes, with the code
+   * @throws ServiceError `too_many_apps`, `account_unknown`
+   */
+  allow(accountId: string, request: AuthorizationRequest, origin: Origin): Promise<string>
+  /** The owner says no. */
+  deny(request: Destination): string
+  /** @throws OAuthError; ServiceError of the store, `rate_limited` */
+  token(request: ClientRequest, origin: Origin): Promise<TokenAnswer>
+  /** RFC 7009: whatever is given back holds no more; what was none is as good. @throws OAuthError */
+  revoke(request: ClientRequest, origin: Origin): Promise<void>
+  /** Programs and machines of an account, oldest first. @throws ServiceError `account_unknown` */
+  apps(accountId: string): Promise<readonly AppView[]>
+  /** @throws ServiceError `not_found`, `account_unknown` */
+  endApp(accountId: string, id: string, origin: Origin): Promise<void>
+  /**
+   * Makes a client for a machine, with a secret that is told this once, or with public keys.
+   *
+   * @throws ServiceError `too_many_apps`, `invalid_request`, `account_unknown`
+   */
+  createMachine(
+    accountId: string,
+    wanted: { readonly name: string; readonly scopes: readonly Scope[]; readonly jwks?: unknown },
+    origin: Origin,
+  ): Promise<{ readonly app: AppView; readonly secret: string | null }>
+}
+
+export interface OAuthParts extends AccountDeps {
+  readonly tokens: Tokens
+  readonly documents: ClientDocuments
+  /** Where the service is reached. */
+  readonly publicUrl: () => string
+}
+
+const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url')
+
+export const issuerOf = (publicUrl: string): string => publicUrl.replace(/\/+$/, '')
+export const resourceOf = (publicUrl: string): string => `${issuerOf(publicUrl)}/mcp`
+
+/** @example const { access_token } = await createOAuth(parts).token({ parameters, … }, origin) */
+export function createOAuth(parts: OAuthParts): OAuth {
+  const { log, documents, identifier, publicUrl } = parts
+  const issuer = (): string => issuerOf(publicUrl())
+  const resource = (): string => resourceOf(publicUrl())
+  const answered = (
+    { redirectUri, state }: Destination,
+    answer: Readonly<Record<string, string | undefined>>,
+  ): string => withAnswer(redirectUri, { ...answer, state, iss: issuer() })
+  const list = createAppList(parts)
+
+  return {
+    issuer,
+    resource,
+    async read({ parameters, admit }) {
+      const client = await documents.find(required(parameters, 'client_id'), admit)
+      const destination = readDestination(parameters, client)
+      try {
+        return { kind: 'ask', request: readAuthorization(parameters, destination, resource()) }
+      } catch (error) {
+        if (!(error instanceof OAuthError)) throw error
+        const location = answered(destination, { error: error.code, error_description: error.message })
+        return { kind: 'back', location }
+      }
+    },
+    async allow(accountId, request, origin) {
+      const code = await authorize(parts, accountId, request, origin)
+      return answered(request, { code })
+    },
+    deny: (request) => answered(request, { error: 'access_denied' }),
+    async token(request, origin) {
+      requireResource(request.parameters, resource())
+      const credentials = readClientCredentials(request.parameters, request.authorization)
+      const give = GRANTS[required(request.parameters, 'grant_type')]
+      if (give === undefined) {
+        throw new OAuthError(
+          'unsupported_grant_type',
+          `grant_type must be of ${Object.keys(GRANTS).join(', ')}`,
+        )
+      }
+      const answer = await give(parts, request, credentials, origin)
+      await identifier.settled()
+      return answer
+    },
+    async revoke({ parameters, authorization }, origin) {
+      const text = required(parameters, 'token')
+      const { tokens } = parts
+      const owner = tokens.openOwned('refresh', text) ?? tokens.openAccess(text)
+      if (owner === undefined) return
+      const { apps } = await log.load(owner.accountId)
+      if (apps.machines.some(({ machineId }) => machineId === owner.appId)) {
+        throw new OAuthError(
+          'unsupported_token_type',
+          'Tokens of machines expire; remove the client instead.',
+        )
+      }
+      const grant = apps.grants.find(({ grantId }) => grantId === owner.appId)
+      if (grant === undefined) return
+      const isNamed = parameters.client_id !== undefined || authorization !== undefined
+      if (isNamed && !isClientOf(parts, readClientCredentials(parameters, authorization), grant)) {
+        throw new OAuthError('invalid_client', 'The token is of another client.')
+      }
+      await list.end(owner.accountId, grant.grantId, 'it gave its token back', origin)
+    },
+    apps: (accountId) => list.apps(accountId),
+    endApp: (accountId, id, origin) => list.end(accountId, id, `ended by ${origin.actor}`, origin),
+    async createMachine(accountId, { name, scopes, jwks: given }, origin) {
+      const jwks = given === undefined ? undefined : publicKeysOf(given)
+      if (given !== undefined && jwks === undefined) {
+        const problem = 'must be a JWK set of one to eight public keys'
+        throw new ServiceError('invalid_request', {
+          message: `jwks: ${problem}`,
+          details: { fields: [{ field: 'jwks', problem }] },
+        })
+      }
+      const secret = jwks === undefined ? `scs_${Buffer.from(parts.random(32)).toString('base64url')}` : null
+      const machine = { name, scopes, jwks: jwks === undefined ? null : JSON.stringify(jwks), secret }
+      return { app: await list.create(accountId, machine, origin), secret }
+    },
+  }
+}
+
+const isClientOf = ({ idOf }: OAuthParts, { clientId }: ClientCredentials, grant: Grant): boolean =>
+  grant.clientHash === idOf('OAuth client', clientId)
+
+async function authorize(
+  parts: OAuthParts,
+  accountId: string,
+  { client, redirectUri, challenge, scopes }: AuthorizationRequest,
+  origin: Origin,
+): Promise<string> {
+  const { log, tokens, idOf, newId, now } = parts
+  const grantId = newId()
+  const code = tokens.owned('code', { accountId, appId: grantId })
+  const { host } = new URL(redirectUri)
+  const about = JSON.stringify({ clientId: client.clientId, name: client.name, redirectHost: host })
+  await log.execute(accountId, origin, async (state) => [
+    {
+      kind: 'AuthorizeApp',
+      grantId,
+      app: state.isOpen ? await sealFor(parts, accountId, state.generation, grantId, about, origin) : '-',
+      clientHash: idOf('OAuth client', client.clientId),
+      redirectHash: hashOf(redirectUri),
+      codeHash: hashOf(code),
+      challenge,
+      method: client.method,
+      scopes,
+      now: now(),
+    },
+  ])
+  return code
+}
+
+type Give = (
+  parts: OAuthParts,
+  request: ClientRequest,
+  credentials: ClientCredentials,
+  origin: Origin,
+) => Promise<TokenAnswer>
+
+const GRANTS: Readonly<Record<string, Give>> = Object.assign(Object.create(null) as object, {
+  async authorization_code(parts, request, credentials, origin) {
+    const { parameters } = request
+    const code = required(parameters, 'code')
+    const [verifier, redirectUri] = ['code_verifier', 'redirect_uri'].map((name) =>
+      required(parameters, name),
+    ) as [string, string]
+    const owner = parts.tokens.openOwned('code', code)
+    if (owner === undefined) throw new OAuthError('invalid_grant', 'This is no code of this service.')
+    if (!/^[\w.~-]{43,128}$/.test(verifier)) {
+      throw new OAuthError('invalid_grant', 'code_verifier must be 43 to 128 unreserved characters')
+    }
+    return giveToApp(parts, owner, request, credentials, origin, (grantId, clientHash, refreshHash) => ({
+      kind: 'ExchangeCode',
+      grantId,
+      clientHash,
+      refreshHash,
+      codeHash: hashOf(code),
+      redirectHash: hashOf(redirectUri),
+      challenge: challengeOf(verifier),
+      now: parts.now(),
+    }))
+  },
+  async refresh_token(parts, request, credentials, origin) {
+    const used = required(request.parameters, 'refresh_token')
+    const owner = parts.tokens.openOwned('refresh', used)
+    if (owner === undefined)
+      throw new OAuthError('invalid_grant', 'This is no refresh token of this service.')
+    return giveToApp(parts, owner, request, credentials, origin, (grantId, clientHash, refreshHash) => ({
+      kind: 'RefreshApp',
+      grantId,
+      clientHash,
+      refreshHash,
+      usedHash: hashOf(used),
+      now: parts.now(),
+    }))
+  },
+  client_credentials: (parts, request, credentials, origin) =>
+    giveToMachine(parts, request, credentials, origin),
+} satisfies Record<string, Give>)
+
+/** The tokens of a program, for what it can give once. */
+async function giveToApp(
+  parts: OAuthParts,
+  owner: TokenOwner,
+  request: ClientRequest,
+  credentials: ClientCredentials,
+  origin: Origin,
+  command: (grantId: string, clientHash: string, refreshHash: string) => AppCommand,
+): Promise<TokenAnswer> {
+  const { log, tokens, idOf } = parts
+  const { accountId, appId } = owner
+  const grant = grantIn(await log.load(accountId), appId)
+  await proveApp(parts, request, credentials, grant)
+  const scopes = narrowed(grant?.scopes ?? [], one(request.parameters, 'scope'))
+  const refresh = tokens.owned('refresh', owner)
+  const clientHash = idOf('OAuth client', credentials.clientId)
+  await execute(log, accountId, origin, command(appId, clientHash, hashOf(refresh)))
+  return { ...accessFor(parts, owner, scopes), refresh_token: refresh }
+}
+
+const grantIn = ({ apps }: AccountState, grantId: string): Grant | undefined =>
+  apps.grants.find((grant) => grant.grantId === grantId)
+
+/** A client that has keys proves that it is the one; one that has none must not bring a proof of another kind. */
+async function proveApp(
+  { documents, publicUrl, now }: OAuthParts,
+  { admit }: ClientRequest,
+  credentials: ClientCredentials,
+  grant: Grant | undefined,
+): Promise<void> {
+  if (credentials.secret !== undefined) {
+    throw new OAuthError('invalid_client', 'clients that are known by their document have no secret')
+  }
+  if (grant?.method !== 'private_key_jwt' && credentials.assertion === undefined) return
+  const { jwks } = await documents.find(credentials.clientId, admit)
+  await authenticate(
+    credentials,
+    { secretHash: null, jwks },
+    { audiences: audiencesOf(publicUrl()), now: now() },
+  )
+}
+
+/** A refreshed token may be let do less than the one before. @throws OAuthError `invalid_scope` */
+function narrowed(granted: readonly Scope[], asked: string | undefined): readonly Scope[] {
+  if (asked === undefined) return granted
+  const scopes = readScopes(asked)
+  if (granted.length > 0 && scopes.some((scope) => !granted.includes(scope))) {
+    throw new OAuthError('invalid_scope', `the program was let do no more than ${granted.join(' ')}`)
+  }
+  return scopes
+}
+
+async function giveToMachine(
+  parts: OAuthParts,
+  { parameters }: ClientRequest,
+  credentials: ClientCredentials,
+  origin: Origin,
+): Promise<TokenAnswer> {
+  const { log, tokens, publicUrl, now } = parts
+  const owner = tokens.openOwned('machine', credentials.clientId)
+  const state = owner && (await log.load(owner.accountId))
+  const machine = state?.apps.machines.find(({ machineId }) => machineId === owner?.appId)
+  if (owner === undefined || machine === undefined) {
+    throw new OAuthError('invalid_client', 'there is no such client for a machine')
+  }
+  const jwks = machine.jwks === null ? undefined : (JSON.parse(machine.jwks) as NonNullable<Client['jwks']>)
+  const expected = { audiences: audiencesOf(publicUrl()), now: now() }
+  const proof = await authenticate(credentials, { secretHash: machine.secretHash, jwks }, expected)
+  const scope = one(parameters, 'scope')
+  const scopes = scope === undefined ? machine.scopes : narrowed(machine.scopes, scope)
+  await execute(log, owner.accountId, origin, {
+    kind: 'IssueMachineToken',
+    machineId: machine.machineId,
+    proofHash: proof?.proofHash ?? null,
+    expiresAt: Math.max(now() + LIMITS.accessTokenMs, proof?.expiresAt ?? 0),
+    now: now(),
+  })
+  return accessFor(parts, owner, scopes)
+}
+
+/** Whom a signed proof may be for: this server, by its name or by the endpoint that it is given to. */
+const audiencesOf = (publicUrl: string): readonly string[] => [
+  issuerOf(publicUrl),
+  `${issuerOf(publicUrl)}/oauth/token`,
+]
+
+function accessFor(
+  { tokens, publicUrl, now }: OAuthParts,
+  owner: TokenOwner,
+  scopes: readonly Scope[],
+): TokenAnswer {
+  const expiresAt = now() + LIMITS.accessTokenMs
+  return {
+    access_token: tokens.access({ ...owner, expiresAt, audience: resourceOf(publicUrl()), scopes }),
+    token_type: 'Bearer',
+    expires_in: LIMITS.accessTokenMs / 1_000,
+    scope: scopes.join(' '),
+  }
+}
+
+async function execute(
+  log: AccountLog,
+  accountId: string,
+  origin: Origin,
+  command: AppCommand,
+): Promise<void> {
+  try {
+    await log.execute(accountId, origin, () => [command])
+  } catch (error) {
+    if (!isServiceError(error, 'grant_refused')) throw error
+    throw new OAuthError('invalid_grant', error.message, { cause: error })
+  }
+}
+
+/** Whether an access token is for an address. */
+export const isFor = (audience: string, publicUrl: string): boolean =>
+  audience === audienceHash(resourceOf(publicUrl))

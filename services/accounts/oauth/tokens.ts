@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { isServiceError } from '../../../contracts/errors.ts'
+import type { Scope } from '../../../contracts/oauth.ts'
+import { seal, unseal } from '../../platform/secrets/seal.ts'
+
+/** What each kind of text begins with, so that people and scanners know it when they see it. */
+const PREFIXES = { access: 'sat_', refresh: 'srt_', code: 'sac_', machine: 'smc_' } as const
+type Kind = keyof typeof PREFIXES
+
+/** Of every text that is sealed, with room to spare. */
+const MOST_CHARACTERS = 512
+const SHAPE = /^[\w-]+$/
+const VERSION = 'v1.'
+
+/** Whose a text is: the account, and the program or machine that it was given to. */
+export interface TokenOwner {
+  readonly accountId: string
+  readonly appId: string
+}
+
+/** What an access token says; nobody but this service reads it. */
+export interface AccessClaims extends TokenOwner {
+  /** Unix milliseconds. */
+  readonly expiresAt: number
+  /** The address that it is for. */
+  readonly audience: string
+  readonly scopes: readonly Scope[]
+}
+
+/**
+ * Makes and opens what OAuth hands out. All of it is sealed: it names its account to this service and to nobody else,
+ * and what was forged is known as such without a look at the log.
+ */
+export interface Tokens {
+  access(claims: AccessClaims): string
+  openAccess(text: string): AccessClaims | undefined
+  /** A code, a refresh token, or the id of a machine. */
+  owned(kind: Exclude<Kind, 'access'>, owner: TokenOwner): string
+  openOwned(kind: Exclude<Kind, 'access'>, text: string): TokenOwner | undefined
+}
+
+/** @param key 32 bytes, the same in every process of the service */
+export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Array): Tokens {
+  const sealed = (kind: Kind, said: readonly unknown[], nonce = random): string =>
+    PREFIXES[kind] +
+    seal(Buffer.from(JSON.stringify(said)), { key, context: `OAuth ${kind}` }, nonce).slice(VERSION.length)
+
+  function open(kind: Kind, text: string): unknown[] | undefined {
+    const prefix = PREFIXES[kind]
+    const body = text.slice(prefix.length)
+    if (!text.startsWith(prefix) || text.length > MOST_CHARACTERS || !SHAPE.test(body)) return undefined
+    // Base64 has spare bits at its end: only the one spelling that was handed out is taken.
+    if (Buffer.from(body, 'base64url').toString('base64url') !== body) return undefined
+    try {
+      const bytes = unseal(VERSION + body, { key, context: `OAuth ${kind}` })
+      return JSON.parse(Buffer.from(bytes).toString()) as unknown[]
+    } catch (error) {
+      // Forged, damaged, or of another service.
+      if (isServiceError(error, 'internal_error')) return undefined
+      throw error
+    }
+  }
+
+  return {
+    access: ({ accountId, appId, expiresAt, audience, scopes }) =>
+      sealed('access', [accountId, appId, expiresAt, audienceHash(audience), scopes]),
+    openAccess(text) {
+      const said = open('access', text)
+      if (said === undefined) return undefined
+      const [accountId, appId, expiresAt, audience, scopes] = said as [
+        string,
+        string,
+        number,
+        string,
+        Scope[],
+      ]
+      return { accountId, appId, expiresAt, audience, scopes }
+    },
+    owned(kind, { accountId, appId }) {
+      if (kind !== 'machine') return sealed(kind, [accountId, appId])
+      // Always the same for a machine, which keeps it as its name; the same text under the same nonce tells nothing.
+      const name = createHash('sha256').update(`${accountId}\n${appId}`).digest()
+      return sealed(kind, [accountId, appId], (bytes) => name.subarray(0, bytes))
+    },
+    openOwned(kind, text) {
+      const said = open(kind, text)
+      if (said === undefined) return undefined
+      const [accountId, appId] = said as [string, string]
+      return { accountId, appId }
+    },
+  }
+}
+
+/** What a token holds of the address that it is for. */
+export const audienceHash = (address: string): string =>
+  createHash('sha256').update(address).digest('base64url').slice(0, 16)
+
+/** What is kept of a code or a token: they are random enough for a plain hash. */
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** Whether a header brings an access token, be it one that holds or not. */
+export const bringsAccessToken = (authorization: string | undefined): boolean =>
+  authorization !== undefined && /^Bearer +sat_/i.test(authorization)

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import { outcomeStream } from '../../contracts/streams.ts'
+import { HOUR_MS } from '../../contracts/timeframes.ts'
+import { outcomeLabelled } from '../../projections/given-events.fixture.ts'
+import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
+import { createDecidedTimes, outcomePlace } from './decided-times.ts'
+
+const SERIES = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const
+const START = Date.UTC(2026, 0, 1)
+const closeOf = (hour: number): number => START + hour * HOUR_MS
+const { signal } = new AbortController()
+let made = 0
+
+/** An outcome an hour, but for some hours; each third one was decided by no bar. */
+async function aLog(hours: readonly number[], appendedAt = (hour: number): number => closeOf(hour + 8)) {
+  let now = 0
+  const store = openMemoryStore({ now: () => now })
+  const label = async (hour: number): Promise<void> => {
+    now = appendedAt(hour)
+    const { event } = outcomeLabelled({ ...SERIES, barClose: closeOf(hour) })
+    const id = `00000000-0000-8000-8000-${String(++made).padStart(12, '0')}`
+    const data = { ...event.data, ...SERIES, decidedAt: decidedOf(hour) }
+    await store.append(outcomeStream(SERIES), [{ ...event, id, data }], { expected: 'any' })
+  }
+  for (const hour of hours) await label(hour)
+  return { store, label }
+}
+const decidedOf = (hour: number): number | null => (hour % 3 === 0 ? null : closeOf(hour + 2))
+const HOURS = Array.from({ length: 300 }, (_, hour) => hour).filter((hour) => hour % 50 !== 7)
+const at = (hour: number) => ({ ...SERIES, barClose: closeOf(hour) })
+
+describe('when a race was decided', () => {
+  test.each([
+    ['oldest first', HOURS],
+    ['newest first', HOURS.toReversed()],
+    ['some of them, to and fro', [290, 3, 4, 150, 149, 151, 0, 299, 299, 5]],
+    ['of bars without an outcome', [7, 57, 107, 58, 300, 301, 2]],
+  ])('is what the log has, asked %s', async (_order, hours) => {
+    const { store } = await aLog(HOURS)
+    const decided = createDecidedTimes(store, { upTo: await store.head(), signal })
+    for (const hour of hours)
+      expect(await decided.of(at(hour))).toBe(HOURS.includes(hour) ? decidedOf(hour) : null)
+  })
+
+  test('is what the log had as it was', async () => {
+    const { store } = await aLog(HOURS)
+    const decided = createDecidedTimes(store, { upTo: new Date(closeOf(108)), signal })
+    const found = []
+    for (const hour of [98, 100, 101, 100, 202]) found.push(await decided.of(at(hour)))
+    expect(found).toEqual([98, 100].map(decidedOf).concat([null, decidedOf(100), null]))
+  })
+
+  test('is told by a log that goes on as soon as it was labelled', async () => {
+    const { store, label } = await aLog([])
+    const decided = createDecidedTimes(store, { upTo: undefined, signal })
+    expect(await decided.of(at(1))).toBeNull()
+    for (const hour of [1, 2, 4]) await label(hour)
+    expect([await decided.of(at(2)), await decided.of(at(5)), await decided.of(at(1))]).toEqual([
+      closeOf(4),
+      null,
+      closeOf(3),
+    ])
+    await label(5)
+    expect(await decided.of(at(5))).toBe(closeOf(7))
+  })
+})
+
+test('a series is read in pages, not outcome by outcome', async () => {
+  const { store } = await aLog(HOURS)
+  let reads = 0
+  const counting = { read: (...args: Parameters<typeof store.read>) => (reads++, store.read(...args)) }
+  const decided = createDecidedTimes(counting, { upTo: await store.head(), signal })
+  for (const hour of HOURS) await decided.of(at(hour))
+  expect(reads).toBeLessThan(20)
+})
+
+test('a bar is found among gaps, and the first outcome behind it where it has none', async () => {
+  const { store } = await aLog(HOURS)
+  const found = async (hour: number) => (await outcomePlace(store, SERIES, closeOf(hour)))?.data.barClose
+  expect(await Promise.all([0, 7, 8, 150, 299, 300].map(found))).toEqual([
+    closeOf(0),
+    closeOf(8),
+    closeOf(8),
+    closeOf(150),
+    closeOf(299),
+    undefined,
+  ])
+})

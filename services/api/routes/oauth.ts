@@ -1,0 +1,138 @@
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { ERRORS, isServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { OAuthError, SCOPES } from '../../../contracts/oauth.ts'
+import type { AttemptLimiter, ClientRequest, OAuth } from '../../accounts/index.ts'
+import { addressSite } from '../client-address.ts'
+import { formOf } from '../form-bodies.ts'
+import { sendPublic } from '../send-public.ts'
+
+export interface OAuthRoutesOptions {
+  readonly oauth: OAuth
+  /** Limits how many documents of clients are fetched for one client address. */
+  readonly clientDocuments: AttemptLimiter
+  readonly addressOf: (request: FastifyRequest) => string
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Where a client reads which server lets it in (RFC 9728 §3.1): at the root, and with the path of what it is for. */
+export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource'
+
+/**
+ * OAuth for programs: what they find it by (RFC 9728, RFC 8414), where they change codes into tokens (RFC 6749), and
+ * where they give them back (RFC 7009). Refusals are in OAuth's own words.
+ */
+export const oauthRoutes: FastifyPluginAsync<OAuthRoutesOptions> = async (app, options) => {
+  const { oauth } = options
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: LIMITS.requestBodyBytes },
+    (_request, body, done) => done(null, formOf(String(body))),
+  )
+  serveMetadata(app, oauth)
+  app.post('/oauth/token', (request, reply) =>
+    answered(request, reply, (given) =>
+      oauth.token(given, { correlationId: request.id, actor: 'OAuth client' }),
+    ),
+  )
+  app.post('/oauth/revoke', (request, reply) =>
+    answered(request, reply, async (given) => {
+      await oauth.revoke(given, { correlationId: request.id, actor: 'OAuth client' })
+      return {}
+    }),
+  )
+
+  async function answered(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (given: ClientRequest) => Promise<object>,
+  ): Promise<FastifyReply> {
+    reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
+    try {
+      return await reply.send(await work(clientRequest(request, options)))
+    } catch (error) {
+      return refuse(request, reply, error)
+    }
+  }
+}
+
+/** A request of a client with its parameters, which come as a form (RFC 6749 §3.2). */
+function clientRequest(
+  request: FastifyRequest,
+  { clientDocuments, addressOf }: Pick<OAuthRoutesOptions, 'clientDocuments' | 'addressOf'>,
+): ClientRequest {
+  if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? '')) {
+    throw new OAuthError('invalid_request', 'parameters are sent as application/x-www-form-urlencoded')
+  }
+  return {
+    parameters: request.body as ClientRequest['parameters'],
+    authorization: request.headers.authorization,
+    admit: () => clientDocuments.take(addressSite(addressOf(request))),
+  }
+}
+
+/** HTTP statuses of refusals that are not the client's to mend by another request (RFC 6749 §5.2). */
+const STATUSES: Readonly<Partial<Record<OAuthError['code'], number>>> = {
+  invalid_client: 401,
+  temporarily_unavailable: 503,
+  server_error: 500,
+}
+
+function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
+  if (error instanceof OAuthError) {
+    const status = STATUSES[error.code] ?? 400
+    if (status === 401 && request.headers.authorization !== undefined) {
+      reply.header('www-authenticate', 'Basic realm="signal-service"')
+    }
+    return reply.code(status).send({ error: error.code, error_description: error.message })
+  }
+  // What is no refusal of OAuth is told in its words as far as it has any.
+  if (!isServiceError(error) || ERRORS[error.code].status === 500) throw error
+  const { status } = ERRORS[error.code]
+  const { retry_after_s: seconds } = error.details ?? {}
+  if (status === 429) reply.header('retry-after', typeof seconds === 'number' ? seconds : 60)
+  const code = status === 429 || status === 503 ? 'temporarily_unavailable' : 'invalid_request'
+  return reply.code(status).send({ error: code, error_description: `${error.message} ${error.nextStep}` })
+}
+
+function serveMetadata(app: FastifyInstance, oauth: OAuth): void {
+  const serve = (path: string, make: () => object): void => {
+    app.get(path, async (request, reply) => sendPublic(request, reply, JSON_TYPE, JSON.stringify(make())))
+  }
+  for (const path of [RESOURCE_METADATA_PATH, `${RESOURCE_METADATA_PATH}/mcp`]) {
+    serve(path, () => ({
+      resource: oauth.resource(),
+      authorization_servers: [oauth.issuer()],
+      scopes_supported: ['calls'],
+      bearer_methods_supported: ['header'],
+      resource_name: 'signal-service',
+      resource_documentation: `${oauth.issuer()}/docs/mcp`,
+      resource_policy_uri: `${oauth.issuer()}/docs/privacy`,
+    }))
+  }
+  serve('/.well-known/oauth-authorization-server', () => serverMetadata(oauth.issuer()))
+}
+
+const serverMetadata = (issuer: string): object => ({
+  issuer,
+  authorization_endpoint: `${issuer}/oauth/authorize`,
+  token_endpoint: `${issuer}/oauth/token`,
+  revocation_endpoint: `${issuer}/oauth/revoke`,
+  scopes_supported: SCOPES,
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+  token_endpoint_auth_methods_supported: [
+    'none',
+    'private_key_jwt',
+    'client_secret_basic',
+    'client_secret_post',
+  ],
+  token_endpoint_auth_signing_alg_values_supported: ['ES256', 'ES384', 'PS256', 'RS256', 'EdDSA', 'Ed25519'],
+  revocation_endpoint_auth_methods_supported: ['none'],
+  code_challenge_methods_supported: ['S256'],
+  authorization_response_iss_parameter_supported: true,
+  client_id_metadata_document_supported: true,
+  service_documentation: `${issuer}/docs/oauth`,
+})

@@ -1,0 +1,141 @@
+import { hash } from 'node:crypto'
+import { reasonOf } from '../../../contracts/errors.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { CheckpointTimestamped, type NamedTreeHead } from '../../../contracts/proof-events.ts'
+import { type AnchorRow, type CheckpointRow, NEWEST_CHECKPOINT } from '../../../projections/index.ts'
+import { checkpointText } from '../notes/checkpoint.ts'
+import { shortBody } from '../short-body.ts'
+import { type AnchorLogOptions, appendAnchor } from './append-anchor.ts'
+import {
+  bitcoinBlockOf,
+  formatTimestampFile,
+  grafted,
+  merged,
+  parseTimestamp,
+  parseTimestampFile,
+  promisesOf,
+  type Timestamp,
+} from './timestamp-file.ts'
+
+export interface TimestamperOptions extends AnchorLogOptions {
+  /** Addresses of calendars of OpenTimestamps. */
+  readonly calendars: readonly string[]
+  /** A row of the read model of keys and checkpoints. */
+  readonly row: (key: string) => JsonObject | undefined
+  /** Rows of stamps that are promised only, the oldest first. */
+  readonly promised: (limit: number) => readonly { readonly row: JsonObject }[]
+  readonly fetch: typeof globalThis.fetch
+  /** Told when a calendar begins to fail, and why. */
+  readonly onProblem: (calendar: string, why: string) => void
+}
+
+/** Has checkpoints stamped by calendars of OpenTimestamps, which put them into blocks of Bitcoin some hours later. */
+export interface Timestamper {
+  look(signal: AbortSignal): Promise<void>
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Blocks of Bitcoin are hours apart in calendars: more stamps would say no more. */
+const STAMP_EVERY_MS = 3_600_000
+const ASK_EVERY_MS = 600_000
+const LOOK_EVERY_MS = 10_000
+const PATIENCE_MS = 10_000
+/** Stamps that are asked about at a time, the oldest. */
+const ASKED_AT_ONCE = 8
+const MOST_BYTES = 10_000
+const HEADERS = { accept: 'application/vnd.opentimestamps.v1' }
+
+export function createTimestamper(options: TimestamperOptions): Timestamper {
+  const { calendars, promised, now } = options
+  const problems = new Map<string, string>()
+  /** Begins with the start of this process: one that starts often does not stamp more often. */
+  let [stampFrom, askFrom] = [now(), now()]
+
+  async function ask(
+    calendar: string,
+    path: string,
+    init: RequestInit,
+    message: Buffer,
+    signal: AbortSignal,
+  ) {
+    try {
+      const response = await options.fetch(`${calendar}${path}`, {
+        ...init,
+        headers: HEADERS,
+        redirect: 'error',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
+      })
+      const body = await shortBody(response, MOST_BYTES)
+      // It has been promised, and is not in a block yet.
+      if (response.status === 404 && init.method === undefined) return undefined
+      if (!response.ok) throw new Error(`it answers ${response.status}`)
+      problems.delete(calendar)
+      return parseTimestamp(body, message)
+    } catch (error) {
+      const why = reasonOf(error)
+      if (!signal.aborted && problems.get(calendar) !== why) options.onProblem(calendar, why)
+      problems.set(calendar, why)
+      return undefined
+    }
+  }
+
+  async function record(head: NamedTreeHead, timestamp: Timestamp, signal: AbortSignal): Promise<void> {
+    const file = formatTimestampFile(timestamp).toString('base64')
+    if (file.length > LIMITS.timestampCharacters) return
+    const { origin, size, root } = head
+    const data = { origin, size, root, file, bitcoinBlock: bitcoinBlockOf(timestamp), writtenAt: now() }
+    const meta = { correlationId: `checkpoint ${size}`, actor: 'log' }
+    await appendAnchor(options, newEvent(CheckpointTimestamped, { id: options.newId(), data, meta }), signal)
+  }
+
+  async function stamp(signal: AbortSignal): Promise<void> {
+    const newest = options.row(NEWEST_CHECKPOINT) as CheckpointRow | undefined
+    if (newest === undefined) return
+    stampFrom = now() + STAMP_EVERY_MS
+    const text = checkpointText({ ...newest, root: Buffer.from(newest.root, 'base64') })
+    const message = hash('sha256', text, 'buffer')
+    const answers = await Promise.all(
+      calendars.map((calendar) =>
+        ask(calendar, '/digest', { method: 'POST', body: new Uint8Array(message) }, message, signal),
+      ),
+    )
+    const [first, ...others] = answers.filter((answer) => answer !== undefined)
+    if (first !== undefined) await record(newest, others.reduce(merged, first), signal)
+  }
+
+  /** Asks those who promised; others that a stamp names are not asked, whoever they are. */
+  async function askAgain(signal: AbortSignal): Promise<void> {
+    askFrom = now() + ASK_EVERY_MS
+    for (const { row } of promised(ASKED_AT_ONCE)) {
+      const { timestamp, ...head } = row as AnchorRow
+      if (timestamp === null) continue
+      const before = parseTimestampFile(Buffer.from(timestamp.file, 'base64'))
+      let after = before
+      for (const { uri, message } of promisesOf(before)) {
+        const calendar = calendars.find((one) => one === uri.replace(/\/+$/, ''))
+        if (calendar === undefined) continue
+        const path = `/timestamp/${message.toString('hex')}`
+        const known = await ask(calendar, path, {}, message, signal)
+        if (known !== undefined) after = grafted(after, known)
+      }
+      if (bitcoinBlockOf(after) !== null) await record(head, after, signal)
+    }
+  }
+
+  async function look(signal: AbortSignal): Promise<void> {
+    if (now() >= stampFrom) await stamp(signal)
+    if (now() >= askFrom) await askAgain(signal)
+  }
+
+  return {
+    look,
+    async run(signal) {
+      while (!signal.aborted) {
+        await look(signal).catch((error: unknown) => options.onProblem('all', reasonOf(error)))
+        await options.sleep(LOOK_EVERY_MS, signal)
+      }
+    },
+  }
+}

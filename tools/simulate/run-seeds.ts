@@ -1,0 +1,61 @@
+import { Worker } from 'node:worker_threads'
+
+/** What the first seed that found something found. */
+export interface Finding {
+  readonly seed: number
+  readonly found: readonly string[]
+}
+
+/** A thread for seeds: answers each message, a seed, with a {@link Finding}, also where nothing was found. */
+interface Thread {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'message', listener: (finding: Finding) => void): unknown
+  postMessage(seed: number): void
+  terminate(): Promise<unknown>
+}
+
+/**
+ * Lives seeds through in several threads, and ends with the lowest that finds something: the same one for any number of threads.
+ *
+ * @param onDone told how many are done
+ * @returns undefined where none finds anything
+ * @example await runSeeds({ from: 1, seeds: 100, jobs: 2, plant: undefined, onDone: () => undefined })
+ */
+export async function runSeeds(options: {
+  readonly from: number
+  readonly seeds: number
+  readonly jobs: number
+  readonly plant: string | undefined
+  readonly onDone: (done: number) => void
+  readonly start?: (plant: string | undefined) => Thread
+}): Promise<Finding | undefined> {
+  const { from, seeds, jobs, plant, onDone, start = startThread } = options
+  let [next, done] = [from, 0]
+  let first: Finding | undefined
+  const isLeft = (): boolean => next < Math.min(from + seeds, first?.seed ?? Number.POSITIVE_INFINITY)
+
+  function work(thread: Thread): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const goOn = (): void => (isLeft() ? thread.postMessage(next++) : resolve())
+      thread.on('error', reject)
+      thread.on('message', ({ seed, found }: Finding) => {
+        if (found.length > 0 && seed < (first?.seed ?? Number.POSITIVE_INFINITY)) first = { seed, found }
+        done += 1
+        onDone(done)
+        goOn()
+      })
+      goOn()
+    })
+  }
+
+  const threads = Array.from({ length: Math.min(jobs, seeds) }, () => start(plant))
+  try {
+    await Promise.all(threads.map(work))
+  } finally {
+    await Promise.all(threads.map((thread) => thread.terminate()))
+  }
+  return first
+}
+
+const startThread = (plant: string | undefined): Thread =>
+  new Worker(new URL('./seeds-thread.ts', import.meta.url), { workerData: { plant } })
