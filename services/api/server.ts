@@ -8,11 +8,8 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import { Histogram, type Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-<<<<<<< HEAD
-import type { Tracing } from '../platform/tracing/tracing.ts'
-=======
 import { bringsAccessToken } from '../accounts/index.ts'
->>>>>>> main
+import type { Tracing } from '../platform/tracing/tracing.ts'
 import { createCauseLog } from './cause-log.ts'
 import { createClientAddress, type TrustProxy } from './client-address.ts'
 import {
@@ -89,11 +86,9 @@ export interface ServerOptions
   /** The log that proves what was recorded; not served where it is left out. */
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
   /** The Model Context Protocol; not served where it is left out. */
-<<<<<<< HEAD
-  readonly mcp?: Omit<McpRoutesOptions, 'addressOf' | 'webhooks' | 'telemetry'> | undefined
-=======
-  readonly mcp?: Omit<McpRoutesOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen'> | undefined
->>>>>>> main
+  readonly mcp?:
+    | Omit<McpRoutesOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry'>
+    | undefined
   /** Sign-in, accounts and keys; not served where they are left out. */
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
   /** Answers and plans that are paid for by themselves; not served where they are left out. */
@@ -288,20 +283,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     hasMcp: options.mcp !== undefined,
     registryProof: options.registryProof,
   })
-<<<<<<< HEAD
-  if (options.mcp !== undefined)
-    await app.register(mcpRoutes, {
-      ...options.mcp,
-      webhooks,
-      addressOf,
-      logCause,
-      telemetry: createMcpTelemetry({
-        registry: options.metrics,
-        tracing: options.tracing,
-        monotonic: () => performance.now(),
-      }),
-    })
-=======
   if (options.mcp !== undefined) {
     const { accounts } = options.accounts ?? {}
     const bearer = accounts && {
@@ -310,9 +291,21 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     }
     const identify = accounts?.identify ?? (async () => ({ outcome: 'ABSENT' }) as const)
     const listen = { follow: options.follow, marketNow: options.marketNow, identify }
-    await app.register(mcpRoutes, { ...options.mcp, bearer, listen, webhooks, addressOf, logCause })
+    const telemetry = createMcpTelemetry({
+      registry: options.metrics,
+      tracing: options.tracing,
+      monotonic: () => performance.now(),
+    })
+    await app.register(mcpRoutes, {
+      ...options.mcp,
+      bearer,
+      listen,
+      webhooks,
+      addressOf,
+      logCause,
+      telemetry,
+    })
   }
->>>>>>> main
   return app
 }
 

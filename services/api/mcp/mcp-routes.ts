@@ -17,11 +17,8 @@ import {
   rpcErrorText,
   rpcResultText,
 } from './json-rpc.ts'
-<<<<<<< HEAD
-import type { McpTelemetry } from './mcp-telemetry.ts'
-=======
 import { createListening, type ListenOptions } from './listen.ts'
->>>>>>> main
+import type { McpTelemetry } from './mcp-telemetry.ts'
 import { PAYMENT_EXTENSION, PAYMENT_META_KEY } from './paid-tools.ts'
 import { LISTS_KEPT, type McpCore, type McpExtension } from './protocol-server.ts'
 import { readMessage } from './read-message.ts'
