@@ -292,7 +292,7 @@ describe('health', () => {
       return [response.status, await response.text()] as const
     }
     expect(await ask('/readyz')).toEqual([200, '{"status":"ready","components":[]}'])
-    expect((await ask('/metrics'))[1]).toContain('http_request_duration_seconds')
+    expect((await ask('/metrics'))[1]).toContain('http_server_request_duration_seconds')
     expect((await ask('/livez'))[0]).toBe(200)
     for (const path of [
       '/',
@@ -312,8 +312,10 @@ describe('health', () => {
     await fetch(`${base}/livez`)
     await fetch(`${base}/nowhere/1`)
     const text = await (await fetch(`${base}/metrics`, { headers: asOperator })).text()
-    expect(text).toMatch(/http_request_duration_seconds_count\{method="GET",route="\/livez",status="200"\} 1/)
-    expect(text).toMatch(/route="\(none\)",status="404"\} 1/)
+    expect(text).toMatch(
+      /http_server_request_duration_seconds_count\{http_request_method="GET",http_route="\/livez",http_response_status_code="200"\} 1/,
+    )
+    expect(text).toMatch(/http_route="\(none\)",http_response_status_code="404"\} 1/)
     expect(text).not.toContain('nowhere')
   })
 })

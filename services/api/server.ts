@@ -9,6 +9,7 @@ import { Histogram, type Registry } from 'prom-client'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { bringsAccessToken } from '../accounts/index.ts'
+import type { Tracing } from '../platform/tracing/tracing.ts'
 import { createCauseLog } from './cause-log.ts'
 import { createClientAddress, type TrustProxy } from './client-address.ts'
 import {
@@ -21,6 +22,7 @@ import { discoveryRoutes } from './discovery/discovery-routes.ts'
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from './errors.ts'
 import { useJsonBodies } from './json-bodies.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
+import { createMcpTelemetry } from './mcp/mcp-telemetry.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
 import { errorPage } from './pages/error-page.ts'
@@ -61,6 +63,7 @@ import { type WebhookDeliveryRoutesOptions, webhookDeliveryRoutes } from './rout
 import { webhookRoutes } from './routes/webhooks.ts'
 import { type PaidRoutesOptions, paidRoutes } from './routes/x402.ts'
 import { type PaymentRoutesOptions, paymentRoutes } from './routes/x402-payments.ts'
+import { useTracing } from './trace-requests.ts'
 import { useRateLimits } from './use-rate-limits.ts'
 import { createWebhookLooks } from './webhook-looks.ts'
 
@@ -83,7 +86,9 @@ export interface ServerOptions
   /** The log that proves what was recorded; not served where it is left out. */
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
   /** The Model Context Protocol; not served where it is left out. */
-  readonly mcp?: Omit<McpRoutesOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen'> | undefined
+  readonly mcp?:
+    | Omit<McpRoutesOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry'>
+    | undefined
   /** Sign-in, accounts and keys; not served where they are left out. */
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
   /** Answers and plans that are paid for by themselves; not served where they are left out. */
@@ -112,6 +117,8 @@ export interface ServerOptions
   readonly since?: number
   /** What the MCP registry reads to see that the domain is the publisher's. */
   readonly registryProof?: string | undefined
+  /** Nothing is traced where it is left out. */
+  readonly tracing?: Tracing | undefined
   /** Nothing is limited where they are left out. */
   readonly rateLimits?: RateLimits | undefined
   /** How many connections there may be and how long they may take, where it is not as everywhere. */
@@ -160,6 +167,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   useErrorRegistry(app, logCause, (refusal) => page(frame(), errorPage(refusal)))
   useJsonBodies(app)
   useMetrics(app, options.metrics)
+  if (options.tracing !== undefined) useTracing(app, options.tracing)
 
   // The hooks of every request call back: cheap answers feel the price of a promise for each.
   app.addHook('onRequest', (request, reply, done) => {
@@ -283,7 +291,20 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     }
     const identify = accounts?.identify ?? (async () => ({ outcome: 'ABSENT' }) as const)
     const listen = { follow: options.follow, marketNow: options.marketNow, identify }
-    await app.register(mcpRoutes, { ...options.mcp, bearer, listen, webhooks, addressOf, logCause })
+    const telemetry = createMcpTelemetry({
+      registry: options.metrics,
+      tracing: options.tracing,
+      monotonic: () => performance.now(),
+    })
+    await app.register(mcpRoutes, {
+      ...options.mcp,
+      bearer,
+      listen,
+      webhooks,
+      addressOf,
+      logCause,
+      telemetry,
+    })
   }
   return app
 }
@@ -302,16 +323,21 @@ function endpointsOf({ paths }: OpenApiDocument): Readonly<Record<string, string
 
 function useMetrics(app: FastifyInstance, registry: Registry): void {
   const duration = new Histogram({
-    name: 'http_request_duration_seconds',
+    // Names and buckets of OpenTelemetry's semantic conventions, which are stable for HTTP.
+    name: 'http_server_request_duration_seconds',
     help: 'Time from the request to the end of its answer',
-    labelNames: ['method', 'route', 'status'] as const,
-    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+    labelNames: ['http_request_method', 'http_route', 'http_response_status_code'] as const,
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
     registers: [registry],
   })
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? '(none)'
     duration.observe(
-      { method: request.method, route, status: String(reply.statusCode) },
+      {
+        http_request_method: request.method,
+        http_route: route,
+        http_response_status_code: String(reply.statusCode),
+      },
       reply.elapsedTime / 1_000,
     )
     done()

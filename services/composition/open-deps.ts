@@ -2,6 +2,8 @@ import type { Logger } from 'pino'
 import type { MarketFeed } from '../market/index.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import { type AppendDone, traceAppends } from '../platform/tracing/trace-appends.ts'
+import type { Tracing } from '../platform/tracing/tracing.ts'
 import { type Console, createConsole } from './console.ts'
 import type { EngineRole } from './engine-role.ts'
 import { openFeed, requireKnownCoins } from './open-feed.ts'
@@ -10,6 +12,7 @@ import type { OpenedPayments } from './payments.ts'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.ts'
 import { type OpenedSpeech, openSpeech } from './speech.ts'
 import { awaitReadModels, keepsReadModels, startProjections } from './start-projections.ts'
+import { openTracing } from './tracing.ts'
 import type { OpenedWebhooks } from './webhooks.ts'
 
 /** What the parts of a process share, once opened. */
@@ -22,6 +25,7 @@ export interface Deps {
   readonly projector: Projector | undefined
   readonly speech: OpenedSpeech
   readonly metrics: ServiceMetrics
+  readonly tracing: Tracing | undefined
   /** Filled in as they are opened. */
   readonly running: { engine?: EngineRole; payments?: OpenedPayments; webhooks?: OpenedWebhooks }
   /** Verdicts recorded by this process. */
@@ -34,12 +38,24 @@ export async function openDeps(
   output: NodeJS.WriteStream,
   log: Logger,
   onClose: OnClose,
+  version: string,
 ): Promise<Deps> {
   requireKnownCoins(settings)
   const isPaced = settings.MARKET !== 'recorded' || settings.MARKET_SPEED !== undefined
   const isOn = settings.CONSOLE === 'on'
   const terminal = createConsole({ isOn, showVerdicts: isPaced, output, now: Date.now })
-  const platform = await openPlatform(settings, log, onClose)
+  const opened = await openPlatform(settings, log, onClose)
+  const tracing = openTracing(settings, { version, processId: opened.processId }, log, onClose)
+  const appended: { done: AppendDone } = { done: () => undefined }
+  const platform: Platform = {
+    ...opened,
+    store: traceAppends(opened.store, {
+      tracing,
+      system: settings.EVENTSTORE_URL === undefined ? 'sqlite' : 'eventstoredb',
+      done: (append) => appended.done(append),
+      monotonic: () => performance.now(),
+    }),
+  }
   const feed = await openFeed(settings, platform, log, onClose)
   const projector = keepsReadModels(settings) ? startProjections(platform, log) : undefined
   if (projector !== undefined) {
@@ -63,6 +79,7 @@ export async function openDeps(
       return newest === undefined ? undefined : Math.max(0, feed.clock() - newest)
     },
   })
+  appended.done = metrics.appended
   return {
     settings,
     log,
@@ -72,6 +89,7 @@ export async function openDeps(
     projector,
     speech,
     metrics,
+    tracing,
     running,
     counts: { recorded: 0 },
   }

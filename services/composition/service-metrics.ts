@@ -4,6 +4,7 @@ import type { Verdict } from '../../contracts/verdict.ts'
 import { VENUE_FAULTS, type VenueHealth } from '../market/index.ts'
 import type { PaymentTotals, SettlerHealth } from '../payments/index.ts'
 import type { ProjectionHealth } from '../platform/projector/projector.ts'
+import type { AppendDone } from '../platform/tracing/trace-appends.ts'
 import type { DispatcherHealth, DispatchMetrics } from '../webhooks/index.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
 import type { LogFollowing } from './open-platform.ts'
@@ -14,6 +15,7 @@ export interface ServiceMetrics {
   verdictsRecorded(verdicts: readonly Verdict[]): void
   outcomesLabelled(outcomes: readonly Outcome[]): void
   appendTrouble(code: string): void
+  readonly appended: AppendDone
   marketDataRefused(exchange: string, fault: string): void
   seriesClosed(exchange: string, code: string): void
   signInMail(outcome: 'sent' | 'held'): void
@@ -59,6 +61,14 @@ export function createServiceMetrics(sources: {
     name: 'append_failures_total',
     help: 'Times that verdicts began to wait for the event store, by error code',
     labelNames: ['code'] as const,
+    registers,
+  })
+  const appends = new Histogram({
+    // Names and buckets of OpenTelemetry's semantic conventions.
+    name: 'db_client_operation_duration_seconds',
+    help: 'Time until an append is durable, by why it failed',
+    labelNames: ['db_operation_name', 'error_type'] as const,
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
     registers,
   })
   const refused = new Counter({
@@ -154,6 +164,8 @@ export function createServiceMetrics(sources: {
       for (const { exchange, timeframe, call } of verdicts) recorded.inc({ exchange, timeframe, call })
     },
     appendTrouble: (code) => problem.inc({ code }),
+    appended: ({ durationS, error = '' }) =>
+      appends.observe({ db_operation_name: 'append', error_type: error }, durationS),
     marketDataRefused: (exchange, fault) => refused.inc({ exchange, fault }),
     seriesClosed: (exchange, code) => closed.inc({ exchange, code }),
   }
@@ -232,6 +244,14 @@ function countWebhooks(
     labelNames: ['result'] as const,
     registers,
   })
+  const sending = new Histogram({
+    // Names of OpenTelemetry's semantic conventions for messaging.
+    name: 'messaging_client_operation_duration_seconds',
+    help: 'Time that attempts to deliver take, by what came of them where they failed',
+    labelNames: ['messaging_system', 'messaging_operation_name', 'error_type'] as const,
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  })
   const latency = new Histogram({
     name: 'webhook_delivery_seconds',
     help: 'From the recording of a signal until a first attempt was accepted',
@@ -290,8 +310,13 @@ function countWebhooks(
   })
   return {
     stray: () => strays.inc(),
-    attempt({ result, firstAfterMs }) {
+    attempt({ result, durationMs, firstAfterMs }) {
       attempts.inc({ result })
+      if (result !== 'skipped') {
+        const error = result === 'delivered' ? '' : result
+        const labels = { messaging_system: 'webhook', messaging_operation_name: 'send', error_type: error }
+        sending.observe(labels, durationMs / 1_000)
+      }
       if (firstAfterMs !== undefined) latency.observe(firstAfterMs / 1_000)
     },
     endpoint: (change) => endpoints.inc({ change }),

@@ -70,7 +70,7 @@ async function compose(
   log: Logger,
   onClose: OnClose,
 ): Promise<Omit<RunningService, 'stop'>> {
-  const deps = await openDeps(settings, output, log, onClose)
+  const deps = await openDeps(settings, output, log, onClose, version)
   const { feed, terminal, platform } = deps
   const watchList = settings.ROLES.includes('engine')
     ? await openWatchList(feed, settings, sleep, {
@@ -162,6 +162,7 @@ async function createHttpServer(
     version,
     market: settings.MARKET,
     metrics: metrics.registry,
+    tracing: deps.tracing,
     newId: platform.newId,
     operatorToken: settings.OPERATOR_TOKEN,
     publicUrl: () => address.url,

@@ -17,6 +17,7 @@ import type { Settings } from '../platform/config/settings.ts'
 import { createPacer, pacedReads } from '../platform/event-store/pacer.ts'
 import type { Leases } from '../platform/lease/leases.ts'
 import type { Projector } from '../platform/projector/projector.ts'
+import type { Tracing } from '../platform/tracing/tracing.ts'
 import {
   createBlockedHosts,
   createDeliveryQueries,
@@ -57,6 +58,7 @@ export interface WebhookDeps {
   readonly publicUrl: () => string
   readonly version: string
   readonly metrics: ServiceMetrics
+  readonly tracing: Tracing | undefined
   readonly log: Logger
 }
 
@@ -174,6 +176,7 @@ export function openWebhooks(deps: WebhookDeps, onClose: OnClose): OpenedWebhook
       random: Math.random,
       report: (error) => log.warn({ err: error }, 'webhooks'),
       metrics: deps.metrics.webhooks,
+      tracing: deps.tracing,
     })
     const digests = createDigestRecorder({
       wanted: () => index?.wantedDigests() ?? [],

@@ -40,7 +40,22 @@ export interface SentToolCall {
  * Calls a tool. Whatever goes wrong is told and never thrown: a key that does not hold is an error of the
  * protocol (-32003, -32004), everything else a refusal; who has no calls left and may pay is told the price.
  */
-export async function callTool(
+export async function callTool(paths: ToolPaths, caller: Caller, call: SentToolCall): Promise<ToolOutcome> {
+  const operation = caller.telemetry?.toolCall(call.name, caller.traceparent)
+  if (operation === undefined) return outcomeOf(paths, caller, call)
+  const outcome = await outcomeOf(paths, { ...caller, traceparent: operation.traceparent }, call)
+  operation.end(errorTypeOf(outcome))
+  return outcome
+}
+
+/** `tool_error` is OpenTelemetry's word for a result that says that it is an error. */
+function errorTypeOf(outcome: ToolOutcome): string | undefined {
+  if (outcome.kind === 'answer') return undefined
+  if (outcome.kind === 'error') return String(outcome.error.code)
+  return typeof outcome.body.code === 'string' ? outcome.body.code : 'tool_error'
+}
+
+async function outcomeOf(
   { calls, knowledge, history, webhooks, paid, checkKey }: ToolPaths,
   caller: Caller,
   { name, request, payment }: SentToolCall,

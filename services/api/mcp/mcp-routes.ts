@@ -18,6 +18,7 @@ import {
   rpcResultText,
 } from './json-rpc.ts'
 import { createListening, type ListenOptions } from './listen.ts'
+import type { McpTelemetry } from './mcp-telemetry.ts'
 import { PAYMENT_EXTENSION, PAYMENT_META_KEY } from './paid-tools.ts'
 import { LISTS_KEPT, type McpCore, type McpExtension } from './protocol-server.ts'
 import { readMessage } from './read-message.ts'
@@ -42,6 +43,8 @@ export interface McpRoutesOptions extends ToolPaths {
   readonly bearer?: BearerOptions | undefined
   /** Told why calls are refused, where callers are not. */
   readonly logCause?: CauseLog
+  /** Nothing is measured where it is left out. */
+  readonly telemetry?: McpTelemetry | undefined
   /** Further tools, resources and prompts, such as those a conformance suite asks for. */
   readonly extension?: McpExtension
   /** Off, every message takes the SDK's way: for tests that compare the two, and benchmarks. */
@@ -248,6 +251,7 @@ function callerOf(
     signal,
     log: request.log,
     logCause: edge.options.logCause,
+    telemetry: edge.options.telemetry,
   }
 }
 

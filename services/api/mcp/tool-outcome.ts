@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { CauseLog } from '../cause-log.ts'
 import type { RpcError } from './json-rpc.ts'
+import type { McpTelemetry } from './mcp-telemetry.ts'
 
 /** What a request brings to a tool call beside its message. */
 export interface Caller {
@@ -14,6 +15,8 @@ export interface Caller {
   readonly signal: () => AbortSignal
   readonly log: FastifyBaseLogger
   readonly logCause?: CauseLog | undefined
+  /** Nothing is measured where it is left out. */
+  readonly telemetry?: McpTelemetry | undefined
 }
 
 /** What came of a tool call: an answer, a refusal that a model can read, or an error of the protocol. */

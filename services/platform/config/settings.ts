@@ -19,6 +19,7 @@ import {
   url,
   venueUrls,
 } from './setting-schemas.ts'
+import { TRACING_SETTINGS } from './tracing-setting-definitions.ts'
 import { TRANSPARENCY_LOG_SETTINGS } from './transparency-log-setting-definitions.ts'
 
 export const ROLES = ['api', 'engine', 'projector', 'dispatcher', 'settler'] as const
@@ -253,6 +254,7 @@ export const SETTINGS = defineSettings({
     isSecret: true,
     example: 'redis://localhost:6379',
   },
+  ...TRACING_SETTINGS,
   ...KEY_SETTINGS,
   OPERATOR_TOKEN: {
     flag: 'operator-token',

@@ -6,6 +6,7 @@ import type { Bus } from '../../platform/bus/bus.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { Leases } from '../../platform/lease/leases.ts'
+import type { Tracing } from '../../platform/tracing/tracing.ts'
 import type { DeliveryLog } from '../deliveries/delivery-log.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
@@ -71,6 +72,8 @@ export interface DispatcherOptions extends Pick<Clock, 'now' | 'sleep'> {
   /** Told of what went wrong and is tried again. */
   readonly report: (error: unknown) => void
   readonly metrics?: DispatchMetrics
+  /** Nothing is traced where it is left out. */
+  readonly tracing?: Tracing | undefined
   /** Signals a second that are read for an endpoint that catches up. */
   readonly catchUpPerSecond?: number
   /** How often the log is looked at for what the bus lost. */

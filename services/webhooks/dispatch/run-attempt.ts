@@ -1,4 +1,5 @@
 import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
+import type { SpanAttributes } from '../../platform/tracing/tracing.ts'
 import type { DeliveryJournal } from '../deliveries/delivery-journal.ts'
 import { wasAttempted } from '../deliveries/delivery-state.ts'
 import {
@@ -41,6 +42,7 @@ export interface AttemptContext
     | 'marketNow'
     | 'random'
     | 'metrics'
+    | 'tracing'
   > {
   readonly recorder: AttemptRecorder
   readonly channels: ChatChannels
@@ -65,6 +67,8 @@ interface Attempt extends Made {
   readonly item: EndpointItem
   readonly replayId: string | null
   readonly isStale: boolean
+  /** What the receiver gets of the trace, where there is one. */
+  readonly traceparent: string | undefined
   /** The endpoint was degraded when it was taken up. */
   readonly isProbe: boolean
 }
@@ -93,7 +97,15 @@ export async function runAttempt(
   const freshness = filterAt(endpoint.state.subscription.filters, prepared.position)?.freshness
   const staleness = freshness !== undefined && isStale(prepared.signal, freshness, context.marketNow())
   const replayId = item.kind === 'replay' ? item.item.replayId : null
-  const attempt = { ...made, endpoint, item, replayId, isStale: staleness, isProbe }
+  const attempt = {
+    ...made,
+    endpoint,
+    item,
+    replayId,
+    isStale: staleness,
+    isProbe,
+    traceparent: made.prepared.signal.traceparent,
+  }
   if (staleness && freshness?.policy === 'skip' && replayId === null) {
     onSent()
     return skip(context, attempt, 'stale')
@@ -103,7 +115,9 @@ export async function runAttempt(
   if (target === undefined || target.secrets.length === 0) return { kind: 'not_begun' }
   endpoint.sendsTo(target.url)
   const isChat = endpoint.state.subscription.form !== null
-  return (isChat ? sendToChat : send)(context, attempt, target, onSent)
+  return withinSpan(context, attempt, (traced) =>
+    (isChat ? sendToChat : send)(context, traced, target, onSent),
+  )
 }
 
 /** Sends when it is its turn at the channel, which others may tell something too. */
@@ -126,6 +140,44 @@ async function sendToChat(
   }
 }
 
+/** Sends within a span where the event's is recorded: first what it waited since then, then the attempt. */
+async function withinSpan(
+  { tracing }: AttemptContext,
+  attempt: Attempt,
+  sendIt: (attempt: Attempt) => Promise<AttemptEnd>,
+): Promise<AttemptEnd> {
+  const { signal, deliveryId } = attempt.prepared
+  const waited = tracing?.follow(
+    {
+      name: `dispatch ${signal.type}`,
+      kind: 'consumer',
+      attributes: messaging('process', deliveryId),
+      startedAt: signal.at,
+    },
+    signal.traceparent,
+  )
+  if (waited === undefined) return sendIt(attempt)
+  waited.end()
+  const start = {
+    name: `send ${signal.type}`,
+    kind: 'producer',
+    attributes: messaging('send', deliveryId),
+  } as const
+  const span = tracing?.follow(start, waited.traceparent)
+  const end = await sendIt({ ...attempt, traceparent: span?.traceparent })
+  const { decision } = end.kind === 'recorded' ? end : {}
+  span?.end({ error: decision?.result === 'delivered' ? undefined : (decision?.result ?? end.kind) })
+  return end
+}
+
+/** Names of OpenTelemetry for messages; nothing of the receiver. */
+const messaging = (operation: string, deliveryId: string): SpanAttributes => ({
+  'messaging.system': 'webhook',
+  'messaging.operation.name': operation,
+  'messaging.operation.type': operation,
+  'messaging.message.id': deliveryId,
+})
+
 async function send(
   context: AttemptContext,
   attempt: Attempt,
@@ -145,7 +197,7 @@ async function send(
     attempt: attemptsBefore + 1,
     isReplay: replayId !== null,
     isStale: attempt.isStale,
-    traceparent: prepared.signal.traceparent,
+    traceparent: attempt.traceparent,
   })
   // Nothing is waited for between this question and the POST, but a connection, behind which it is asked again.
   if (endpoint.state.health.state === 'degraded' && !isProbe) return { kind: 'not_begun' }

@@ -1,0 +1,26 @@
+/** W3C Trace Context §3.2, version 00: trace, span and whether it is recorded. */
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
+const SAMPLED = 1
+
+export interface TraceContext {
+  readonly traceId: string
+  readonly spanId: string
+  /** Whether whoever wrote it records the trace. */
+  readonly isSampled: boolean
+}
+
+/**
+ * What a `traceparent` says; undefined for what is none.
+ *
+ * @example readTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')?.isSampled // true
+ */
+export function readTraceparent(text: string | undefined): TraceContext | undefined {
+  const match = text === undefined ? null : TRACEPARENT.exec(text)
+  if (match === null) return undefined
+  const [, traceId = '', spanId = '', flags = ''] = match
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED }
+}
+
+/** @example traceparentOf({ traceId: '0af7…', spanId: 'b7ad…', isSampled: true }) // '00-0af7…-b7ad…-01' */
+export const traceparentOf = ({ traceId, spanId, isSampled }: TraceContext): string =>
+  `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
