@@ -282,7 +282,7 @@ describe('a log that does not answer', () => {
 
 test('an authorization that was claimed in time has its answer also afterwards; one that was not is refused then', async () => {
   let time = NOW_S * 1_000
-  const world = start({ now: () => time })
+  const world = start({ now: () => time, elapsed: () => time })
   const payment = await verified(world, 1)
   const other = await verified(world, 2)
   await world.payments.requirePayable(payment, aClaim())
@@ -433,7 +433,7 @@ describe('requirePayable', () => {
   ])('answers a payment that %s', async (_, change, laterS) => {
     let time = NOW_S * 1_000
     const { chain } = chainOf({ ...facts, ...change }, 'paid')
-    const world = start({ chain, now: () => time })
+    const world = start({ chain, now: () => time, elapsed: () => time })
     const payment = await verified(world, 1)
     time += laterS * 1_000
     await world.payments.requirePayable(payment, aClaim())
@@ -454,7 +454,7 @@ describe('requirePayable', () => {
       looks += 1
       return { kind: 'unused' }
     }
-    const world = start({ chain: { ...chain, outcomeOf }, now: () => time })
+    const world = start({ chain: { ...chain, outcomeOf }, now: () => time, elapsed: () => time })
     const poor = { code: 'payment_refused', reason: 'insufficient_funds' }
     const payments = await Promise.all(
       Array.from({ length: LIMITS.poorPayerLooksPerS + 1 }, (_, index) => verified(world, index + 1)),
@@ -633,7 +633,7 @@ describe('servable', () => {
       ...RICH_CHAIN,
       outcomeOf: async () => outcomes.shift() ?? expect.fail('asked too often'),
     }
-    const world = start({ chain, now: () => time })
+    const world = start({ chain, now: () => time, elapsed: () => time })
     const claimed = await settledFirst(world)
     await loseIt(world.store, claimed.payment, 'expired')
     const presented = await verified(world, 1)
