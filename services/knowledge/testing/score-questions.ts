@@ -12,7 +12,7 @@ const questionSchema = z.strictObject({
    * what somebody wrote from nothing but the list of roles and what is sold (`open`), and what was written beside the
    * wordings of `asked.txt` (`own`). The answers to all of them have been read since, so none is kept aside any more.
    */
-  split: z.enum(['tune', 'held', 'fresh', 'open', 'own']),
+  split: z.enum(['tune', 'held', 'fresh', 'open', 'own', 'roles', 'blind']),
   /** Pages or sections that hold the answer; none where the documentation does not say. */
   places: z.array(z.string()),
 })
