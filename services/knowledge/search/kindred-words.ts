@@ -69,7 +69,7 @@ const KINDRED: readonly (readonly string[])[] = [
   ['pause', 'interruption'],
   ['restore', 'recover', 'recovery'],
   ['metric', 'monitor', 'observe'],
-  ['late', 'lag', 'behind', 'stuck'],
+  ['late', 'lag', 'behind'],
   ['customer', 'user', 'client'],
   ['kubernetes', 'k8s', 'helm', 'docker', 'container'],
   ['throughput', 'capacity', 'load'],
