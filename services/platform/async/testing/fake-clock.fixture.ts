@@ -30,11 +30,11 @@ const SHORT_TURNS = 3
 /** @example const clock = createFakeClock(0); const nap = clock.sleep(50, signal); await clock.advance(50) */
 export function createFakeClock(start: number): FakeClock {
   const sleepers = createSleepers()
-  let now = start
+  /** What the wall clock shows beyond what has passed: one sum, so that small steps are not lost in a large number. */
+  let origin = start
   let elapsed = 0
 
   function go(milliseconds: number): void {
-    now += milliseconds
     elapsed += milliseconds
   }
 
@@ -55,7 +55,7 @@ export function createFakeClock(start: number): FakeClock {
   }
 
   return {
-    now: () => now,
+    now: () => origin + elapsed,
     elapsed: () => elapsed,
     sleep: (milliseconds, signal) =>
       milliseconds <= 0 ? Promise.resolve() : sleepers.sleepUntil(elapsed + milliseconds, signal),
@@ -93,7 +93,7 @@ export function createFakeClock(start: number): FakeClock {
     },
     skip: () => void next(sleepers.earliest()),
     step(milliseconds) {
-      now += milliseconds
+      origin += milliseconds
     },
   }
 }
