@@ -15,20 +15,25 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
 export const CLIENT_METHODS = ['none', 'private_key_jwt'] as const
 export type ClientMethod = (typeof CLIENT_METHODS)[number]
 
-/** Why a request of OAuth is refused: the codes of RFC 6749, 6750, 8707 and 7009. */
-export type OAuthCode =
-  | 'invalid_request'
-  | 'invalid_client'
-  | 'invalid_grant'
-  | 'invalid_scope'
-  | 'invalid_target'
-  | 'unauthorized_client'
-  | 'unsupported_grant_type'
-  | 'unsupported_response_type'
-  | 'unsupported_token_type'
-  | 'access_denied'
-  | 'temporarily_unavailable'
-  | 'server_error'
+/** Why a request of OAuth is refused: the codes of RFC 6749, 8707 and 7009. */
+export const OAUTH_CODES = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'invalid_scope',
+  'invalid_target',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'unsupported_response_type',
+  'unsupported_token_type',
+  'access_denied',
+  'temporarily_unavailable',
+  'server_error',
+] as const
+export type OAuthCode = (typeof OAUTH_CODES)[number]
+
+/** Why an access token is refused where it is used: the codes of RFC 6750. */
+export const BEARER_CODES = ['invalid_token', 'insufficient_scope'] as const
 
 /** A refusal in OAuth's own words: programs read the code, people the description. */
 export class OAuthError extends Error {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ERRORS } from '../../contracts/errors.ts'
+import { OAUTH_CODES } from '../../contracts/oauth.ts'
 import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { type HostileRequest, hostileRequest, type Route } from './testing/hostile-requests.ts'
@@ -83,6 +84,17 @@ function refusalFault(status: number, body: Record<string, unknown>): string | u
   // Inside the Model Context Protocol a refusal is one of JSON-RPC.
   if (body.jsonrpc === '2.0' && typeof (body.error as { code?: unknown } | undefined)?.code === 'number')
     return undefined
+  // OAuth has a form and codes of its own.
+  const { error, error_description: description } = body
+  if (typeof error === 'string' && 'error_description' in body) {
+    const isKnown = (OAUTH_CODES as readonly string[]).includes(error)
+    return isKnown &&
+      typeof description === 'string' &&
+      description !== '' &&
+      (status === 400 || status === 401)
+      ? undefined
+      : `not as OAuth refuses: ${status} ${JSON.stringify(body)}`
+  }
   const { code, message } = body
   if (typeof code !== 'string' || !Object.hasOwn(ERRORS, code))
     return `an unknown code: ${JSON.stringify(body)}`

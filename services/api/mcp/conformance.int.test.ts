@@ -10,7 +10,7 @@ import { createMcpEdge, listen } from './testing/mcp-edge.fixture.ts'
 
 /** The suite takes about 10 s of a revision on a quiet machine. */
 const LIMIT_MS = 180_000
-const EXPECTED = join(import.meta.dirname, 'conformance/expected-failures-2025-11-25.yml')
+const EXPECTED = join(import.meta.dirname, 'testing/conformance/expected-failures-2025-11-25.yml')
 
 const suite = findSuite()
 const reason = suite === undefined ? ' (skipped: the conformance suite is not installed)' : ''

@@ -31,9 +31,9 @@ describe('an endpoint that takes its time', () => {
     })
     const sending = bench.senderOf().send(requestTo(server.port))
     await reached.promise
-    bench.clock.advance(LIMITS.webhookAttemptMs - 251)
+    await bench.clock.advance(LIMITS.webhookAttemptMs - 251)
     expect(await Promise.race([sending, turn('under way')])).toBe('under way')
-    bench.clock.advance(1)
+    await bench.clock.advance(1)
     const outcome = await sending
     await closed.promise
     return outcome
@@ -82,7 +82,7 @@ describe('an endpoint that takes its time', () => {
     })
     const sending = bench.senderOf().send({ ...requestTo(server.port), body: Buffer.alloc(32_000_000) })
     await accepted.promise
-    bench.clock.advance(LIMITS.webhookAttemptMs)
+    await bench.clock.advance(LIMITS.webhookAttemptMs)
     expect((await sending).kind).toBe('timed_out')
   })
 
@@ -227,7 +227,7 @@ describe('an endpoint that says too much', () => {
       })
     for (let looks = 0; looks < 3; looks++) {
       await push()
-      bench.clock.advance(250)
+      await bench.clock.advance(250)
     }
     const outcome = await sending
     expect(outcome).toMatchObject({ kind: 'broken_off', status: undefined, durationMs: expect.any(Number) })
