@@ -117,7 +117,7 @@ describe('a replay', () => {
 })
 
 test('outcomes of a series are read page by page, back to the bar that is asked for', async () => {
-  const about = { market: 'recorded', market_time: '2025-01-02T00:00:00Z', withheld: 0 }
+  const about = { market: 'recorded', market_time: '2025-01-02T00:00:00Z', newest_regime: null, withheld: 0 }
   const series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
   const won = { race: 'up', result: 'won', entry_price: 100, exit_price: 101, decided_at: null }
   const row = (hour: number, outcome: object | null) => {

@@ -178,7 +178,7 @@ describe('other requests', () => {
     ['POST', '/replay', {}, 'body'],
     ['POST', '/replay', { from_sequence: 1 }, 'body'],
     ['POST', '/replay', { from_sequence: 0, to_sequence: 1 }, 'from_sequence'],
-    ['POST', '/replay', { from: '2026-01-01T00:00:00Z', to_sequence: 1 }, 'body'],
+    ['POST', '/replay', { from: '2026-01-01T00:00:00Z', to_sequence: 1 }, 'to_sequence'],
     ['GET', '/deliveries?limit=0', undefined, 'limit'],
     ['GET', '/deliveries?result=lost', undefined, 'result'],
     ['GET', '/events?limit=101', undefined, 'limit'],

@@ -30,17 +30,13 @@ const SHORT_TURNS = 3
 /** @example const clock = createFakeClock(0); const nap = clock.sleep(50, signal); await clock.advance(50) */
 export function createFakeClock(start: number): FakeClock {
   const sleepers = createSleepers()
-  let now = start
-  let elapsed = 0
-
-  function go(milliseconds: number): void {
-    now += milliseconds
-    elapsed += milliseconds
-  }
+  /** Wall time as if nobody had set the clock. All who wait are held by it, so that what is due at one instant is due at once. */
+  let time = start
+  let stepped = 0
 
   async function idle(turns = TURNS): Promise<void> {
     for (let turn = 0; turn < turns; turn++) {
-      sleepers.wake(elapsed)
+      sleepers.wake(time)
       await setImmediate()
     }
   }
@@ -48,21 +44,21 @@ export function createFakeClock(start: number): FakeClock {
   /** Goes to the next that is due until then, and wakes it. */
   function next(end: number): boolean {
     const until = sleepers.earliest()
-    if (until > end) return false
-    go(Math.max(0, until - elapsed))
+    if (until > end || until === Number.POSITIVE_INFINITY) return false
+    time = Math.max(time, until)
     sleepers.wakeFirst()
     return true
   }
 
   return {
-    now: () => now,
-    elapsed: () => elapsed,
+    now: () => time + stepped,
+    elapsed: () => time - start,
     sleep: (milliseconds, signal) =>
-      milliseconds <= 0 ? Promise.resolve() : sleepers.sleepUntil(elapsed + milliseconds, signal),
+      milliseconds <= 0 ? Promise.resolve() : sleepers.sleepUntil(time + milliseconds, signal),
     every(milliseconds, work) {
       let stop = (): void => undefined
       const again = (): void => {
-        stop = sleepers.callAt(elapsed + milliseconds, () => {
+        stop = sleepers.callAt(time + milliseconds, () => {
           again()
           work()
         })
@@ -73,27 +69,27 @@ export function createFakeClock(start: number): FakeClock {
     waiting: () => sleepers.count(),
     idle: () => idle(),
     async advance(milliseconds) {
-      const end = elapsed + milliseconds
+      const end = time + milliseconds
       for (let isDue = true; isDue; ) {
         for (let turn = 0; turn < SHORT_TURNS; turn++) await setImmediate()
         isDue = next(end)
       }
-      go(end - elapsed)
+      time = Math.max(time, end)
     },
     async pass(milliseconds, stepMs = 1_000) {
       for (let left = milliseconds; left > 0; left -= stepMs) {
-        go(Math.min(stepMs, left))
+        time += Math.min(stepMs, left)
         await idle()
       }
     },
     tick(milliseconds) {
-      const end = elapsed + milliseconds
+      const end = time + milliseconds
       while (next(end));
-      go(end - elapsed)
+      time = Math.max(time, end)
     },
     skip: () => void next(sleepers.earliest()),
     step(milliseconds) {
-      now += milliseconds
+      stepped += milliseconds
     },
   }
 }
