@@ -11,9 +11,24 @@ import {
   summarise,
 } from './testing/score-questions.ts'
 
-/** A little below what bench/knowledge.bench.ts prints: pages change, and one question is a hundredth. */
+/**
+ * A little below what bench/knowledge.bench.ts prints: pages change, and one question is a hundredth. The part `blind` was never
+ * looked at while search and chat were made better, so it stands lower than those that were.
+ */
 const LEAST_HIT_AT_5 = 0.9
 const LEAST_CHAT = 0.85
+const PARTS = [
+  { split: 'tune', hitAt5: LEAST_HIT_AT_5, chat: LEAST_CHAT },
+  { split: 'held', hitAt5: LEAST_HIT_AT_5, chat: LEAST_CHAT },
+  { split: 'fresh', hitAt5: LEAST_HIT_AT_5, chat: LEAST_CHAT },
+  { split: 'open', hitAt5: LEAST_HIT_AT_5, chat: LEAST_CHAT },
+  { split: 'own', hitAt5: LEAST_HIT_AT_5, chat: LEAST_CHAT },
+  { split: 'roles', hitAt5: 0.96, chat: 0.9 },
+  { split: 'blind', hitAt5: 0.87, chat: 0.83 },
+] as const
+
+/** Seconds on a machine with nothing else to do. */
+const HOOK_MS = 120_000
 
 const DOCS = join(import.meta.dirname, '../../docs')
 
@@ -28,11 +43,13 @@ beforeAll(async () => {
     report: () => undefined,
   })
   scores = await scoreQuestions(knowledge, labelledQuestions())
-})
+}, HOOK_MS)
 afterAll(() => knowledge.close())
 
+/** What went wrong, save in the part that nobody is to look at. */
 const missed = (wrong: readonly QuestionScore[]): string =>
   wrong
+    .filter(({ split }) => split !== 'blind')
     .map(({ question, found, cited }) => `${question} | found ${found.join(' ')} | cited ${cited.join(' ')}`)
     .join('\n')
 
@@ -73,22 +90,19 @@ describe('how people ask', () => {
   })
 })
 
-describe.each(['tune', 'held', 'fresh', 'open', 'own'] as const)(
-  'of the questions of the part %s',
-  (split) => {
-    test('the search finds nearly all among five', () => {
-      const part = scores.filter((one) => one.split === split)
-      const wrong = part.filter(({ places, rank }) => places.length > 0 && rank === undefined)
-      expect(summarise(part).hitAt5, missed(wrong)).toBeGreaterThanOrEqual(LEAST_HIT_AT_5)
-    })
+describe.each(PARTS)('of the questions of the part $split', ({ split, hitAt5, chat }) => {
+  test('the search finds nearly all among five', () => {
+    const part = scores.filter((one) => one.split === split)
+    const wrong = part.filter(({ places, rank }) => places.length > 0 && rank === undefined)
+    expect(summarise(part).hitAt5, missed(wrong)).toBeGreaterThanOrEqual(hitAt5)
+  })
 
-    test('the chat answers from the right place, or rightly does not answer', () => {
-      const part = scores.filter((one) => one.split === split)
-      const wrong = part.filter(({ isRightChat }) => !isRightChat)
-      expect(summarise(part).chat, missed(wrong)).toBeGreaterThanOrEqual(LEAST_CHAT)
-    })
-  },
-)
+  test('the chat answers from the right place, or rightly does not answer', () => {
+    const part = scores.filter((one) => one.split === split)
+    const wrong = part.filter(({ isRightChat }) => !isRightChat)
+    expect(summarise(part).chat, missed(wrong)).toBeGreaterThanOrEqual(chat)
+  })
+})
 
 test('talk around a question does not hide it', async () => {
   const about = labelledQuestions().map((one) => ({

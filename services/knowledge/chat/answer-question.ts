@@ -46,7 +46,7 @@ export function research(shelf: Shelf, question: string): Research {
   const parts = question.split(BETWEEN_PARTS).filter((part) => part !== question && ASKS.test(part))
   for (const part of parts) {
     const found = lookUp(shelf, part)
-    if (found.sections.length > 0 && found.query.words.length > 1) return { ...found, question }
+    if (found.sections.length > 0) return { ...found, question }
   }
   return whole
 }

@@ -91,7 +91,7 @@ test('a second section is quoted where the words of the question may mean either
   const { index: twins } = aShelf({
     key: '# Keys\n\n## How do I rotate a key?\n\nAsk for another key, and revoke the old one.',
     secret: '# Secrets\n\n## How do I rotate a secret?\n\nThe old one signs for a day.',
-    safety: '# Safety\n\nFor operators.\n\n## How do I rotate a token?\n\nSet another one and restart.',
+    safety: '# Safety\n\nFor operators.\n\n## How long is a night?\n\nAs long as it takes to rotate.',
   })
   const query = twins.understand('How do I rotate it?')
   const { answer, sections } = extractiveAnswer(twins, query, findSections(twins, query))
@@ -99,13 +99,14 @@ test('a second section is quoted where the words of the question may mean either
   expect(answer).toBe('The old one signs for a day. [1]\n\nAsk for another key, and revoke the old one. [2]')
 })
 
-test('what is written for operators is not put beside what everybody reads', () => {
+test('an operator who asks as customers do is given both', () => {
   const { index: mixed } = aShelf({
     key: '# Keys\n\n## How do I rotate a key?\n\nAsk for another key.',
     safety: '# Safety\n\nFor operators.\n\n## How do I rotate a token?\n\nSet another one and restart.',
   })
   const query = mixed.understand('How do I rotate it?')
-  expect(extractiveAnswer(mixed, query, findSections(mixed, query)).sections).toHaveLength(1)
+  const { sections } = extractiveAnswer(mixed, query, findSections(mixed, query))
+  expect(sections.map(({ section }) => section.page).toSorted()).toEqual(['key', 'safety'])
 })
 
 test('the mark of the citation stays where a quote is cut', () => {

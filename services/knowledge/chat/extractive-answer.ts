@@ -10,7 +10,7 @@ export interface DraftAnswer {
 }
 
 /** A second section is quoted beside the best where it fits nearly as well: the words of a question may mean either. */
-const NEARLY = 0.85
+const NEARLY = 0.8
 
 /**
  * Answers with the section that fits best, word for word, and with a second one where that fits nearly as well. Nothing is
@@ -25,7 +25,7 @@ export function extractiveAnswer(
 ): DraftAnswer {
   const [best, second] = found
   if (best === undefined) return { answer: '', sections: [] }
-  const isBeside = second !== undefined && second.score >= NEARLY * best.score && isForSame(best, second)
+  const isBeside = second !== undefined && second.score >= NEARLY * best.score
   const sections = isBeside ? [best, second] : [best]
   const valueOf = index.valueOf(query)
   const quotes = sections.map(({ section: { blocks } }, place) => {
@@ -37,7 +37,3 @@ export function extractiveAnswer(
 }
 
 const GAP = '\n\n'
-
-/** What is written for operators is not put beside what everybody reads. */
-const isForSame = (best: Found, { section: { audience } }: Found): boolean =>
-  audience === 'all' || audience === best.section.audience

@@ -10,18 +10,11 @@ export interface Section {
   readonly pageTitle: string
   /** Headings that the section stands under, without the page's title; empty before the first. */
   readonly heading: string
-  /** Whom it is written for. */
-  readonly audience: Audience
+  /** Whether its page is one to look things up in. */
+  readonly isReference: boolean
   /** In the order of the page. */
   readonly blocks: readonly Block[]
 }
-
-/** Everybody, whoever runs the service, or whoever looks something up: references are complete, and introduce nothing. */
-export type Audience = 'all' | 'operators' | 'reference'
-
-/** How a page, or the heading of a section, says that it is written for those who run the service. */
-const FOR_OPERATORS = /^For (?:the )?operators?\b/
-const ABOUT_OPERATORS = /\boperator\b/i
 
 /** The sections of a page. One that holds nothing, because others stand under it, is left out. */
 export function splitPage({ name: page, title: pageTitle, isReference, blocks: all }: DocPage): Section[] {
@@ -29,14 +22,10 @@ export function splitPage({ name: page, title: pageTitle, isReference, blocks: a
   let path: { readonly level: number; readonly text: string }[] = []
   let anchor = ''
   let blocks: Block[] = []
-  const introduction = all.find((block) => block.kind === 'paragraph')?.text ?? ''
-  const isForOperators = FOR_OPERATORS.test(introduction)
   const close = (): void => {
     if (blocks.length === 0) return
     const heading = path.map(({ text }) => text).join(' – ')
-    const isOperators = isForOperators || ABOUT_OPERATORS.test(heading)
-    const audience = isReference ? 'reference' : isOperators ? 'operators' : 'all'
-    sections.push({ id: `${page}#${anchor}`, page, anchor, pageTitle, heading, audience, blocks })
+    sections.push({ id: `${page}#${anchor}`, page, anchor, pageTitle, heading, isReference, blocks })
     blocks = []
   }
   for (const block of all) {

@@ -189,15 +189,11 @@ which broker is the cheapest for a month
   })
 })
 
-test('sections say whom they are for', () => {
-  const audiences = (text: string) => splitPage(docPage('page', text)).map(({ audience }) => audience)
-  expect(audiences('# Running\n\nFor operators. How to run it.\n\n## Where?\n\nThere.')).toEqual([
-    'operators',
-    'operators',
+test('sections of a generated page say that they are of a reference', () => {
+  const references = (text: string) => splitPage(docPage('page', text)).map(({ isReference }) => isReference)
+  expect(references('# Running\n\nFor operators. How to run it.\n\n## Where?\n\nThere.')).toEqual([
+    false,
+    false,
   ])
-  expect(audiences('# Keys\n\nFor callers.\n\n## How do I make keys as the operator?\n\nSo.')).toEqual([
-    'all',
-    'operators',
-  ])
-  expect(audiences('<!-- Generated -->\n\n# Errors\n\nAll of them.')).toEqual(['reference'])
+  expect(references('<!-- Generated -->\n\n# Errors\n\nAll of them.')).toEqual([true])
 })

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { LIMIT_PARAMETER } from '../../platform/sqlite/limit-parameter.ts'
 import { blockText } from '../corpus/block-text.ts'
 import { type Asked, NOTHING_ASKED } from '../corpus/read-asked.ts'
-import type { Audience, Section } from '../corpus/split-page.ts'
+import type { Section } from '../corpus/split-page.ts'
 import { editDistance } from './edit-distance.ts'
 import { kindOf, kindredOf } from './kindred-words.ts'
 import { isFormOf, isStopWord, queryTerms, respelt } from './query-terms.ts'
@@ -59,8 +59,8 @@ export interface SearchIndex {
 const COLUMN_WEIGHTS = '2.0, 4.0, 4.0, 1.0, 0.3'
 /** What a word of the same meaning is worth beside the word itself. */
 const KINDRED_SHARE = 0.3
-/** What a section is worth by whom it is written for. */
-const AUDIENCE_SHARE: Readonly<Record<Audience, number>> = { all: 1, operators: 0.9, reference: 0.8 }
+/** What a section of a reference is worth beside others: it is complete, and introduces nothing. */
+const REFERENCE_SHARE = 0.9
 /** What the parts of a score count: chosen by leaving each wording out, and then looking for it (decision 0043). */
 const PARTS = { nearness: 0.5, agreement: 1.5, coverage: 1, rank: 0.5 }
 /** Wordings of a section that are taken together. */
@@ -221,7 +221,7 @@ export function createSearchIndex(sections: readonly Section[], asked: Asked = N
           PARTS.agreement * agreement +
           PARTS.coverage * coverage +
           PARTS.rank * (score / best)
-        const share = AUDIENCE_SHARE[sections[row]?.audience ?? 'all']
+        const share = sections[row]?.isReference === true ? REFERENCE_SHARE : 1
         return { row, coverage, nearness, agreement, score: share * parts }
       })
       return hits.toSorted((a, b) => b.score - a.score || a.row - b.row)

@@ -10,9 +10,11 @@ const questionSchema = z.strictObject({
   /**
    * What was looked at while the first search was made, what was kept aside then, what was written for its answers later;
    * what somebody wrote from nothing but the list of roles and what is sold (`open`), and what was written beside the
-   * wordings of `asked.txt` (`own`). The answers to all of them have been read since, so none is kept aside any more.
+   * wordings of `asked.txt` (`own`). The answers to all of these have been read since. Then two halves of what callers,
+   * subscribers, analysts and operators ask, written before a page was opened: one was looked at (`roles`), the other is only
+   * counted (`blind`). Read no answer to it, and write no wording for it: then it would tell nothing any more (decision 0092).
    */
-  split: z.enum(['tune', 'held', 'fresh', 'open', 'own']),
+  split: z.enum(['tune', 'held', 'fresh', 'open', 'own', 'roles', 'blind']),
   /** Pages or sections that hold the answer; none where the documentation does not say. */
   places: z.array(z.string()),
 })
