@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,13 +13,22 @@ import {
 } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import type { JsonObject } from '../../contracts/json.ts'
+import { ChallengerVerdictRecorded } from '../../contracts/model-events.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
-import { ModelAnnounced, MonitoringChanged } from '../../contracts/proof-events.ts'
-import { modelStream, monitoredStream, outcomeStream, verdictStream } from '../../contracts/streams.ts'
+import { DaySealed, ModelAnnounced, MonitoringChanged } from '../../contracts/proof-events.ts'
+import {
+  challengerStream,
+  modelStream,
+  monitoredStream,
+  outcomeStream,
+  sealedStream,
+  verdictStream,
+} from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import type { TrackRecordAnswer } from '../../contracts/track-record-row.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
+import type { MissingReason } from '../../contracts/verdicts-missing.ts'
 import { rowsInMemory, trackRecord } from '../../projections/index.ts'
 import { audit, copied, type LogSource, parseVkey, readAuditState, writeAuditState } from '../proof/index.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../proof/testing/made-up-log.fixture.ts'
@@ -40,7 +50,8 @@ const barAt = (hour: number): Candle => {
   const [high, low] = [Math.max(open, close) + 0.3, Math.min(open, close) - 0.3]
   return { openTime: START + hour * HOUR_MS, open, high, low, close, volume: 1 }
 }
-const BARS = Array.from({ length: HOURS + 1 }, (_, hour) => barAt(hour))
+/** The venue sent nothing in one of these hours. */
+const BARS = Array.from({ length: HOURS + 1 }, (_, hour) => barAt(hour)).filter((_, hour) => hour !== 10)
 
 const meta = { correlationId: 'test', actor: 'engine' }
 interface Fact {
@@ -115,7 +126,7 @@ const MISSING = {
 } as const
 
 /** An honest log: every hour a verdict, and the outcome of the one whose window closed; bars missing said so. */
-function honest(): Fact[] {
+function honest(change: (hour: number) => Partial<Verdict> = () => ({})): Fact[] {
   const monitored = {
     exchange: SERIES.exchange,
     since: START,
@@ -136,7 +147,7 @@ function honest(): Fact[] {
         event: newEvent(VerdictsMissing, { id: nextId(), data: MISSING, meta }),
       })
     if (hour !== 11) {
-      const verdict = verdictAt(hour)
+      const verdict = verdictAt(hour, change(hour))
       verdicts.set(hour, verdict)
       facts.push(recorded(verdict))
     }
@@ -174,6 +185,9 @@ function serviceOf(log: MadeUpLog, flatter: (row: JsonObject) => JsonObject = (r
       if (path.startsWith('log/tile/')) return log.views.tile(path.slice(4))
       if (path.startsWith('log/contents/'))
         return Buffer.from((await log.views.contents(path.slice(4), new AbortController().signal)).text)
+      const [from = 0, to = 0] = ['from', 'to'].map((name) =>
+        Number(new URLSearchParams(path.split('?')[1]).get(name)),
+      )
       if (path.startsWith('api/bars'))
         return Buffer.from(
           JSON.stringify({
@@ -182,7 +196,9 @@ function serviceOf(log: MadeUpLog, flatter: (row: JsonObject) => JsonObject = (r
             source: 'test',
             from: START,
             to: NOW,
-            bars: BARS,
+            bars: path.includes('coin=BTC')
+              ? BARS.filter(({ openTime }) => openTime >= from && openTime < to)
+              : [],
             gaps: [],
             funding: [],
             next: null,
@@ -204,7 +220,13 @@ const vkeysOf = (log: MadeUpLog) => log.views.vkeys().trim().split('\n')
 async function auditOf(log: MadeUpLog, source = serviceOf(log), key = log) {
   const state = join(directory, 'state.json')
   const keys = vkeysOf(key).flatMap((vkey) => parseVkey(vkey) ?? [])
-  const report = await audit({ source, keys, seen: readAuditState(state), tools: auditTools(source) })
+  const report = await audit({
+    source,
+    keys,
+    seen: readAuditState(state),
+    tools: auditTools(source),
+    now: NOW,
+  })
   return { ...report, kept: (at = NOW) => writeAuditState(state, report.log, at) }
 }
 
@@ -224,6 +246,141 @@ test('nothing is found in an honest log, also where it has grown since', async (
   expect(second.findings).toEqual([])
   expect(second.summary).toMatchObject({ verdicts: 31, outcomes: 31, hidden: 8, models: 1, silent: [] })
   expect([second.recomputed, second.unchecked]).toEqual([31, ['who has cosigned it: no policy was given']])
+})
+
+/** Bars without a verdict, by the hours of the first and the last. */
+const missing = (from: number, to: number, reason: MissingReason): Fact => ({
+  stream: verdictStream(SERIES),
+  event: newEvent(VerdictsMissing, {
+    id: nextId(),
+    data: {
+      ...MISSING,
+      reason,
+      from: START + from * HOUR_MS,
+      to: START + to * HOUR_MS,
+      bars: to - from + 1,
+    },
+    meta,
+  }),
+})
+
+const hourOf = ({ event }: Fact): number => (Number(event.data.barClose) - START) / HOUR_MS
+const isOf = (fact: Fact, type: string, from: number, to: number): boolean =>
+  fact.event.type === type && hourOf(fact) >= from && hourOf(fact) <= to
+
+/** No verdict for some hours; the race of those before knows no bars from the first of them on. */
+function interrupted(reason: MissingReason): Fact[] {
+  const facts = honest().filter(
+    (fact) => !isOf(fact, 'VerdictRecorded', 20, 24) && !isOf(fact, 'OutcomeLabelled', 20, 24),
+  )
+  const place = facts.findIndex((fact) => isOf(fact, 'VerdictRecorded', 25, 25))
+  return facts.toSpliced(place, 0, missing(20, 24, reason)).map((fact) => {
+    if (!isOf(fact, 'OutcomeLabelled', 12, 19)) return fact
+    const verdict = facts.find(({ event }) => event.id === fact.event.data.verdictId)?.event
+      .data as unknown as Verdict
+    const result = raceOf(
+      verdict,
+      BARS.filter(
+        ({ openTime }) =>
+          openTime >= verdict.barClose &&
+          !(openTime >= START + 19 * HOUR_MS && openTime < START + 24 * HOUR_MS),
+      ),
+    )
+    return labelled(verdict, result)
+  })
+}
+
+/** Everything up to an hour is recorded then. */
+function recordedAtOnce(until: number): Fact[] {
+  const facts = honest((hour) => ({ recordedLate: hour + WINDOW < until }))
+  const begun = facts.filter((fact) => isOf(fact, 'OutcomeLabelled', 1, until - WINDOW))
+  const others = facts.filter((fact) => !begun.includes(fact))
+  const place = others.findIndex((fact) => isOf(fact, 'VerdictRecorded', until, until))
+  return others.toSpliced(place + 1, 0, ...begun)
+}
+
+/** Another coin in place of one that has changed its name, which ends. */
+function renamed(): Fact[] {
+  const facts = honest().filter((fact) => !isOf(fact, 'VerdictRecorded', 21, HOURS))
+  const known = new Set<unknown>(facts.map(({ event }) => event.id))
+  const data = {
+    exchange: SERIES.exchange,
+    since: START + 20 * HOUR_MS,
+    monitored: [{ coin: 'XBT', timeframes: ['1h' as const] }],
+  }
+  const change = {
+    stream: monitoredStream('BINANCE'),
+    event: newEvent(MonitoringChanged, { id: nextId(), data, meta }),
+  }
+  const own = facts.filter(({ event }) => event.type !== 'OutcomeLabelled' || known.has(event.data.verdictId))
+  return [
+    ...own,
+    change,
+    ...Array.from({ length: HOURS - 20 }, (_, at) => recorded(verdictAt(21 + at, { coin: 'XBT' }))).slice(-8),
+  ]
+}
+
+/** Models, by the version, from their announcements on. */
+const model = (modelVersion: string, role: 'serving' | 'challenger'): Fact => ({
+  stream: modelStream(modelVersion),
+  event: newEvent(ModelAnnounced, {
+    id: nextId(),
+    data: { modelVersion, sha256: '8e'.repeat(32), bytes: 1, role },
+    meta,
+  }),
+})
+
+const challenged = (): Fact[] =>
+  honest().flatMap((fact) => {
+    if (fact.event.type !== 'VerdictRecorded') return [fact]
+    const data = { ...(fact.event.data as unknown as Verdict), verdictId: nextId(), modelVersion: 'other-1' }
+    const event = newEvent(ChallengerVerdictRecorded, { id: data.verdictId, data, meta })
+    return [fact, { stream: challengerStream('other-1', data), event }]
+  })
+
+const HONEST: readonly (readonly [string, () => Fact[]])[] = [
+  ['began a minute ago: nothing is shown yet', () => honest().slice(0, 2)],
+  ['has open windows only', () => [announced(), ...[38, 39, 40].map((hour) => recorded(verdictAt(hour)))]],
+  ['was recorded late, and says so', () => recordedAtOnce(20)],
+  ['stood still, and bars were not to be had then', () => interrupted('no_engine')],
+  ['was left by its venue, which has the bars now', () => interrupted('no_bars')],
+  ['had a series closed by a fault', () => interrupted('series_closed')],
+  ['was not followed for a time', () => interrupted('not_followed')],
+  [
+    'was stopped between a verdict and the outcome that was due',
+    () => honest().filter((fact) => !isOf(fact, 'OutcomeLabelled', 30, HOURS)),
+  ],
+  [
+    'has its verdicts from another model since',
+    () => [model('other-1', 'serving'), ...honest((hour) => (hour > 20 ? { modelVersion: 'other-1' } : {}))],
+  ],
+  ['has a challenger beside its model', () => [model('other-1', 'challenger'), ...challenged()]],
+  ['follows a coin by another name', renamed],
+  [
+    'gives windows another length since a release',
+    () => honest((hour) => (hour > 15 ? { validUntil: START + (hour + WINDOW) * HOUR_MS } : {})),
+  ],
+]
+
+test.each(HONEST)('nothing is found in an honest log that %s', async (_name, facts) => {
+  const log = await publish(facts())
+  expect((await auditOf(log)).findings).toEqual([])
+  // Whoever audits it again has nothing to find, either.
+  const first = await auditOf(log)
+  first.kept(first.summary.horizon)
+  expect((await auditOf(log)).findings).toEqual([])
+})
+
+test('bars that are said to be missing and are there are told as a doubt: a venue may have sent them later', async () => {
+  const { findings, doubts, summary } = await auditOf(await publish(interrupted('no_bars')))
+  expect(findings).toEqual([])
+  expect(doubts).toEqual([
+    expect.stringMatching(/^\d+ outcomes lack bars that are there now$/),
+    '5 bars that are said not to have been there are there now',
+  ])
+  expect(summary.missing).toEqual({ no_bars: 6 })
+  const late = await auditOf(await publish(recordedAtOnce(20)))
+  expect(late.summary.late).toBe(10)
 })
 
 describe('a log that signs everything correctly is found out when it has', () => {
@@ -320,6 +477,74 @@ describe('a log that signs everything correctly is found out when it has', () =>
     expect(fraudsOf(await auditOf(await publish(facts.slice(1))))).toEqual(['unannounced_model'])
     const swapped = facts.toSpliced(20, 0, announced('00'.repeat(32)))
     expect(fraudsOf(await auditOf(await publish(swapped)))).toEqual(['unannounced_model'])
+  })
+
+  test('announced a model after its first verdict', async () => {
+    const facts = honest()
+    const others = facts.slice(1)
+    const late = others.toSpliced(at(others, 3) + 1, 0, ...facts.slice(0, 1))
+    expect(fraudsOf(await auditOf(await publish(late)))).toEqual(['unannounced_model'])
+  })
+
+  test('left the newest outcomes out', async () => {
+    const facts = honest().filter(
+      ({ event }) => event.type !== 'OutcomeLabelled' || Number(event.data.barClose) < START + 20 * HOUR_MS,
+    )
+    expect(fraudsOf(await auditOf(await publish(facts)))).toEqual(['wrong_outcome'])
+  })
+
+  test('gave a verdict a longer race than the others', async () => {
+    const facts = honest()
+    const longer = verdictAt(5, { validUntil: START + (5 + WINDOW + 4) * HOUR_MS })
+    const id = verdictOf(facts, 5).verdictId
+    const place = facts.findIndex(
+      ({ event }) => event.type === 'OutcomeLabelled' && event.data.verdictId === id,
+    )
+    const other = facts.with(at(facts, 5), recorded(longer)).with(place, labelled(longer))
+    expect(fraudsOf(await auditOf(await publish(other)))).toContain('wrong_outcome')
+  })
+
+  test('recorded a verdict between two bars', async () => {
+    const facts = honest()
+    const place = at(facts, 20) + 1
+    const log = await publish(facts.toSpliced(place, 0, recorded(verdictAt(20.5))))
+    expect(fraudsOf(await auditOf(log))).toContain('edited_verdict')
+  })
+
+  test('hides a verdict for longer than any window', async () => {
+    const hidden = verdictAt(41, { validUntil: START + 10_000 * HOUR_MS })
+    const found = fraudsOf(await auditOf(await publish([...honest(), recorded(hidden)])))
+    expect(found).toContain('withheld_content')
+  })
+
+  test('sealed a day for the second time, with other files', async () => {
+    const sealed = (sha256: string, checkpoint: number): Fact => {
+      const manifest = JSON.stringify({ files: [{ name: 'verdicts.parquet', bytes: 1, sha256 }], checkpoint })
+      const day = { exchange: 'BINANCE', day: '2025-12-31', manifest, rows: 1, bytes: 1 } as const
+      const data = { ...day, sha256: hash('sha256', manifest) }
+      return { stream: sealedStream('BINANCE'), event: newEvent(DaySealed, { id: nextId(), data, meta }) }
+    }
+    const [one, other] = ['aa'.repeat(32), 'bb'.repeat(32)]
+    // By a process that did not know that it was.
+    expect(fraudsOf(await auditOf(await publish([...honest(), sealed(one, 1), sealed(one, 2)])))).toEqual([])
+    const replaced = [...honest(), sealed(one, 1), sealed(other, 2)]
+    expect(fraudsOf(await auditOf(await publish(replaced)))).toEqual(['replaced_file'])
+    const otherManifest = sealed(one, 1)
+    const data = { ...otherManifest.event.data, sha256: other }
+    const event = newEvent(DaySealed, { id: nextId(), data: data as never, meta })
+    expect(fraudsOf(await auditOf(await publish([...honest(), { ...otherManifest, event }])))).toEqual([
+      'replaced_file',
+    ])
+  })
+
+  test('said of losers that their bars were not there', async () => {
+    const facts = honest()
+    const place = facts.findIndex(
+      ({ event }) => event.type === 'OutcomeLabelled' && event.data.barClose === START + 15 * HOUR_MS,
+    )
+    const nothing = { race: 'incomplete', exitPrice: null, decidedAt: null, closePrice: null } as const
+    const lie = labelled(verdictOf(facts, 15), nothing)
+    expect(fraudsOf(await auditOf(await publish(facts.with(place, lie))))).toEqual(['wrong_outcome'])
   })
 
   test('a flattering track record', async () => {

@@ -90,7 +90,16 @@ export const auditCommand = defineCommand({
       if (isAddress && rows !== undefined) await sleep(SIGNED_WITHIN_MS, signal)
       return rows
     }
-    const report = await audit({ source, keys, policy, seen, tools: { ...tools, published }, onProgress })
+    const report = await audit({
+      source,
+      keys,
+      policy,
+      seen,
+      tools: { ...tools, published },
+      now: at,
+      isCopy: !isAddress,
+      onProgress,
+    })
     if (stderr.isTTY === true) stderr.write('\n')
     const { log, ...told } = report
     stdout.write(
@@ -98,7 +107,10 @@ export const auditCommand = defineCommand({
     )
     const isFound = report.findings.length > 0
     // What cheats is no measure of what comes later: the evidence stays.
-    if (!isFound) writeAuditState(flags.state, log, at)
+    const isNew = log.checkpoint.size > (seen?.size ?? 0)
+    // A copy was made at some time; what it says is older than that.
+    if (!isFound && (isAddress || isNew))
+      writeAuditState(flags.state, log, isAddress ? at : Math.min(at, report.summary.horizon))
     return isFound ? EXIT_FOUND : undefined
   },
 })
@@ -113,13 +125,17 @@ const signed = ({ signatures }: AuditReport): string[] =>
   signatures.map(({ verifier: { name, id } }) => `${name}+${id.toString('hex')}`)
 
 function linesOf(report: AuditReport): string {
-  const { origin, size, root, summary, recomputed, findings, counts, unchecked } = report
-  const { verdicts, outcomes, hidden, models, silent } = summary
+  const { origin, size, root, summary, recomputed, findings, counts, unchecked, doubts, cosigned } = report
+  const { verdicts, outcomes, hidden, models, silent, late, missing } = summary
   const lines = [
     `log       ${origin}, ${size} entries, root ${root}`,
     `signed    by ${signed(report).join(', ')}`,
+    ...(cosigned.length === 0 ? [] : [`cosigned  by ${cosigned.join(', ')}`]),
     `checked   ${verdicts} verdicts, ${outcomes} outcomes (${recomputed} recomputed from bars), ${models} models; ${hidden} entries are not shown yet`,
     ...unchecked.map((what) => `unchecked ${what}`),
+    ...(late === 0 ? [] : [`late      ${late} verdicts are said to be late, and count apart`]),
+    ...Object.entries(missing).map(([reason, bars]) => `missing   ${bars} bars without a verdict: ${reason}`),
+    ...doubts.map((what) => `doubted   ${what}`),
     ...(silent.length === 0
       ? []
       : [`silent    ${silent.length} series that are followed: ${silent.slice(0, 10).join(', ')}`]),

@@ -62,7 +62,7 @@ export const backtestCommand = defineCommand({
   summary: 'Runs the engine over recorded bars, without a store, and prints what its verdicts were worth.',
   notes: [
     'Each verdict is raced to the end of its window, as outcomes of a running service are: win rates on races that do not overlap, with the constants and a coin on the same bars, intervals, and the mean after costs. It says whether the model was fitted on bars of the period. Verdicts whose window goes on behind the last bar are not scored.',
-    'With --out the verdicts are written as rows like those of a replay. Their ids are made of the inputs with a published key, so they are the same on every machine and differ from those of recorded verdicts; `cursor` counts them and `recorded_at` is the time of the run.',
+    'With --out the verdicts are written as rows like those of a replay. Their ids are made of the inputs with a published key, so they are the same on every machine and differ from those of recorded verdicts; `cursor` counts them, `recorded_at` is the time of the run, and `decided_at` is empty, as rows are written before their races end.',
   ],
   operands: [],
   flags: FLAGS,

@@ -128,7 +128,7 @@ describe('two logs that watch each other', () => {
     const state = ['--state', join(root, 'signal-audit.json')]
     const { written, done } = signalOf([...argv, ...state], ending.signal)
     expect([await done, written.err]).toEqual([0, ''])
-    expect(written.out).toContain(west.origin.replace('log', 'witness'))
+    expect(written.out).toContain(`cosigned  by ${west.origin.replace('log', 'witness')}`)
   })
 
   test.skipIf(missingChain !== undefined)(

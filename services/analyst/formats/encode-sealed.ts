@@ -1,4 +1,4 @@
-import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { createGzip, zstdCompressSync } from 'node:zlib'
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { PARQUET_TYPES, parquetValue } from './encode-parquet.ts'
 import { csvLine } from './encode-text.ts'
@@ -10,13 +10,40 @@ import type { SealedColumn, SealedRow } from './sealed-columns.ts'
  */
 const ROW_GROUP_ROWS = 20_000
 
+/** A file of rows that is written as they come: no more of them than a row group is held. */
+export interface SealedEncoder {
+  add(row: SealedRow): Promise<void>
+  /** Resolves when every byte was given away. */
+  finish(): Promise<void>
+}
+
+/** Takes bytes of a file in their order; it may keep nothing of them. */
+export type TakeBytes = (bytes: Uint8Array) => void
+
+/** Gives away what was written at the end of each row group. */
+class FlushedWriter extends ByteWriter {
+  readonly #take: TakeBytes
+  constructor(take: TakeBytes) {
+    super()
+    this.#take = take
+  }
+
+  flush(): void {
+    this.#take(this.getBytes())
+    this.index = 0
+  }
+
+  override finish(): void {
+    this.flush()
+  }
+}
+
 /** Apache Parquet with typed columns, zstd, and the version of the schema in its metadata. */
-export async function encodeSealedParquet(
-  rows: readonly SealedRow[],
+export function encodeSealedParquet(
+  take: TakeBytes,
   columns: readonly SealedColumn[],
   metadata: Readonly<Record<string, string>>,
-): Promise<Buffer> {
-  const buffer = new ByteWriter()
+): SealedEncoder {
   const schema: SchemaElement[] = [
     { name: 'verdict', num_children: columns.length },
     ...columns.map(
@@ -28,32 +55,64 @@ export async function encodeSealedParquet(
     ),
   ]
   const writer = new ParquetWriter({
-    writer: buffer,
+    writer: new FlushedWriter(take),
     schema,
     codec: 'ZSTD',
     compressors: { ZSTD: (input: Uint8Array) => zstdCompressSync(input) },
     kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),
     createdBy: 'signal-service',
   })
-  for (let from = 0; from < rows.length; from += ROW_GROUP_ROWS) {
-    const group = rows.slice(from, from + ROW_GROUP_ROWS)
+  let group: SealedRow[] = []
+
+  async function writeGroup(): Promise<void> {
     const columnData = columns.map(({ name, kind }) => ({
       name,
       data: group.map((row) => parquetValue(row[name] ?? null, kind)),
     }))
+    group = []
     await writer.write({ columnData, rowGroupSize: ROW_GROUP_ROWS })
     // Whoever waits is answered between two groups.
     await new Promise(setImmediate)
   }
-  await writer.finish()
-  return Buffer.from(buffer.getBytes())
+
+  return {
+    async add(row) {
+      group.push(row)
+      if (group.length === ROW_GROUP_ROWS) await writeGroup()
+    },
+    async finish() {
+      if (group.length > 0) await writeGroup()
+      await writer.finish()
+    },
+  }
 }
 
 /** The same rows as CSV, for readers without Parquet: an empty field is null. */
-export function encodeSealedCsv(rows: readonly SealedRow[], columns: readonly SealedColumn[]): Buffer {
-  const lines = [
-    columns.map(({ name }) => name),
-    ...rows.map((row) => columns.map(({ name }) => row[name] ?? null)),
-  ]
-  return gzipSync(lines.map(csvLine).join(''))
+export function encodeSealedCsv(take: TakeBytes, columns: readonly SealedColumn[]): SealedEncoder {
+  const gzip = createGzip()
+  const ended = new Promise<void>((resolve, reject) => {
+    gzip.on('data', take).once('end', resolve).once('error', reject)
+  })
+  // Who waits for the end is told of it.
+  ended.catch(() => undefined)
+  let lines = csvLine(columns.map(({ name }) => name))
+
+  async function write(): Promise<void> {
+    const text = lines
+    lines = ''
+    if (!gzip.write(text)) await Promise.race([ended, new Promise((resolve) => gzip.once('drain', resolve))])
+  }
+
+  return {
+    async add(row) {
+      lines += csvLine(columns.map(({ name }) => row[name] ?? null))
+      if (lines.length >= CSV_CHARACTERS) await write()
+    },
+    async finish() {
+      gzip.end(lines)
+      await ended
+    },
+  }
 }
+
+const CSV_CHARACTERS = 64 * 1_024

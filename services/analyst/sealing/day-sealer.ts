@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
-import { createReadStream, existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { createReadStream, existsSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
-import type { MarketKind } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent, type MarketKind } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -27,7 +27,7 @@ import type { Clock } from '../../platform/async/clock.ts'
 import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { manifestOf, type SealedFiles, sealDay } from './seal-day.ts'
+import { manifestOf, type SealedFiles, sealDay, unfinished } from './seal-day.ts'
 
 export interface DaySealerOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -108,26 +108,34 @@ export function createDaySealer(options: DaySealerOptions): DaySealer {
     Math.max(openUntil, Date.parse(date) + DAY_MS + LATE_MS) <= marketNow()
 
   function keep(folder: string, { files }: SealedFiles): void {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    for (const [name, bytes] of Object.entries(files)) {
-      writeFileSync(join(folder, `${name}.unfinished`), bytes, { mode: 0o600, flush: true })
-      renameSync(join(folder, `${name}.unfinished`), join(folder, name))
+    for (const name of Object.keys(files) as SealedFileName[])
+      renameSync(unfinished(folder, name), join(folder, name))
+  }
+
+  /** The end of the stream of an exchange; undefined where the day is sealed and the read model does not know yet. */
+  async function endOf(stream: string, { date }: SealedDay): Promise<Revision | 'no-stream' | undefined> {
+    let end: Revision | 'no-stream' = 'no-stream'
+    for await (const recorded of store.read(stream, { direction: 'backwards' })) {
+      const event = decodeEvent(recorded)
+      if (event.type === 'DaySealed' && event.data.day === date) return undefined
+      if (end === 'no-stream') end = recorded.revision
     }
+    return end
   }
 
   async function seal(day: SealedDay, signal: AbortSignal): Promise<void> {
-    const made = await sealDay(store, day, signal)
+    const { exchange, date } = day
+    const stream = sealedStream(exchange)
+    const expected = await endOf(stream, day)
+    if (expected === undefined) return
+    const folder = folderOf(exchange, date)
+    const made = await sealDay(store, day, folder, signal)
     if (signal.aborted) return
     if (made.rows !== day.verdicts)
-      throw new Error(`${day.exchange} on ${day.date}: ${made.rows} of ${day.verdicts} verdicts are found`)
+      throw new Error(`${exchange} on ${date}: ${made.rows} of ${day.verdicts} verdicts are found`)
     const text = JSON.stringify(manifestOf(made, day, { market, checkpoint: options.checkpoint() }))
-    const stream = sealedStream(day.exchange)
-    let expected: Revision | 'no-stream' = 'no-stream'
-    for await (const { revision } of store.read(stream, { direction: 'backwards', limit: 1 }))
-      expected = revision
-    keep(folderOf(day.exchange, day.date), made)
-    const bytes = Object.values(made.files).reduce((sum, file) => sum + file.length, 0)
-    const { exchange, date } = day
+    keep(folder, made)
+    const bytes = Object.values(made.files).reduce((sum, file) => sum + file.bytes, 0)
     const data = { exchange, day: date, sha256: hash('sha256', text), manifest: text, rows: made.rows, bytes }
     const meta = { correlationId: `sealed ${exchange} ${date}`, actor: 'log' }
     const outcome = await appendUntilKnown(path, {
@@ -147,14 +155,16 @@ export function createDaySealer(options: DaySealerOptions): DaySealer {
   /** Makes files again that this process does not have: they follow from the log. */
   async function make(about: SealedManifest, signal: AbortSignal): Promise<void> {
     const { exchange, date, after, up_to: upTo, files } = about
-    const made = await sealDay(store, { exchange, date, after, upTo }, signal)
-    const other = files.find(({ name, sha256 }) => hash('sha256', made.files[name]) !== sha256)
+    const folder = folderOf(exchange, date)
+    const made = await sealDay(store, { exchange, date, after, upTo }, folder, signal)
+    signal.throwIfAborted()
+    const other = files.find(({ name, sha256 }) => made.files[name].sha256 !== sha256)
     if (other !== undefined)
       throw new ServiceError('store_unavailable', {
         message: `${other.name} of ${exchange} on ${date} was made by another release, and this process does not have it.`,
         isForCallers: true,
       })
-    keep(folderOf(exchange, date), made)
+    keep(folder, made)
   }
 
   async function look(signal: AbortSignal): Promise<void> {

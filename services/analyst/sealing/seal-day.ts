@@ -1,7 +1,12 @@
-import { hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent, type MarketKind } from '../../../contracts/event-catalogue.ts'
 import type { SealedFileName, SealedManifest } from '../../../contracts/sealed-manifest.ts'
+import type { Series } from '../../../contracts/series.ts'
+import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { SealedDay } from '../../../projections/index.ts'
@@ -12,72 +17,160 @@ import { SEALED_COLUMNS, type SealedRow, sealedRow } from '../formats/sealed-col
 /** A day as files; the same events give the same bytes. */
 export interface SealedFiles {
   readonly rows: number
-  readonly files: Readonly<Record<SealedFileName, Buffer>>
+  readonly files: Readonly<Record<SealedFileName, { readonly bytes: number; readonly sha256: string }>>
 }
 
-/** Rows that a file may have: a day of the largest venue has a tenth. */
-const MOST_ROWS = 500_000
+/** Rows that a file may have: a day of the largest venue, with all its coins at all timeframes, has a quarter. */
+const MOST_ROWS = 5_000_000
+
+type Day = Pick<SealedDay, 'exchange' | 'date' | 'after' | 'upTo'>
+
+/** Where the files of a day are while they are made: whoever opens them by their names finds whole ones. */
+export const unfinished = (folder: string, name: SealedFileName): string => join(folder, `${name}.unfinished`)
 
 /**
- * Makes the files of a day whose windows have closed, from the log.
+ * Makes the files of a day whose windows have closed, from the log, as `unfinished` ones. It holds the verdicts of a row
+ * group, however many a day has.
  *
+ * @param folder is made where it is not there
  * @throws ServiceError `append_too_large` for a day with more rows than a file may have
  */
 export async function sealDay(
   store: EventStore,
-  day: Pick<SealedDay, 'exchange' | 'date' | 'after' | 'upTo'>,
+  day: Day,
+  folder: string,
   signal: AbortSignal,
 ): Promise<SealedFiles> {
-  const rows = await rowsOf(store, day, signal)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
   const metadata = { schema_version: '1', exchange: day.exchange, date: day.date }
-  return {
-    rows: rows.length,
-    files: {
-      'verdicts.parquet': await encodeSealedParquet(rows, SEALED_COLUMNS, metadata),
-      'verdicts.csv.gz': encodeSealedCsv(rows, SEALED_COLUMNS),
-    },
+  const parquet = openFile(unfinished(folder, 'verdicts.parquet'))
+  const csv = openFile(unfinished(folder, 'verdicts.csv.gz'))
+  try {
+    const encoders = [
+      encodeSealedParquet(parquet.take, SEALED_COLUMNS, metadata),
+      encodeSealedCsv(csv.take, SEALED_COLUMNS),
+    ]
+    let rows = 0
+    for await (const row of rowsOf(store, day, signal)) {
+      rows += 1
+      if (rows > MOST_ROWS)
+        throw new ServiceError('append_too_large', {
+          message: `${day.exchange} has more than ${MOST_ROWS} verdicts on ${day.date}`,
+        })
+      for (const encoder of encoders) await encoder.add(row)
+    }
+    for (const encoder of encoders) await encoder.finish()
+    return { rows, files: { 'verdicts.parquet': parquet.end(), 'verdicts.csv.gz': csv.end() } }
+  } finally {
+    for (const file of [parquet, csv]) file.close()
   }
 }
 
-async function rowsOf(
+/** A file that is hashed as it is written. */
+function openFile(path: string) {
+  const file = openSync(path, 'w', 0o600)
+  const sum = createHash('sha256')
+  let bytes = 0
+  return {
+    take(this: void, part: Uint8Array): void {
+      for (let done = 0; done < part.length; ) done += writeSync(file, part, done)
+      sum.update(part)
+      bytes += part.length
+    },
+    end() {
+      fsyncSync(file)
+      return { bytes, sha256: sum.digest('hex') }
+    },
+    close: () => closeSync(file),
+  }
+}
+
+/** Which of the events of a stream are of a day: those between these are, and perhaps others. */
+interface Stretch {
+  readonly series: Series
+  readonly from: Revision
+  to: Revision
+}
+
+/** Verdicts with outcomes, neighbours alike: what is asked for by series or timeframe lies together, and packs better. */
+async function* rowsOf(
   store: EventStore,
-  { exchange, date, after, upTo }: Pick<SealedDay, 'exchange' | 'date' | 'after' | 'upTo'>,
+  day: Day,
   signal: AbortSignal,
-): Promise<SealedRow[]> {
-  const verdicts = new Map<string, { readonly verdict: Verdict; readonly recorded: string }>()
-  const rows: SealedRow[] = []
+): AsyncGenerator<SealedRow, void, void> {
+  const stretches = await stretchesOf(store, day, signal)
+  const outcomes = [...stretches].filter(([stream, { series }]) => stream === outcomeStream(series))
+  for (const [stream, stretch] of outcomes.toSorted(([, a], [, b]) => inOrder(a.series, b.series))) {
+    const verdicts = stretches.get(verdictStream(stretch.series))
+    if (verdicts === undefined) continue
+    yield* rowsOfSeries(store, { day, signal, verdicts, outcomes: { ...stretch, stream } })
+  }
+}
+
+const isOfDay = ({ barClose }: Pick<Verdict, 'barClose'>, { date }: Day): boolean =>
+  new Date(barClose).toISOString().slice(0, 10) === date
+
+/** Goes through the log once, and keeps no more of it than where the series are. */
+async function stretchesOf(store: EventStore, day: Day, signal: AbortSignal): Promise<Map<string, Stretch>> {
+  const { exchange, after, upTo } = day
   const filter = {
     types: ['VerdictRecorded', 'OutcomeLabelled'],
     streamPrefixes: [`verdict-${exchange}.`, `outcome-${exchange}.`],
   }
+  const found = new Map<string, Stretch>()
   for await (const recorded of store.readAll({ after, upTo, filter, signal })) {
     const event = decodeEvent(recorded)
     if (event.type !== 'VerdictRecorded' && event.type !== 'OutcomeLabelled') continue
-    if (new Date(event.data.barClose).toISOString().slice(0, 10) !== date) continue
-    if (event.type === 'VerdictRecorded')
-      verdicts.set(event.id, { verdict: event.data, recorded: recorded.at })
-    else {
-      const found = verdicts.get(event.data.verdictId)
-      if (found === undefined) continue
-      verdicts.delete(event.data.verdictId)
-      const at = { recorded: found.recorded, labelled: recorded.at, position: recorded.position }
-      rows.push(sealedRow(found.verdict, event.data, at))
-    }
-    if (rows.length > MOST_ROWS)
-      throw new ServiceError('append_too_large', {
-        message: `${exchange} has more than ${MOST_ROWS} verdicts on ${date}`,
+    if (!isOfDay(event.data, day)) continue
+    const { stream, revision } = recorded
+    const known = found.get(stream)
+    const { coin, timeframe } = event.data
+    if (known === undefined)
+      found.set(stream, {
+        series: { exchange: event.data.exchange, coin, timeframe },
+        from: revision,
+        to: revision,
       })
+    else known.to = revision
   }
-  // Neighbours are alike: what is asked for by series or timeframe lies together, and packs better.
-  return rows.toSorted(bySeries)
+  return found
+}
+
+async function* rowsOfSeries(
+  store: EventStore,
+  about: {
+    readonly day: Day
+    readonly signal: AbortSignal
+    readonly verdicts: Stretch
+    readonly outcomes: Stretch & { readonly stream: string }
+  },
+): AsyncGenerator<SealedRow, void, void> {
+  const { day, signal, verdicts, outcomes } = about
+  const waiting = new Map<string, { readonly verdict: Verdict; readonly recorded: string }>()
+  const { from, to } = verdicts
+  for await (const recorded of store.read(verdictStream(verdicts.series), { from, to, signal })) {
+    const event = decodeEvent(recorded)
+    if (event.type === 'VerdictRecorded' && isOfDay(event.data, day))
+      waiting.set(event.id, { verdict: event.data, recorded: recorded.at })
+  }
+  const rows: SealedRow[] = []
+  const read = { from: outcomes.from, to: outcomes.to, signal }
+  for await (const recorded of store.read(outcomes.stream, read)) {
+    const event = decodeEvent(recorded)
+    if (event.type !== 'OutcomeLabelled') continue
+    const found = waiting.get(event.data.verdictId)
+    if (found === undefined) continue
+    waiting.delete(event.data.verdictId)
+    const at = { recorded: found.recorded, labelled: recorded.at, position: recorded.position }
+    rows.push(sealedRow(found.verdict, event.data, at))
+  }
+  yield* rows.toSorted((a, b) => compare(a.bar_close, b.bar_close))
 }
 
 const PLACES: ReadonlyMap<unknown, number> = new Map(TIMEFRAMES.map((timeframe, place) => [timeframe, place]))
 
-const bySeries = (a: SealedRow, b: SealedRow): number =>
-  (PLACES.get(a.timeframe) ?? 0) - (PLACES.get(b.timeframe) ?? 0) ||
-  compare(a.coin, b.coin) ||
-  compare(a.bar_close, b.bar_close)
+const inOrder = (a: Series, b: Series): number =>
+  (PLACES.get(a.timeframe) ?? 0) - (PLACES.get(b.timeframe) ?? 0) || compare(a.coin, b.coin)
 
 const compare = (a: unknown, b: unknown): number =>
   String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0
@@ -85,7 +178,7 @@ const compare = (a: unknown, b: unknown): number =>
 /** What is said of a sealed day for ever. */
 export const manifestOf = (
   { rows, files }: SealedFiles,
-  day: Pick<SealedDay, 'exchange' | 'date' | 'after' | 'upTo'>,
+  day: Day,
   about: { readonly market: MarketKind; readonly checkpoint: SealedManifest['checkpoint'] },
 ): SealedManifest => ({
   schema_version: 1,
@@ -96,8 +189,7 @@ export const manifestOf = (
   columns: SEALED_COLUMNS.map(({ name, kind }) => ({ name, type: kind })),
   files: (Object.keys(files) as SealedFileName[]).map((name) => ({
     name,
-    bytes: files[name].length,
-    sha256: hash('sha256', files[name]),
+    ...files[name],
   })),
   after: day.after,
   up_to: day.upTo,

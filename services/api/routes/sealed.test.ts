@@ -175,9 +175,14 @@ describe('sealed days', () => {
     })
     marketNow = DAY + 8 * DAY_MS
     await sealer.look(signal)
+    // The read model does not know yet what is sealed.
+    await sealer.look(signal)
     await catchUp()
     await sealer.look(signal)
     await catchUp()
+    const sealed: unknown[] = []
+    for await (const { data } of store.readAll({ filter: { types: ['DaySealed'] } })) sealed.push(data.day)
+    expect(sealed).toEqual([...new Set(sealed)])
     const { body } = await app.inject('/sealed?exchange=HL')
     const { days } = JSON.parse(body) as {
       days: { date: string; rows: number; manifest_sha256: string; path: string | null }[]

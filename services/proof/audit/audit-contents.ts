@@ -1,17 +1,20 @@
+import { hash } from 'node:crypto'
 import type {
   OutcomeLabelled,
   ServiceEvent,
   VerdictRecorded,
-  VerdictsMissing,
+  VerdictsMissing as VerdictsMissingEvent,
 } from '../../../contracts/event-catalogue.ts'
 import type { EventOf } from '../../../contracts/event-definition.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
-import type { ModelAnnounced, MonitoringChanged } from '../../../contracts/proof-events.ts'
+import type { DaySealed, ModelAnnounced, MonitoringChanged } from '../../../contracts/proof-events.ts'
+import { sealedManifestSchema } from '../../../contracts/sealed-manifest.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
-import { timeframeMs } from '../../../contracts/timeframes.ts'
+import { TIMEFRAMES, timeframeMs } from '../../../contracts/timeframes.ts'
 import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
+import type { VerdictsMissing } from '../../../contracts/verdicts-missing.ts'
 import { ENTRY_KINDS, type Entry } from '../tree/entry.ts'
 import type { Findings } from './finding.ts'
 
@@ -43,6 +46,22 @@ interface SeriesState {
   /** Verdicts that wait for their outcome, oldest first. */
   readonly open: Judged[]
   readonly pairs: Pair[]
+  /** Without verdicts, oldest first. */
+  readonly stretches: Stretch[]
+  /** Bars of a window, by the model: the newest, and those that were before it. */
+  readonly windows: Map<string, { readonly bars: number; readonly left: ReadonlySet<number> }>
+}
+
+/** Closes of the first and the last bar of a stretch without verdicts. */
+export type Stretch = Pick<VerdictsMissing, 'from' | 'to' | 'reason'>
+
+/** A series, as far as bars have something to say of it. */
+export interface AuditedSeries {
+  readonly series: Series
+  readonly pairs: readonly Pair[]
+  readonly stretches: readonly Stretch[]
+  /** Close of the last bar that is accounted for. */
+  readonly covered: number
 }
 
 export interface AuditedContents {
@@ -63,7 +82,11 @@ export interface ContentsSummary {
   readonly market: string | undefined
   /** Series that are followed and have not said anything for longer than their window. */
   readonly silent: readonly string[]
-  readonly pairs: ReadonlyMap<string, { readonly series: Series; readonly pairs: readonly Pair[] }>
+  readonly series: readonly AuditedSeries[]
+  /** Verdicts that count for nothing since they are said to be late. */
+  readonly late: number
+  /** Bars without a verdict, by the reason that is given. */
+  readonly missing: Readonly<Record<string, number>>
 }
 
 /** Contents of one window may be shown while those of another are fetched. */
@@ -71,29 +94,51 @@ const GRACE_MS = 15 * 60_000
 /** Bars that a series may be late. */
 const GRACE_BARS = 2
 
+/** Bars that no window has, also of later releases. */
+export const MOST_WINDOW_BARS = 64
+/** Of any timeframe; and clocks are wrong by less than a day. */
+const NO_WINDOW_MS = (MOST_WINDOW_BARS + 1) * Math.max(...TIMEFRAMES.map(timeframeMs))
+/**
+ * Verdicts that a series may record behind a window whose outcome is missing still: a live market goes bar by bar, and an
+ * outcome is appended no later than with the bar after the next; others go as fast as they can, many bars at a time.
+ */
+const VERDICTS_AHEAD = { live: 3, others: 256 } as const
+
 /** Checks what a log says against itself: this needs no word of anybody else. */
 export function auditContents(
   findings: Findings,
   {
     origin,
     seen,
+    now,
   }: {
     readonly origin: string
     readonly seen: { readonly size: number; readonly seenAt: number } | undefined
+    /** Unix milliseconds. */
+    readonly now: number
   },
 ): AuditedContents {
   const states = new Map<string, SeriesState>()
   const models = new Map<string, string>()
-  const monitored = new Map<string, Set<string>>()
+  const monitored = new Map<string, { readonly names: ReadonlySet<string>; readonly since: number }>()
   const hidden: { readonly index: number; readonly opensAt: number }[] = []
   const hiddenTimes = new Set<number>()
-  const counts = { verdicts: 0, outcomes: 0 }
+  const counts = { verdicts: 0, outcomes: 0, late: 0 }
+  const reasons: Record<string, number> = {}
+  const sealed = new Map<string, string>()
   let horizon = 0
   let market: string | undefined
 
   function stateOf(series: Series): SeriesState {
     const name = seriesName(series)
-    const state = states.get(name) ?? { series, covered: undefined, open: [], pairs: [] }
+    const state = states.get(name) ?? {
+      series,
+      covered: undefined,
+      open: [],
+      pairs: [],
+      stretches: [],
+      windows: new Map(),
+    }
     states.set(name, state)
     return state
   }
@@ -114,6 +159,39 @@ export function auditContents(
     )
   }
 
+  /**
+   * A verdict is of a bar of its timeframe, and its race as long as that of its neighbours: whoever chooses the length
+   * chooses the outcome. A release may change it once, and does not go back and forth.
+   */
+  function checkWindow(index: number, { series, windows }: SeriesState, verdict: Verdict): void {
+    const { barClose, validUntil, modelVersion } = verdict
+    const barMs = timeframeMs(series.timeframe)
+    const name = `${seriesName(series)} at ${isoTime(barClose)}`
+    if (barClose % barMs !== 0)
+      findings.add('edited_verdict', index, `${name}: no bar of ${series.timeframe} closes then`)
+    const bars = (validUntil - barClose) / barMs
+    const known = windows.get(modelVersion) ?? { bars, left: new Set<number>() }
+    if (bars !== known.bars) windows.set(modelVersion, { bars, left: new Set([...known.left, known.bars]) })
+    else if (!windows.has(modelVersion)) windows.set(modelVersion, known)
+    if (known.left.has(bars) && bars !== known.bars)
+      findings.add(
+        'wrong_outcome',
+        index,
+        `${name}: its window has ${bars} bars, as others had before those with ${known.bars}`,
+      )
+  }
+
+  /** A day may be sealed again by a process that did not know of it; its files are the same then. */
+  function takeSealed(index: number, { data }: EventOf<typeof DaySealed>): void {
+    const name = `${data.exchange} on ${data.day}`
+    const files = sealedFiles(data.manifest)
+    const before = sealed.get(name) ?? files
+    sealed.set(name, before)
+    if (files !== before) findings.add('replaced_file', index, `${name} was sealed again, with other files`)
+    if (hash('sha256', data.manifest) !== data.sha256)
+      findings.add('replaced_file', index, `the manifest of ${name} does not hash to what the log says`)
+  }
+
   function takeVerdict(index: number, { data }: EventOf<typeof VerdictRecorded>): void {
     counts.verdicts += 1
     const state = stateOf(data)
@@ -129,6 +207,8 @@ export function auditContents(
       findings.add('edited_verdict', index, `${name} has a verdict for the second time`)
       return
     }
+    if (recordedLate) counts.late += 1
+    checkWindow(index, state, data)
     checkGap(index, state, barClose)
     state.covered = barClose
     state.open.push(data)
@@ -149,8 +229,11 @@ export function auditContents(
     horizon = Math.max(horizon, barClose)
   }
 
-  function takeMissing(index: number, { data }: EventOf<typeof VerdictsMissing>): void {
+  function takeMissing(index: number, { data }: EventOf<typeof VerdictsMissingEvent>): void {
     const state = stateOf(data)
+    reasons[data.reason] = (reasons[data.reason] ?? 0) + data.bars
+    const { from, to, reason } = data
+    state.stretches.push({ from, to, reason })
     checkGap(index, state, data.from)
     if (state.covered === undefined || data.to > state.covered) state.covered = data.to
   }
@@ -188,11 +271,12 @@ export function auditContents(
     models.set(data.modelVersion, known ?? data.sha256)
   }
 
-  function takeMonitored({ data: { exchange, monitored: coins } }: EventOf<typeof MonitoringChanged>): void {
+  function takeMonitored({ data }: EventOf<typeof MonitoringChanged>): void {
+    const { exchange, since, monitored: coins } = data
     const names = coins.flatMap(({ coin, timeframes }) =>
       timeframes.map((timeframe) => seriesName({ exchange, coin, timeframe })),
     )
-    monitored.set(exchange, new Set(names))
+    monitored.set(exchange, { names: new Set(names), since })
   }
 
   function takeEvent(index: number, event: ServiceEvent): void {
@@ -219,6 +303,8 @@ export function auditContents(
         return takeModel(index, event)
       case 'MonitoringChanged':
         return takeMonitored(event)
+      case 'DaySealed':
+        return takeSealed(index, event)
       default:
     }
   }
@@ -234,31 +320,81 @@ export function auditContents(
         findings.add('withheld_content', index, `entry ${index} may be shown at any time, and is not`)
     },
     end() {
-      for (const { index, opensAt } of hidden)
-        if (opensAt > 0 && opensAt + GRACE_MS < horizon)
-          findings.add(
-            'withheld_content',
-            index,
-            `entry ${index} was to be shown from ${isoTime(opensAt)} on`,
-          )
-      const silent = [...states].filter(([name, { series, covered = horizon }]) => {
-        const barMs = timeframeMs(series.timeframe)
-        const isFollowed = monitored.get(series.exchange)?.has(name) === true
-        return isFollowed && covered + (1 + GRACE_BARS + WINDOW_BARS[series.timeframe]) * barMs < horizon
-      })
-      const pairs = new Map(
-        [...states].map(([name, state]) => [name, { series: state.series, pairs: state.pairs }]),
-      )
+      checkHidden()
+      for (const state of states.values()) checkUnlabelled(state)
       return {
         ...counts,
         hidden: hidden.length,
         models: models.size,
         horizon,
         market,
-        silent: silent.map(([name]) => name),
-        pairs,
+        silent: silent(),
+        missing: reasons,
+        series: [...states.values()].map(({ series, pairs, stretches, covered = 0 }) => ({
+          series,
+          pairs,
+          stretches,
+          covered,
+        })),
       }
     },
+  }
+
+  function checkHidden(): void {
+    for (const { index, opensAt } of hidden) {
+      if (market === 'live' && opensAt > now + NO_WINDOW_MS)
+        findings.add(
+          'withheld_content',
+          index,
+          `entry ${index} is not to be shown before ${isoTime(opensAt)}: no window is that long`,
+        )
+      if (opensAt > 0 && opensAt + GRACE_MS < horizon)
+        findings.add('withheld_content', index, `entry ${index} was to be shown from ${isoTime(opensAt)} on`)
+    }
+  }
+
+  /** Verdicts that were to have an outcome before others behind them were recorded. */
+  function checkUnlabelled({ series, open }: SeriesState): void {
+    const ahead = market === 'live' ? VERDICTS_AHEAD.live : VERDICTS_AHEAD.others
+    const inTime = open.filter(({ recordedLate }) => !recordedLate)
+    const reached = inTime.at(-ahead)
+    if (reached === undefined) return
+    for (const { barClose, validUntil } of open)
+      if (validUntil + GRACE_MS < reached.barClose)
+        findings.add(
+          'wrong_outcome',
+          null,
+          `${seriesName(series)} at ${isoTime(barClose)} has none, though its window closed at ${isoTime(validUntil)} and verdicts were recorded since`,
+        )
+  }
+
+  /** Series that are followed and have said nothing for longer than their window. */
+  function silent(): string[] {
+    const isLong = (since: number, timeframe: Series['timeframe']): boolean =>
+      since + (1 + GRACE_BARS + WINDOW_BARS[timeframe]) * timeframeMs(timeframe) < horizon
+    return [...monitored.values()].flatMap(({ names, since }) =>
+      [...names].filter((name) => {
+        const { series, covered } = states.get(name) ?? {}
+        const timeframe = series?.timeframe ?? TIMEFRAMES.find((one) => name.endsWith(`.${one}`))
+        return timeframe !== undefined && isLong(covered ?? since, timeframe)
+      }),
+    )
+  }
+}
+
+/** What a manifest says of its files, as one text; where it is none, itself. */
+function sealedFiles(manifest: string): string {
+  const { success, data } = sealedFilesSchema.safeParse(parsedOr(manifest))
+  return success ? canonicalJson(data.files) : manifest
+}
+
+const sealedFilesSchema = sealedManifestSchema.pick({ files: true })
+
+function parsedOr(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
   }
 }
 

@@ -5,13 +5,20 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import { canonicalJson, type Json, type JsonObject } from '../../../contracts/json.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
+import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { type Rows, rowsInMemory, trackRecord } from '../../../projections/index.ts'
 import type { Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { parseContent } from '../proof-file.ts'
 import { type Entry, entryOf } from '../tree/entry.ts'
 import type { Policy } from '../witnesses/policy.ts'
-import { auditContents, type ContentsSummary, type Judged } from './audit-contents.ts'
+import {
+  type AuditedSeries,
+  auditContents,
+  type ContentsSummary,
+  type Judged,
+  MOST_WINDOW_BARS,
+} from './audit-contents.ts'
 import { type AuditState, checkHistory } from './audited-history.ts'
 import { checkCosigned } from './cosigned-history.ts'
 import { createFindings, type Finding, type Findings } from './finding.ts'
@@ -40,6 +47,10 @@ export interface AuditOptions {
   /** What was kept of the audit before. */
   readonly seen: AuditState | undefined
   readonly tools: AuditTools
+  /** Unix milliseconds. */
+  readonly now: number
+  /** Whether it is a copy, which may be older than what was seen. */
+  readonly isCopy?: boolean
   /** Told how far it has come: entries of all. */
   readonly onProgress?: (done: number, all: number) => void
 }
@@ -51,9 +62,13 @@ export interface AuditReport {
   readonly signatures: readonly Signature[]
   readonly findings: readonly Finding[]
   readonly counts: ReturnType<Findings['counts']>
-  readonly summary: Omit<ContentsSummary, 'pairs'>
+  /** Names of the witnesses of the policy that have cosigned it. */
+  readonly cosigned: readonly string[]
+  readonly summary: Omit<ContentsSummary, 'series'>
   /** Outcomes that were recomputed from bars. */
   readonly recomputed: number
+  /** What bars of today speak against, and what may be in order all the same: a venue sends bars later, too. */
+  readonly doubts: readonly string[]
   /** What was not looked at, and why. */
   readonly unchecked: readonly string[]
   readonly log: ReadLog
@@ -64,7 +79,7 @@ export interface AuditReport {
  * that what it says holds together.
  *
  * @throws ServiceError `proof_invalid` where nothing can be relied on: signatures or entries do not fit
- * @example (await audit({ source, keys, seen: undefined, tools })).findings.length === 0
+ * @example (await audit({ source, keys, seen: undefined, tools, now: Date.now() })).findings.length === 0
  */
 export async function audit({
   source,
@@ -72,6 +87,8 @@ export async function audit({
   policy,
   seen,
   tools,
+  now,
+  isCopy = false,
   onProgress,
 }: AuditOptions): Promise<AuditReport> {
   const findings = createFindings()
@@ -88,11 +105,12 @@ export async function audit({
       null,
       `its origin is ${checkpoint.origin}, which is the name of none of the keys`,
     )
-  checkHistory(log, seen, findings)
+  checkHistory(log, { seen, isCopy }, findings)
   if (policy === undefined) unchecked.push('who has cosigned it: no policy was given')
-  else checkCosigned(cosigned?.toString(), { log, keys, policy, findings })
+  const cosigners =
+    policy === undefined ? [] : checkCosigned(cosigned?.toString(), { log, keys, policy, findings })
 
-  const contents = auditContents(findings, { origin: checkpoint.origin, seen })
+  const contents = auditContents(findings, { origin: checkpoint.origin, seen, now })
   const counted: ServiceEvent[] = []
   let index = 0
   for await (const lines of contentLines(source, checkpoint.size)) {
@@ -107,11 +125,12 @@ export async function audit({
     }
     onProgress?.(index, checkpoint.size)
   }
-  const { pairs, ...summary } = contents.end()
+  const { series: all, ...summary } = contents.end()
   if (summary.market !== 'live')
     unchecked.push(`backdating, which only a live market has: this one is ${summary.market}`)
   if (seen === undefined) unchecked.push('what the log was before: nothing was kept of an earlier audit')
-  const recomputed = await checkOutcomes(pairs, tools, findings, unchecked)
+  const { recomputed, doubtful } = await checkOutcomes(all, tools, findings, unchecked)
+  const doubts = [doubtful, await doubtMissing(all, tools)].filter((doubt) => doubt !== undefined)
   checkTrackRecord(counted, { said, reported: tools.reported }, findings, unchecked)
   const { origin, size, root } = checkpoint
   return {
@@ -119,10 +138,12 @@ export async function audit({
     size,
     root: root.toString('base64'),
     signatures,
+    cosigned: cosigners.map(({ name }) => name),
     findings: findings.told(),
     counts: findings.counts(),
     summary,
     recomputed,
+    doubts,
     unchecked,
     log,
   }
@@ -158,31 +179,31 @@ function openContent(
   return decodeEvent({ ...content, ...place })
 }
 
+/** Recomputes outcomes on the bars of today: an outcome stands on those that there were. */
 async function checkOutcomes(
-  all: ContentsSummary['pairs'],
+  all: ContentsSummary['series'],
   { barsOf, raceOf }: AuditTools,
   findings: Findings,
   unchecked: string[],
-): Promise<number> {
-  let recomputed = 0
-  let without = 0
-  for (const { series, pairs } of all.values()) {
+): Promise<{ readonly recomputed: number; readonly doubtful: string | undefined }> {
+  const counts = { same: 0, wrong: 0, without: 0, later: 0 }
+  for (const about of all) {
+    const { series, pairs } = about
     const [first, last] = [pairs[0], pairs.at(-1)]
     if (first === undefined || last === undefined) continue
     const bars = await barsOf(series, first.verdict.barClose, last.verdict.validUntil)
-    if (bars === undefined) {
-      without += pairs.length
-      continue
-    }
     let from = 0
     for (const { index, verdict, outcome } of pairs) {
-      while ((bars[from]?.openTime ?? Number.POSITIVE_INFINITY) < verdict.barClose) from += 1
+      const opens = (): number => bars?.[from]?.openTime ?? Number.POSITIVE_INFINITY
+      while (opens() < verdict.barClose) from += 1
       const { timeframe } = series
-      const race = { ...raceOf({ ...verdict, timeframe }, bars.slice(from, from + LONGEST_WINDOW)) }
+      const window = bars?.slice(from, from + MOST_WINDOW_BARS) ?? []
+      const race = { ...raceOf({ ...verdict, timeframe }, window) }
       const said = Object.fromEntries(Object.keys(race).map((key) => [key, outcome[key as keyof Outcome]]))
       if (outcome.forecast === null) leaveOut(race, said, outcome)
-      recomputed += 1
-      if (canonicalJson(race) === canonicalJson(said)) continue
+      const found = bars === undefined ? 'without' : compared(about, { verdict, outcome, race, said, window })
+      counts[found] += 1
+      if (found !== 'wrong') continue
       const name = `${seriesName(series)} at ${isoTime(verdict.barClose)}`
       findings.add(
         'wrong_outcome',
@@ -191,9 +212,72 @@ async function checkOutcomes(
       )
     }
   }
+  const { same, wrong, without, later } = counts
   if (without > 0) unchecked.push(`${without} outcomes, for which there are no bars`)
-  return recomputed
+  const doubtful = `${later} outcomes lack bars that are there now`
+  return { recomputed: same + wrong + later, doubtful: later === 0 ? undefined : doubtful }
 }
+
+interface Compared {
+  readonly verdict: Judged
+  readonly outcome: Outcome
+  /** What its bars say, and what it says. */
+  readonly race: Readonly<Record<string, Json>>
+  readonly said: Record<string, Json | undefined>
+  /** Bars of today, from the first of the window on. */
+  readonly window: readonly Candle[]
+}
+
+/**
+ * What the bars of today say of an outcome. What was decided before the first missing bar stands without the others;
+ * `later` where bars were missing then that are there now, `without` where they are missing now.
+ */
+function compared(
+  about: AuditedSeries,
+  { verdict, outcome, race, said, window }: Compared,
+): 'same' | 'wrong' | 'without' | 'later' {
+  if (canonicalJson(race) === canonicalJson(said as JsonObject)) return 'same'
+  const isWhole = hasAll(window, verdict, about.series.timeframe)
+  const isSameDecision = DECISION.every((key) => race[key] === said[key])
+  if (!isWhole && (race.race === 'incomplete' || isSameDecision)) return 'without'
+  const lackedBars = outcome.race === 'incomplete' || (isSameDecision && outcome.closePrice === null)
+  return lackedBars && !isHeard(about, verdict) ? 'later' : 'wrong'
+}
+
+const DECISION = ['race', 'entryPrice', 'exitPrice', 'decidedAt'] as const
+
+type Window = Pick<Judged, 'barClose' | 'validUntil'>
+
+/** Whether bars are all those of a window, and perhaps some behind it. */
+function hasAll(bars: readonly Candle[], { barClose, validUntil }: Window, timeframe: Timeframe): boolean {
+  const barMs = timeframeMs(timeframe)
+  const last = bars[(validUntil - barClose) / barMs - 1]
+  return bars[0]?.openTime === barClose && last?.openTime === validUntil - barMs
+}
+
+/** Whether every bar of a window has a verdict: whoever computed them had these bars. */
+const isHeard = ({ covered, stretches }: AuditedSeries, { barClose, validUntil }: Window): boolean =>
+  covered >= validUntil && !stretches.some(({ from, to }) => from <= validUntil && to > barClose)
+
+/** Bars that are said not to have been there, and are now. */
+async function doubtMissing(
+  all: ContentsSummary['series'],
+  { barsOf }: AuditTools,
+): Promise<string | undefined> {
+  let count = 0
+  for (const { series, stretches } of all) {
+    const barMs = timeframeMs(series.timeframe)
+    const withoutBars = stretches.filter(({ reason }) => reason === 'no_bars')
+    for (const { from, to } of withoutBars.slice(-MOST_STRETCHES)) {
+      const bars = await barsOf(series, from - barMs, to)
+      count += bars?.length ?? 0
+    }
+  }
+  return count === 0 ? undefined : `${count} bars that are said not to have been there are there now`
+}
+
+/** Of a series so many are looked at, the newest: each is a question of its own. */
+const MOST_STRETCHES = 20
 
 /** Measures that former releases did not take: nobody's figures stand on them. */
 function leaveOut(
@@ -209,9 +293,6 @@ function leaveOut(
 }
 
 const LATER_MEASURES = ['highest', 'lowest', 'closePrice'] as const
-
-/** Bars that any window has, and some more: windows of later releases. */
-const LONGEST_WINDOW = 64
 
 /** The published figures have to be those of the outcomes up to some entry: each of these adds to one total. */
 function checkTrackRecord(

@@ -51,12 +51,21 @@ export function writeAuditState(file: string, { checkpoint, leaves }: ReadLog, s
   renameSync(`${file}.unfinished`, file)
 }
 
+/** What was seen, up to some entry. */
+const beginningOf = (seen: AuditState, size: number): AuditState =>
+  size >= seen.size ? seen : { ...seen, size, leaves: seen.leaves.subarray(0, size * HASH_BYTES) }
+
 /** Single entries that differ, among those that do not, were edited; more of them are another history. */
 const MOST_EDITED = 100
 
-/** Compares a log with what it was when it was audited before. */
-export function checkHistory(log: ReadLog, seen: AuditState | undefined, findings: Findings): void {
-  if (seen === undefined) return
+/** Compares a log with what it was when it was audited before. A copy may be older than that. */
+export function checkHistory(
+  log: ReadLog,
+  { seen: newest, isCopy }: { readonly seen: AuditState | undefined; readonly isCopy: boolean },
+  findings: Findings,
+): void {
+  if (newest === undefined) return
+  const seen = isCopy ? beginningOf(newest, log.checkpoint.size) : newest
   const { checkpoint, leaves } = log
   if (seen.origin !== checkpoint.origin) {
     findings.add('second_log', null, `it was ${seen.origin}, and is ${checkpoint.origin} now`)

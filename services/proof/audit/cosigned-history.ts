@@ -9,6 +9,7 @@ import type { ReadLog } from './read-log.ts'
 /**
  * That enough witnesses have seen the history that is shown here.
  *
+ * @returns their keys
  * @throws ServiceError `proof_invalid` where too few have cosigned anything
  */
 export function checkCosigned(
@@ -19,11 +20,12 @@ export function checkCosigned(
     readonly policy: Policy
     readonly findings: Findings
   },
-): void {
+): readonly Verifier[] {
   const { log, keys, policy, findings } = options
   if (note === undefined) throw faulty('no witness has cosigned it')
   const { origin, size, root } = openCheckpoint(note, keys).checkpoint
-  if (!policy.isMet(cosignersOn(note, policy)))
+  const cosigners = cosignersOn(note, policy)
+  if (!policy.isMet(cosigners))
     throw faulty('the witnesses that have cosigned it are not enough for the policy')
   const isOfTree =
     origin === log.checkpoint.origin &&
@@ -35,4 +37,5 @@ export function checkCosigned(
       null,
       `witnesses have cosigned a tree of ${size} of ${origin} that is not its beginning`,
     )
+  return cosigners
 }

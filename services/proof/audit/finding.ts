@@ -8,6 +8,7 @@ export const FRAUDS = {
   wrong_outcome: 'an outcome is not what became of its verdict',
   unannounced_model: 'a verdict was computed with a model whose file was not announced before',
   flattering_track_record: 'the published track record is not that of the outcomes',
+  replaced_file: 'a day was sealed again with other files, or its manifest is another one',
   withheld_content: 'an entry is not shown although its window has closed',
 } as const
 
