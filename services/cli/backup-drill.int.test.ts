@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -147,6 +147,9 @@ test('a drill: backed up under load as the guide says, restored, and every read 
   while (received === 0) await sleep(50, new AbortController().signal)
   const first = JSON.parse((await run(`${check} --json`)).split('\n').at(-2) ?? '') as { position: number }
   await run(backup)
+  // It is signed some seconds behind the first verdict.
+  const newest = join(folder, 'data', 'simulated', 'newest-checkpoint')
+  while (!existsSync(newest)) await sleep(50, new AbortController().signal)
   await service.stop()
   service = undefined
 

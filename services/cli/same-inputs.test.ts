@@ -48,7 +48,7 @@ test.each<[LiveExchange, Timeframe, number]>([
   ['BINANCE', '1h', 21 * DAY_MS],
   ['BINANCE', '4h', 21 * DAY_MS],
   ['BINANCE', '1d', 3 * DAY_MS],
-  ['HL', '1m', 2 * HOUR_MS],
+  ['HL', '1m', 5 * HOUR_MS],
   ['HL', '30m', 9 * HOUR_MS],
   ['HL', '1h', 21 * DAY_MS],
   ['HL', '4h', 3 * DAY_MS],

@@ -39,6 +39,15 @@ describe('extractively', () => {
   )
 })
 
+test('a part of a question that has one telling word is looked up as well', () => {
+  const talk =
+    'On Sunday shelves, chairs, lamps, curtains, carpets, doors, ladders, pillows and paint kept uncle Harold awake'
+  expect(research(SHELF, talk).sections).toEqual([])
+  const { question, sections } = research(SHELF, `${talk}, what are the quotas?`)
+  expect(question).toBe(`${talk}, what are the quotas?`)
+  expect(sections[0]?.section.page).toBe('quotas')
+})
+
 describe('by a model', () => {
   test('it is given the question and the passages, and its citations are looked up', async () => {
     const given: [string, readonly GivenPassage[]][] = []
