@@ -165,12 +165,13 @@ describe('beside a running service, and after it', () => {
     expect(same.at(-1)?.summary).toMatchObject({ rows: everything.length, lacking: {} })
 
     const released = JSON.parse(readFileSync(RELEASED_MODEL, 'utf8')) as {
-      readonly timeframes: Readonly<Record<string, { readonly coefficients: readonly number[] }>>
+      readonly timeframes: Readonly<Record<string, { readonly coefficients?: readonly number[] }>>
     }
     const timeframes = Object.fromEntries(
       Object.entries(released.timeframes).map(([name, one]) => [
         name,
-        { ...one, coefficients: one.coefficients.map((value) => -value) },
+        // Those without skill have none.
+        { ...one, ...(one.coefficients && { coefficients: one.coefficients.map((value) => -value) }) },
       ]),
     )
     const file = join(directory, 'other.json')
