@@ -54,7 +54,11 @@ export const time = (iso: string, form: 'minute' | 'second' | 'day' = 'minute'):
 
 /** A price as people read it: six significant digits. */
 export const price = (value: number): string =>
-  value.toLocaleString('en', { maximumSignificantDigits: 6, useGrouping: value >= 10_000 })
+  value.toLocaleString('en', { maximumSignificantDigits: 6, useGrouping: value >= 1_000 })
+
+/** A price that is only expected: more digits would say more than is known. */
+export const expectedPrice = (value: number): string =>
+  value.toLocaleString('en', { maximumSignificantDigits: 4, useGrouping: value >= 1_000 })
 
 const signed = (share: number): string =>
   `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toLocaleString('en', { maximumSignificantDigits: 2 })} %`
@@ -65,7 +69,7 @@ const signed = (share: number): string =>
  * @param at the price that it is counted from
  */
 export const rangeText = (range: VerdictRow['expected_range'], at: number): string =>
-  range === null ? '—' : `${price(at * (1 + range.p10))} to ${price(at * (1 + range.p90))}`
+  range === null ? '—' : `${expectedPrice(at * (1 + range.p10))} to ${expectedPrice(at * (1 + range.p90))}`
 
 /** The same in percent. */
 export const rangePercent = (range: NonNullable<VerdictRow['expected_range']>): string =>

@@ -8,6 +8,7 @@ import type { Refusal } from './own-client.ts'
 import {
   address,
   callTag,
+  expectedPrice,
   facts,
   note,
   pager,
@@ -103,8 +104,8 @@ ${withheld > 0 && html`<p class="dim">${withheld} newer ${withheld === 1 ? 'verd
 /** How far the price may go, in plain words. */
 function rangeWords({ expected_range: range, expected_volatility: volatility, price: at }: HistoryRow): Html {
   if (range === null || volatility === null) return html``
-  const middle = `${price(at * (1 + range.p25))} to ${price(at * (1 + range.p75))}`
-  return html`<p>By the end of its window the price is expected between ${rangeText(range, at)} in four of five cases, and between ${middle} in every second; a usual move is ${(100 * volatility).toLocaleString('en', { maximumSignificantDigits: 2 })} %. That is how far, not which way. <a href="/track-record">How often that held</a></p>`
+  const middle = `${expectedPrice(at * (1 + range.p25))} to ${expectedPrice(at * (1 + range.p75))}`
+  return html`<p>By the end of its window the price is expected at ${rangeText(range, at)} in four of five cases, and at ${middle} in every second; a usual move is ${(100 * volatility).toLocaleString('en', { maximumSignificantDigits: 2 })} %. That is how far, not which way. <a href="/track-record">How often that held</a></p>`
 }
 
 /** What is said of a timeframe at which calls are withdrawn. */
