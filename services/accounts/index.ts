@@ -28,5 +28,5 @@ export {
   usageReport,
 } from './quota/usage-report.ts'
 export type { DebitIndex } from './quota/used-keys.ts'
-export { SUBJECT_KEYS_PURPOSE, type WrappingKeys } from './subject-keys.ts'
+export { SUBJECT_KEYS_PURPOSE } from './subject-keys.ts'
 export { createSubscriberAccounts } from './subscriber-accounts.ts'

@@ -1,4 +1,4 @@
-export { type Board, type BoardQuery, createBoard } from './board.ts'
+export { type Board, createBoard } from './board.ts'
 export { type FollowItem, type FollowOptions, followVerdicts } from './follow-verdicts.ts'
 export {
   acceptedFormat,

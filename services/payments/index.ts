@@ -19,7 +19,6 @@ export type {
 export { openRecovery } from './recovery/open-recovery.ts'
 export { createFacilitator, type Facilitator } from './settlement/facilitator.ts'
 export { cdpAuthorize } from './settlement/facilitator-token.ts'
-export type { WrittenText } from './settlement/own-settlement.ts'
 export {
   createSettler,
   type Settler,

@@ -1,5 +1,3 @@
-import { sleep } from './sleep.ts'
-
 /** Time as it is handed to whatever needs it, so that tests and the simulator own it. */
 export interface Clock {
   /** Wall clock, Unix milliseconds: for what is recorded or shown. It may be set at any moment, back too. */
@@ -9,6 +7,3 @@ export interface Clock {
   /** Waits, or returns at once when the signal is aborted. Never rejects. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
-
-/** @example const leases = createLeases({ ...systemClock, store, … }) */
-export const systemClock: Clock = { now: Date.now, elapsed: () => performance.now(), sleep }

@@ -23,8 +23,6 @@ const segmentSchema = z.object({
   lastAt: z.iso.datetime(),
 })
 
-export type SegmentEntry = z.infer<typeof segmentSchema>
-
 export const manifestSchema = z.object({
   format: z.literal(1),
   /** Id of the first event of the log. */

@@ -32,13 +32,6 @@ export const FLOW_COLUMNS = KEPT_COLUMNS.slice(6)
 
 export const KEPT_HEADER = KEPT_COLUMNS.join(',')
 
-export const NO_FLOW: OrderFlow = {
-  takerBuyVolume: Number.NaN,
-  trades: Number.NaN,
-  openInterest: Number.NaN,
-  mark: Number.NaN,
-}
-
 const atLeast = (least: number, value: number): number =>
   Number.isFinite(value) && value >= least ? value : Number.NaN
 
