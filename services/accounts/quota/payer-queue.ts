@@ -55,6 +55,7 @@ export function createPayerQueue(
     const result = tail.then(work).finally(() => {
       users -= 1
     })
+    // Whoever asked for it is told; the next one only waits until it is over.
     tail = result.catch(() => undefined)
     return result
   }

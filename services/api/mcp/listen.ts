@@ -205,6 +205,7 @@ async function* merged(all: readonly AsyncGenerator<Told, void, void>[]): AsyncG
       yield result.value
     }
   } finally {
+    // Nobody waits for them any more: what they end with has no one to be told.
     for (const waiting of asked.values()) waiting.catch(() => undefined)
     void Promise.allSettled(all.map((one) => one.return()))
   }

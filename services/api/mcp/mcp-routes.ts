@@ -2,6 +2,7 @@ import { CLIENT_CAPABILITIES_META_KEY } from '@modelcontextprotocol/server'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { isTraceparent } from '../../platform/tracing/trace-context.ts'
 import type { CauseLog } from '../cause-log.ts'
 import { createWaits } from '../waits.ts'
 import { acceptsJson } from './accepts-json.ts'
@@ -232,9 +233,6 @@ async function answerBySdk(
   return reply.header('content-type', contentType).send(await response.text())
 }
 
-/** W3C Trace Context §3.2, level 1. */
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
-
 function callerOf(
   edge: Edge,
   request: FastifyRequest,
@@ -260,9 +258,6 @@ function tracedBy(params: Json | undefined): Json | undefined {
   const { _meta: meta } = isJsonObject(params) ? params : {}
   return isJsonObject(meta) ? meta.traceparent : undefined
 }
-
-const isTraceparent = (value: unknown): value is string =>
-  typeof value === 'string' && TRACEPARENT.test(value)
 
 const refuse = (
   reply: FastifyReply,

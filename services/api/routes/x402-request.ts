@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import { isTraceparent } from '../../platform/tracing/trace-context.ts'
 import type { PaidCall, PaidRequest, SentBody } from '../../tool-calls/index.ts'
 import { readPaidBody } from './x402-body.ts'
 
@@ -43,7 +44,7 @@ export class SentRequest implements PaidRequest {
 
   get traceparent(): string | undefined {
     const { traceparent } = this.#request.headers
-    return typeof traceparent === 'string' && isTrace(traceparent) ? traceparent : undefined
+    return isTraceparent(traceparent) ? traceparent : undefined
   }
 
   readonly signal = (): AbortSignal => this.#edge.untilGone(this.#reply)
@@ -60,6 +61,3 @@ export class SentCall extends SentRequest implements PaidCall {
     this.idempotencyKey = request.headers['idempotency-key'] as string | undefined
   }
 }
-
-/** W3C Trace Context §3.2, level 1. */
-const isTrace = (text: string): boolean => /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(text)

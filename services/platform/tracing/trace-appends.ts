@@ -30,8 +30,8 @@ export function traceAppends(store: EventStore, options: TraceAppendsOptions): E
   const append: EventStore['append'] = async (stream, events, expected) => {
     const startedAt = monotonic()
     const given = events[0]?.meta.traceparent
-    const start = startOf(stream, events.length, system)
-    const span = given === undefined ? tracing?.enter(start) : tracing?.follow(start, given)
+    const begin = (): SpanStart => startOf(stream, events.length, system)
+    const span = given === undefined ? tracing?.enter(begin()) : tracing?.follow(begin(), given)
     let error: string | undefined
     try {
       const traced = span === undefined ? events : events.map(carrying(given, span.traceparent))
@@ -58,16 +58,16 @@ export function traceAppends(store: EventStore, options: TraceAppendsOptions): E
 }
 
 /** The kind of a stream is what stands in front of its first hyphen; the rest may name somebody. */
-const startOf = (stream: string, events: number, system: string): SpanStart => ({
-  name: `append ${stream.slice(0, Math.max(0, stream.indexOf('-')))}`,
-  kind: 'client',
-  attributes: {
+function startOf(stream: string, events: number, system: string): SpanStart {
+  const kind = stream.slice(0, Math.max(0, stream.indexOf('-')))
+  const attributes = {
     'db.system.name': system,
     'db.operation.name': 'append',
     'db.operation.batch.size': events,
-    'db.collection.name': stream.slice(0, Math.max(0, stream.indexOf('-'))),
-  },
-})
+    'db.collection.name': kind,
+  }
+  return { name: `append ${kind}`, kind: 'client', attributes }
+}
 
 const carrying =
   (given: string | undefined, traceparent: string) =>

@@ -2,6 +2,13 @@
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
 const SAMPLED = 1
 
+/** The shape of every version: what is handed on without being read. */
+const ANY_VERSION = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** Whether something can be handed on as a `traceparent`, also of a version that is not known here. */
+export const isTraceparent = (value: unknown): value is string =>
+  typeof value === 'string' && ANY_VERSION.test(value)
+
 export interface TraceContext {
   readonly traceId: string
   readonly spanId: string

@@ -4,6 +4,7 @@ import { inFrontOf } from '../../../contracts/position.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { shiftedFrom } from '../../../contracts/verdict.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
+import { isTraceparent } from '../../platform/tracing/trace-context.ts'
 import type { Signal } from './signal.ts'
 
 /** Types of the events that can be signals. */
@@ -15,8 +16,6 @@ export const SIGNAL_EVENTS = [
   'SpeechRestored',
 ] as const satisfies readonly EventType[]
 
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
-
 /**
  * The signals that an event says, in their order: of a verdict that it is BUY or SELL, and that the regime of its series
  * has shifted; a digest; a notice of a model. None for every other event. Each has a place of its own: that of the event is the last one's.
@@ -26,7 +25,7 @@ const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 export function toSignals(event: ServiceEvent): readonly Signal[] {
   const { id: eventId, position, stream, revision, meta } = event
   // What is no trace context would be no header either.
-  const traceparent = TRACEPARENT.test(meta.traceparent ?? '') ? meta.traceparent : undefined
+  const traceparent = isTraceparent(meta.traceparent) ? meta.traceparent : undefined
   switch (event.type) {
     case 'VerdictRecorded': {
       const { exchange, timeframe, coin, barClose, call } = event.data
