@@ -39,11 +39,14 @@ export interface LiveBenchOptions {
 
 /** @example await using bench = await startLiveBench({ exchanges: ['OKX'], coins: ['BTC'], start }) */
 export async function startLiveBench(options: LiveBenchOptions): Promise<LiveBench & AsyncDisposable> {
-  const clock = createVirtualClock(options.start)
+  const venues = new Map<LiveExchange, FakeVenue>()
+  const clock = createVirtualClock(options.start, (input, init) => {
+    const venue = [...venues.values()].find(({ url }) => input.toString().startsWith(url))
+    return (venue?.fetch ?? fetch)(input, init)
+  })
   const { venuesBehindMs = 0 } = options
   const behindMs = typeof venuesBehindMs === 'number' ? () => venuesBehindMs : venuesBehindMs
   const notices: VenueNotice[] = []
-  const venues = new Map<LiveExchange, FakeVenue>()
   for (const exchange of options.exchanges) {
     const market = createFakeMarket({
       seed: exchange,
