@@ -24,7 +24,7 @@ const places = shipped.map(([path, { license, version, optional }]) => {
 })
 
 const byLicence = Map.groupBy(places, ({ installed, locked }) => installed ?? locked ?? 'none')
-for (const [licence, those] of [...byLicence].sort(([, a], [, b]) => b.length - a.length)) {
+for (const [licence, those] of [...byLicence].toSorted(([, a], [, b]) => b.length - a.length)) {
   process.stdout.write(`${licence}: ${those.map(({ name }) => name).join(', ')}\n`)
 }
 const faults = places.map(faultOf).filter((fault) => fault !== undefined)
