@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { FakeMarket } from './fake-market.ts'
 import type { FakeRequest, Route, VenueFormat } from './venue-format.ts'
+import { addressOf } from './virtual-clock.ts'
 
 /** Something that goes wrong at a venue. */
 export type Fault =
@@ -90,7 +91,7 @@ export async function startFakeVenue(format: VenueFormat, market: FakeMarket): P
   }
 
   const fetchInMemory: typeof fetch = async (input, init) => {
-    const request = requestOf(new URL(input.toString()), init?.body?.toString() ?? '')
+    const request = requestOf(new URL(addressOf(input)), typeof init?.body === 'string' ? init.body : '')
     const known = format.answer(request, market)
     const expected = known && faultOf(known.route, request)?.fault.kind
     if (expected !== undefined && OF_CONNECTIONS.has(expected)) return fetch(input, init)

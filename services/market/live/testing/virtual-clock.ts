@@ -74,5 +74,5 @@ export function createVirtualClock(start: number, send: typeof fetch = fetch): V
   }
 }
 
-const addressOf = (input: string | URL | Request): string =>
+export const addressOf = (input: string | URL | Request): string =>
   input instanceof Request ? input.url : input.toString()
