@@ -90,6 +90,8 @@ export const clockSet = (name: string, aheadMs: number, ms: number) => async (gr
 export function allFaults({ store }: Pick<Ground, 'store'>): readonly Fault[] {
   const { freezeLeader, stallFollowers } = store
   return [
+    // What the others are to be compared with.
+    { name: 'nothing', happen: () => pause(15_000) },
     { name: 'the leader of the store is lost', happen: () => store.loseLeader(4_000) },
     { name: 'the leader of the store stands still', happen: freezeLeader && (() => freezeLeader(20_000)) },
     { name: 'what is appended is shown late', happen: stallFollowers && (() => stallFollowers(2_300, 6)) },
