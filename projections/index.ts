@@ -63,6 +63,8 @@ export {
 } from './payments/payment-state.ts'
 export {
   accountPaymentPrefix,
+  CLAIM_COUNTS_KEY,
+  type ClaimCounts,
   OPEN_PAYMENT_PREFIX,
   type OpenPayment,
   PAYABLE_PREFIX,

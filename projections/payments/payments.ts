@@ -34,7 +34,12 @@ export interface OpenPayment extends JsonObject {
   readonly paymentId: string
 }
 
-export type PaymentsRow = Payment | PayerTotals | OpenPayment
+/** How many claims are in each state; states that none is in may be left out. */
+export interface ClaimCounts extends JsonObject {
+  readonly [state: string]: number
+}
+
+export type PaymentsRow = Payment | PayerTotals | OpenPayment | ClaimCounts
 
 export const PAYMENT_PREFIX = 'payment/'
 export const OPEN_PAYMENT_PREFIX = 'open/'
@@ -48,6 +53,7 @@ export const accountPaymentPrefix = (accountId: string): string => `account/${ac
 /** @param payer an address in lower case */
 export const payerKey = (payer: string): string => `payer/${payer}`
 export const TOTALS_KEY = 'total'
+export const CLAIM_COUNTS_KEY = 'states'
 
 const NOTHING: PayerTotals = {
   unsettled: '0',
@@ -63,7 +69,7 @@ const NOTHING: PayerTotals = {
 /** Every payment and where it stands, those that are not at their end, those to settle, those of an account, and what each payer owes. */
 export const payments: Projection<PaymentsRow> = {
   name: 'payments',
-  version: 3,
+  version: 4,
   changes: 'rows',
   events: [
     'PaymentClaimed',
@@ -103,7 +109,17 @@ export const payments: Projection<PaymentsRow> = {
     if (isPayable(after)) rows.put(payableKey(paymentId), { paymentId })
     else rows.delete(payableKey(paymentId))
     change(rows, after.payer, (sums) => sumsAfter(sums, before, after))
+    if (before?.state !== after.state) countState(rows as Rows<ClaimCounts>, before, after)
   },
+}
+
+function countState(rows: Rows<ClaimCounts>, before: Payment | undefined, after: Payment): void {
+  const { [before?.state ?? '']: left = 0, ...others } = rows.get(CLAIM_COUNTS_KEY) ?? {}
+  rows.put(CLAIM_COUNTS_KEY, {
+    ...others,
+    ...(before !== undefined && left > 1 && { [before.state]: left - 1 }),
+    [after.state]: (others[after.state] ?? 0) + 1,
+  })
 }
 
 const PAID: ReadonlySet<Payment['state']> = new Set(['confirmed', 'final', 'refunded'])
