@@ -75,7 +75,12 @@ test('of deliveries those count that came due while nobody had their shard', () 
 
 test('the table says median, worst, and of how many', () => {
   const strike = { group: 'engine', how: 'killed', at: AT } as const
-  const measured = [{ takenMs: 7_000, worksMs: 7_400 }, { takenMs: 5_000 }, {}, { takenMs: 8_000, worksMs: 9_000 }]
+  const measured = [
+    { takenMs: 7_000, worksMs: 7_400 },
+    { takenMs: 5_000 },
+    {},
+    { takenMs: 8_000, worksMs: 9_000 },
+  ]
   expect(failoverTable(measured.map((one) => ({ ...strike, ...one }))).at(-1)).toBe(
     '| engine killed | 7.0, 8.0 (3) | 9.0, 9.0 (2) | – |',
   )

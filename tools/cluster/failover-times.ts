@@ -109,7 +109,9 @@ const seconds = (values: readonly (number | undefined)[]): string => {
 /** What was measured, as a table for people: seconds, median and worst, and of how many. */
 export function failoverTable(measured: readonly (Strike & Partial<Recovered>)[]): string[] {
   const rows = [...Map.groupBy(measured, ({ group, how }) => `${group} ${how}`)].map(([what, of]) => {
-    const cells = (['takenMs', 'worksMs', 'caughtUpMs'] as const).map((name) => seconds(of.map((one) => one[name])))
+    const cells = (['takenMs', 'worksMs', 'caughtUpMs'] as const).map((name) =>
+      seconds(of.map((one) => one[name])),
+    )
     return `| ${[what, ...cells].join(' | ')} |`
   })
   return [

@@ -46,5 +46,7 @@ test('a store that gives nothing more is given up after a minute', async () => {
 
 test('what is wrong with the log itself is told at once', async () => {
   const fault = new ServiceError('event_invalid', { message: 'of no type that is known' })
-  await expect(readLog(breaking(1, fault), {}, () => Promise.reject(new Error('it waited')))).rejects.toBe(fault)
+  await expect(readLog(breaking(1, fault), {}, () => Promise.reject(new Error('it waited')))).rejects.toBe(
+    fault,
+  )
 })
