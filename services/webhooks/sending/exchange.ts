@@ -40,7 +40,7 @@ const SECONDS = /^\d{1,9}(?:\.\d{1,9})?$/
  * @param resetAfter `X-RateLimit-Reset-After`, seconds
  * @returns milliseconds; undefined where there is room, or nothing can be read
  */
-function usedUpMs(
+export function usedUpMs(
   remaining: string | readonly string[] | undefined,
   resetAfter: string | readonly string[] | undefined,
 ): number | undefined {
