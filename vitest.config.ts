@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 const ROOMS = ['contracts', 'projections', 'services', 'bench', 'tools', 'clients']
-/** These start servers or processes of their own, or hold one suite for several adapters. */
+/** These start servers or processes of their own, play long stretches of time, or hold one suite for several adapters. */
 const SERVERS = ROOMS.map((room) => `${room}/**/*.{int,e2e,contract}.test.ts`)
 
 export default defineConfig({

@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { NewEvent } from '../contracts/event.ts'
@@ -15,8 +12,9 @@ import { NO_READ_MODELS } from '../services/api/testing/no-read-models.ts'
 import { createFairScheduler } from '../services/platform/async/fair-scheduler.ts'
 import { sleep } from '../services/platform/async/sleep.ts'
 import { logFile, openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
+import { besideLoad, reportBeside, startCaller } from './support/calls-beside-load.ts'
 import { newId, openCountedCalls } from './support/counted-calls.ts'
-import { print, quantile } from './support/measure.ts'
+import { print } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
 
 /**
@@ -31,9 +29,8 @@ import { sampleVerdict } from './support/sample-events.ts'
 const EVENTS = Number(process.env.BENCH_EVENTS ?? 200_000)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 11)
 const FOR_MS = Number(process.env.BENCH_SECONDS ?? 0.5) * 1_000
+const TIMES = { rounds: ROUNDS, forMs: FOR_MS }
 const WARM_MS = 2_000
-/** How long readers have to come to speed, or to a halt. */
-const SETTLE_MS = 100
 const PER_APPEND = 200
 
 const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-replays-'))
@@ -80,63 +77,6 @@ async function serve(replay: typeof worker.replay) {
   return { app, url: await app.listen({ host: '127.0.0.1', port: 0 }) }
 }
 
-const script = (name: string): string => join(import.meta.dirname, 'support', name)
-
-/** Starts a process that makes tool calls one after the other, whenever it is asked to. */
-function startCaller(url: string) {
-  const caller = spawn(process.execPath, [script('call-latencies.ts'), url], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const answers = createInterface(caller.stdout)[Symbol.asyncIterator]()
-  return {
-    /** The median of calls for so long, in milliseconds. */
-    async median(forMs: number): Promise<number> {
-      caller.stdin.write(`${forMs}\n`)
-      const { value } = (await answers.next()) as { value: string }
-      return quantile(
-        (JSON.parse(value) as number[]).toSorted((a, b) => a - b),
-        0.5,
-      )
-    },
-    stop: (): void => void caller.kill(),
-  }
-}
-
-interface Pair {
-  readonly idle: number
-  readonly beside: number
-}
-
-/**
- * Calls beside readers and without them in turn, a moment each and in changing order, so that what else the machine
- * does hits both. Readers are halted in between: what was sent to them fills their connections, and then they wait.
- */
-async function measurePairs(caller: ReturnType<typeof startCaller>, url: string, args: readonly string[]) {
-  const readers = spawn(process.execPath, [script('replay-readers.ts'), url, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  await once(readers.stdout, 'data')
-  await sleep(SETTLE_MS, ending.signal)
-  const beside = async (): Promise<number> => {
-    readers.kill('SIGCONT')
-    await sleep(SETTLE_MS, ending.signal)
-    return caller.median(FOR_MS)
-  }
-  const idle = async (): Promise<number> => {
-    readers.kill('SIGSTOP')
-    await sleep(SETTLE_MS, ending.signal)
-    return caller.median(FOR_MS)
-  }
-  const pairs: Pair[] = []
-  for (let round = 0; round < ROUNDS; round++) {
-    if (round % 2 === 0) pairs.push({ beside: await beside(), idle: await idle() })
-    else pairs.push({ idle: await idle(), beside: await beside() })
-  }
-  readers.kill('SIGKILL')
-  await once(readers, 'exit')
-  return pairs
-}
-
 const LOADS: Readonly<Record<string, readonly string[]>> = {
   '4 replays of one address': ['1', '4', ''],
   '4 of one address that match nothing': ['1', '4', '?coin=NOSUCH'],
@@ -153,14 +93,8 @@ for (const [where, replay] of [
   await caller.median(WARM_MS)
   print(`\na keyed tool call while others replay ${EVENTS.toLocaleString('en')} verdicts, ${where}`)
   for (const [name, args] of Object.entries(LOADS)) {
-    const pairs = await measurePairs(caller, url, args)
-    const ratios = pairs.map(({ idle, beside }) => beside / idle).toSorted((a, b) => a - b)
-    const medians = pairs.map(({ beside }) => beside).toSorted((a, b) => a - b)
-    const [low, ratio, high] = [quantile(ratios, 0.25), quantile(ratios, 0.5), quantile(ratios, 0.75)]
-    const verdict = name.startsWith('40') ? (ratio < 3 ? '  meets 3' : '  MISSES 3') : ''
-    print(
-      `  ${name.padEnd(38)} p50 ${quantile(medians, 0.5).toFixed(2)} ms, × ${ratio.toPrecision(3)} of idle [${low.toPrecision(2)}–${high.toPrecision(2)}]${verdict}`,
-    )
+    const pairs = await besideLoad(caller, { script: 'replay-readers.ts', args: [url, ...args] }, TIMES)
+    reportBeside(name, pairs, name.startsWith('40') ? 3 : undefined)
   }
   caller.stop()
   await app.close()

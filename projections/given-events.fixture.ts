@@ -261,10 +261,15 @@ export function paymentFact(
 export const given = (...facts: readonly Fact[]): ServiceEvent[] =>
   facts.map(({ stream, event }, index) => {
     const place = { stream, revision: index, position: String(index + 1), at: '2025-01-01T00:00:00.000Z' }
-    return decodeEvent(JSON.parse(JSON.stringify({ ...event, ...place }), frozen) as RecordedEvent)
+    return decodeEvent(frozen(JSON.parse(JSON.stringify({ ...event, ...place }))) as RecordedEvent)
   })
 
-const frozen = (_: string, value: unknown): unknown => Object.freeze(value)
+/** A reviver would be five times as slow. */
+function frozen(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  for (const part of Object.values(value)) frozen(part)
+  return Object.freeze(value)
+}
 
 /** The rows that a projection makes of events, by key. */
 export function fold<Row extends JsonObject>(

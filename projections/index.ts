@@ -65,6 +65,8 @@ export {
 } from './payments/payment-state.ts'
 export {
   accountPaymentPrefix,
+  CLAIM_COUNTS_KEY,
+  type ClaimCounts,
   OPEN_PAYMENT_PREFIX,
   OPEN_REFUND_PREFIX,
   OPEN_TRANSFER_PREFIX,

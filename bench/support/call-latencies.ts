@@ -1,17 +1,17 @@
 /**
  * A process that a benchmark starts: for each line with a number of milliseconds it makes tool calls one after the other
- * for so long, and answers with a line that says how long each took, a JSON list of milliseconds. Its one argument is
- * the address.
+ * for so long, and answers with a line that says how long each took, a JSON list of milliseconds. Its arguments:
+ * the address, and the key.
  */
 import { createInterface } from 'node:readline'
 
-const [url = ''] = process.argv.slice(2)
+const [url = '', key = ''] = process.argv.slice(2)
 const call = { name: 'get_trade_call', arguments: { coin: 'BTC' } }
 const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call })
 const headers = {
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',
-  authorization: 'Bearer sk_live_bench',
+  authorization: `Bearer ${key}`,
 }
 for await (const forMs of createInterface(process.stdin)) {
   const latencies: number[] = []

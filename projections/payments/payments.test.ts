@@ -4,6 +4,7 @@ import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
 import { type Fact, fold, given, paymentFact } from '../given-events.fixture.ts'
 import { evolvePayment, isDebt, isOpen, isServable, isUnsettled, type Payment } from './payment-state.ts'
 import {
+  CLAIM_COUNTS_KEY,
   OPEN_PAYMENT_PREFIX,
   OPEN_REFUND_PREFIX,
   openPaymentKey,
@@ -144,6 +145,15 @@ describe('a payment', () => {
     expect(text).not.toContain('HOLD')
     expect(text).not.toContain('ab'.repeat(65))
   })
+})
+
+test('claims are counted in the state that each is in', () => {
+  const [two, three] = [story(2), story(3)]
+  const facts = [one.claimed, two.claimed, three.claimed, one.requested, two.requested, two.confirmed]
+  const counts = (...more: Fact[]) => fold(payments, given(...facts, ...more))[CLAIM_COUNTS_KEY]
+  expect(counts()).toEqual({ owed: 1, settling: 1, confirmed: 1 })
+  expect(counts(one.confirmed, one.finalised, two.finalised)).toEqual({ owed: 1, final: 2 })
+  expect(counts(two.reorged)).toEqual({ owed: 2, settling: 1 })
 })
 
 test.each<

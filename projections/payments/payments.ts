@@ -50,7 +50,12 @@ export interface OpenPayment extends JsonObject {
   readonly paymentId: string
 }
 
-export type PaymentsRow = Payment | PayerTotals | OpenPayment | RefundTotals | RefundDay
+/** How many claims are in each state; states that none is in may be left out. */
+export interface ClaimCounts extends JsonObject {
+  readonly [state: string]: number
+}
+
+export type PaymentsRow = Payment | PayerTotals | OpenPayment | RefundTotals | RefundDay | ClaimCounts
 
 export const PAYMENT_PREFIX = 'payment/'
 export const OPEN_PAYMENT_PREFIX = 'open/'
@@ -72,6 +77,7 @@ export const OPEN_TRANSFER_PREFIX = 'open-transfer/'
 export const REFUND_TOTALS_KEY = 'refunds'
 /** @param day UTC, `2026-11-23` */
 export const refundDayKey = (day: string): string => `refund-day/${day}`
+export const CLAIM_COUNTS_KEY = 'states'
 
 const NOTHING: PayerTotals = {
   unsettled: '0',
@@ -88,7 +94,7 @@ const NOTHING: PayerTotals = {
 /** Every payment and where it stands, those that are not at their end, those to settle, those of an account, and what each payer owes. */
 export const payments: Projection<PaymentsRow> = {
   name: 'payments',
-  version: 4,
+  version: 5,
   changes: 'rows',
   events: [
     'PaymentClaimed',
@@ -142,6 +148,7 @@ export const payments: Projection<PaymentsRow> = {
     if (isPayable(after)) rows.put(payableKey(paymentId), { paymentId })
     else rows.delete(payableKey(paymentId))
     change(rows, after.payer, (sums) => sumsAfter(sums, before, after))
+    if (before?.state !== after.state) countState(rows as Rows<ClaimCounts>, before, after)
   },
 }
 
@@ -163,6 +170,15 @@ function noteRefund(rows: Rows<PaymentsRow>, before: Payment | undefined, after:
   const sums = (rows as Rows<RefundTotals>).get(REFUND_TOTALS_KEY) ?? { transferred: '0', credited: '0' }
   const name = refund.by === 'transfer' ? 'transferred' : 'credited'
   rows.put(REFUND_TOTALS_KEY, { ...sums, [name]: (BigInt(sums[name]) + BigInt(refund.value)).toString() })
+}
+
+function countState(rows: Rows<ClaimCounts>, before: Payment | undefined, after: Payment): void {
+  const { [before?.state ?? '']: left = 0, ...others } = rows.get(CLAIM_COUNTS_KEY) ?? {}
+  rows.put(CLAIM_COUNTS_KEY, {
+    ...others,
+    ...(before !== undefined && left > 1 && { [before.state]: left - 1 }),
+    [after.state]: (others[after.state] ?? 0) + 1,
+  })
 }
 
 const PAID: ReadonlySet<Payment['state']> = new Set(['confirmed', 'final', 'refunded'])

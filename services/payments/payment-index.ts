@@ -1,6 +1,8 @@
 import type { Position } from '../../contracts/position.ts'
 import {
   accountPaymentPrefix,
+  CLAIM_COUNTS_KEY,
+  type ClaimCounts,
   type OpenPayment,
   PAYMENT_PREFIX,
   type PayerTotals,
@@ -27,6 +29,8 @@ export interface PaymentIndex {
   payer(payer: string): PayerTotals | undefined
   /** Of all payers together. */
   total(): PayerTotals | undefined
+  /** How many claims are in each state. */
+  countsByState(): ClaimCounts
   payment(paymentId: string): Payment | undefined
   /** Newest claims first. */
   newest(page: PaymentPage): Payment[]
@@ -45,6 +49,7 @@ export function createPaymentIndex(projector: Pick<Projector, 'reader'>): Paymen
     },
     payer: (payer) => totals(payerKey(payer)),
     total: () => totals(TOTALS_KEY),
+    countsByState: () => (reader.get(CLAIM_COUNTS_KEY) as ClaimCounts | undefined) ?? {},
     payment: (paymentId) => reader.get(paymentRowKey(paymentId)) as Payment | undefined,
     newest({ after, limit }) {
       const from = after === undefined ? {} : { after: paymentRowKey(after) }

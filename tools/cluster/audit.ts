@@ -1,5 +1,6 @@
+import { isServiceError } from '../../contracts/errors.ts'
 import { decodeEvent, type ServiceEvent } from '../../contracts/event-catalogue.ts'
-import { comparePositions } from '../../contracts/position.ts'
+import { comparePositions, START } from '../../contracts/position.ts'
 import { isTimeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { evolvePayment, type Payment } from '../../projections/index.ts'
 import type { EventStore, ReadAllOptions } from '../../services/platform/event-store/event-store.ts'
@@ -7,14 +8,36 @@ import type { Records } from './records.ts'
 
 type EventOf<Type extends ServiceEvent['type']> = Extract<ServiceEvent, { readonly type: Type }>
 
-/** The log, in its order: all of it, or a part. */
+/** How often a reading is tried again that brought nothing new, and how long it rests before it is. */
+const TRIES = { most: 12, restMs: 5_000 } as const
+const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/**
+ * The log, in its order: all of it, or a part. Where the store breaks the reading off it goes on behind the last event
+ * that it got, so that a store that struggles costs the auditor time and not its verdict.
+ *
+ * @throws ServiceError of the store: `store_unavailable` where a minute of tries brought nothing, others at once
+ * @example await readLog(store, { after: position, filter: { streamPrefixes: ['payment-'] } })
+ */
 export async function readLog(
   store: Pick<EventStore, 'readAll'>,
-  part: ReadAllOptions = {},
+  { after = START, filter }: Pick<ReadAllOptions, 'after' | 'filter'> = {},
+  pause = rest,
 ): Promise<ServiceEvent[]> {
   const events: ServiceEvent[] = []
-  for await (const event of store.readAll(part)) events.push(decodeEvent(event))
-  return events
+  for (let tries = 0; ; ) {
+    const behind = events.at(-1)?.position ?? after
+    try {
+      for await (const event of store.readAll({ after: behind, ...(filter && { filter }) })) {
+        events.push(decodeEvent(event))
+        tries = 0
+      }
+      return events
+    } catch (error) {
+      if (!isServiceError(error, 'store_unavailable') || ++tries > TRIES.most) throw error
+      await pause(TRIES.restMs)
+    }
+  }
 }
 
 /** What the log and what was seen from outside say differently, and what must not be in a log at all. */

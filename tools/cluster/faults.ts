@@ -90,6 +90,8 @@ export const clockSet = (name: string, aheadMs: number, ms: number) => async (gr
 export function allFaults({ store }: Pick<Ground, 'store'>): readonly Fault[] {
   const { freezeLeader, stallFollowers } = store
   return [
+    // What the others are to be compared with.
+    { name: 'nothing', happen: () => pause(15_000) },
     { name: 'the leader of the store is lost', happen: () => store.loseLeader(4_000) },
     { name: 'the leader of the store stands still', happen: freezeLeader && (() => freezeLeader(20_000)) },
     { name: 'what is appended is shown late', happen: stallFollowers && (() => stallFollowers(2_300, 6)) },
@@ -105,9 +107,10 @@ export function allFaults({ store }: Pick<Ground, 'store'>): readonly Fault[] {
     { name: 'the clock of a dispatcher is set back', happen: clockSet('dispatcher', -60_000, 10_000) },
     { name: 'the clock of a dispatcher is set forward', happen: clockSet('dispatcher', 60_000, 10_000) },
     { name: 'the clock of an engine is set back', happen: clockSet('engine', -60_000, 10_000) },
-    { name: 'the clock of an engine is set forward', happen: clockSet('engine', 60_000, 10_000) },
     { name: 'each process is restarted', happen: restartEach },
     { name: 'four things at once', happen: atOnce },
+    // Last: the simulated market goes by the clock of its process, and has nothing new until the time it ran ahead is over.
+    { name: 'the clock of an engine is set forward', happen: clockSet('engine', 60_000, 10_000) },
   ]
 }
 

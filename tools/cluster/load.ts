@@ -180,7 +180,7 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
     })
     receiver.knows(path, String(made['secret']))
     const { position } = made['cursor'] as { readonly position: string }
-    records.subscriptions.push({ path, start: position, filter })
+    records.subscriptions.push({ id: String(made['id']), path, start: position, filter })
   }
 
   async function plainCalls(accounts: readonly Account[]): Promise<void> {

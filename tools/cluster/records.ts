@@ -30,6 +30,7 @@ export interface DeliverySeen {
 }
 
 export interface SubscriptionMade {
+  readonly id: string
   readonly path: string
   readonly start: DeliveryCursor['after']
   readonly filter: { readonly events: readonly string[]; readonly timeframes?: readonly string[] }

@@ -8,6 +8,8 @@ test.each<[string, readonly number[], number | undefined]>([
   ['lies within', [190, 300, 600, 940, 990], 340],
   ['does not count what was before', [0, 180, 210, 940, 960], 730],
   ['does not count what comes later', [190, 500, 940, 960, 9_000], 440],
+  ['is mostly of the next', [190, 500, 900, 9_000], 400],
+  ['swallows it', [100, 9_000], 8_900],
   ['is not over', [190, 300], 650],
   ['is all of it', [100], 750],
   ['cannot be told', [], undefined],

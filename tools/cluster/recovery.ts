@@ -31,8 +31,9 @@ export function successesOf(
 }
 
 /**
- * The longest time without a success that touches a stretch, milliseconds: from the last one before it to the first one
- * behind it where there was none meanwhile. Undefined where nothing ever succeeded.
+ * The longest time without a success that belongs to a stretch, milliseconds: from the last one before it to the first one
+ * behind it where there was none meanwhile. One that reaches into several belongs to those in which half of it lies, and
+ * to those that lie in it altogether. Undefined where nothing ever succeeded.
  *
  * @example longestGap([0, 100, 900, 1_000], { began: 200, until: 950 }) === 800
  */
@@ -41,12 +42,13 @@ export function longestGap(
   { began, until }: Pick<Stretch, 'began' | 'until'>,
 ): number | undefined {
   const sorted = successes.toSorted((a, b) => a - b)
-  const gaps = sorted.slice(1).flatMap((at, index) => {
-    const before = sorted[index] ?? at
-    return at > began && before < until ? [at - before] : []
-  })
   const last = sorted.at(-1)
   if (last === undefined) return undefined
+  const gaps = sorted.slice(1).flatMap((at, index) => {
+    const before = sorted[index] ?? at
+    const within = Math.min(at, until) - Math.max(before, began)
+    return within > 0 && (within * 2 >= at - before || within === until - began) ? [at - before] : []
+  })
   const open = last < until ? [until - Math.max(last, began)] : []
   return Math.max(0, ...gaps, ...open)
 }

@@ -81,7 +81,8 @@ function subscriptionsOf(
   return log.flatMap((event) => {
     const path = event.type === 'SubscriptionCreated' ? urls.get(event.data.subscriptionId) : undefined
     if (event.type !== 'SubscriptionCreated' || path === undefined) return []
-    return [{ path, start: event.data.startAfter, filter: { events: event.data.filter.events } }]
+    const { subscriptionId: id, startAfter: start, filter } = event.data
+    return [{ id, path, start, filter: { events: filter.events } }]
   })
 }
 

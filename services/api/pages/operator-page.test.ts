@@ -10,11 +10,12 @@ const part = (name: string, state: 'ok' | 'degraded' | 'failed', more = {}) => (
   isRequired: false,
   more,
 })
+const by_state = { owed: 2, final: 4_005 }
 const textOf = (components: readonly ReturnType<typeof part>[], money = true): string =>
   String(
     operatorPage({
       readiness: readinessOf(components),
-      money: money ? { claims: 7, open: 2, unsettled_usdc: '0.04', debt_usdc: '0' } : undefined,
+      money: money ? { claims: 7, by_state, open: 2, unsettled_usdc: '0.04', debt_usdc: '0' } : undefined,
       payments: money ? [] : undefined,
       reviewed: [],
       looked: 3,
@@ -26,6 +27,7 @@ test('what is not well comes first, each with what to do, and what it says is te
   expect(text.indexOf('Look at NATS')).toBeLessThan(text.indexOf('send ETH to its wallet'))
   expect(text).toContain('0.0125 ETH')
   expect(text).toContain('0.04 USDC served and not settled')
+  expect(text).toContain('2 owed, 4,005 final')
   expect(text).not.toContain('<script>')
 })
 

@@ -27,6 +27,8 @@ ${
 /** What all payers together have claimed, in USDC. */
 export interface MoneyLook {
   readonly claims: number
+  /** How many of them are in each state. */
+  readonly by_state: Readonly<Record<string, number>>
   readonly open: number
   /** Served, and the money not there: what is lent at this moment. */
   readonly unsettled_usdc: string
@@ -121,7 +123,6 @@ function gasOf(parts: readonly Component[]): readonly [Html | string, string] {
 function moneyPart({ money, payments, readiness }: OperatorLook): Html {
   if (payments === undefined) return html``
   const refunds = readiness.components.find(({ name }) => name === 'refunds')?.more
-  const states = Object.entries(Object.groupBy(payments, ({ state }) => state))
   return html`<h2 id="money">Money</h2>
 ${
   money !== undefined &&
@@ -146,8 +147,10 @@ ${
           ['Refunds that may be due, or are under way', countOf(refunds.open)],
         ] as const)),
     [
-      `The newest ${whole(payments.length)} by state`,
-      states.map(([state, all], index) => html`${index > 0 && ', '}${whole(all?.length ?? 0)} ${state}`),
+      'Claims by state',
+      Object.entries(money.by_state).map(
+        ([state, count], index) => html`${index > 0 && ', '}${whole(count)} ${state}`,
+      ),
     ],
   ])
 }

@@ -122,7 +122,11 @@ ${tiles([
     `the next one is number ${webhook.cursor.sequence}`,
   ],
   ['To be tried again', whole(webhook.retries_open), html`next ${instant(webhook.next_attempt_at)}`],
-  ['Given up', whole(webhook.counts.exhausted), html`${whole(webhook.failures_in_a_row)} failures in a row`],
+  [
+    'Given up',
+    whole(webhook.counts.exhausted),
+    html`${whole(webhook.failures_in_a_row)} ${webhook.failures_in_a_row === 1 ? 'failure' : 'failures'} in a row`,
+  ],
 ])}
 <div class="row noprint">
 ${action(`${path}/test`, 'Send a test')}

@@ -67,6 +67,7 @@ export const operatorPages: FastifyPluginAsyncZod<OperatorPagesOptions> = async 
       readiness,
       money: totals && {
         claims: totals.claims,
+        by_state: totals.byState,
         open: totals.open,
         unsettled_usdc: formatUsdc(totals.unsettled),
         debt_usdc: formatUsdc(totals.debt),

@@ -15,6 +15,8 @@ export interface ServiceProcess {
   exitCode(): number | null | undefined
   /** What it has written to standard error. */
   log(): string
+  /** What it has written to standard output. */
+  output(): string
   /** Ends it as an operator does, and answers its exit code. */
   stop(): Promise<number | null>
   /** Removes the data folder; after `stop`. */
@@ -52,6 +54,7 @@ export async function startServiceProcess(environment: NodeJS.ProcessEnv): Promi
     dataDirectory,
     exitCode: () => code,
     log: () => log,
+    output: () => out,
     async stop() {
       if (code === undefined) child.kill('SIGTERM')
       return ended

@@ -81,6 +81,28 @@ describe('by way of another address', () => {
     expect(sent).toEqual(['https://relay.example/key-1234/fapi/v1/klines?symbol=BTCUSDT'])
   })
 
+  test.each([
+    ['answers with what it was asked', 'https://relay.example/key-1234', 500],
+    ['bars the way with what it was asked', 'https://relay.example/key-1234', 403],
+    ['is no address that can be asked', 'https://name:key-1234@relay.example/', 500],
+  ])('no message tells its key where it %s', async (_what, baseUrl, status) => {
+    const relayed = createVenueTransport({
+      fetch: async (url, init) => {
+        const { url: asked } = new Request(url, { ...init, signal: null })
+        return new Response(`<p>no way to ${asked}`, { status })
+      },
+      baseUrl,
+    })
+    const failure = await relayed('https://fapi.binance.com/fapi/v1/time', {}).catch(
+      (error: unknown) => error,
+    )
+    expect(failure).toBeInstanceOf(VenueFailure)
+    expect((failure as VenueFailure).message).toMatch(
+      /by way of relay\.example, (?:answered|could not be reached)/,
+    )
+    expect((failure as VenueFailure).message).not.toContain('key-1234')
+  })
+
   test('no message tells its path, which may hold a key', async () => {
     const failure: unknown = await throughRelay('https://fapi.binance.com/fapi/v1/time', {}).catch(
       (error: unknown) => error,

@@ -48,6 +48,9 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
   const { timeoutMs = LIMITS.venueRequestMs, maxBytes = LIMITS.venueResponseBytes } = options
   const baseUrl = options.baseUrl?.replace(/\/+$/, '')
   const byWayOf = baseUrl === undefined ? '' : `, by way of ${new URL(baseUrl).host},`
+  // Another address may hold a key, which who answers there, or the client, may repeat.
+  const quoted = (text: string): string => (baseUrl === undefined ? `: ${text.slice(0, SHOWN)}` : '')
+  const reasonOf = baseUrl === undefined ? deepestReason : codeOf
   return async (url, { method = 'GET', headers = {}, body }) => {
     const signal = AbortSignal.timeout(timeoutMs)
     const { host, pathname, search } = new URL(url)
@@ -66,12 +69,12 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
       const text = await readBody(response, maxBytes, place)
       const venueTime = Date.parse(response.headers.get('date') ?? '')
       if (!Number.isNaN(venueTime)) options.onVenueTime?.(venueTime)
-      if (isPassing(response.status)) throw statusFailure(response, place, text)
+      if (isPassing(response.status)) throw statusFailure(response, `${place} answered`, quoted(text))
       const { status, statusText } = response
       // Venues refuse in JSON; a page in HTML is from what stands before them, whatever its status says.
       const isPage = /^\s*</.test(text) || (status >= 300 && !/^\s*[{[]/.test(text))
       if (isPage || BARRING.has(status)) {
-        throw new VenueFailure('barred', `${place} answered ${status}: ${text.slice(0, SHOWN)}`)
+        throw new VenueFailure('barred', `${place} answered ${status}${quoted(text)}`)
       }
       return { status, statusText, headers: response.headers, text: () => Promise.resolve(text) }
     } catch (error) {
@@ -79,7 +82,7 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
       if (signal.aborted) {
         throw new VenueFailure('passing', `${place} did not answer within ${timeoutMs} ms`, { cause: error })
       }
-      throw new VenueFailure('passing', `${place} could not be reached: ${deepestReason(error)}`, {
+      throw new VenueFailure('passing', `${place} could not be reached: ${reasonOf(error)}`, {
         cause: error,
       })
     }
@@ -99,10 +102,9 @@ async function readBody(response: Response, maxBytes: number, place: string): Pr
   return Buffer.concat(parts).toString('utf8')
 }
 
-function statusFailure(response: Response, place: string, text: string): VenueFailure {
+function statusFailure(response: Response, saying: string, quoted: string): VenueFailure {
   const retryAfterMs = readRetryAfter(response.headers)
-  const message = `${place} answered ${response.status}: ${text.slice(0, SHOWN)}`
-  return new VenueFailure('passing', message, {
+  return new VenueFailure('passing', `${saying} ${response.status}${quoted}`, {
     ...(retryAfterMs !== undefined && { retryAfterMs: Math.min(retryAfterMs, LIMITS.venueRetryAfterMs) }),
   })
 }
@@ -117,8 +119,20 @@ function readRetryAfter(headers: Headers): number | undefined {
 }
 
 /** `fetch failed` says nothing; what it was caused by does. */
-function deepestReason(error: unknown): string {
+function deepestCause(error: unknown): unknown {
   let reason = error
   while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause
-  return reason instanceof Error ? reason.message : String(reason)
+  return reason
+}
+
+function deepestReason(error: unknown): string {
+  const cause = deepestCause(error)
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+/** What went wrong, in no words but its own name. */
+function codeOf(error: unknown): string {
+  const cause = deepestCause(error)
+  if (!(cause instanceof Error)) return 'no answer'
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name
 }

@@ -225,11 +225,17 @@ describe('payers', () => {
 })
 
 test('totals are those of all payers', async () => {
-  expect(admin.totals()).toEqual({ unsettled: 0n, debt: 0n, open: 0, claims: 0 })
+  expect(admin.totals()).toEqual({ unsettled: 0n, debt: 0n, open: 0, claims: 0, byState: {} })
   await payment(1, 'owed')
   await payment(2, 'uncollectable', BOB)
   await payment(3, 'final')
-  expect(admin.totals()).toEqual({ unsettled: 20_000n, debt: 20_000n, open: 1, claims: 3 })
+  expect(admin.totals()).toEqual({
+    unsettled: 20_000n,
+    debt: 20_000n,
+    open: 1,
+    claims: 3,
+    byState: { owed: 1, uncollectable: 1, final: 1 },
+  })
 })
 
 test('without read models nothing can be told', async () => {

@@ -7,10 +7,9 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { PayerBlocked, PayerUnblocked, RefundSent } from '../../../contracts/payment-events.ts'
 import type { PaymentState } from '../../../contracts/service-block.ts'
 import { payerStream } from '../../../contracts/streams.ts'
-import type { Payment } from '../../../projections/index.ts'
+import type { ClaimCounts, Payment } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
-import type { AppendPath } from '../../platform/event-store/append-until-known.ts'
+import { type AppendPath, CALLER_WAITS } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
 import { createPaymentLog, type LoadedPayment } from '../claims/payment-log.ts'
@@ -39,6 +38,8 @@ export interface PaymentTotals {
   /** Payments that are not at their end. */
   readonly open: number
   readonly claims: number
+  /** How many claims are in each state; states that none is in may be left out. */
+  readonly byState: ClaimCounts
 }
 
 /** Payments as the operator sees them. */
@@ -128,7 +129,13 @@ export function createPaymentAdmin(options: PaymentAdminOptions): PaymentAdmin {
     totals() {
       if (index === undefined) return undefined
       const { unsettled = '0', debt = '0', open = 0, claims = 0 } = index.total() ?? {}
-      return { unsettled: BigInt(unsettled), debt: BigInt(debt), open, claims }
+      return {
+        unsettled: BigInt(unsettled),
+        debt: BigInt(debt),
+        open,
+        claims,
+        byState: index.countsByState(),
+      }
     },
   }
 }

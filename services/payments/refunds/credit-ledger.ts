@@ -5,7 +5,7 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { CreditGiven, CreditUsed } from '../../../contracts/refund-events.ts'
 import { creditStream } from '../../../contracts/streams.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
+import { CALLER_WAITS } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
 

@@ -28,6 +28,30 @@ describe('the log', () => {
     })
   })
 
+  test('tells of an error what it says and where, its causes and parts too, and nothing that hangs on it', () => {
+    const lines: string[] = []
+    const log = createLog('info', { write: (line) => void lines.push(line) })
+    const hung = { response: 'hunter2', config: { headers: { authorization: 'hunter2' } } }
+    const cause = Object.assign(new Error('the line is cut'), hung)
+    const error = Object.assign(new TypeError('no answer', { cause }), { ...hung, code: 'EPIPE' })
+    log.warn({ err: error }, 'bus')
+    log.warn({ err: new AggregateError([error], 'of two') }, 'bus')
+    log.warn({ err: 'no error' }, 'bus')
+    expect(lines.join('')).not.toContain('hunter2')
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      err: {
+        type: 'TypeError',
+        code: 'EPIPE',
+        message: 'no answer: the line is cut',
+        stack: expect.any(String),
+      },
+    })
+    expect(JSON.parse(lines[1] ?? '')).toMatchObject({
+      err: { message: 'of two', errors: [{ code: 'EPIPE' }] },
+    })
+    expect(JSON.parse(lines[2] ?? '')).toMatchObject({ err: 'no error' })
+  })
+
   const hasFullDevice = existsSync('/dev/full')
   test.skipIf(!hasFullDevice)(
     `does not hold the process up where it cannot be written${hasFullDevice ? '' : ' (skipped: no /dev/full here)'}`,

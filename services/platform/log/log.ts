@@ -17,6 +17,18 @@ const REDACTED = [
 ])
 
 /**
+ * What is told of an error: nothing that a library hangs onto it beside its words, for that may be what a server answered, with what it
+ * was sent in it.
+ */
+function describeError(error: unknown): object | string {
+  if (!(error instanceof Error)) return String(error)
+  const { type, message, stack, code } = pino.stdSerializers.err(error)
+  const parts: unknown = 'errors' in error ? error.errors : []
+  const errors = Array.isArray(parts) ? parts.map(describeError) : []
+  return { type, message, stack, code, ...(errors.length > 0 && { errors }) }
+}
+
+/**
  * JSON lines on standard error; standard output is for people and data.
  *
  * @example createLog('info').info({ port: 8402 }, 'listening')
@@ -28,6 +40,7 @@ export function createLog(level: string, destination: DestinationStream = standa
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: describeError },
       redact: { paths: REDACTED, censor: '(not shown)' },
     },
     destination,

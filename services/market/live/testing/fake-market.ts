@@ -69,6 +69,8 @@ export function createFakeMarket(options: FakeMarketOptions): FakeMarket {
   const { seed, now, isMissing = () => false } = options
   const listed = new Set(options.coins)
   const known = new Map<Coin, SimulatedBars>()
+  /** Hours that were drawn already: bars of all lengths are made of them, and drawing one takes long. */
+  const hours = new Map<string, Candle>()
 
   function barsOf(coin: Coin): SimulatedBars {
     const bars = known.get(coin) ?? createSimulatedBars(seed, coin)
@@ -82,13 +84,20 @@ export function createFakeMarket(options: FakeMarketOptions): FakeMarket {
     return toCandle(barsOf(coin).minutes(hour), offset)
   }
 
+  function hourBar(coin: Coin, hour: number): Candle {
+    const key = `${coin}.${hour}`
+    const candle = hours.get(key) ?? toCandle(barsOf(coin).hour(hour), 0)
+    hours.set(key, candle)
+    return candle
+  }
+
   /** Everything up to an instant that belongs to a bar. */
   function made(coin: Coin, timeframe: Timeframe, openTime: number, until: number): Candle {
     const end = Math.min(until, openTime + timeframeMs(timeframe))
     const parts: Candle[] = []
     for (let at = openTime; at < end; ) {
       const isHour = at % HOUR_MS === 0 && at + HOUR_MS <= end
-      if (isHour) parts.push(toCandle(barsOf(coin).hour(at / HOUR_MS), 0))
+      if (isHour) parts.push(hourBar(coin, at / HOUR_MS))
       else if (at + MINUTE_MS <= end) parts.push(minute(coin, at))
       at += isHour ? HOUR_MS : MINUTE_MS
     }
@@ -123,9 +132,7 @@ export function createFakeMarket(options: FakeMarketOptions): FakeMarket {
 
   function ticker(coin: Coin): FakeTicker {
     const end = barOpenAt('1h', now())
-    const day = Array.from({ length: 24 }, (_, index) =>
-      toCandle(barsOf(coin).hour(end / HOUR_MS - 24 + index), 0),
-    )
+    const day = Array.from({ length: 24 }, (_, index) => hourBar(coin, end / HOUR_MS - 24 + index))
     const { open, high, low, close, volume } = joined(day)
     const turnover = day.reduce((sum, bar) => sum + bar.volume * bar.close, 0)
     return { coin, last: close, open, high, low, volume, turnover, openInterest: Math.round(volume / 4) }

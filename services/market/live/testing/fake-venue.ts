@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { FakeMarket } from './fake-market.ts'
 import type { FakeRequest, Route, VenueFormat } from './venue-format.ts'
+import { addressOf } from './virtual-clock.ts'
 
 /** Something that goes wrong at a venue. */
 export type Fault =
@@ -27,6 +28,8 @@ export type Fault =
 /** A venue on a port of its own, which answers in the venue's own format. */
 export interface FakeVenue {
   readonly url: string
+  /** Answers without a connection, as quick as a function, unless the fault planned is one of the connection. */
+  readonly fetch: typeof fetch
   readonly market: FakeMarket
   /** Requests so far, by what they asked for. */
   readonly requests: Map<Route | 'unknown', number>
@@ -45,30 +48,63 @@ interface Planned {
   left: number
 }
 
+interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  readonly fault: Fault | undefined
+}
+
+const TRY_LATER = '{"message":"try again later"}'
+
+/** Faults that only a real connection has. */
+const OF_CONNECTIONS: ReadonlySet<Fault['kind']> = new Set(['silent', 'half', 'endless'])
+
 /** Starts a venue on loopback. */
 export async function startFakeVenue(format: VenueFormat, market: FakeMarket): Promise<FakeVenue> {
   const requests = new Map<Route | 'unknown', number>()
   const unknownPaths: string[] = []
   let planned: Planned[] = []
 
-  async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const request = await readRequest(incoming)
-    const answer = format.answer(request, market)
-    const route = answer?.route ?? 'unknown'
+  const faultOf = (route: Route, request: FakeRequest): Planned | undefined =>
+    planned.find((one) => one.route === route && one.left > 0 && one.only(request))
+
+  /** Counts the request and takes the fault that is planned for it. */
+  function answer(request: FakeRequest, known = format.answer(request, market)): Answer {
+    const route = known?.route ?? 'unknown'
     requests.set(route, (requests.get(route) ?? 0) + 1)
-    response.setHeader('date', new Date(market.now()).toUTCString())
-    response.setHeader('content-type', 'application/json')
-    if (answer === undefined) {
+    const headers = { date: new Date(market.now()).toUTCString(), 'content-type': 'application/json' }
+    if (known === undefined) {
       unknownPaths.push(request.path)
-      response.writeHead(404).end('{"message":"not imitated"}')
-      return
+      return { status: 404, headers, text: '{"message":"not imitated"}', fault: undefined }
     }
-    const plan = planned.find((one) => one.route === route && one.left > 0 && one.only(request))
-    if (plan !== undefined) {
-      plan.left -= 1
-      if (await suffer(plan.fault, response, JSON.stringify(answer.body))) return
-    }
-    response.writeHead(answer.status ?? 200).end(JSON.stringify(answer.body))
+    const plan = faultOf(known.route, request)
+    if (plan !== undefined) plan.left -= 1
+    return { status: known.status ?? 200, headers, text: JSON.stringify(known.body), fault: plan?.fault }
+  }
+
+  async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status, headers, text, fault } = answer(await readRequest(incoming))
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    if (fault !== undefined && (await suffer(fault, response, text))) return
+    response.writeHead(status).end(text)
+  }
+
+  const fetchInMemory: typeof fetch = async (input, init) => {
+    const request = requestOf(new URL(addressOf(input)), typeof init?.body === 'string' ? init.body : '')
+    const known = format.answer(request, market)
+    const expected = known && faultOf(known.route, request)?.fault.kind
+    if (expected !== undefined && OF_CONNECTIONS.has(expected)) return fetch(input, init)
+    const { status, headers, text, fault } = answer(request, known)
+    if (fault?.kind === 'reset') throw new TypeError('fetch failed', { cause: new Error('read ECONNRESET') })
+    if (fault?.kind === 'held') await fault.until
+    if (fault?.kind === 'instead') return new Response(fault.text, { status: 200, headers })
+    if (fault?.kind !== 'status') return new Response(text, { status, headers })
+    const retryAfter = fault.retryAfter === undefined ? {} : { 'retry-after': fault.retryAfter }
+    return new Response(fault.text ?? TRY_LATER, {
+      status: fault.status,
+      headers: { ...headers, ...retryAfter },
+    })
   }
 
   const server = createServer((incoming, response) => {
@@ -78,6 +114,7 @@ export async function startFakeVenue(format: VenueFormat, market: FakeMarket): P
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
+    fetch: fetchInMemory,
     market,
     requests,
     unknownPaths,
@@ -99,7 +136,7 @@ async function suffer(fault: Fault, response: ServerResponse, body: string): Pro
   switch (fault.kind) {
     case 'status':
       if (fault.retryAfter !== undefined) response.setHeader('retry-after', fault.retryAfter)
-      response.writeHead(fault.status).end(fault.text ?? '{"message":"try again later"}')
+      response.writeHead(fault.status).end(fault.text ?? TRY_LATER)
       return true
     case 'reset':
       response.socket?.resetAndDestroy()
@@ -134,12 +171,13 @@ function pour(response: ServerResponse): void {
 }
 
 async function readRequest(incoming: IncomingMessage): Promise<FakeRequest> {
-  const url = new URL(incoming.url ?? '/', 'http://venue')
   let text = ''
   for await (const part of incoming) text += String(part)
-  return {
-    path: url.pathname,
-    query: Object.fromEntries(url.searchParams),
-    body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
-  }
+  return requestOf(new URL(incoming.url ?? '/', 'http://venue'), text)
 }
+
+const requestOf = (url: URL, body: string): FakeRequest => ({
+  path: url.pathname,
+  query: Object.fromEntries(url.searchParams),
+  body: body === '' ? {} : (JSON.parse(body) as Record<string, unknown>),
+})

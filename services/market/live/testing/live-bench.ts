@@ -9,7 +9,7 @@ import type { LiveExchange } from '../venues.ts'
 import { createFakeMarket, type FakeMarketOptions } from './fake-market.ts'
 import { type FakeVenue, startFakeVenue } from './fake-venue.ts'
 import { VENUE_FORMATS } from './venue-formats.ts'
-import { createVirtualClock, type VirtualClock } from './virtual-clock.ts'
+import { addressOf, createVirtualClock, type VirtualClock } from './virtual-clock.ts'
 
 /** A live feed on venues that are made up, on a clock that is. */
 export interface LiveBench {
@@ -39,11 +39,14 @@ export interface LiveBenchOptions {
 
 /** @example await using bench = await startLiveBench({ exchanges: ['OKX'], coins: ['BTC'], start }) */
 export async function startLiveBench(options: LiveBenchOptions): Promise<LiveBench & AsyncDisposable> {
-  const clock = createVirtualClock(options.start)
+  const venues = new Map<LiveExchange, FakeVenue>()
+  const clock = createVirtualClock(options.start, (input, init) => {
+    const venue = [...venues.values()].find(({ url }) => addressOf(input).startsWith(url))
+    return (venue?.fetch ?? fetch)(input, init)
+  })
   const { venuesBehindMs = 0 } = options
   const behindMs = typeof venuesBehindMs === 'number' ? () => venuesBehindMs : venuesBehindMs
   const notices: VenueNotice[] = []
-  const venues = new Map<LiveExchange, FakeVenue>()
   for (const exchange of options.exchanges) {
     const market = createFakeMarket({
       seed: exchange,
