@@ -21,11 +21,9 @@ import { decodeEntry } from '../../../services/proof/tree/entry.ts'
 import { parseTilePath } from '../../../services/proof/tree/tile-path.ts'
 import { parseAddCheckpoint } from '../../../services/proof/witnesses/add-checkpoint.ts'
 import { verifyWebhook } from '../../../services/webhooks/receiving/verify-webhook.ts'
-import { answerText, keptText } from '../../../services/webhooks/sending/answer-text.ts'
 import { addressOf } from '../../../services/webhooks/sending/chat-channel.ts'
-import { checkUrl } from '../../../services/webhooks/sending/check-url.ts'
-import { isPublicAddress, isTrialAddress } from '../../../services/webhooks/sending/public-address.ts'
-import { retryAfterMs, usedUpMs } from '../../../services/webhooks/sending/retry-after.ts'
+import { checkUrl, isPublicAddress, isTrialAddress } from '../../../services/webhooks/sending/check-url.ts'
+import { answerText, keptText, retryAfterMs, usedUpMs } from '../../../services/webhooks/sending/exchange.ts'
 import type { Target } from '../target.ts'
 
 const textOf = (input: Buffer): string => input.toString('utf8')
