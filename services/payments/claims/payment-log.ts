@@ -5,11 +5,11 @@ import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { PaymentClaimed, RefundSent } from '../../../contracts/payment-events.ts'
 import { evolvePayment, type Payment } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
 import {
   type Appended,
   appendedOr,
   appendUntilKnown,
+  CALLER_WAITS,
   type PlacedAppend,
   type UnknownOutcome,
 } from '../../platform/event-store/append-until-known.ts'

@@ -16,10 +16,10 @@ import type {
 } from '../../../contracts/payment-events.ts'
 import { evolvePayment, type Payment } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
 import {
   appendedOr,
   appendUntilKnown,
+  LOOKS_AGAIN,
   type UnknownOutcome,
 } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
