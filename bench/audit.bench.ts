@@ -116,7 +116,7 @@ const source: LogSource = {
     const begun = performance.now()
     try {
       if (path === 'log/checkpoint') return Buffer.from(log.views.checkpoint())
-      if (path.startsWith('log/tile/')) return await log.views.tile(path.slice('log/'.length))
+      if (path.startsWith('log/tile/')) return log.views.tile(path.slice('log/'.length))
       if (path.startsWith('log/contents/')) {
         const { text } = await log.views.contents(path.slice('log/'.length), new AbortController().signal)
         return Buffer.from(text)

@@ -70,7 +70,7 @@ export function canonicalJson(value: Json): string {
 function sortedKeys(value: JsonObject): readonly string[] {
   const keys = Object.keys(value)
   const isSorted = keys.every((key, index) => index === 0 || (keys[index - 1] ?? '') < key)
-  return isSorted ? keys : keys.sort()
+  return isSorted ? keys : keys.toSorted()
 }
 
 /** Names of fields come again with each event; what strangers send may have any, so that not all of them are kept. */
