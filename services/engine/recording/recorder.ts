@@ -112,7 +112,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
   })
 
   const { sleep, signal, holds = () => true } = options
-  const turns = createRecordingTurns({ holds, look: (series) => log.look(series), sleep, signal })
+  const turns = createRecordingTurns({
+    holds,
+    look: (series) => log.look(series),
+    isMonitored,
+    sleep,
+    signal,
+  })
 
   return {
     async record(series, drafts) {
