@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -34,6 +34,22 @@ test('every dependency that ships may', () => {
   expect(said).toMatch(/^\d{3} dependencies that ship, 0 with a licence that may not$/m)
   expect(said).toMatch(/^MIT: .*\bfastify 5/m)
   expect(status).toBe(0)
+})
+
+test('every package that ships is locked to an exact version, with the hash of what was published', () => {
+  const lock = JSON.parse(readFileSync(resolve(import.meta.dirname, '../package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<
+      Record<string, { version?: string; integrity?: string; inBundle?: boolean; dev?: boolean }>
+    >
+  }
+  const packages = Object.entries(lock.packages).filter(
+    ([path, { inBundle, dev }]) => path !== '' && inBundle !== true && dev !== true,
+  )
+  expect(packages.length).toBeGreaterThan(150)
+  const loose = packages.filter(
+    ([, { version = '', integrity = '' }]) => !/^\d/.test(version) || !integrity.startsWith('sha512-'),
+  )
+  expect(loose.map(([path]) => path)).toEqual([])
 })
 
 describe('the check', () => {

@@ -5,8 +5,7 @@ import { SpeechRestored, SpeechWithdrawn } from '../../contracts/model-events.ts
 import type { Outcome } from '../../contracts/outcome.ts'
 import { DAY_MS, HOUR_MS } from '../../contracts/timeframes.ts'
 import { fold, given, outcomeLabelled, speechFact } from '../given-events.fixture.ts'
-import { areaUnder, BINS, binOf } from './forecast-bins.ts'
-import { type SpeechRow, speech, speechKey } from './speech.ts'
+import { areaUnder, BINS, binOf, type SpeechRow, speech, speechKey } from './speech.ts'
 
 fc.configureGlobal({ seed: 8402 })
 

@@ -4,10 +4,10 @@ import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { resealedSubjectStream, subjectStream } from '../../contracts/streams.ts'
 import type { Clock } from '../platform/async/clock.ts'
-import { CALLER_WAITS } from '../platform/event-store/append-policies.ts'
 import {
   appendedOr,
   appendUntilKnown,
+  CALLER_WAITS,
   type UnknownOutcome,
 } from '../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'

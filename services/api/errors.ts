@@ -31,6 +31,10 @@ export function errorBody(error: ServiceError, requestId: string): ErrorBody {
   }
 }
 
+const METHODS = ['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const
+/** What would be looked for as one of our own patterns, or refused as none by the router. */
+const IS_PATTERN = /[*:()]/
+
 /** Makes pages of refusals, for who would rather have one. */
 const PAGE_OF = Symbol('page of a refusal')
 
@@ -48,9 +52,7 @@ export function useErrorRegistry(
   })
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? request.url
-    const allowed = (['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const).filter((method) =>
-      app.hasRoute({ method, url: path }),
-    )
+    const allowed = METHODS.filter((method) => !IS_PATTERN.test(path) && app.hasRoute({ method, url: path }))
     if (allowed.length === 0) return send(reply, request, nothingAt(path))
     const allow = allowed.includes('GET') ? ['HEAD', ...allowed] : allowed
     reply.header('allow', allow.join(', '))

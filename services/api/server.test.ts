@@ -321,6 +321,11 @@ describe('health', () => {
 })
 
 describe('refusals', () => {
+  test.each(['/*a', '/docs/*/x', '/:a:b', '/verify/:verdict_id', '/(a', '/a::b*'])(
+    'a path that looks like a pattern of paths is unknown: %s',
+    async (path) => expect((await fetch(base + path, { method: 'PUT' })).status).toBe(404),
+  )
+
   test('an unknown path is 404, a known one with another method 405 with Allow', async () => {
     const missing = await fetch(`${base}/api/trade-call`)
     expect(missing.status).toBe(404)

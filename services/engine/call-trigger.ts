@@ -1,4 +1,42 @@
 import type { Call } from '../../contracts/verdict.ts'
+import { CELL, cell } from './cells.ts'
+import { typicalRange } from './stillness.ts'
+
+/** Where a trend begins, in ATR50 between the fast and the slow average. */
+export const TREND_ENTRY = 0.5
+/** A trend lasts until the averages have crossed by this much: two thresholds, so that noise cannot flip it. */
+const TREND_EXIT = -0.2
+
+/** (EMA9 − EMA21) / ATR50 of a series; NaN before bar 51, and in a market that has never moved. */
+export const trendMeasure = (cells: Float64Array, base: number): number =>
+  (cell(cells, base + CELL.ema9) - cell(cells, base + CELL.ema21)) / typicalRange(cells, base)
+
+/** 1 up, −1 down, 0 no trend. */
+export type Direction = 1 | 0 | -1
+
+/**
+ * The next direction of a trend.
+ *
+ * @param measure the trend measure; NaN leaves no trend
+ * @example nextDirection(0, 0.6) === 1 && nextDirection(1, -0.1) === 1 && nextDirection(1, -0.3) === 0
+ */
+export function nextDirection(current: number, measure: number): Direction {
+  if (Number.isNaN(measure)) return 0
+  if (measure > TREND_ENTRY) return 1
+  if (measure < -TREND_ENTRY) return -1
+  if (current > 0) return measure < TREND_EXIT ? 0 : 1
+  if (current < 0) return measure > -TREND_EXIT ? 0 : -1
+  return 0
+}
+
+/** Volatility percentile from which a market without trend is VOLATILE, and below which it no longer is. */
+const VOLATILE_ENTRY = 0.92
+const VOLATILE_EXIT = 0.75
+
+/** Whether the volatility trigger is set after a bar; it is kept through trends, which hide it. */
+export function nextVolatile(current: boolean, percentile: number): boolean {
+  return current ? percentile >= VOLATILE_EXIT : percentile > VOLATILE_ENTRY
+}
 
 /** Probability of the upper barrier from which a call begins, and where it ends again. */
 export const BUY_ENTRY = 0.53

@@ -8,18 +8,15 @@ import { type Market, marketName, type Series, seriesName } from '../../contract
 import { type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { type Verdict, WINDOW_BARS } from '../../contracts/verdict.ts'
 import { barrierFraction } from './barrier.ts'
-import { callOf } from './call-trigger.ts'
+import { callOf, TREND_ENTRY } from './call-trigger.ts'
 import { CELL, cell } from './cells.ts'
-import { factorsOf } from './factors.ts'
-import { type RangeModel, releasedRanges, type SeriesRange } from './forecast/range-model.ts'
-import { forecastOf } from './forecast/volatility.ts'
+import { forecastOf, type RangeModel, releasedRanges, type SeriesRange } from './forecast/range-model.ts'
 import { chainBar, chainStart } from './hash-chain.ts'
 import type { VerdictModel } from './model.ts'
-import { reasoningFor } from './reasoning.ts'
+import { factorsOf, reasoningFor } from './reasoning.ts'
 import { createSeriesPool } from './series-pool.ts'
 import { silenced } from './speech/silenced.ts'
 import { stillnessOf } from './stillness.ts'
-import { TREND_ENTRY } from './trend-trigger.ts'
 
 /** A verdict before it has an identity and a place; the log gives it both. */
 export type VerdictDraft = Omit<Verdict, 'verdictId' | 'previous' | 'recordedLate'>

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { logLevel } from './log-level.ts'
+import { logLevel } from './rolling-rank.ts'
 
 const size = fc.double({ min: 2 ** -27, max: 31.9, noNaN: true })
 

@@ -4,19 +4,20 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { REGIMES } from '../../contracts/regime.ts'
 import { TIMEFRAMES, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { WINDOW_BARS } from '../../contracts/verdict.ts'
-import { nextCall } from './call-trigger.ts'
+import { nextCall, nextDirection, nextVolatile, trendMeasure } from './call-trigger.ts'
 import { CELL, CELLS_PER_FEATURE, cell, LOG_RING } from './cells.ts'
-import { type RangeModel, releasedRanges, type SeriesRange } from './forecast/range-model.ts'
-import { updateVolatility } from './forecast/volatility.ts'
+import {
+  type RangeModel,
+  releasedRanges,
+  type SeriesRange,
+  updateVolatility,
+} from './forecast/range-model.ts'
 import { updateRange } from './indicators/range-position.ts'
-import { updateIndicators } from './indicators/update-indicators.ts'
-import { updateVolumeMomentum } from './indicators/volume-momentum.ts'
-import { logLevel } from './log-level.ts'
-import { contributionOf, probabilityOf } from './log-odds.ts'
+import { updateIndicators, updateVolumeMomentum } from './indicators/update-indicators.ts'
 import type { ScoringModel } from './model.ts'
-import { rankNewest } from './rolling-rank.ts'
+import { contributionOf, probabilityOf } from './reasoning.ts'
+import { logLevel, rankNewest } from './rolling-rank.ts'
 import { stillnessOf, updateStillness } from './stillness.ts'
-import { nextDirection, nextVolatile, trendMeasure } from './trend-trigger.ts'
 
 /** Bars among which a verdict's strength is ranked. */
 export const STRENGTH_BARS = 500

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nextDirection, nextVolatile } from './trend-trigger.ts'
+import { nextDirection, nextVolatile } from './call-trigger.ts'
 
 test.each([
   // From no trend, only the entry begins one.

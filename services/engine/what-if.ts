@@ -3,10 +3,9 @@ import { TIMEFRAMES, timeframeMs } from '../../contracts/timeframes.ts'
 import type { Call } from '../../contracts/verdict.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import { type CallSign, callOf, nextCall } from './call-trigger.ts'
-import { BIAS_FACTOR } from './factors.ts'
 import type { FeatureName } from './features.ts'
-import { contributionOf, probabilityOf } from './log-odds.ts'
 import type { VerdictModel } from './model.ts'
+import { BIAS_FACTOR, contributionOf, probabilityOf } from './reasoning.ts'
 import { wasSilenced } from './speech/silenced.ts'
 
 /** What of a recorded verdict another model's follows from. */

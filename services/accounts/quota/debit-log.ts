@@ -2,8 +2,11 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
-import { type AppendOutcome, appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
+import {
+  type AppendOutcome,
+  appendUntilKnown,
+  CALLER_WAITS,
+} from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { pauseForOthers } from '../../platform/event-store/execute-command.ts'
 import type { Balance, DebitEvent, QuotaEvent } from './balance.ts'

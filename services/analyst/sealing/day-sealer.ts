@@ -24,8 +24,7 @@ import {
   sealedManifestKey,
 } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
-import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
+import { appendUntilKnown, LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { manifestOf, type SealedFiles, sealDay, unfinished } from './seal-day.ts'
 

@@ -6,7 +6,7 @@ import { PRICES, type Product } from '../../../contracts/prices.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import type { DocPage } from '../../knowledge/index.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../mcp/envelope.ts'
-import { SERVER_NAME, SERVER_TITLE } from '../mcp/server-info.ts'
+import { SERVER_NAME, SERVER_TITLE } from '../mcp/protocol-server.ts'
 import { listedTools } from '../mcp/tool-list.ts'
 
 /** An offer of version 2 of x402, as the header `PAYMENT-REQUIRED` carries it. */

@@ -1,8 +1,26 @@
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
 import { HISTORY_TOOLS, type HistoryToolName } from '../../../contracts/tools/history-catalogue.ts'
-import type { ToolAnswer, ToolCall } from '../../tool-calls/index.ts'
-import { type RegimeShiftReader, regimeHistory } from '../regime-history.ts'
-import { toolArguments } from './tool-arguments.ts'
+import type { KnowledgeToolName } from '../../../contracts/tools/knowledge-catalogue.ts'
+import type { KnowledgeService, ToolAnswer, ToolCall } from '../../tool-calls/index.ts'
+import { type RegimeShiftReader, regimeHistory } from '../routes/regime-shifts.ts'
+import { toolArguments } from './webhook-tools.ts'
+
+/**
+ * Calls a tool about the service itself. What it throws and answers is what search and chat do over HTTP.
+ *
+ * @throws ServiceError as {@link KnowledgeService}
+ */
+export async function callKnowledgeTool(
+  service: KnowledgeService,
+  tool: KnowledgeToolName,
+  call: Omit<ToolCall, 'tool'>,
+): Promise<ToolAnswer> {
+  if (tool === 'search_knowledge') {
+    return { body: (await service.search(call)) satisfies JsonObject, isReplay: false }
+  }
+  return service.chat(call)
+}
 
 /** What the tools that read the record stand on. */
 export interface HistoryTools {

@@ -19,6 +19,10 @@ import type { Caller, ToolOutcome } from './tool-outcome.ts'
 import { toolResult } from './tool-result.ts'
 import { WATCH_TEMPLATES } from './watch-uris.ts'
 
+/** What the MCP server calls itself, in its protocol and wherever it is announced. */
+export const SERVER_NAME = 'signal-service'
+export const SERVER_TITLE = 'Signal service'
+
 /** What every exchange of this edge shares. */
 export interface McpCore {
   readonly info: Implementation

@@ -60,13 +60,16 @@ export const listedTools = ({
   }),
 ]
 
+/** Tools never change, and writing their schemas takes most of the time in which a server is made. */
+const known = new Map<string, ListedTool>()
+
 function listed(
   name: string,
   tool: ToolDefinition,
   openWorldHint: boolean,
   metadata: Readonly<Record<string, z.ZodType>>,
 ): ListedTool {
-  return {
+  const made = known.get(name) ?? {
     name,
     title: tool.title,
     description: tool.description,
@@ -74,6 +77,8 @@ function listed(
     outputSchema: outputSchema(tool, metadata),
     annotations: { readOnlyHint: true, openWorldHint },
   }
+  known.set(name, made)
+  return made
 }
 
 /**

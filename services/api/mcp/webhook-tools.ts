@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { ServiceError } from '../../../contracts/errors.ts'
+import { faultMessage, inputFaults } from '../../../contracts/input-faults.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -36,7 +38,25 @@ import {
   toSubscriptionAnswer,
   toTestAnswer,
 } from '../webhook-answers.ts'
-import { toolArguments } from './tool-arguments.ts'
+
+/**
+ * The arguments of a tool as its schema has them.
+ *
+ * @throws ServiceError `invalid_request`, naming each field that does not fit
+ */
+export function toolArguments<Schema extends z.ZodType>(
+  tool: string,
+  schema: Schema,
+  sent: unknown,
+): z.output<Schema> {
+  const parsed = schema.safeParse(sent)
+  if (parsed.success) return parsed.data
+  const fields = inputFaults(parsed.error.issues, 'the arguments', 'this tool')
+  throw new ServiceError('invalid_request', {
+    message: `${tool}, ${faultMessage(fields)}`,
+    details: { fields },
+  })
+}
 
 /** What the tools for webhooks stand on: what their routes do. */
 export type WebhookService = WebhookRoutesOptions

@@ -1,11 +1,156 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import type { Candle } from '../../../contracts/candle.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { HOUR_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import { WINDOW_BARS } from '../../../contracts/verdict.ts'
+import {
+  DAY_MS,
+  HOUR_MS,
+  MINUTE_MS,
+  TIMEFRAMES,
+  type Timeframe,
+  timeframeMs,
+} from '../../../contracts/timeframes.ts'
+import { type Forecast, WINDOW_BARS } from '../../../contracts/verdict.ts'
+import { CELL, CLOSE_RING, cell, logReturn } from '../cells.ts'
 import { usedSeriesSchema } from '../provenance.ts'
-import { QUARTERS_PER_DAY, seasonOf } from './day-profile.ts'
-import { MEASURES } from './measures.ts'
+
+/** Quarter hours of a day, and how much the price moves in each of them: variance, 1 on average over the week. */
+export const QUARTERS_PER_DAY = 96
+const QUARTER_MS = 15 * MINUTE_MS
+const QUARTERS_PER_WEEK = 7 * QUARTERS_PER_DAY
+const WEEK_MS = 7 * DAY_MS
+/** The Unix epoch was a Thursday. */
+const FIRST_MONDAY_MS = 4 * DAY_MS
+
+/** Markets are livelier at some hours than at others, and quieter at weekends; funding is settled at fixed ones. */
+export interface DayProfile {
+  readonly weekday: readonly number[]
+  readonly saturday: readonly number[]
+  readonly sunday: readonly number[]
+}
+
+/** Which quarter hour of the week an instant lies in, Monday first; with its fraction. */
+export const quarterOfWeek = (timeMs: number): number =>
+  ((timeMs - FIRST_MONDAY_MS + WEEK_MS) % WEEK_MS) / QUARTER_MS
+
+/**
+ * Mean of the profile over a stretch of time, in UTC, of a week at most.
+ *
+ * @example seasonOf(profile)(openTime, HOUR_MS) // 1.4: the hour moves as 1.4 average ones do
+ */
+export function seasonOf({ weekday, saturday, sunday }: DayProfile): (from: number, ms: number) => number {
+  const week = [...Array.from({ length: 5 }, () => weekday).flat(), ...saturday, ...sunday]
+  // Two weeks, so that a stretch may go over the end of one.
+  const sums = new Float64Array(2 * QUARTERS_PER_WEEK + 2)
+  for (let quarter = 0; quarter <= 2 * QUARTERS_PER_WEEK; quarter++)
+    sums[quarter + 1] = (sums[quarter] ?? 0) + (week[quarter % QUARTERS_PER_WEEK] ?? 1)
+  const until = (quarter: number): number => {
+    const whole = Math.floor(quarter)
+    const below = sums[whole] ?? 0
+    return below + (quarter - whole) * ((sums[whole + 1] ?? 0) - below)
+  }
+  return (from, ms) => {
+    const quarter = quarterOfWeek(from)
+    const length = ms / QUARTER_MS
+    return (until(quarter + length) - until(quarter)) / length
+  }
+}
+
+/** Bars that the averages of a bar's variance reach back. None reaches so far that a fresh start would show for long. */
+const VARIANCE_BARS = [2, 8, 32, 128] as const
+/** And those of how far the price went within windows. */
+const MOVE_BARS = [50, 200] as const
+
+/** What a forecast is made of: the averages of variance, then those of moves. */
+export const MEASURES = VARIANCE_BARS.length + MOVE_BARS.length
+
+/** The least variance of a bar: prices have ticks, and a bar without a move is no proof that there is none. */
+const LEAST_VARIANCE = 1e-10
+
+/** Of the squared move of a bar: what Garman and Klass take off the squared half range. */
+const INNER_MOVE = 2 * Math.log(2) - 1
+
+/** Variance of a bar, by Garman and Klass, with that of the gap before it: it has the whole range to tell from. */
+export function barVariance({ open, high, low, close }: Candle, closeBefore: number): number {
+  const range = Math.log(high / low)
+  const inner = Math.log(close / open)
+  const gap = open === closeBefore ? 0 : Math.log(open / closeBefore)
+  return Math.max(LEAST_VARIANCE, 0.5 * range * range - INNER_MOVE * inner * inner + gap * gap)
+}
+
+/**
+ * Advances what is known of how far a series moves: averages of the variance of bars, had from their whole range and
+ * from the gap before them, and of the absolute return over as many bars as a window has. Both are taken relative to
+ * how lively the time of day usually is.
+ *
+ * @param bars bars so far, this one included; its close is in the cells already
+ */
+export function updateVolatility(
+  cells: Float64Array,
+  base: number,
+  bars: number,
+  bar: Candle,
+  { season, barMs, windowBars }: SeriesRange,
+): void {
+  const { openTime, open } = bar
+  const before = cell(cells, base + CELL.closeRing + ((bars - 2) & (CLOSE_RING - 1)))
+  const relative = barVariance(bar, bars > 1 ? before : open) / season(openTime, barMs)
+  for (let index = 0; index < VARIANCE_BARS.length; index++) {
+    const at = base + CELL.variances + index
+    const average = cell(cells, at)
+    const most = VARIANCE_BARS[index] ?? 1
+    cells[at] = average + (relative - average) / (bars < most ? bars : most)
+  }
+  const moves = bars - windowBars
+  if (moves < 1) return
+  const windowMs = windowBars * barMs
+  const usual = windowBars * season(openTime + barMs - windowMs, windowMs)
+  const move = Math.abs(logReturn(cells, base, windowBars)) / Math.sqrt(usual)
+  for (let index = 0; index < MOVE_BARS.length; index++) {
+    const at = base + CELL.moves + index
+    const average = cell(cells, at)
+    const most = MOVE_BARS[index] ?? 1
+    cells[at] = average + (move - average) / (moves < most ? moves : most)
+  }
+}
+
+/** One of what the forecast is made of, as the logarithm of a variance per bar. */
+export function logMeasure(cells: Float64Array, base: number, index: number): number {
+  if (index < VARIANCE_BARS.length) return Math.log(cell(cells, base + CELL.variances + index))
+  const move = cell(cells, base + CELL.moves + index - VARIANCE_BARS.length)
+  return Math.log(Math.max(LEAST_VARIANCE, move * move))
+}
+
+/** The expected move over the window that begins when the newest bar closes, as a log return. */
+function expectedMove(cells: Float64Array, base: number, range: SeriesRange): number {
+  const { intercept, weights, season, barMs, windowBars } = range
+  let logVariance = intercept
+  for (let index = 0; index < MEASURES; index++)
+    logVariance += (weights[index] ?? 0) * logMeasure(cells, base, index)
+  const barClose = cell(cells, base + CELL.openTime) + barMs
+  return Math.sqrt(Math.exp(logVariance) * windowBars * season(barClose, windowBars * barMs))
+}
+
+/** A billionth of the price says nothing. */
+const rounded = (fraction: number): number => Math.round(fraction * 1e8) / 1e8
+
+/**
+ * How far the price may go within the window that begins when the newest bar closes. Even-handed: what it stays within
+ * is as far up as down, as log returns.
+ */
+export function forecastOf(cells: Float64Array, base: number, range: SeriesRange): Forecast {
+  const move = expectedMove(cells, base, range)
+  const quantile = (moves: number): number => rounded(Math.expm1(moves * move))
+  return {
+    model: range.model,
+    volatility: Math.max(1e-8, rounded(range.deviation * move)),
+    p10: quantile(-range.outer),
+    p25: quantile(-range.inner),
+    p50: 0,
+    p75: quantile(range.inner),
+    p90: quantile(range.outer),
+  }
+}
 
 const finite = z.number()
 const positive = z.number().positive()

@@ -6,7 +6,7 @@ import { HOUR_MS, MINUTE_MS, TIMEFRAMES, timeframeMs } from '../../../contracts/
 import { createEngine, type Engine } from '../engine.ts'
 import { loadModel } from '../model.ts'
 import { randomWalk } from '../random-walk.ts'
-import { seasonOf } from './day-profile.ts'
+import { seasonOf } from './range-model.ts'
 
 const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
 const model = loadModel()

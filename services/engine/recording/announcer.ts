@@ -13,7 +13,7 @@ import type { Series } from '../../../contracts/series.ts'
 import { modelStream, monitoredStream } from '../../../contracts/streams.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { createRetrier, type RetrierOptions } from './retrier.ts'
+import { createRetrier, type RetrierOptions } from './append-once.ts'
 
 export interface AnnouncerOptions extends RetrierOptions {
   readonly store: EventStore

@@ -5,9 +5,8 @@ import { type Series, seriesName } from '../../../contracts/series.ts'
 import { challengerStream } from '../../../contracts/streams.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import type { VerdictDraft } from '../engine.ts'
-import { type AppendOnce, createAppendOnce } from './append-once.ts'
+import { type AppendOnce, createAppendOnce, createRetrier } from './append-once.ts'
 import { barCorrelation, type RecorderOptions } from './recorder.ts'
-import { createRetrier } from './retrier.ts'
 
 export interface ChallengerRecorderOptions extends RecorderOptions {
   /** Told when a challenger's verdicts of a series cannot be recorded: that stops nobody. */

@@ -8,9 +8,9 @@ import { timeframeMs } from '../../../contracts/timeframes.ts'
 import { type Verdict, WINDOW_BARS } from '../../../contracts/verdict.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createRace, type Race, type RaceResult } from '../race.ts'
+import type { Retrier } from './append-once.ts'
 import { openVerdictsOf } from './open-verdicts.ts'
 import type { Recorded } from './recorder.ts'
-import type { Retrier } from './retrier.ts'
 
 /** Labels the verdicts of one series as its bars come by. */
 export interface Labeller {

@@ -5,11 +5,10 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Outcome } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { outcomeStream } from '../../../contracts/streams.ts'
-import { createAppendOnce } from './append-once.ts'
+import { createAppendOnce, createRetrier } from './append-once.ts'
 import { createLabeller, type Labeller } from './label-verdicts.ts'
 import { backfillFrom, openVerdictsOf } from './open-verdicts.ts'
 import { barCorrelation, type Recorded, type RecorderOptions } from './recorder.ts'
-import { createRetrier } from './retrier.ts'
 
 export interface OutcomeRecorderOptions extends RecorderOptions {
   /** Told of outcomes that this process added, after they are durable. */

@@ -8,12 +8,82 @@ import { verdictStream } from '../../../contracts/streams.ts'
 import { lastBarClose, timeframeMs } from '../../../contracts/timeframes.ts'
 import { barsMissed, type Verdict } from '../../../contracts/verdict.ts'
 import type { MissingReason } from '../../../contracts/verdicts-missing.ts'
+import type { Clock } from '../../platform/async/clock.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
-import { type Appended, createAppendOnce, type StreamEnd } from './append-once.ts'
-import { createRecordingTurns } from './recording-turns.ts'
-import { createRetrier, type RetrierOptions } from './retrier.ts'
+import {
+  type Appended,
+  type BarFact,
+  createAppendOnce,
+  createRetrier,
+  type RetrierOptions,
+  type StreamEnd,
+} from './append-once.ts'
+
+interface RecordingTurnsOptions extends Pick<Clock, 'sleep'> {
+  /** Whether this process is the one that records an exchange, of those that share the log. */
+  readonly holds: (exchange: Exchange) => boolean
+  /** What the stream of a series ends with now. */
+  readonly look: (series: Series) => Promise<StreamEnd<BarFact>>
+  readonly signal: AbortSignal
+}
+
+/** Lets the process that records an exchange go first, and stands in for it where it does not. */
+interface RecordingTurns {
+  /**
+   * Waits until the bars of a series are recorded, or this process is to record what is missing of them.
+   *
+   * @param bars oldest first
+   * @returns whether it may: not once the signal is aborted, when another goes on.
+   */
+  await(series: Series, bars: readonly BarFact[]): Promise<boolean>
+  /** Says that this process recorded a bar of a series. */
+  recorded(series: Series, barClose: number): void
+  release(series: Series): void
+}
+
+/** How often it is looked whether the other has recorded; the last from then on. */
+const LOOK_AFTER_MS = [250, 500, 1_000, 2_000] as const
+
+/**
+ * Two engines that began at different times may differ in what they see of a series, so that one of them at a time
+ * records an exchange, and the others adopt. None waits for long for one that is gone, or does not follow the series:
+ * a verdict that two processes record has one place, whichever comes first.
+ */
+function createRecordingTurns(options: RecordingTurnsOptions): RecordingTurns {
+  const { holds, look, sleep, signal } = options
+  /** The newest bar that this process recorded, of each series. */
+  const own = new Map<string, number>()
+
+  /** How long the other is waited for, behind what is in the log. */
+  function waitMs(series: Series, first: number, { newest }: StreamEnd<BarFact>): number {
+    // Nobody follows a series of which an earlier bar is missing already.
+    if (newest === undefined || newest.barClose < first - timeframeMs(series.timeframe)) return 0
+    const standsIn = own.get(seriesName(series)) === newest.barClose
+    return standsIn ? LIMITS.recordStandInMs : LIMITS.recordTakeOverMs
+  }
+
+  return {
+    async await(series, bars) {
+      const [first, last] = [bars[0]?.barClose, bars.at(-1)?.barClose]
+      if (first === undefined || last === undefined || holds(series.exchange)) return true
+      let waited = 0
+      for (let looks = 0; !signal.aborted; looks++) {
+        const end = await look(series)
+        if (end.newest !== undefined && end.newest.barClose >= last) return true
+        const left = waitMs(series, first, end) - waited
+        if (left <= 0 || holds(series.exchange)) return true
+        const pause = Math.min(left, LOOK_AFTER_MS[Math.min(looks, LOOK_AFTER_MS.length - 1)] ?? left)
+        await sleep(pause, signal)
+        waited += pause
+      }
+      return false
+    },
+    recorded: (series, barClose) => void own.set(seriesName(series), barClose),
+    release: (series) => void own.delete(seriesName(series)),
+  }
+}
 
 export interface RecorderOptions extends RetrierOptions {
   readonly store: EventStore

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { createFakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
-import { createRetrier } from './retrier.ts'
+import { createRetrier } from './append-once.ts'
 
 test('tells when trouble begins and reminds of it while it lasts, not at every try', async () => {
   const told: string[] = []

@@ -6,7 +6,7 @@ import { type ModelChoice, ModelChosen } from '../../../contracts/model-events.t
 import type { ModelFile } from '../../../contracts/proof-events.ts'
 import { MODEL_CHOICE_STREAM } from '../../../contracts/streams.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
+import { CALLER_WAITS } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
 

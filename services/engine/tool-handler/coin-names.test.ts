@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bareCoin, nearestName } from './coin-names.ts'
+import { bareCoin, nearestName } from './market-index.ts'
 
 describe('bareCoin', () => {
   test.each([

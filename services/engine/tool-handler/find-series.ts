@@ -6,8 +6,14 @@ import { type Coin, type Market, marketName, type Series } from '../../../contra
 import { isTimeframe, TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { bareCoin, nearestName } from './coin-names.ts'
-import { indexMarkets, type Listing, type MarketIndex, type Monitored } from './market-index.ts'
+import {
+  bareCoin,
+  indexMarkets,
+  type Listing,
+  type MarketIndex,
+  type Monitored,
+  nearestName,
+} from './market-index.ts'
 
 export interface SeriesFinderOptions extends Pick<Clock, 'now'> {
   /** What the market lists; only what is monitored can be had where it is absent. */

@@ -8,8 +8,7 @@ import type { Clock } from '../../platform/async/clock.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
 import { createEngineList, type EngineList, HERE_SUBJECT } from './engine-list.ts'
 import { createNewestAnswers, type NewestVerdicts } from './newest-answers.ts'
-import { parseToolRequest } from './parse-tool-request.ts'
-import type { ToolHandler } from './tool-handler.ts'
+import { parseToolRequest, type ToolHandler } from './tool-handler.ts'
 
 /** Where tool calls are asked for: of any process that computes, or of one by its name. */
 const SUBJECT = 'engine.tool'

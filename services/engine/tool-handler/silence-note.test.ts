@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { loadModel, type TimeframeSkill } from '../model.ts'
-import { silenceNote } from './silence-note.ts'
+import { silenceNote } from './scan-calls.ts'
 
 const silent = (reason: string): TimeframeSkill => ({ ...loadModel().timeframes['1d'], skill: false, reason })
 const all = (skill: TimeframeSkill) =>

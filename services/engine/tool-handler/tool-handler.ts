@@ -1,5 +1,6 @@
-import type { ServiceError } from '../../../contracts/errors.ts'
+import { ServiceError } from '../../../contracts/errors.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
+import { faultMessage, type InputFault, inputFaults } from '../../../contracts/input-faults.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Series } from '../../../contracts/series.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
@@ -7,19 +8,46 @@ import type {
   ScanFundingArbRequest,
   ScanFundingArbResponse,
 } from '../../../contracts/tools/scan-funding-arb.ts'
-import type { ToolName, ToolRequest, ToolResponse } from '../../../contracts/tools/tool-catalogue.ts'
+import {
+  TOOLS,
+  type ToolName,
+  type ToolRequest,
+  type ToolResponse,
+} from '../../../contracts/tools/tool-catalogue.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import type { Board } from '../board.ts'
 import type { VerdictModel } from '../model.ts'
 import { isTooShort } from './board-reading.ts'
 import { createSeriesFinder } from './find-series.ts'
 import type { Listing, Monitored } from './market-index.ts'
-import { parseToolRequest } from './parse-tool-request.ts'
 import { createSeriesReader } from './read-series.ts'
 import { scanCalls } from './scan-calls.ts'
 import { createSeriesPool, type Follow } from './series-pool.ts'
 import type { UniverseManager } from './universe-manager.ts'
 import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
+
+/**
+ * A request as its tool takes it: checked, names in upper case, defaults filled in. Parsing what was parsed
+ * changes nothing.
+ *
+ * @throws ServiceError `invalid_request` naming every field at fault in `details.fields`.
+ * @example parseToolRequest('get_trade_call', { coin: 'btc' }) // { coin: 'BTC', timeframe: '1h', … }
+ */
+export function parseToolRequest<Name extends ToolName>(tool: Name, request: unknown): ToolRequest<Name> {
+  // The schemas drop this one key where they refuse every other that they do not know.
+  if (typeof request === 'object' && request !== null && Object.hasOwn(request, '__proto__')) {
+    throw invalid(tool, [{ field: '__proto__', problem: 'is not a field of this tool' }])
+  }
+  const parsed = TOOLS[tool].request.safeParse(request)
+  if (parsed.success) return parsed.data as ToolRequest<Name>
+  throw invalid(tool, inputFaults(parsed.error.issues, 'the arguments', 'this tool'))
+}
+
+const invalid = (tool: ToolName, fields: readonly InputFault[]): ServiceError =>
+  new ServiceError('invalid_request', {
+    message: `${tool}, ${faultMessage(fields)}`,
+    details: { fields },
+  })
 
 /** Where every tool call is answered, whichever channel it came by. */
 export interface ToolHandler {

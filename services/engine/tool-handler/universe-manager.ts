@@ -7,7 +7,7 @@ import { universeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
+import { LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
 

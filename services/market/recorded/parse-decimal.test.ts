@@ -43,4 +43,10 @@ describe('parseDecimal', () => {
       expect(parse(text)).toBeNaN()
     },
   )
+
+  // Digits that could be before or behind a point that is not there were tried in every place.
+  it('reads a field without end at once', { timeout: 5_000 }, () => {
+    for (const text of [`${'1'.repeat(500_000)}x`, `1.${'1'.repeat(500_000)}`, '9'.repeat(500_000)])
+      expect(parse(text)).toBe(Number(text))
+  })
 })

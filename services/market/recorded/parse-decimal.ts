@@ -3,7 +3,7 @@ const NINE = 57
 const POINT = 46
 const MINUS = 45
 
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
 /** Most digits of which every number is below 2^53. */
 const EXACT_DIGITS = 15
@@ -38,6 +38,6 @@ export function parseDecimal(bytes: Uint8Array, start: number, end: number): num
 }
 
 function parseText(bytes: Uint8Array, start: number, end: number): number {
-  const text = String.fromCharCode(...bytes.subarray(start, end)).trim()
+  const text = Buffer.from(bytes.subarray(start, end)).toString('latin1').trim()
   return NUMBER.test(text) ? Number(text) : Number.NaN
 }

@@ -1,8 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
-import { CALLER_WAITS, LOOKS_AGAIN, UNTIL_ENDED } from './append-policies.ts'
-import { type AppendPath, appendedOr, appendUntilKnown } from './append-until-known.ts'
+import {
+  type AppendPath,
+  appendedOr,
+  appendUntilKnown,
+  CALLER_WAITS,
+  LOOKS_AGAIN,
+  UNTIL_ENDED,
+} from './append-until-known.ts'
 import { type AppendFault, createFaultyWorld, type FaultyWorld } from './testing/faulty-store.fixture.ts'
 
 let world: FaultyWorld

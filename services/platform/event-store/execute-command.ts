@@ -1,10 +1,10 @@
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
-import { CONFLICTS } from './append-policies.ts'
 import {
   type Appended,
   type AppendPath,
   appendUntilKnown,
+  CONFLICTS,
   outcomeUnknownError,
   type UnknownOutcome,
 } from './append-until-known.ts'

@@ -10,7 +10,7 @@ import {
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
-import { LOOKS_AGAIN } from './append-policies.ts'
+import { LOOKS_AGAIN } from './append-until-known.ts'
 import { openLogFormat } from './log-format.ts'
 import { createMemoryLog, openMemoryStore } from './memory/memory-store.ts'
 

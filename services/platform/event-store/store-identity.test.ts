@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
-import { LOOKS_AGAIN } from './append-policies.ts'
+import { LOOKS_AGAIN } from './append-until-known.ts'
 import { checkStore, claimStore } from './store-identity.ts'
 import { createFaultyWorld, type FaultyWorld } from './testing/faulty-store.fixture.ts'
 import { describeWritePath } from './write-path.contract.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { NewEvent } from '../../../contracts/event.ts'
-import { CALLER_WAITS } from './append-policies.ts'
+import { CALLER_WAITS } from './append-until-known.ts'
 import { createStreamRepository, type StreamRepository } from './stream-repository.ts'
 import { createFaultyWorld, type FaultyWorld } from './testing/faulty-store.fixture.ts'
 

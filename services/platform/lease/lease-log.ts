@@ -5,8 +5,7 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { type LeaseHolder, LeaseReleased, LeaseTaken } from '../../../contracts/lease-events.ts'
 import { leaseStream } from '../../../contracts/streams.ts'
 import type { Clock } from '../async/clock.ts'
-import { PURSUED_BRIEFLY } from '../event-store/append-policies.ts'
-import { appendedOr, appendUntilKnown } from '../event-store/append-until-known.ts'
+import { appendedOr, appendUntilKnown, PURSUED_BRIEFLY } from '../event-store/append-until-known.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 
 /** Everybody's part of a group of work, and where the log says so. */

@@ -1,7 +1,6 @@
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { LOG_ANCHORS_STREAM } from '../../../contracts/streams.ts'
-import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
-import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
+import { appendUntilKnown, LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 
 export interface AnchorLogOptions {

@@ -10,8 +10,7 @@ import {
   NEWEST_CHECKPOINT,
 } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
-import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
+import { appendUntilKnown, LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openCheckpoint } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'

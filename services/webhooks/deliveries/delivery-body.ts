@@ -5,7 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { CHAT_FORMS, type ChatForm } from '../../../contracts/subscription.ts'
 import { verifyUrl } from '../../../contracts/tools/tool-fields.ts'
 import { forecastShown } from '../../../contracts/verdict.ts'
-import { chatBody } from '../sending/chat-message.ts'
+import { chatBody } from '../sending/chat-channel.ts'
 import type {
   ModelNoticeSignal,
   RegimeShiftSignal,

@@ -15,9 +15,8 @@ import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { openEmbeddedStore } from '../../platform/event-store/embedded/embedded-store.ts'
 import { uuidV7 } from '../../platform/ids/uuid.ts'
 import { anId, NOON } from '../signals/testing/signal-log.fixture.ts'
-import { numberedDeliveries } from './numbered-deliveries.ts'
 import { prepareAgain } from './prepare-delivery.ts'
-import { deliveriesBackwards, readDeliveries } from './read-deliveries.ts'
+import { deliveriesBackwards, numberedDeliveries, readDeliveries } from './read-deliveries.ts'
 
 const SIGNALS = 1_200
 const PER_APPEND = 100

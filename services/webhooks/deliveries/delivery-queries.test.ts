@@ -8,8 +8,8 @@ import { windowClosesAt } from '../signals/signal-window.ts'
 import { aFilter, anId } from '../signals/testing/signal-log.fixture.ts'
 import type { DeliveryJournal } from './delivery-journal.ts'
 import { createDeliveryQueries } from './delivery-queries.ts'
-import { numberedDeliveries } from './numbered-deliveries.ts'
 import { type PreparedDelivery, prepareAgain } from './prepare-delivery.ts'
+import { numberedDeliveries } from './read-deliveries.ts'
 import {
   aDeliveryWorld,
   anAttempt,

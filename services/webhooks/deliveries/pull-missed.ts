@@ -9,9 +9,8 @@ import { lookThrough } from '../signals/match-range.ts'
 import { BODY_TEMPLATE } from './delivery-body.ts'
 import { type Deliveries, withMove } from './delivery-state.ts'
 import { mayPull } from './may-pull.ts'
-import { numberedDeliveries } from './numbered-deliveries.ts'
 import { type PreparedDelivery, prepareAgain, prepareDelivery } from './prepare-delivery.ts'
-import { readDeliveries } from './read-deliveries.ts'
+import { numberedDeliveries, readDeliveries } from './read-deliveries.ts'
 
 export interface PullOptions {
   readonly store: Pick<EventStore, 'read' | 'readAll' | 'head'>

@@ -1,10 +1,147 @@
+import type { OpenDelivery } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { type Deliveries, type DeliveryEvent, evolveDeliveries, initialDeliveries } from './delivery-state.ts'
+import type { DeliveryPlace } from './prepare-delivery.ts'
+
+/** A delivery that was attempted: where its event is, and what its body was made with. */
+export type NumberedDelivery = DeliveryPlace & Pick<OpenDelivery, 'template' | 'baseUrl'>
+
+/**
+ * The deliveries of a stretch of sequences that were attempted, in their order, as they were first recorded: what
+ * a replay sends again, with {@link prepareAgain}. A number that was never used (its owner moved the cursor) is
+ * left out.
+ *
+ * @param to inclusive; ask for a few hundred at a time
+ */
+export async function numberedDeliveries(
+  store: Pick<EventStore, 'read'>,
+  subscriptionId: string,
+  from: number,
+  to: number,
+): Promise<NumberedDelivery[]> {
+  const found = new Map<number, NumberedDelivery>()
+  const end = await firstRevision(store, subscriptionId, (event) => sequenceAt(event) > to)
+  let looked = 0
+  for await (const event of deliveriesBackwards(store, subscriptionId, end)) {
+    if (event.type === 'DeliveriesAttempted') {
+      const { template, baseUrl, attempts } = event.data
+      for (const { replayId, ...attempt } of attempts.toReversed()) {
+        if (replayId !== null || attempt.sequence < from || attempt.sequence > to) continue
+        const { deliveryId, sequence, eventId, position, stream, revision, topN } = attempt
+        const place = { deliveryId, sequence, eventId, position, stream, revision, topN }
+        found.set(sequence, { ...place, template, baseUrl })
+      }
+    }
+    if (found.size > to - from || isInFront(event, from) || ++looked === LIMITS.webhookScanEvents) break
+  }
+  return [...found.values()].toSorted((a, b) => a.sequence - b.sequence)
+}
+
+/**
+ * Whether nothing in front of an event is about a number or those behind it. Only an event that says the state whole
+ * tells: while one delivery hangs, the cursor stands still in front of it, however many behind it are taken.
+ */
+function isInFront(event: DeliveryEvent, from: number): boolean {
+  if (event.type === 'DeliveriesAttempted') return false
+  const { cursor, finishedAbove, open } = event.data.state
+  return cursor.sequence <= from && [...finishedAbove, ...open].every(({ sequence }) => sequence < from)
+}
+
+/** The number that the cursor stands at behind an event. */
+const sequenceAt = ({ type, data }: DeliveryEvent): number =>
+  type === 'DeliveriesAttempted' ? data.cursor.sequence : data.state.cursor.sequence
+
+/**
+ * Revision of the first event of a delivery log for which something holds that holds for all behind it, found by
+ * halving; undefined where it holds for none.
+ */
+export async function firstRevision(
+  store: Pick<EventStore, 'read'>,
+  subscriptionId: string,
+  holds: (event: DeliveryEvent) => boolean,
+): Promise<number | undefined> {
+  const at = async (options: Parameters<EventStore['read']>[1]): Promise<DeliveryEvent | undefined> => {
+    for await (const recorded of store.read(deliveryStream(subscriptionId), { ...options, limit: 1 })) {
+      return deliveryEvent(recorded)
+    }
+    return undefined
+  }
+  const newest = await at({ direction: 'backwards' })
+  if (newest === undefined || !holds(newest)) return undefined
+  let [low, high] = [-1, newest.revision]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    const event = await at({ from: middle })
+    if (event === undefined || holds(event)) high = middle
+    else low = middle
+  }
+  return high
+}
+
+/** Where failed deliveries are looked for. Sequences, both ends inclusive. */
+interface FailedWindow {
+  readonly first: number
+  readonly last: number
+  /** What waits for another try comes by itself. */
+  readonly open: Pick<Deliveries['open'], 'has'>
+  /** What this replay gave up is not begun again by it. */
+  readonly replayId?: string
+}
+
+/**
+ * The deliveries of a window that were tried and never taken, in their turn or when they were sent again, and that
+ * nobody tries any more; in their order, with what their bodies were made with.
+ *
+ * @throws ServiceError `invalid_request` where more of the log is to be looked through than may be
+ */
+export async function findFailed(
+  store: Pick<EventStore, 'read'>,
+  subscriptionId: string,
+  { first, last, open, replayId }: FailedWindow,
+): Promise<NumberedDelivery[]> {
+  const taken = new Set<number>()
+  const failed = new Map<number, NumberedDelivery>()
+  let looked = 0
+  for await (const event of deliveriesBackwards(store, subscriptionId)) {
+    looked += 1
+    if (looked > LIMITS.webhookScanEvents) {
+      throw new ServiceError('invalid_request', {
+        message: 'from: too much was sent since to be looked through; give a later instant, or numbers',
+      })
+    }
+    if (event.type !== 'DeliveriesAttempted') {
+      if (isBefore(event, first)) break
+      continue
+    }
+    const { template, baseUrl, attempts } = event.data
+    for (const { result, ...attempt } of attempts) {
+      const { deliveryId, sequence, eventId, position, stream, revision, topN } = attempt
+      if (sequence < first || sequence > last || taken.has(sequence) || open.has(sequence)) continue
+      const isGivenUpAgain = result === 'exhausted' && attempt.replayId === replayId
+      if (result === 'delivered' || isGivenUpAgain) {
+        taken.add(sequence)
+        failed.delete(sequence)
+        continue
+      }
+      const place = { deliveryId, sequence, eventId, position, stream, revision, topN }
+      // What was never sent, since it was too old for its owner, has not failed.
+      if (result !== 'skipped') failed.set(sequence, { ...place, template, baseUrl })
+    }
+  }
+  return [...failed.values()].toSorted((a, b) => a.sequence - b.sequence)
+}
+
+/** Whether nothing in front of an event, which says the state whole, is about a number or those behind it. */
+function isBefore(event: Exclude<DeliveryEvent, { type: 'DeliveriesAttempted' }>, first: number): boolean {
+  const { cursor, finishedAbove, open } = event.data.state
+  return cursor.sequence <= first && [...finishedAbove, ...open].every(({ sequence }) => sequence < first)
+}
 
 /** What of a subscription its deliveries begin with. */
 export type Deliverable = Pick<Subscription, 'subscriptionId' | 'startAfter' | 'moved'>

@@ -4,9 +4,8 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { deliveryStream } from '../../../contracts/streams.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { Signal } from '../signals/signal.ts'
-import { firstRevision, type NumberedDelivery } from './numbered-deliveries.ts'
 import { prepareAgain } from './prepare-delivery.ts'
-import { deliveryEvent } from './read-deliveries.ts'
+import { deliveryEvent, firstRevision, type NumberedDelivery } from './read-deliveries.ts'
 
 /** A delivery with all that was tried. */
 export interface ShownDelivery {

@@ -1,8 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { SendOutcome } from '../sending/sender.ts'
-import { decideAttempt, type EndpointHealth, GONE_REASON, HEALTHY } from './decide-attempt.ts'
-import { MOST_ATTEMPTS, probeAt, RETRY_STEPS_MS, retryAt } from './retry-schedule.ts'
+import {
+  decideAttempt,
+  type EndpointHealth,
+  GONE_REASON,
+  HEALTHY,
+  MOST_ATTEMPTS,
+  probeAt,
+  RETRY_STEPS_MS,
+  retryAt,
+} from './decide-attempt.ts'
 
 fc.configureGlobal({ seed: 8402 })
 

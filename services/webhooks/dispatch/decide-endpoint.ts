@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { isSending, type Subscription } from '../../../projections/index.ts'
 import { quietUntil } from '../sending/chat-channel.ts'
-import { HEALTHY } from './decide-attempt.ts'
+import { dueInMs, HEALTHY, retryAt } from './decide-attempt.ts'
 import {
   AGAIN_MS,
   act,
@@ -34,7 +34,6 @@ import {
   type Situation,
   type Timer,
 } from './endpoint-state.ts'
-import { dueInMs, retryAt } from './retry-schedule.ts'
 
 type Handlers = {
   readonly [Kind in Input['kind']]: (

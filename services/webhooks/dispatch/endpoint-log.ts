@@ -9,8 +9,7 @@ import {
 } from '../../../contracts/subscription-events.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { UNTIL_ENDED } from '../../platform/event-store/append-policies.ts'
-import { appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
+import { appendUntilKnown, UNTIL_ENDED } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { GONE_REASON } from './decide-attempt.ts'
 

@@ -1,5 +1,6 @@
 import type { RequestedReplay } from '../../../projections/index.ts'
 import { sentThrough } from '../deliveries/delivery-state.ts'
+import { probeAt } from './decide-attempt.ts'
 import {
   type Decision,
   type Effect,
@@ -11,7 +12,6 @@ import {
   type Situation,
   type Timer,
 } from './endpoint-state.ts'
-import { probeAt } from './retry-schedule.ts'
 
 /** How soon what failed here is tried again, and an endpoint whose target cannot be had is looked at. */
 export const AGAIN_MS = 5_000

@@ -2,8 +2,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { RequestedReplay } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
-import { findFailed } from '../deliveries/find-failed.ts'
-import { deliveriesBackwards } from '../deliveries/read-deliveries.ts'
+import { deliveriesBackwards, findFailed } from '../deliveries/read-deliveries.ts'
 import type { ReplayItem } from './endpoint-state.ts'
 
 /**

@@ -5,8 +5,7 @@ import { noticeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { LOOKS_AGAIN } from '../../platform/event-store/append-policies.ts'
-import { appendedOr, appendUntilKnown } from '../../platform/event-store/append-until-known.ts'
+import { appendedOr, appendUntilKnown, LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 
 /** How long an endpoint has been degraded when its owner is told. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { CHAT_FORMS, type ChatForm } from '../../../contracts/subscription.ts'
-import { chatBody } from './chat-message.ts'
+import { chatBody } from './chat-channel.ts'
 
 const BASE = 'https://signals.example.com'
 const SERIES = { coin: 'BTC', exchange: 'SIM', timeframe: '1h' }

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isServiceError } from '../../../contracts/errors.ts'
-import { checkUrl, type EgressPolicy } from './check-url.ts'
-import { isPublicAddress } from './public-address.ts'
+import { checkUrl, type EgressPolicy, isPublicAddress } from './check-url.ts'
 
 const POLICY: EgressPolicy = {
   allowPrivate: false,

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { createEgressGuard, type EgressGuard } from './egress-guard.ts'
-import type { NameAddress } from './resolve-name.ts'
+import { createEgressGuard, type EgressGuard, type NameAddress } from './egress-guard.ts'
 
 const addresses = (texts: readonly string[]): NameAddress[] =>
   texts.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))

@@ -2,11 +2,75 @@ import type { Dispatcher } from 'undici'
 import { isServiceError, reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { answerText, keptText } from './answer-text.ts'
 import type { Timed } from './deadline-sweep.ts'
 import { refusalIn } from './guarded-connector.ts'
-import { retryAfterMs, usedUpMs } from './retry-after.ts'
 import type { SendOutcome } from './sender.ts'
+
+/** `IMF-fixdate` (RFC 9110 §5.6.7); the two older forms of a date are not sent by anybody any more. */
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
+/** `delay-seconds = 1*DIGIT` (RFC 9110 §10.2.3). */
+const DELAY_SECONDS = /^\d+$/
+
+/**
+ * How long an endpoint asks to be left alone.
+ *
+ * @param value of the header; several of them say nothing that can be told
+ * @param now Unix milliseconds
+ * @returns milliseconds, at most `LIMITS.webhookRetryAfterMs`; undefined where it cannot be read.
+ * @example retryAfterMs('120', now) === 120_000
+ */
+export function retryAfterMs(value: string | readonly string[] | undefined, now: number): number | undefined {
+  if (typeof value !== 'string') return undefined
+  const text = value.trim()
+  const waitMs = DELAY_SECONDS.test(text)
+    ? Number(text) * 1_000
+    : HTTP_DATE.test(text)
+      ? Date.parse(text) - now
+      : Number.NaN
+  return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(0, waitMs), LIMITS.webhookRetryAfterMs)
+}
+
+/** A number of seconds, with parts of them. */
+const SECONDS = /^\d{1,9}(?:\.\d{1,9})?$/
+
+/**
+ * How long nothing more is taken, where what may be sent in a window is used up.
+ *
+ * @param remaining `X-RateLimit-Remaining`
+ * @param resetAfter `X-RateLimit-Reset-After`, seconds
+ * @returns milliseconds; undefined where there is room, or nothing can be read
+ */
+export function usedUpMs(
+  remaining: string | readonly string[] | undefined,
+  resetAfter: string | readonly string[] | undefined,
+): number | undefined {
+  if (remaining !== '0' || typeof resetAfter !== 'string' || !SECONDS.test(resetAfter)) return undefined
+  return Math.min(Math.ceil(Number(resetAfter) * 1_000), LIMITS.webhookRetryAfterMs)
+}
+
+/** What terminals and logs would act on; tabs and line breaks may stay. */
+const CONTROLS = /[^\P{Cc}\t\n\r]/gu
+
+/**
+ * The first bytes of an answer as text that can be stored and shown, at most `LIMITS.webhookResponseKeptBytes` as
+ * UTF-8. What is no text shows as U+FFFD.
+ */
+export function answerText(chunks: readonly Uint8Array[]): string {
+  if (chunks.length === 0) return ''
+  // As a stream, so that a character cut at the end is left out instead of shown as damage.
+  return keptText(new TextDecoder('utf-8').decode(Buffer.concat(chunks), { stream: true }))
+}
+
+/** A text cut to what is kept of an answer. */
+export function keptText(text: string): string {
+  const shown = text.toWellFormed().replaceAll(CONTROLS, '\uFFFD')
+  // No character of UTF-16 takes more than three bytes as UTF-8.
+  if (shown.length * 3 <= LIMITS.webhookResponseKeptBytes) return shown
+  const kept = new Uint8Array(LIMITS.webhookResponseKeptBytes)
+  // It writes whole characters only.
+  const { written } = new TextEncoder().encodeInto(shown, kept)
+  return new TextDecoder().decode(kept.subarray(0, written))
+}
 
 /** What came of a request, as far as the request itself can tell. */
 export type ExchangeOutcome = Omit<SendOutcome, 'durationMs'>

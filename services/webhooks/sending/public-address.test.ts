@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isPublicAddress, isTrialAddress } from './public-address.ts'
+import { isPublicAddress, isTrialAddress } from './check-url.ts'
 
 /** First and last address of every special range, and their neighbours outside, where those are public. */
 const NOT_PUBLIC = `

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { retryAfterMs } from './retry-after.ts'
+import { retryAfterMs } from './exchange.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0)
 const MOST = LIMITS.webhookRetryAfterMs

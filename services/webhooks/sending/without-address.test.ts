@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withoutAddress } from './without-address.ts'
+import { withoutAddress } from './guarded-sender.ts'
 
 const PATH = '/hooks/T0KEN-12345678/in?key=S3CRET%2Fabcdef&v=1'
 

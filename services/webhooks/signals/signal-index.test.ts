@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createSignalIndex } from './signal-index.ts'
-import { createSlotSet, eachBit } from './slot-set.ts'
+import { createSignalIndex, createSlotSet, eachBit } from './signal-index.ts'
 import { aFilter, aSignalLog } from './testing/signal-log.fixture.ts'
 import { toSignals } from './to-signal.ts'
 

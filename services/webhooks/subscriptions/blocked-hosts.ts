@@ -11,8 +11,7 @@ import {
   webhookHostSchema,
 } from '../../../contracts/webhook-host-events.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
-import type { UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
+import { CALLER_WAITS, type UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createStreamRepository } from '../../platform/event-store/stream-repository.ts'
 import type { Origin } from './owner-accounts.ts'

@@ -4,9 +4,7 @@ import { deliveryStream } from '../../../contracts/streams.ts'
 import type { ReplayScope } from '../../../contracts/subscription.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
-import { findFailed } from '../deliveries/find-failed.ts'
-import { firstRevision } from '../deliveries/numbered-deliveries.ts'
-import { deliveryEvent } from '../deliveries/read-deliveries.ts'
+import { deliveryEvent, findFailed, firstRevision } from '../deliveries/read-deliveries.ts'
 
 /** What is to be sent again: numbers of deliveries, or when they were tried; both ends inclusive. */
 export type ReplayWindow =

@@ -18,10 +18,10 @@ import {
 } from '../../../contracts/subscription-events.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { CALLER_WAITS } from '../../platform/event-store/append-policies.ts'
 import {
   appendedOr,
   appendUntilKnown,
+  CALLER_WAITS,
   type UnknownOutcome,
 } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'

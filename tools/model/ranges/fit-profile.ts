@@ -1,10 +1,10 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import {
+  barVariance,
   type DayProfile,
   QUARTERS_PER_DAY,
   quarterOfWeek,
-} from '../../../services/engine/forecast/day-profile.ts'
-import { barVariance } from '../../../services/engine/forecast/volatility.ts'
+} from '../../../services/engine/forecast/range-model.ts'
 
 /** Quarter hours of two days, whose average a quarter hour is compared with. */
 const LEVEL_BARS = 2 * QUARTERS_PER_DAY

@@ -1,4 +1,4 @@
-import { MEASURES } from '../../../services/engine/forecast/measures.ts'
+import { MEASURES } from '../../../services/engine/forecast/range-model.ts'
 import { solve } from '../logistic-fit.ts'
 import { type RangeSamples, samplesUntil } from './range-samples.ts'
 

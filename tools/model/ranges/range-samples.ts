@@ -2,9 +2,13 @@ import type { Candle } from '../../../contracts/candle.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
 import { CELL, CLOSE_RING, LOG_RING } from '../../../services/engine/cells.ts'
-import { MEASURES } from '../../../services/engine/forecast/measures.ts'
-import type { RangeModel, SeriesRange } from '../../../services/engine/forecast/range-model.ts'
-import { logMeasure, updateVolatility } from '../../../services/engine/forecast/volatility.ts'
+import {
+  logMeasure,
+  MEASURES,
+  type RangeModel,
+  type SeriesRange,
+  updateVolatility,
+} from '../../../services/engine/forecast/range-model.ts'
 import type { SeriesHistory } from '../series-history.ts'
 
 /** The bars of a history whose window is whole, in order of time: what was known, and how far the price went. */

@@ -1,6 +1,6 @@
 import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
-import { MEASURES } from '../../../services/engine/forecast/measures.ts'
 import {
+  MEASURES,
   type RangeModel,
   type RangeModelData,
   type RangeScores,

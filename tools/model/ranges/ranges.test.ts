@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
-import { MEASURES } from '../../../services/engine/forecast/measures.ts'
+import { MEASURES } from '../../../services/engine/forecast/range-model.ts'
 import { createRandom } from '../../../services/market/simulated/random.ts'
 import { addToProfile, noProfileSums, profileOf } from './fit-profile.ts'
 import { fitRange, moveOf, windowsUntil, withinShares } from './fit-range.ts'

@@ -1,4 +1,4 @@
-import type { Direction } from '../../../services/engine/trend-trigger.ts'
+import type { Direction } from '../../../services/engine/call-trigger.ts'
 
 /**
  * Share of the bars under a label after which the close had moved the label's way. A close that had not

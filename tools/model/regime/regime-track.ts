@@ -1,9 +1,9 @@
 import type { Candle } from '../../../contracts/candle.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
+import type { Direction } from '../../../services/engine/call-trigger.ts'
 import { CELL, cell } from '../../../services/engine/cells.ts'
 import type { VerdictModel } from '../../../services/engine/model.ts'
 import { createSeriesPool } from '../../../services/engine/series-pool.ts'
-import type { Direction } from '../../../services/engine/trend-trigger.ts'
 
 /** What was known after every bar of a history, as the service knows it. */
 export interface RegimeTrack {

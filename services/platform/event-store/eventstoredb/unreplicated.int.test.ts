@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { sleep } from '../../async/sleep.ts'
-import { CALLER_WAITS } from '../append-policies.ts'
-import { appendUntilKnown } from '../append-until-known.ts'
+import { appendUntilKnown, CALLER_WAITS } from '../append-until-known.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
 import type { EventStore } from '../event-store.ts'
 import { startWireDouble, type WireDouble } from '../wire-double/wire-double.ts'

@@ -1,0 +1,29 @@
+import { isServiceError } from '../../contracts/errors.ts'
+import { OAuthError } from '../../contracts/oauth.ts'
+
+/** Something that reads what others wrote. */
+export interface Target {
+  /** Of its corpus. */
+  readonly name: string
+  /** Takes the input or refuses it. */
+  read(input: Buffer): unknown
+  /** The input may hold a secret, which no refusal repeats. */
+  readonly isSecret?: boolean
+  /** Errors by which it refuses, besides those of the registry, by their names. */
+  readonly refusesBy?: readonly string[]
+}
+
+/** What V8 says where a program did not think of something; no refusal sounds so. */
+const UNFORESEEN =
+  /Cannot (?:read|set|convert|access|destructure|mix)|is not (?:a function|iterable|defined|a constructor)|Maximum call stack|Invalid (?:string|array) length|out of memory|call stack|Reduce of empty/
+
+/** What is wrong with a refusal; undefined where it is one that was thought of. */
+export function refusalFault(error: unknown, { refusesBy = [] }: Target): string | undefined {
+  if (isServiceError(error))
+    return error.code === 'internal_error' ? `is answered with ${error.code}: ${error.message}` : undefined
+  if (error instanceof OAuthError)
+    return error.code === 'server_error' ? 'is answered with server_error' : undefined
+  if (!(error instanceof Error)) return `throws ${String(error)}`
+  if (!refusesBy.includes(error.name)) return `throws ${error.name}: ${error.message}`
+  return UNFORESEEN.test(error.message) ? `is not thought of: ${error.message}` : undefined
+}

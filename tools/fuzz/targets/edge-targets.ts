@@ -1,0 +1,108 @@
+import type { FastifyInstance } from 'fastify'
+import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
+import { parseCursor } from '../../../services/analyst/replay-cursor.ts'
+import { acceptsHtmlFirst } from '../../../services/api/accepts-html.ts'
+import { createClientAddress } from '../../../services/api/client-address.ts'
+import { acceptedCoding } from '../../../services/api/content-coding.ts'
+import { formOf } from '../../../services/api/form-bodies.ts'
+import { acceptsJson, readMessage } from '../../../services/api/mcp/read-message.ts'
+import { readWatchUri } from '../../../services/api/mcp/watch-uris.ts'
+import { readPaidBody } from '../../../services/api/routes/x402-body.ts'
+import { createServer } from '../../../services/api/server.ts'
+import { serverOptions } from '../../../services/api/testing/server-options.fixture.ts'
+import { parseToolRequest } from '../../../services/engine/tool-handler/tool-handler.ts'
+import { readChatRequest, readSearchRequest } from '../../../services/knowledge/read-request.ts'
+import { createLog } from '../../../services/platform/log/log.ts'
+import { readTraceparent } from '../../../services/platform/tracing/trace-context.ts'
+import type { Target } from '../target.ts'
+
+let server: Promise<FastifyInstance> | undefined
+let logged = ''
+
+/** What the edge answers, of which no more is expected than that it is an answer. */
+async function answered(url: string, payload?: Buffer): Promise<void> {
+  server ??= createServer(
+    serverOptions({
+      operatorToken: 'token-of-tests',
+      replay: () => ({ chunks: none(), goOnAfter: () => undefined }),
+      answerTool: async () => ({}),
+      log: createLog('error', { write: (line) => void (logged += line) }),
+    }),
+  )
+  const app = await server
+  logged = ''
+  const headers = { authorization: 'Bearer token-of-tests', 'content-type': 'application/json' }
+  const { statusCode } = await app.inject(
+    payload === undefined ? { url } : { method: 'POST', url, headers, payload },
+  )
+  // Parts that were not given to this server say so.
+  if (statusCode >= 500 && !logged.includes('was not given to the test'))
+    throw new Error(`answered ${statusCode}: ${logged.slice(0, 300)}`)
+}
+async function* none(): AsyncGenerator<Buffer> {}
+
+/** Signs that no client can put into the first line of a request. */
+const asTarget = (input: Buffer): string =>
+  encodeURI(input.toString('latin1')).replaceAll('%25', '%').replaceAll('#', '%23')
+const textOf = (input: Buffer): string => input.toString('utf8')
+const jsonOf = (input: Buffer): unknown => {
+  try {
+    return JSON.parse(textOf(input)) as unknown
+  } catch {
+    return textOf(input)
+  }
+}
+
+/** What callers send. */
+export const EDGE_TARGETS: readonly Target[] = [
+  { name: 'query', read: (input) => answered(`/api/verdicts?${asTarget(input)}`) },
+  { name: 'path', read: (input) => answered(`/${asTarget(input).replace(/^\/+/, '')}`) },
+  { name: 'json-body', read: (input) => answered('/operator/tools/get_trade_call', input) },
+  { name: 'form', read: (input) => formOf(textOf(input)) },
+  { name: 'replay-cursor', read: (input) => parseCursor(textOf(input)) },
+  {
+    name: 'accept',
+    read: (input) => [
+      acceptsHtmlFirst(textOf(input)),
+      acceptsJson(textOf(input)),
+      acceptedCoding(textOf(input)),
+    ],
+  },
+  { name: 'traceparent', read: (input) => readTraceparent(textOf(input)) },
+  {
+    name: 'forwarded-for',
+    read(input) {
+      const forwardedFor = textOf(input)
+      for (const trust of [{ hops: 3 }, { networks: ['10.0.0.0/8', 'fd00::/8'] }])
+        createClientAddress(trust)({ remoteAddress: '10.0.0.1', forwardedFor })
+    },
+  },
+  { name: 'mcp-message', read: (input) => readMessage(input) },
+  {
+    name: 'tool-arguments',
+    read(input) {
+      const refusals = (Object.keys(TOOLS) as ToolName[]).map((tool) => {
+        try {
+          parseToolRequest(tool, jsonOf(input))
+          return undefined
+        } catch (error) {
+          return error
+        }
+      })
+      const refusal = refusals.find((error) => error !== undefined)
+      if (refusal !== undefined) throw refusal
+    },
+  },
+  { name: 'watch-uri', read: (input) => readWatchUri(textOf(input)) },
+  {
+    name: 'paid-body',
+    read(input) {
+      const type = input.toString('latin1')
+      readPaidBody(['content-type', type], input).require()
+    },
+  },
+  {
+    name: 'question',
+    read: (input) => [readSearchRequest(jsonOf(input)), readChatRequest(jsonOf(input), ['extractive'])],
+  },
+]

@@ -1,0 +1,96 @@
+import { readCredential } from '../../../services/accounts/api-key.ts'
+import { normaliseEmail } from '../../../services/accounts/email.ts'
+import { readClientCredentials } from '../../../services/accounts/oauth/authenticate-client.ts'
+import { createClientDocuments, publicKeysOf } from '../../../services/accounts/oauth/client-documents.ts'
+import { checkClientProof } from '../../../services/accounts/oauth/client-proof.ts'
+import { readAuthorization, readDestination } from '../../../services/accounts/oauth/read-authorization.ts'
+import { createTokens } from '../../../services/accounts/oauth/tokens.ts'
+import { readCode } from '../../../services/accounts/sign-in/sign-in-code.ts'
+import { formOf } from '../../../services/api/form-bodies.ts'
+import { readPayment } from '../../../services/payments/reading/read-payment.ts'
+import { opinionOf, verdictOf } from '../../../services/payments/settlement/facilitator.ts'
+import type { Target } from '../target.ts'
+
+const textOf = (input: Buffer): string => input.toString('utf8')
+const jsonOf = (input: Buffer): unknown => {
+  try {
+    return JSON.parse(textOf(input)) as unknown
+  } catch {
+    return textOf(input)
+  }
+}
+/** Base64 of JSON as wallets send it; what is mutated is the JSON, or what stands for it. */
+const asHeader = (text: string): string =>
+  text.startsWith('{') ? Buffer.from(text).toString('base64') : text
+
+const CLIENT = {
+  clientId: 'https://app.example/client.json',
+  name: 'Example',
+  redirectUris: ['http://127.0.0.1/callback', 'https://app.example/callback'],
+  method: 'none',
+  jwks: undefined,
+} as const
+/** The example of RFC 7517; whose key it is does not matter. */
+const KEYS = {
+  keys: [
+    {
+      kty: 'EC',
+      crv: 'P-256',
+      kid: '1',
+      alg: 'ES256',
+      x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+      y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
+    },
+  ],
+}
+const tokens = createTokens(Buffer.alloc(32, 1), (bytes) => Buffer.alloc(bytes, 2))
+
+/** What callers prove who they are with, and pay with. */
+export const MONEY_TARGETS: readonly Target[] = [
+  { name: 'payment', read: (input) => readPayment(['payment-signature', asHeader(textOf(input))]) },
+  {
+    name: 'facilitator',
+    read: (input) =>
+      [200, 400, 500].map((status) => [verdictOf(status, jsonOf(input)), opinionOf(status, jsonOf(input))]),
+  },
+  { name: 'credential', read: (input) => readCredential(textOf(input)), isSecret: true },
+  { name: 'access-token', read: (input) => tokens.openAccess(textOf(input)), isSecret: true },
+  { name: 'email', read: (input) => normaliseEmail(textOf(input)), isSecret: true },
+  { name: 'sign-in-code', read: (input) => readCode(textOf(input)), isSecret: true },
+  {
+    name: 'oauth-client',
+    read: (input) => readClientCredentials(formOf(textOf(input)), textOf(input).split('&')[0]),
+    isSecret: true,
+  },
+  {
+    name: 'oauth-request',
+    read(input) {
+      const parameters = formOf(textOf(input))
+      return readAuthorization(parameters, readDestination(parameters, CLIENT), 'https://signals.example.com')
+    },
+  },
+  {
+    name: 'oauth-document',
+    async read(input) {
+      const fetchDocument = async () => ({
+        status: 200,
+        contentType: 'application/json',
+        maxAgeS: 0,
+        body: textOf(input),
+      })
+      const documents = createClientDocuments({ fetchDocument, now: () => 0 })
+      await documents.find(CLIENT.clientId, async () => undefined)
+      publicKeysOf(jsonOf(input))
+    },
+  },
+  {
+    name: 'client-proof',
+    read: (input) =>
+      checkClientProof(textOf(input), KEYS, {
+        clientId: CLIENT.clientId,
+        audiences: ['https://signals.example.com'],
+        now: 0,
+      }),
+    isSecret: true,
+  },
+]

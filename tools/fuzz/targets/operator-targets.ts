@@ -1,0 +1,113 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { COMMANDS } from '../../../services/cli/commands.ts'
+import { findCommand } from '../../../services/cli/find-command.ts'
+import { readFlags } from '../../../services/cli/read-flags.ts'
+import { rangeModelSchema, readRanges } from '../../../services/engine/forecast/range-model.ts'
+import { createModel } from '../../../services/engine/model.ts'
+import { parseMarkdown } from '../../../services/knowledge/markdown/parse-markdown.ts'
+import { parseManifest } from '../../../services/platform/backup/manifest.ts'
+import { readS3Credentials } from '../../../services/platform/backup/s3-credentials.ts'
+import { rowsOf, sha256Of, unpackSegment } from '../../../services/platform/backup/segment.ts'
+import { readSettings } from '../../../services/platform/config/read-settings.ts'
+import { SETTINGS, type SettingName } from '../../../services/platform/config/settings.ts'
+import { loadWrappingKeys } from '../../../services/platform/secrets/wrapping-keys.ts'
+import { loadLogKeys } from '../../../services/proof/signing/log-keys.ts'
+import { parsePolicy } from '../../../services/proof/witnesses/policy.ts'
+import type { Target } from '../target.ts'
+
+const textOf = (input: Buffer): string => input.toString('utf8')
+const objectOf = (input: Buffer): object => {
+  const value: unknown = JSON.parse(textOf(input))
+  return typeof value === 'object' && value !== null ? value : {}
+}
+const MODEL = JSON.parse(
+  readFileSync(new URL('../../../services/engine/models/barrier-3.json', import.meta.url), 'utf8'),
+) as object
+const RANGES = readRanges()
+
+/** Runs with a file of this content, in a folder of its own. */
+function withFile<Result>(content: Buffer, use: (file: string) => Result): Result {
+  const folder = mkdtempSync(join(tmpdir(), 'fuzz-'))
+  try {
+    const file = join(folder, 'file')
+    writeFileSync(file, content)
+    return use(file)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const isSecret = (name: SettingName): boolean =>
+  (SETTINGS[name] as { readonly isSecret?: boolean }).isSecret === true
+const settingsOf = (input: Buffer): Record<string, string> =>
+  Object.fromEntries(
+    textOf(input)
+      .split('\n')
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  )
+
+/** What operators hand over: settings, keys, files, folders. */
+export const OPERATOR_TARGETS: readonly Target[] = [
+  {
+    name: 'settings',
+    read(input) {
+      // Only what is secret is kept out of refusals: of the others it is told what was given.
+      const given = settingsOf(input)
+      readSettings(
+        [],
+        Object.fromEntries(
+          Object.entries(given).filter(([name]) => name in SETTINGS && isSecret(name as SettingName)),
+        ),
+      )
+    },
+    isSecret: true,
+  },
+  { name: 'open-settings', read: (input) => readSettings([], settingsOf(input)) },
+  {
+    name: 'command-line',
+    read(input) {
+      const found = findCommand(COMMANDS, textOf(input).split(' '))
+      if (found !== undefined) readFlags(found.command, found.args, {})
+    },
+  },
+  {
+    name: 'log-keys',
+    read: (input) => loadLogKeys({ given: textOf(input), file: '', random: (bytes) => Buffer.alloc(bytes) }),
+    isSecret: true,
+  },
+  {
+    name: 'wrapping-keys',
+    read: (input) => loadWrappingKeys({ given: textOf(input), file: '' }),
+    isSecret: true,
+  },
+  {
+    name: 's3-credentials',
+    read: (input) => withFile(input, (file) => readS3Credentials({ AWS_PROFILE: 'default' }, file)),
+    isSecret: true,
+  },
+  { name: 'policy', read: (input) => parsePolicy(textOf(input)), refusesBy: ['TypeError'] },
+  {
+    name: 'model',
+    read: (input) => createModel({ ...MODEL, ...objectOf(input) }),
+    refusesBy: ['SyntaxError'],
+  },
+  {
+    name: 'range-model',
+    read: (input) => rangeModelSchema.safeParse({ ...RANGES, ...objectOf(input) }),
+    refusesBy: ['SyntaxError'],
+  },
+  {
+    name: 'manifest',
+    read(input) {
+      const manifest = objectOf(input)
+      // With the hash that it is to have: without it nothing behind the hash would be reached.
+      parseManifest(JSON.stringify({ sha256: sha256Of(JSON.stringify(manifest)), manifest }))
+    },
+    refusesBy: ['SyntaxError'],
+  },
+  { name: 'segment', read: (input) => unpackSegment(input, { name: 'segment', sha256: '' }) },
+  { name: 'segment-rows', read: (input) => rowsOf(textOf(input)), refusesBy: ['TypeError'] },
+  { name: 'markdown', read: (input) => parseMarkdown(textOf(input)) },
+]

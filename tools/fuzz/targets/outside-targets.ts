@@ -1,0 +1,131 @@
+import { Webhook } from 'standardwebhooks'
+import { checkProof as checkProofOfClients } from '../../../clients/typescript/src/proofs.ts'
+import type { RecordedEvent } from '../../../contracts/event.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { parseSeriesName } from '../../../contracts/series.ts'
+import { parseVerdictStream } from '../../../contracts/streams.ts'
+import { readCompletion } from '../../../services/knowledge/chat/read-completion.ts'
+import { readCheckedLine, readKeptLine } from '../../../services/market/live/kept/kept-bar.ts'
+import { soundBars } from '../../../services/market/live/sound-bars.ts'
+import { parseDecimal } from '../../../services/market/recorded/parse-decimal.ts'
+import {
+  bitcoinBlockOf,
+  merged,
+  parseTimestampFile,
+  promisesOf,
+} from '../../../services/proof/anchors/timestamp-file.ts'
+import { openCheckpoint, parseCheckpoint } from '../../../services/proof/notes/checkpoint.ts'
+import { parseVkey } from '../../../services/proof/notes/note-keys.ts'
+import { checkProof, parseContent } from '../../../services/proof/proof-file.ts'
+import { decodeEntry } from '../../../services/proof/tree/entry.ts'
+import { parseTilePath } from '../../../services/proof/tree/tile-path.ts'
+import { parseAddCheckpoint } from '../../../services/proof/witnesses/add-checkpoint.ts'
+import { verifyWebhook } from '../../../services/webhooks/receiving/verify-webhook.ts'
+import { addressOf } from '../../../services/webhooks/sending/chat-channel.ts'
+import { checkUrl, isPublicAddress, isTrialAddress } from '../../../services/webhooks/sending/check-url.ts'
+import { answerText, keptText, retryAfterMs, usedUpMs } from '../../../services/webhooks/sending/exchange.ts'
+import type { Target } from '../target.ts'
+
+const textOf = (input: Buffer): string => input.toString('utf8')
+const objectOf = (input: Buffer): Record<string, unknown> => {
+  const value: unknown = JSON.parse(textOf(input))
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new SyntaxError('no object')
+  return value as Record<string, unknown>
+}
+const BAR_COLUMNS = ['openTime', 'open', 'high', 'low', 'close', 'volume'] as const
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const VKEY = 'signals.example.com/log+1a2b3c4d+AQ'.padEnd(30, 'A')
+
+/** What webhooks, venues, witnesses, calendars and logs of others answer. */
+export const OUTSIDE_TARGETS: readonly Target[] = [
+  {
+    name: 'webhook-url',
+    read: (input) => {
+      const policy = { ownHosts: ['signals.example.com'] }
+      checkUrl(textOf(input), { ...policy, allowPrivate: true })
+      return checkUrl(textOf(input), { ...policy, allowPrivate: false })
+    },
+  },
+  { name: 'address', read: (input) => [isPublicAddress(textOf(input)), isTrialAddress(textOf(input))] },
+  {
+    name: 'chat-channel',
+    read(input) {
+      const [form, url, token = '', chat = ''] = textOf(input).split('\n')
+      addressOf({
+        form: form === 'slack' || form === 'discord' ? form : 'telegram',
+        url,
+        bot_token: token,
+        chat_id: chat,
+      })
+    },
+    isSecret: true,
+  },
+  {
+    name: 'receiver-answer',
+    read: (input) => [
+      keptText(answerText([input])),
+      retryAfterMs(textOf(input), 0),
+      usedUpMs('0', textOf(input)),
+    ],
+  },
+  {
+    name: 'delivery',
+    read(input) {
+      const body = input
+      const signed = new Webhook(SECRET).sign('id', new Date(0), textOf(input))
+      verifyWebhook({
+        secret: SECRET,
+        headers: { 'webhook-signature': signed, 'x-service-timestamp': '0' },
+        body,
+        now: 0,
+      })
+    },
+  },
+  { name: 'tile-path', read: (input) => parseTilePath(textOf(input)) },
+  { name: 'entry', read: (input) => decodeEntry(input) },
+  { name: 'note', read: (input) => [parseCheckpoint(textOf(input)), openCheckpoint(textOf(input), [])] },
+  { name: 'vkey', read: (input) => parseVkey(textOf(input)) },
+  { name: 'proof', read: (input) => checkProof(textOf(input), []) },
+  {
+    name: 'proof-of-clients',
+    read: (input) => checkProofOfClients(textOf(input), [VKEY]),
+    refusesBy: ['SignalRefusal'],
+  },
+  { name: 'content', read: (input) => parseContent(textOf(input)) },
+  { name: 'add-checkpoint', read: (input) => parseAddCheckpoint(textOf(input)) },
+  {
+    name: 'timestamp',
+    read(input) {
+      const timestamp = parseTimestampFile(input)
+      promisesOf(merged(timestamp, timestamp))
+      bitcoinBlockOf(timestamp)
+    },
+    refusesBy: ['TypeError'],
+  },
+  { name: 'completion', read: (input) => readCompletion(textOf(input), []) },
+  {
+    name: 'bars',
+    read(input) {
+      const rows: unknown = JSON.parse(textOf(input))
+      if (!Array.isArray(rows)) throw new SyntaxError('no list')
+      const bars = rows.map((row: unknown) =>
+        Object.fromEntries(
+          BAR_COLUMNS.map((name, at) => [name, Number(Array.isArray(row) ? row[at] : Number.NaN)]),
+        ),
+      )
+      soundBars(bars as never, { exchange: 'BINANCE', coin: 'BTC', timeframe: '1m' }, () => undefined)
+    },
+    refusesBy: ['SyntaxError'],
+  },
+  { name: 'kept-bar', read: (input) => [readKeptLine(textOf(input)), readCheckedLine(textOf(input))] },
+  { name: 'decimal', read: (input) => parseDecimal(input, 0, input.length) },
+  {
+    name: 'stream-name',
+    read: (input) => [parseVerdictStream(textOf(input)), parseSeriesName(textOf(input))],
+  },
+  {
+    name: 'event',
+    read: (input) => decodeEvent(objectOf(input) as unknown as RecordedEvent),
+    refusesBy: ['SyntaxError'],
+  },
+]
