@@ -1,6 +1,5 @@
 export {
   createPaymentAdmin,
-  type OperatorOrigin,
   type PaymentAdmin,
   type PaymentTotals,
 } from './admin/payment-admin.ts'
