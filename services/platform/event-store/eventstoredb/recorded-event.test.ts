@@ -35,7 +35,7 @@ const json = fc.jsonValue({ maxDepth: 4, stringUnit: 'grapheme' })
 /** What the server hands over of an event that it was given. */
 function recordAs(proposed: ReturnType<typeof proposeEvent>, stream: string): ResolvedEvent {
   const { id, type } = proposed
-  const [data, metadata] = [proposed.data, proposed.metadata].map((text): unknown => JSON.parse(text))
+  const [data, metadata] = [proposed.data, proposed.metadata].map((sent): unknown => JSON.parse(sent))
   const event = {
     streamId: stream,
     id,

@@ -136,24 +136,17 @@ function detailOf(
   outcome: Exclude<AppendOutcome, { kind: 'written' }> | { kind: 'too-late' },
   stream: string,
 ): Detail {
-  switch (outcome.kind) {
-    case 'too-late':
-      return ['event_store.client.Timeout', new shared.Timeout()]
-    case 'tombstoned':
-      return [
-        'event_store.client.StreamDeleted',
-        new shared.StreamDeleted().setStreamIdentifier(toIdentifier(stream)),
-      ]
-    case 'too-large':
-      return [
-        'event_store.client.MaximumAppendSizeExceeded',
-        new shared.MaximumAppendSizeExceeded().setMaxappendsize(MOST_BYTES),
-      ]
-    case 'wrong-revision': {
-      const wrong = new shared.WrongExpectedVersion()
-      if (outcome.actual === -1) wrong.setCurrentNoStream(new protobufEmpty.Empty())
-      else wrong.setCurrentStreamRevision(String(outcome.actual))
-      return ['event_store.client.WrongExpectedVersion', wrong]
-    }
+  if (outcome.kind === 'too-late') return ['event_store.client.Timeout', new shared.Timeout()]
+  if (outcome.kind === 'tombstoned') {
+    const deleted = new shared.StreamDeleted().setStreamIdentifier(toIdentifier(stream))
+    return ['event_store.client.StreamDeleted', deleted]
   }
+  if (outcome.kind === 'too-large') {
+    const exceeded = new shared.MaximumAppendSizeExceeded().setMaxappendsize(MOST_BYTES)
+    return ['event_store.client.MaximumAppendSizeExceeded', exceeded]
+  }
+  const wrong = new shared.WrongExpectedVersion()
+  if (outcome.actual === -1) wrong.setCurrentNoStream(new protobufEmpty.Empty())
+  else wrong.setCurrentStreamRevision(String(outcome.actual))
+  return ['event_store.client.WrongExpectedVersion', wrong]
 }
