@@ -3,9 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PROJECTIONS, type Projection } from '../projections/index.ts'
+import { sleep } from '../services/platform/async/sleep.ts'
 import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../services/platform/event-store/event-store.ts'
 import { uuidV7 } from '../services/platform/ids/uuid.ts'
+import { startProjector } from '../services/platform/projector/projector.ts'
+import { openRowTables } from '../services/platform/projector/row-tables.ts'
+import { transparencyTree } from '../services/proof/index.ts'
 import { type Candidate, measure, print, quantile, report, timed } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
 
@@ -112,6 +117,27 @@ for (const callers of [1, 64, 512]) {
   )
   print(`  latency of the embedded store: ${latencyOf(own.name)}`)
 }
+/** Beside a projector that folds what is appended, with the tree and without it, each into tables of its own. */
+async function withReadModels(name: string, projections: readonly Projection[]): Promise<Candidate> {
+  const own = await openEmbeddedStore({ directory: join(directory, name), now: Date.now })
+  const projector = startProjector({
+    store: own,
+    tables: openRowTables(join(directory, name, 'read-models.db'), 'bench'),
+    projections,
+    sleep,
+  })
+  await projector.caughtUp()
+  return { ...embedded(own, 64), name }
+}
+const withoutTree = await withReadModels('every read model but the tree', PROJECTIONS)
+const withTree = await withReadModels('every read model and the tree', [...PROJECTIONS, transparencyTree])
+report(
+  'what the tree costs appends, 64 callers',
+  'events/s',
+  await measure([withoutTree, withTree], ROUNDS),
+  withoutTree.name,
+  { [withTree.name]: 0.95 },
+)
 if (existsSync(join(PEERS, 'node_modules'))) {
   const [one, many] = [embedded(store, 1), embedded(store, 64)]
   const measured = await measure([emmett, one, many], ROUNDS)

@@ -18,12 +18,13 @@ import type { EventStore } from '../services/platform/event-store/event-store.ts
 import { timedUuidV8, uuidV7, uuidV8 } from '../services/platform/ids/uuid.ts'
 import { startProjector } from '../services/platform/projector/projector.ts'
 import { openRowTables } from '../services/platform/projector/row-tables.ts'
+import { transparencyTree } from '../services/proof/index.ts'
 import { type Candidate, measure, print, quantile, report, timed } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
 
 /**
- * Reading the log: by the port, by a projection that is rebuilt, and by a replay over HTTP, each beside the
- * ceiling of reading the same rows from SQLite and parsing their JSON; and how soon a subscriber hears of an
+ * Reading the log: by the port, by projections that are rebuilt, and by replays over HTTP in every format, each beside
+ * the ceiling of reading the same rows from SQLite and parsing their JSON; and how soon a subscriber hears of an
  * append.
  *
  * node bench/log.bench.ts          BENCH_EVENTS=1000000 BENCH_ROUNDS=3 BENCH_IDS=random
@@ -104,7 +105,7 @@ let rebuilds = 0
 const rebuilding = (
   name: string,
   projection: Projection,
-  countIn: (rows: Iterable<{ row: string }>) => number,
+  countIn: (rows: Iterable<{ key: string; row: string }>) => number,
 ): Candidate => ({
   name,
   async round() {
@@ -136,17 +137,37 @@ const rebuildIndex = rebuilding(`verdict_index rebuilt, ${IDS} ids`, verdictInde
   return count
 })
 
+const rebuildTree = rebuilding('transparency_tree rebuilt', transparencyTree, (rows) => {
+  for (const { key, row } of rows) if (key === 'size') return (JSON.parse(row) as { size: number }).size
+  return 0
+})
+
 const OPERATOR = 'operator-token-of-the-benchmark'
 
-/** Reads a replay to its end in a process of its own and prints how many lines there were. */
+/**
+ * Reads a replay to its end in a process of its own and prints how many rows there were: lines of text, and those that
+ * the last rows of other formats speak of, by what their readers find.
+ */
 const CLIENT = `
-  const response = await fetch(process.argv[1], { headers: { authorization: 'Bearer ${OPERATOR}' } })
-  let lines = 0
-  for await (const chunk of response.body) for (let at = -1; (at = chunk.indexOf(10, at + 1)) !== -1; ) lines++
-  process.stdout.write(String(lines))`
+  const [url, encoding] = process.argv.slice(1)
+  const response = await fetch(url, { headers: { authorization: 'Bearer ${OPERATOR}', 'accept-encoding': encoding } })
+  if (!response.ok) throw new Error(await response.text())
+  let rows = 0
+  if (url.endsWith('parquet')) {
+    const { parquetMetadata } = await import('hyparquet')
+    rows = Number(parquetMetadata(await response.arrayBuffer()).num_rows)
+  } else if (url.endsWith('arrow')) {
+    const { tableFromIPC } = await import('@uwdata/flechette')
+    rows = tableFromIPC(new Uint8Array(await response.arrayBuffer())).numRows
+  } else {
+    for await (const chunk of response.body) for (let at = -1; (at = chunk.indexOf(10, at + 1)) !== -1; ) rows++
+    if (url.endsWith('csv')) rows -= 1
+  }
+  process.stdout.write(String(rows))`
 
-async function replayOver(url: string): Promise<number> {
-  const client = spawn(process.execPath, ['--input-type=module', '-e', CLIENT, url], {
+async function replayOver(url: string, encoding = 'identity'): Promise<number> {
+  const client = spawn(process.execPath, ['--input-type=module', '-e', CLIENT, url, encoding], {
+    cwd: import.meta.dirname,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let text = ''
@@ -213,11 +234,27 @@ report(
     [rebuildIndex.name]: 0.6,
   },
 )
+report(
+  'the tree beside another read model',
+  'events/s',
+  await measure([rebuild, rebuildTree], ROUNDS),
+  rebuild.name,
+  { [rebuildTree.name]: 0.5 },
+)
 
 const replays = openReplayWorker({ file: logFile(directory) })
 const { app, url } = await serve(store)
-const http = counted('replay as NDJSON over HTTP', () => replayOver(url))
-report('replay', 'events/s', await measure([port, http], ROUNDS), port.name, { [http.name]: 0.5 })
+const over = (name: string, format: string, encoding?: string): Candidate =>
+  counted(`${name} over HTTP`, () => replayOver(`${url}?format=${format}`, encoding))
+const replayed = [
+  over('NDJSON', 'ndjson'),
+  over('NDJSON, zstd', 'ndjson', 'zstd'),
+  over('CSV', 'csv'),
+  over('Parquet', 'parquet'),
+  over('Arrow', 'arrow'),
+]
+const floors = Object.fromEntries(replayed.map(({ name }) => [name, 0.6]))
+report('replay', 'rows/s', await measure([port, ...replayed], ROUNDS), port.name, floors)
 await app.close()
 await replays.close()
 

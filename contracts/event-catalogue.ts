@@ -61,6 +61,16 @@ import {
   MonitoringChanged,
 } from './proof-events.ts'
 import { QuotaDebited, QuotaGranted } from './quota-events.ts'
+import {
+  AnswerGiven,
+  AnswerWithheld,
+  CreditApplied,
+  CreditGiven,
+  CreditUsed,
+  RefundAllotted,
+  RefundAuthorised,
+  RefundBegun,
+} from './refund-events.ts'
 import { regimeSchema } from './regime.ts'
 import { ScanCompleted } from './scan-events.ts'
 import { seriesSchema } from './series.ts'
@@ -249,6 +259,14 @@ export const EVENT_CATALOGUE = {
   PaymentIdentified,
   PaymentUncollectable,
   RefundSent,
+  AnswerWithheld,
+  AnswerGiven,
+  RefundBegun,
+  RefundAllotted,
+  RefundAuthorised,
+  CreditGiven,
+  CreditUsed,
+  CreditApplied,
   PayerBlocked,
   PayerUnblocked,
   SubscriptionSlotTaken,

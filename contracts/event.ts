@@ -16,6 +16,9 @@ export const eventMetaSchema = z.strictObject({
 
 export type EventMeta = z.infer<typeof eventMetaSchema>
 
+/** On whose behalf something happens. */
+export type Origin = Pick<EventMeta, 'correlationId' | 'actor'>
+
 /** Dense, from 0, per stream. */
 export type Revision = number
 

@@ -57,13 +57,32 @@ function objectFault(value: object, maxDepth: number): string | undefined {
 
 /** JSON with the keys of every object in order, so that equal values have equal text. Every entry of a tree passes here. */
 export function canonicalJson(value: Json): string {
+  if (typeof value === 'number') return Number.isFinite(value) ? `${value}` : 'null'
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   let text = ''
-  for (const key of Object.keys(value).toSorted()) {
-    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`
-  }
+  for (const key of sortedKeys(value))
+    text += `${text === '' ? '' : ','}${nameText(key)}:${canonicalJson(value[key] ?? null)}`
   return `{${text}}`
+}
+
+/** Most objects come with their keys in some order of old; those in order already are not sorted again. */
+function sortedKeys(value: JsonObject): readonly string[] {
+  const keys = Object.keys(value)
+  const isSorted = keys.every((key, index) => index === 0 || (keys[index - 1] ?? '') < key)
+  return isSorted ? keys : keys.toSorted()
+}
+
+/** Names of fields come again with each event; what strangers send may have any, so that not all of them are kept. */
+const MOST_NAMES = 1_024
+const nameTexts = new Map<string, string>()
+
+function nameText(name: string): string {
+  const known = nameTexts.get(name)
+  if (known !== undefined) return known
+  const text = JSON.stringify(name)
+  if (nameTexts.size < MOST_NAMES) nameTexts.set(name, text)
+  return text
 }
 
 const isArray = (value: readonly Json[] | JsonObject): value is readonly Json[] => Array.isArray(value)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { addressSchema } from './chain.ts'
 import { RAILS } from './payment-events.ts'
+import { CREDIT_REASONS, REFUND_CAUSES } from './refund-events.ts'
 import { PAYMENT_STATES } from './service-block.ts'
 
 const instant = z.iso.datetime()
@@ -25,7 +26,22 @@ export const paymentAnswerSchema = z.object({
   claimed_at: instant,
   changed_at: instant.describe('When the newest thing happened to it'),
   valid_until: instant.describe('When its authorization ends'),
+  refund: z
+    .object({
+      as: z.enum(['transfer', 'credit']),
+      state: z.enum(['begun', 'done']),
+      amount_usdc: amount,
+      cause: z.enum(REFUND_CAUSES),
+      why: z.enum(CREDIT_REASONS).nullable().describe('Why it is a credit; null for a transfer'),
+      transaction: z.string().nullable().describe('Of the transfer, once it is final'),
+      begun_at: instant,
+    })
+    .nullable()
+    .describe('What is given back without being asked for; null where nothing is'),
   next_step: z.string(),
+  credit_left_usdc: amount
+    .exactOptional()
+    .describe('What the payer has left of credits; where this payment became one'),
   receipt: z
     .object({ format: z.literal('jws'), signature: z.string() })
     .exactOptional()
@@ -38,13 +54,13 @@ export type PaymentAnswer = z.infer<typeof paymentAnswerSchema>
 
 /** A payment in the operator's list, and a page of them, newest first. */
 export const paymentsAnswerSchema = z.object({
-  payments: z.array(paymentAnswerSchema.omit({ next_step: true, receipt: true })),
+  payments: z.array(paymentAnswerSchema.omit({ next_step: true, receipt: true, credit_left_usdc: true })),
   next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
 })
 
 /** Payments for the plans of an account, and a page of them, newest first. */
 export const ownPaymentsAnswerSchema = z.object({
-  payments: z.array(paymentAnswerSchema.omit({ receipt: true })),
+  payments: z.array(paymentAnswerSchema.omit({ receipt: true, credit_left_usdc: true })),
   next: z.uuid().nullable().describe('`after` of the next page; null at the end'),
 })
 

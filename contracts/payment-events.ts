@@ -134,7 +134,8 @@ export const PaymentUncollectable = defineEvent({
 export const RefundSent = defineEvent({
   type: 'RefundSent',
   stream,
-  summary: 'The operator sent money back by hand, and recorded it.',
+  summary:
+    'Money was sent back: by the refund wallet, in a transaction that is final, or by the operator, by hand.',
   data: z.object({ paymentId, value: microUsdcSchema, transaction: bytes32Schema, reason }),
 })
 

@@ -35,6 +35,7 @@ export const PAYMENT_STATES = [
   'final',
   'uncollectable',
   'refunded',
+  'credited',
 ] as const
 export type PaymentState = (typeof PAYMENT_STATES)[number]
 

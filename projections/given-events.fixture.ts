@@ -196,7 +196,13 @@ const PAYER_ADDRESS = `0x${'a1'.repeat(20)}`
 
 type PaymentEventType = Extract<
   EventType,
-  `Payment${string}` | `Payer${string}` | `Settlement${string}` | 'RefundSent'
+  | `Payment${string}`
+  | `Payer${string}`
+  | `Settlement${string}`
+  | 'RefundSent'
+  | 'AnswerWithheld'
+  | 'AnswerGiven'
+  | 'RefundBegun'
 >
 
 /**

@@ -59,13 +59,17 @@ export {
   isPayable,
   isServable,
   isUnsettled,
+  NOTHING_IN_VAIN,
   type Payment,
+  type PaymentRefund,
 } from './payments/payment-state.ts'
 export {
   accountPaymentPrefix,
   CLAIM_COUNTS_KEY,
   type ClaimCounts,
   OPEN_PAYMENT_PREFIX,
+  OPEN_REFUND_PREFIX,
+  OPEN_TRANSFER_PREFIX,
   type OpenPayment,
   PAYABLE_PREFIX,
   PAYMENT_PREFIX,
@@ -74,7 +78,12 @@ export {
   payerKey,
   paymentRowKey,
   payments,
+  REFUND_TOTALS_KEY,
+  type RefundDay,
+  type RefundTotals,
+  refundDayKey,
   TOTALS_KEY,
+  transferKey,
 } from './payments/payments.ts'
 export {
   type Projection,

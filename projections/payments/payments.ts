@@ -1,4 +1,6 @@
+import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../contracts/json.ts'
+import { refundStream } from '../../contracts/streams.ts'
 import type { Projection, Rows } from '../projection.ts'
 import {
   evolvePayment,
@@ -6,6 +8,7 @@ import {
   isDebt,
   isOpen,
   isPayable,
+  isRefundOpen,
   isUnsettled,
   isWaiting,
   type Payment,
@@ -27,6 +30,19 @@ export interface PayerTotals extends JsonObject {
   readonly open: number
   /** By the operator. */
   readonly isBlocked: boolean
+  /** Left of what was given for payments in vain. */
+  readonly credit: string
+}
+
+/** What was given back by itself. Amounts are millionths of a USDC. */
+export interface RefundTotals extends JsonObject {
+  readonly transferred: string
+  readonly credited: string
+}
+
+/** Transfers of one UTC day, millionths of a USDC. */
+export interface RefundDay extends JsonObject {
+  readonly total: string
 }
 
 /** Payments that are not at their end, that could be settled now, or that are for an account. The value says no more than the key. */
@@ -39,7 +55,7 @@ export interface ClaimCounts extends JsonObject {
   readonly [state: string]: number
 }
 
-export type PaymentsRow = Payment | PayerTotals | OpenPayment | ClaimCounts
+export type PaymentsRow = Payment | PayerTotals | OpenPayment | RefundTotals | RefundDay | ClaimCounts
 
 export const PAYMENT_PREFIX = 'payment/'
 export const OPEN_PAYMENT_PREFIX = 'open/'
@@ -53,6 +69,14 @@ export const accountPaymentPrefix = (accountId: string): string => `account/${ac
 /** @param payer an address in lower case */
 export const payerKey = (payer: string): string => `payer/${payer}`
 export const TOTALS_KEY = 'total'
+/** Payments that may have to be given back, or are being given back. */
+export const OPEN_REFUND_PREFIX = 'refund/'
+/** Transfers of refunds, by the payment that is given back. */
+export const transferKey = (paymentId: string): string => `transfer/${paymentId}`
+export const OPEN_TRANSFER_PREFIX = 'open-transfer/'
+export const REFUND_TOTALS_KEY = 'refunds'
+/** @param day UTC, `2026-11-23` */
+export const refundDayKey = (day: string): string => `refund-day/${day}`
 export const CLAIM_COUNTS_KEY = 'states'
 
 const NOTHING: PayerTotals = {
@@ -64,12 +88,13 @@ const NOTHING: PayerTotals = {
   claims: 0,
   open: 0,
   isBlocked: false,
+  credit: '0',
 }
 
 /** Every payment and where it stands, those that are not at their end, those to settle, those of an account, and what each payer owes. */
 export const payments: Projection<PaymentsRow> = {
   name: 'payments',
-  version: 4,
+  version: 5,
   changes: 'rows',
   events: [
     'PaymentClaimed',
@@ -84,6 +109,14 @@ export const payments: Projection<PaymentsRow> = {
     'RefundSent',
     'PayerBlocked',
     'PayerUnblocked',
+    'AnswerWithheld',
+    'AnswerGiven',
+    'RefundBegun',
+    'CreditApplied',
+    'RefundAllotted',
+    'RefundAuthorised',
+    'CreditGiven',
+    'CreditUsed',
   ],
   fold(rows, event) {
     if (event.type === 'PayerBlocked' || event.type === 'PayerUnblocked') {
@@ -95,13 +128,19 @@ export const payments: Projection<PaymentsRow> = {
       }))
       return
     }
+    if (event.type === 'CreditGiven' || event.type === 'CreditUsed')
+      change(rows, event.data.payer, (sums) => ({ ...sums, credit: event.data.balance }))
+    if (event.type === 'RefundAllotted')
+      return rows.put(refundDayKey(event.data.day), { total: event.data.total })
     if (!('paymentId' in event.data)) return
     const { paymentId } = event.data
+    if (event.stream === refundStream(paymentId)) return foldTransfer(rows, event, paymentId)
     const key = paymentRowKey(paymentId)
     const before = (rows as Rows<Payment>).get(key)
     const after = evolvePayment(before, event)
     if (after === undefined) return
     rows.put(key, after)
+    noteRefund(rows, before, after)
     if (before === undefined && after.accountId !== null)
       rows.put(`${accountPaymentPrefix(after.accountId)}${paymentId}`, { paymentId })
     if (isOpen(after)) rows.put(openPaymentKey(paymentId), { paymentId })
@@ -111,6 +150,26 @@ export const payments: Projection<PaymentsRow> = {
     change(rows, after.payer, (sums) => sumsAfter(sums, before, after))
     if (before?.state !== after.state) countState(rows as Rows<ClaimCounts>, before, after)
   },
+}
+
+/** A transfer of a refund is nobody's payment, and in no sum of payers. */
+function foldTransfer(rows: Rows<PaymentsRow>, event: ServiceEvent, paymentId: string): void {
+  const transfer = evolvePayment((rows as Rows<Payment>).get(transferKey(paymentId)), event)
+  if (transfer === undefined) return
+  rows.put(transferKey(paymentId), transfer)
+  if (isOpen(transfer)) rows.put(`${OPEN_TRANSFER_PREFIX}${paymentId}`, { paymentId })
+  else rows.delete(`${OPEN_TRANSFER_PREFIX}${paymentId}`)
+}
+
+function noteRefund(rows: Rows<PaymentsRow>, before: Payment | undefined, after: Payment): void {
+  const { paymentId, refund } = after
+  const key = `${OPEN_REFUND_PREFIX}${paymentId}`
+  if (isRefundOpen(after)) rows.put(key, { paymentId })
+  else if (before !== undefined && isRefundOpen(before)) rows.delete(key)
+  if (refund?.isDone !== true || before?.refund?.isDone === true) return
+  const sums = (rows as Rows<RefundTotals>).get(REFUND_TOTALS_KEY) ?? { transferred: '0', credited: '0' }
+  const name = refund.by === 'transfer' ? 'transferred' : 'credited'
+  rows.put(REFUND_TOTALS_KEY, { ...sums, [name]: (BigInt(sums[name]) + BigInt(refund.value)).toString() })
 }
 
 function countState(rows: Rows<ClaimCounts>, before: Payment | undefined, after: Payment): void {
@@ -165,7 +224,7 @@ function change(rows: Rows<PaymentsRow>, payer: string, by: (before: PayerTotals
   const after = by(before)
   totals.put(payerKey(payer), after)
   const all = totals.get(TOTALS_KEY) ?? NOTHING
-  const sum = (name: 'unsettled' | 'awaited' | 'debt'): string =>
+  const sum = (name: 'unsettled' | 'awaited' | 'debt' | 'credit'): string =>
     (BigInt(all[name]) + BigInt(after[name]) - BigInt(before[name])).toString()
   const count = (name: 'waiting' | 'waitingGateway' | 'claims' | 'open'): number =>
     all[name] + after[name] - before[name]
@@ -178,5 +237,6 @@ function change(rows: Rows<PaymentsRow>, payer: string, by: (before: PayerTotals
     claims: count('claims'),
     open: count('open'),
     isBlocked: false,
+    credit: sum('credit'),
   })
 }

@@ -1,14 +1,16 @@
 import type { KeyLabel } from '../../contracts/account-events.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import type { Origin } from '../../contracts/event.ts'
+import type { Subject } from '../../contracts/owner-accounts.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import type { FactId } from '../platform/ids/fact-id.ts'
 import type { AccountIndex } from './account-index.ts'
-import type { AccountLog, Origin } from './account-log.ts'
+import type { AccountLog } from './account-log.ts'
 import type { AccountKey } from './account-state.ts'
 import { createApiKey, hashApiKey, hintOf } from './api-key.ts'
 import type { NewKey } from './decide-account.ts'
 import type { Identifier } from './identify.ts'
-import type { Subject, SubjectKeys } from './subject-keys.ts'
+import type { SubjectKeys } from './subject-keys.ts'
 
 /** A key, the one time that it is told. */
 export interface IssuedKey {

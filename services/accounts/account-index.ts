@@ -1,3 +1,4 @@
+import type { Subject } from '../../contracts/owner-accounts.ts'
 import type { Position } from '../../contracts/position.ts'
 import {
   ACCOUNT_PREFIX,
@@ -11,7 +12,6 @@ import {
   keyRowKey,
 } from '../../projections/index.ts'
 import type { Projector } from '../platform/projector/projector.ts'
-import type { Subject } from './subject-keys.ts'
 
 /** Whose a key is. */
 export interface KeyPlace {

@@ -10,7 +10,7 @@ import {
   SignInRequested,
 } from '../../contracts/account-events.ts'
 import { ServiceError } from '../../contracts/errors.ts'
-import type { EventMeta, RecordedEvent } from '../../contracts/event.ts'
+import type { Origin, RecordedEvent } from '../../contracts/event.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -32,9 +32,6 @@ import type { EventStore } from '../platform/event-store/event-store.ts'
 import { createStreamRepository } from '../platform/event-store/stream-repository.ts'
 import { type AccountFact, type AccountState, evolve, initialState } from './account-state.ts'
 import { type AccountCommand, decide } from './decide-account.ts'
-
-/** On whose behalf something happens. */
-export type Origin = Pick<EventMeta, 'correlationId' | 'actor'>
 
 export interface AccountLogOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore

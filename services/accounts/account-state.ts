@@ -12,6 +12,7 @@ import type {
 } from '../../contracts/account-events.ts'
 import type { EventOf } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import type { SubscriptionSlot } from '../../contracts/owner-accounts.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { SubscriptionSlotFreed, SubscriptionSlotTaken } from '../../contracts/subscription-events.ts'
 import { type AppFact, type Apps, evolveApps, isAppFact, NO_APPS } from './oauth/app-state.ts'
@@ -57,12 +58,9 @@ export interface BoughtPlan extends Plan {
 }
 
 /** Room that a subscription takes of what the plan allows. */
-export interface SubscriptionSlot {
-  readonly subscriptionId: string
+interface AccountSlot extends SubscriptionSlot {
   /** Of the account when it was taken: what is left of one that was erased takes no room of the next. */
   readonly generation: number
-  /** Unix milliseconds. */
-  readonly takenAt: number
 }
 
 /** A code that was sent and not used up. */
@@ -92,7 +90,7 @@ export interface AccountState {
    */
   readonly bought: readonly BoughtPlan[]
   /** Oldest first. They outlive an erasure, until their subscriptions are removed. */
-  readonly slots: readonly SubscriptionSlot[]
+  readonly slots: readonly AccountSlot[]
   /** Programs that may act for it. */
   readonly apps: Apps
 }

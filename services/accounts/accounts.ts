@@ -1,4 +1,5 @@
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
+import type { Origin } from '../../contracts/event.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { Position } from '../../contracts/position.ts'
 import { accounts as accountsProjection } from '../../projections/index.ts'
@@ -17,7 +18,7 @@ import {
   recordOf,
 } from './account-deps.ts'
 import type { AccountIndex } from './account-index.ts'
-import { createAccountLog, type Origin } from './account-log.ts'
+import { createAccountLog } from './account-log.ts'
 import { type Plan, planAt } from './account-state.ts'
 import { requireRoomFor } from './decide-account.ts'
 import type { ErasedSubjects } from './erased-subjects.ts'

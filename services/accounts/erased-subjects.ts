@@ -1,8 +1,8 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { Subject } from '../../contracts/owner-accounts.ts'
 import { subjectStream } from '../../contracts/streams.ts'
 import { makePrivateFolder } from '../platform/sqlite/private-files.ts'
-import type { Subject } from './subject-keys.ts'
 
 /** Beside the log, and in no backup of it: a log that was set back does not know what was erased since. */
 export const ERASED_SUBJECTS_FILE = 'erased-subjects'

@@ -1,10 +1,11 @@
 import { isServiceError, type ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import type { Subject } from '../../contracts/owner-accounts.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import { outcomeUnknownError } from '../platform/event-store/append-until-known.ts'
 import type { AccountIndex } from './account-index.ts'
 import type { ErasedSubjects } from './erased-subjects.ts'
-import type { Subject, SubjectKeys } from './subject-keys.ts'
+import type { SubjectKeys } from './subject-keys.ts'
 
 export interface ErasuresOptions extends Pick<Clock, 'sleep'> {
   readonly subjectKeys: SubjectKeys

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../contracts/errors.ts'
+import type { Origin } from '../../contracts/event.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import {
@@ -10,7 +11,6 @@ import {
   recordOf,
 } from './account-deps.ts'
 import type { AccountIndex } from './account-index.ts'
-import type { Origin } from './account-log.ts'
 import type { AccountState } from './account-state.ts'
 import { normaliseEmail } from './email.ts'
 import { entitlementOf } from './identify.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Subject } from '../../contracts/owner-accounts.ts'
 import { firstStreamOf, subjectStream } from '../../contracts/streams.ts'
-import type { Subject } from './subject-keys.ts'
 import { aWorld, codeOf, ORIGIN, type World } from './testing/accounts.fixture.ts'
 
 const EMAIL = 'ada@example.com'

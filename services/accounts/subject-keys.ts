@@ -1,7 +1,9 @@
 import { SubjectKeyCreated } from '../../contracts/account-events.ts'
 import { ServiceError } from '../../contracts/errors.ts'
+import type { Origin } from '../../contracts/event.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
+import type { OpenedTexts, Subject } from '../../contracts/owner-accounts.ts'
 import { resealedSubjectStream, subjectStream } from '../../contracts/streams.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import {
@@ -14,19 +16,6 @@ import type { EventStore } from '../platform/event-store/event-store.ts'
 import { executeCommand } from '../platform/event-store/execute-command.ts'
 import { seal, unseal } from '../platform/secrets/seal.ts'
 import { keyFingerprint } from '../platform/secrets/sealing-key.ts'
-import type { Origin } from './account-log.ts'
-
-/** An account, between one erasure and the next. */
-export interface Subject {
-  readonly accountId: string
-  readonly generation: number
-}
-
-/** Texts of a subject, unsealed, and what seals others of it. */
-export interface OpenedTexts {
-  readonly texts: readonly string[]
-  readonly seal: (purpose: string, text: string) => string
-}
 
 export interface SubjectKeysOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore

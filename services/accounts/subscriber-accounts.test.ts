@@ -3,11 +3,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SubjectKeyCreated } from '../../contracts/account-events.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { ownerAccountsContract } from '../../contracts/owner-accounts.contract.ts'
+import type { OwnerAccounts } from '../../contracts/owner-accounts.ts'
 import { subjectStream } from '../../contracts/streams.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import { uuidV7 } from '../platform/ids/uuid.ts'
 import { createAccountIndex } from './account-index.ts'
-import { createSubscriberAccounts, type SubscriberAccounts } from './subscriber-accounts.ts'
+import { createSubscriberAccounts } from './subscriber-accounts.ts'
 import { aWorld, codeOf, ORIGIN, type Process, type World } from './testing/accounts.fixture.ts'
 
 const EMAIL = 'ada@example.com'
@@ -16,9 +18,9 @@ const uuid = (n: number): string => `019abcde-7c00-7001-8000-${String(n).padStar
 let world: World
 let process: Process
 let ending: AbortController
-let subscribers: SubscriberAccounts
+let subscribers: OwnerAccounts
 
-const start = (): SubscriberAccounts =>
+const start = (): OwnerAccounts =>
   createSubscriberAccounts({
     store: world.store(),
     index: createAccountIndex(process.projector),
@@ -42,30 +44,10 @@ afterEach(async () => {
 })
 
 describe('what is sealed for an account', () => {
-  test('opens for its purpose and its account only, and is not in the log', async () => {
+  test('is not in the log', async () => {
     const { accountId } = await world.signIn(process.accounts, EMAIL)
-    const { generation, sealed } = await subscribers.sealFor(accountId, 'url of 1', 'https://secret', ORIGIN)
-    const open = (purpose: string, owner = accountId) =>
-      subscribers.unsealFor({ accountId: owner, generation }, [{ purpose, sealed }])
-    expect(await open('url of 1')).toEqual(['https://secret'])
-    expect(await codeOf(open('url of 2'))).toBe('internal_error')
-    const other = await world.signIn(process.accounts, 'bob@example.com')
-    expect(await codeOf(open('url of 1', other.accountId))).toBe('internal_error')
+    await subscribers.sealFor(accountId, 'url of 1', 'https://secret', ORIGIN)
     expect(world.text()).not.toContain('https://secret')
-  })
-
-  test('cannot be opened by anybody once the account is erased, nor by its next owner', async () => {
-    const { accountId } = await world.signIn(process.accounts, EMAIL)
-    const { generation, sealed } = await subscribers.sealFor(accountId, 'p', 'text', ORIGIN)
-    await process.accounts.erase(accountId, ORIGIN)
-    const opening = () => codeOf(subscribers.unsealFor({ accountId, generation }, [{ purpose: 'p', sealed }]))
-    expect(await opening()).toBe('account_unknown')
-    await world.signIn(process.accounts, EMAIL)
-    expect(await opening()).toBe('account_unknown')
-  })
-
-  test('is nothing where there is no account', async () => {
-    expect(await codeOf(subscribers.sealFor(uuid(1), 'p', 'text', ORIGIN))).toBe('account_unknown')
   })
 
   test('between an erasure and the taking of a slot leaves no key behind', async () => {
@@ -99,33 +81,12 @@ describe('slots', () => {
     )
     expect((await subscribers.slots(accountId)).current).toHaveLength(LIMITS.subscriptionsOnFree)
   })
-
-  test('of an erased account are told apart from those of the next', async () => {
-    const { accountId } = await world.signIn(process.accounts, EMAIL)
-    await subscribers.takeSlot({ accountId, generation: 0 }, uuid(1), ORIGIN)
-    await process.accounts.erase(accountId, ORIGIN)
-    await world.signIn(process.accounts, EMAIL)
-    await subscribers.takeSlot({ accountId, generation: 1 }, uuid(2), ORIGIN)
-    const ids = (slots: readonly { subscriptionId: string }[]) =>
-      slots.map(({ subscriptionId }) => subscriptionId)
-    const { current, former } = await subscribers.slots(accountId)
-    expect([ids(current), ids(former)]).toEqual([[uuid(2)], [uuid(1)]])
-    await subscribers.freeSlot(accountId, uuid(1), ORIGIN)
-    expect((await subscribers.slots(accountId)).former).toEqual([])
-  })
 })
 
-test('erased accounts are told: those of the past, and each that follows', async () => {
-  const first = await world.signIn(process.accounts, EMAIL)
-  const second = await world.signIn(process.accounts, 'bob@example.com')
-  await process.accounts.erase(first.accountId, ORIGIN)
-  const told: string[] = []
-  const following = (async () => {
-    for await (const accountId of start().erasedAccounts()) told.push(accountId)
-  })()
-  await expect.poll(() => told).toContain(first.accountId)
-  await process.accounts.erase(second.accountId, ORIGIN)
-  await expect.poll(() => told).toContain(second.accountId)
-  ending.abort()
-  await following
-})
+ownerAccountsContract(async () => ({
+  owners: subscribers,
+  open: async (person) => (await world.signIn(process.accounts, `${person}@example.com`)).accountId,
+  erase: (accountId) => process.accounts.erase(accountId, ORIGIN),
+  limit: LIMITS.subscriptionsOnFree,
+  [Symbol.asyncDispose]: async () => undefined,
+}))

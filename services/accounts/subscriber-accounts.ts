@@ -1,18 +1,12 @@
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import type { OwnerAccounts, Subject } from '../../contracts/owner-accounts.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { AccountIndex } from './account-index.ts'
-import { createAccountLog, type Origin } from './account-log.ts'
-import type { SubscriptionSlot } from './account-state.ts'
-import {
-  createSubjectKeys,
-  type OpenedTexts,
-  type Subject,
-  soleWrapping,
-  type WrappingKeys,
-} from './subject-keys.ts'
+import { createAccountLog } from './account-log.ts'
+import { createSubjectKeys, soleWrapping, type WrappingKeys } from './subject-keys.ts'
 
 export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -29,66 +23,12 @@ export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> 
   readonly signal: AbortSignal
 }
 
-/** What those who keep subscriptions for accounts need of accounts. Ids are UUIDs in lower case. */
-export interface SubscriberAccounts {
-  /**
-   * Seals a text so that erasing the account makes it unreadable, wherever copies of it are.
-   *
-   * @param purpose what the text is, `secret of 5f0c…`; it opens for the same purpose only
-   * @returns the text, and the generation of the account, which it takes to open it
-   * @throws ServiceError `account_unknown`; of the store
-   */
-  sealFor(
-    accountId: string,
-    purpose: string,
-    text: string,
-    origin: Origin,
-  ): Promise<{ readonly generation: number; readonly sealed: string }>
-  /**
-   * Opens what {@link SubscriberAccounts.sealFor} sealed, in the order given.
-   *
-   * @throws ServiceError `account_unknown` where the account was erased since
-   */
-  unsealFor(
-    subject: Subject,
-    texts: readonly { readonly purpose: string; readonly sealed: string }[],
-  ): Promise<readonly string[]>
-  /**
-   * What `unsealFor` does, and what seals further texts as `sealFor` does, without waiting: to be kept for a moment
-   * only, since it would outlive an erasure.
-   *
-   * @throws ServiceError `account_unknown` where the account was erased since
-   */
-  openFor(
-    subject: Subject,
-    texts: readonly { readonly purpose: string; readonly sealed: string }[],
-  ): Promise<OpenedTexts>
-  /**
-   * Takes room for a subscription, within what the plan allows at this moment; taking it again does nothing.
-   *
-   * @param generation as `sealFor` told it
-   * @throws ServiceError `too_many_subscriptions`; `account_unknown` where the account was erased meanwhile
-   */
-  takeSlot(subject: Subject, subscriptionId: string, origin: Origin): Promise<void>
-  /** Gives the room back; of one that is free it does nothing. */
-  freeSlot(accountId: string, subscriptionId: string, origin: Origin): Promise<void>
-  /** The room that is taken now, other processes' included: by subscriptions, and what crashes left behind. */
-  slots(accountId: string): Promise<{
-    /** Of the account as it is. */
-    readonly current: readonly SubscriptionSlot[]
-    /** Of what the account was before it was erased: these subscriptions are to be removed. */
-    readonly former: readonly SubscriptionSlot[]
-  }>
-  /** Ids of accounts that were erased: those of the past once, then each as it happens. Ends with the signal. */
-  erasedAccounts(): AsyncIterable<string>
-}
-
 /**
  * @example
  * const subscribers = createSubscriberAccounts({ store, index, newId, random, deriveSecret, now, sleep, signal })
  * const { generation, sealed } = await subscribers.sealFor(accountId, 'secret of …', secret, origin)
  */
-export function createSubscriberAccounts(options: SubscriberAccountsOptions): SubscriberAccounts {
+export function createSubscriberAccounts(options: SubscriberAccountsOptions): OwnerAccounts {
   const { store, index, newId, random, deriveSecret, now, sleep, signal } = options
   // The read model of accounts has nothing of slots, so nobody waits for it.
   const log = createAccountLog({ store, newId, now, sleep, signal, onChange: () => undefined })

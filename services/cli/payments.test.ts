@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import type { Payment } from '../../projections/index.ts'
+import { NOTHING_IN_VAIN, type Payment } from '../../projections/index.ts'
 import { createServer } from '../api/index.ts'
 import { NO_PAYMENTS } from '../api/testing/no-payments.ts'
 import { serverOptions } from '../api/testing/server-options.fixture.ts'
@@ -34,6 +34,7 @@ const paymentOf = (n: number): Payment => ({
   blockHash: null,
   reason: null,
   refunded: '0',
+  ...NOTHING_IN_VAIN,
 })
 
 let app: FastifyInstance

@@ -10,6 +10,7 @@ import {
   createPaymentAdmin,
   createPaymentIndex,
   createPayments,
+  createRefunder,
   createSettler,
   type PaymentAdmin,
 } from '../payments/index.ts'
@@ -37,7 +38,6 @@ let world: World
 let accounts: Accounts
 let paid: PaidCalls
 let admin: PaymentAdmin
-let reports: string[]
 /** Whether the facilitator answers with success. */
 let isSettling: boolean
 const closings: (() => Promise<unknown>)[] = []
@@ -55,7 +55,6 @@ const facilitator: Facilitator = {
 beforeEach(async () => {
   world = aWorld()
   isSettling = true
-  reports = []
   const process = await world.start()
   accounts = process.accounts
   const store = world.store()
@@ -89,7 +88,18 @@ beforeEach(async () => {
     store,
     reader: projector.reader(paymentsProjection),
     facilitator,
-    onPaid: (payment) => startPaidPlan(accounts, payment, (event) => void reports.push(event)),
+    onPaid: (payment) => startPaidPlan(accounts, payment, (unbegun) => payments.planNotBegun(unbegun)),
+    refunds: createRefunder({
+      store,
+      reader: projector.reader(paymentsProjection),
+      wallet: undefined,
+      dailyCap: 0n,
+      newId,
+      now,
+      sleep,
+      report: () => {},
+      timing: { pollMs: 5 },
+    }),
     newId,
     now,
     sleep,
@@ -198,7 +208,7 @@ test('a payment is remembered over any number of others', async () => {
   expect(await tierOf(key)).toBe('free')
 })
 
-test('what was paid for an account that is gone begins nothing in the next one, and waits for the operator', async () => {
+test('what was paid for an account that is gone begins nothing in the next one, and is given back', async () => {
   isSettling = false
   const first = await world.signIn(accounts, EMAIL)
   const header = await headerFor('pro')
@@ -211,11 +221,13 @@ test('what was paid for an account that is gone begins nothing in the next one, 
   await accounts.erase(first.accountId, ORIGIN)
   const again = await world.signIn(accounts, EMAIL)
   isSettling = true
-  await until(() => world.log.rows.some(({ type }) => type === 'SettlementFinalised'))
-  expect(reports).toEqual(['a plan was paid for and its account is gone: refund it'])
-  expect(await codeOf(buy('pro', again.key, header))).toBe('account_unknown')
-  await refundNewest()
-  expect(await codeOf(buy('pro', again.key, header))).toBe('plan_ended')
+  await until(() => world.log.rows.some(({ type }) => type === 'CreditGiven'))
+  const types = world.log.rows.map(({ type }) => type)
+  expect(types.filter((type) => type === 'AnswerWithheld' || type === 'RefundBegun')).toEqual([
+    'AnswerWithheld',
+    'RefundBegun',
+  ])
+  expect(await codeOf(buy('pro', again.key, header))).toBe('payment_refunded')
   expect(begun()).toBe(0)
 })
 

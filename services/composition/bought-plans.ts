@@ -11,14 +11,17 @@ export const planSalesOf = (accounts: Pick<Accounts, 'requirePlanRoom' | 'buyPla
 })
 
 /**
- * Called again for the same payment it does nothing. Money for an account that was gone before its plan began waits
- * for the operator; it begins nothing in an account that the same address opens later.
+ * Called again for the same payment it does nothing. Money for an account that was gone before its plan began is given
+ * back; it begins nothing in an account that the same address opens later.
+ *
+ * @param notBegun records that it can never begin
  */
 export async function startPaidPlan(
   accounts: Pick<Accounts, 'buyPlan'>,
-  { paymentId, claimedAt, product, accountId }: Payment,
-  report: (event: string, details: Readonly<Record<string, string>>) => void,
+  payment: Payment,
+  notBegun: (payment: Payment) => Promise<void>,
 ): Promise<void> {
+  const { paymentId, claimedAt, product, accountId } = payment
   if (accountId === null) return
   const tier = product.slice('plans/'.length) as PaidTier
   try {
@@ -28,6 +31,6 @@ export async function startPaidPlan(
     // It had begun before the account was erased: there is nothing to begin, and nothing to give back.
     if (isServiceError(error, 'plan_ended')) return
     if (!isServiceError(error, 'account_unknown')) throw error
-    report('a plan was paid for and its account is gone: refund it', { paymentId, accountId })
+    await notBegun(payment)
   }
 }

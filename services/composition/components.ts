@@ -1,10 +1,11 @@
+import { formatUsdc } from '../../contracts/chain.ts'
 import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { Position } from '../../contracts/position.ts'
 import type { Component } from '../api/index.ts'
 import type { RemoteToolHandler } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
-import type { DemoChain, SettlerHealth } from '../payments/index.ts'
+import type { DemoChain, RefundHealth, SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
 import type { Leases } from '../platform/lease/leases.ts'
 import type { Projector } from '../platform/projector/projector.ts'
@@ -25,6 +26,7 @@ export async function componentsOf(deps: {
   /** Other processes that compute; asked only where this one does not. */
   readonly engines: ReturnType<RemoteToolHandler['health']> | undefined
   readonly settler: SettlerHealth | undefined
+  readonly refunds: RefundHealth | undefined
   /** A chain of this machine's own; undefined where there is none. */
   readonly demo: Pick<DemoChain, 'rpcUrl' | 'failure'> | undefined
   readonly dispatcher: DispatcherHealth | undefined
@@ -71,6 +73,7 @@ export async function componentsOf(deps: {
   else if (deps.engines !== undefined) components.push(enginesComponent(deps.engines))
   if (deps.transparencyLog !== undefined) components.push(transparencyLogComponent(deps.transparencyLog))
   if (deps.settler !== undefined) components.push(settlerComponent(deps.settler))
+  if (deps.refunds !== undefined) components.push(refundsComponent(deps.refunds))
   if (deps.demo !== undefined) components.push(demoComponent(deps.demo))
   if (deps.dispatcher !== undefined) {
     components.push(dispatcherComponent(deps.dispatcher, deps.digestProblems))
@@ -184,6 +187,24 @@ const settlerComponent = ({
     oldest_unsettled_ms: oldestOpenMs,
     payable_since: payableSince === undefined ? null : isoTime(payableSince),
     gas_wei: gasBalance === undefined ? null : gasBalance.toString(),
+  },
+})
+
+/** Nobody waits for a refund, and where none can be transferred there are credits. */
+const refundsComponent = (health: RefundHealth): Component => ({
+  name: 'refunds',
+  isRequired: false,
+  state: health.ok ? 'ok' : 'degraded',
+  detail: health.detail,
+  more: {
+    wallet: health.address ?? null,
+    wallet_usdc: health.balance === undefined ? null : formatUsdc(health.balance),
+    daily_cap_usdc: formatUsdc(health.dailyCap),
+    transferred_today_usdc: formatUsdc(health.allottedToday),
+    transferred_usdc: formatUsdc(health.transferred),
+    credited_usdc: formatUsdc(health.credited),
+    open: health.open,
+    oldest_begun_ms: health.oldestBegunMs,
   },
 })
 

@@ -72,6 +72,7 @@ export async function openDeps(
     venues: () => feed.venues(),
     payments: () => running.payments?.totals(),
     settler: () => running.payments?.settler?.health(),
+    refunds: () => running.payments?.refunds(),
     dispatcher: () => running.webhooks?.dispatcher?.health(),
     monitored: () => running.engine?.monitored() ?? [],
     dataAgeMs: () => {

@@ -14,12 +14,15 @@ import {
   createPaymentAdmin,
   createPaymentIndex,
   createPayments,
+  createRefunder,
+  createRefundWallet,
   createSettler,
   createWallet,
   type DemoChain,
   type Facilitator,
   openRecovery,
   type PaymentTotals,
+  type RefundHealth,
   type Settler,
   startDemoChain,
 } from '../payments/index.ts'
@@ -60,6 +63,8 @@ export interface OpenedPayments {
   /** Undefined where nobody shares the settling with this process. */
   readonly leases: Leases | undefined
   readonly demo: DemoChain | undefined
+  /** Undefined where this process does not settle. */
+  refunds(): RefundHealth | undefined
   /** Undefined where this process keeps no read models. */
   totals(): PaymentTotals | undefined
   /** Begins to settle; resolves when it has ended. */
@@ -71,6 +76,7 @@ interface Rails {
   readonly payTo: string | undefined
   readonly rpcUrl: string | undefined
   readonly settlerKey: string | undefined
+  readonly refundKey: string | undefined
   readonly gatewayUrl: string | undefined
   readonly offersGateway: boolean
 }
@@ -138,6 +144,22 @@ export async function openPayments(deps: PaymentDeps, onClose: OnClose): Promise
   const leases = isSettler
     ? sharedLeases({ settings, platform, group: 'settler', shards: 1, log })
     : undefined
+  const refundWallet =
+    wallet === undefined || rails.rpcUrl === undefined || rails.refundKey === undefined
+      ? undefined
+      : createRefundWallet({ rpcUrl: rails.rpcUrl, privateKey: rails.refundKey })
+  const refunder = isSettler
+    ? createRefunder({
+        store,
+        newId,
+        sleep,
+        report,
+        reader: projector.reader(paymentsProjection),
+        wallet: refundWallet,
+        dailyCap: settings.X402_REFUND_DAILY_CAP,
+        now: Date.now,
+      })
+    : undefined
   const settler = isSettler
     ? createSettler({
         store,
@@ -150,7 +172,8 @@ export async function openPayments(deps: PaymentDeps, onClose: OnClose): Promise
         report,
         reader: projector.reader(paymentsProjection),
         leases,
-        onPaid: (payment) => startPaidPlan(accounts, payment, report),
+        onPaid: (payment) => startPaidPlan(accounts, payment, (unbegun) => payments.planNotBegun(unbegun)),
+        refunds: refunder,
         now: Date.now,
       })
     : undefined
@@ -170,6 +193,7 @@ export async function openPayments(deps: PaymentDeps, onClose: OnClose): Promise
     server: {
       paid,
       showPayment: (id) => payments.show(id),
+      creditOf: (payer) => BigInt(index?.payer(payer)?.credit ?? '0'),
       paymentAdmin,
       receipts: { of: (payment) => payments.signedReceipt(payment), didDocument: () => signer.didDocument() },
     },
@@ -177,6 +201,7 @@ export async function openPayments(deps: PaymentDeps, onClose: OnClose): Promise
     settler,
     leases,
     demo,
+    refunds: () => refunder?.health(),
     totals: () => paymentAdmin.totals(),
     async run(signal) {
       if (settler === undefined || projector === undefined) return
@@ -194,6 +219,7 @@ function railsOf(settings: Settings, demo: DemoChain | undefined): Rails {
     payTo,
     rpcUrl: demo?.rpcUrl ?? X402_RPC_URL,
     settlerKey: demo?.settlerKey ?? X402_SETTLER_KEY,
+    refundKey: demo?.refundKey ?? settings.X402_REFUND_KEY,
     gatewayUrl: payTo === undefined || known === 'off' ? undefined : known,
     // Its play money is none of the gateway's.
     offersGateway: demo === undefined && gateway !== 'off',

@@ -11,6 +11,7 @@ test('no gauge is named like a counter', async () => {
     monitored: () => [],
     payments: () => undefined,
     settler: () => undefined,
+    refunds: () => undefined,
     dispatcher: () => undefined,
   })
   const text = await registry.metrics()

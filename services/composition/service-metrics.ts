@@ -2,12 +2,12 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Outcome } from '../../contracts/outcome.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import { VENUE_FAULTS, type VenueHealth } from '../market/index.ts'
-import type { PaymentTotals, SettlerHealth } from '../payments/index.ts'
 import type { ProjectionHealth } from '../platform/projector/projector.ts'
 import type { AppendDone } from '../platform/tracing/trace-appends.ts'
 import type { DispatcherHealth, DispatchMetrics } from '../webhooks/index.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
 import type { LogFollowing } from './open-platform.ts'
+import { gaugePayments, gaugeRefunds, type PaymentSources } from './payment-metrics.ts'
 
 /** What the service counts about itself, beside the process and the HTTP edge. */
 export interface ServiceMetrics {
@@ -25,20 +25,19 @@ export interface ServiceMetrics {
 /**
  * @param sources read at each scrape.
  */
-export function createServiceMetrics(sources: {
-  readonly market: string
-  readonly projections: () => readonly ProjectionHealth[]
-  readonly following: LogFollowing
-  /** Age of the newest bar in market time, milliseconds; undefined before the first. */
-  readonly dataAgeMs: () => number | undefined
-  readonly venues: () => readonly Pick<VenueHealth, 'exchange' | 'faults'>[]
-  /** How the monitored series are doing, by venue; empty without the engine role. */
-  readonly monitored: () => readonly MonitoredCounts[]
-  /** Undefined where this process has no read model of them, or not that role. */
-  readonly payments: () => PaymentTotals | undefined
-  readonly settler: () => SettlerHealth | undefined
-  readonly dispatcher: () => DispatcherHealth | undefined
-}): ServiceMetrics {
+export function createServiceMetrics(
+  sources: PaymentSources & {
+    readonly market: string
+    readonly projections: () => readonly ProjectionHealth[]
+    readonly following: LogFollowing
+    /** Age of the newest bar in market time, milliseconds; undefined before the first. */
+    readonly dataAgeMs: () => number | undefined
+    readonly venues: () => readonly Pick<VenueHealth, 'exchange' | 'faults'>[]
+    /** How the monitored series are doing, by venue; empty without the engine role. */
+    readonly monitored: () => readonly MonitoredCounts[]
+    readonly dispatcher: () => DispatcherHealth | undefined
+  },
+): ServiceMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   // Gauges named like counters, which the rules for metrics forbid; the gauges without the ending hold the same.
@@ -153,6 +152,7 @@ export function createServiceMetrics(sources: {
     },
   })
   gaugePayments(registers, sources)
+  gaugeRefunds(registers, sources)
   return {
     registry,
     webhooks: countWebhooks(registers, sources.dispatcher),
@@ -169,69 +169,6 @@ export function createServiceMetrics(sources: {
     marketDataRefused: (exchange, fault) => refused.inc({ exchange, fault }),
     seriesClosed: (exchange, code) => closed.inc({ exchange, code }),
   }
-}
-
-/** Money that is claimed and not there, and what brings it in. */
-function gaugePayments(
-  registers: Registry[],
-  { payments, settler }: Pick<Parameters<typeof createServiceMetrics>[0], 'payments' | 'settler'>,
-): void {
-  const labelNames = ['state'] as const
-  new Gauge({
-    name: 'payments_usdc',
-    help: 'USDC of answers that were served: unsettled, where the money is on its way; debt, where it never comes',
-    labelNames,
-    registers,
-    collect() {
-      const totals = payments()
-      if (totals === undefined) return
-      this.set({ state: 'unsettled' }, Number(totals.unsettled) / 1e6)
-      this.set({ state: 'debt' }, Number(totals.debt) / 1e6)
-    },
-  })
-  new Gauge({
-    name: 'payments_open',
-    help: 'Payments that are not at their end; unknown, where it cannot be told at the moment whether they are settled',
-    labelNames,
-    registers,
-    collect() {
-      const health = settler()
-      if (health === undefined) return
-      this.set({ state: 'open' }, health.open)
-      this.set({ state: 'unknown' }, health.unknown)
-    },
-  })
-  new Gauge({
-    name: 'payments_oldest_unsettled_seconds',
-    help: 'Age of the oldest payment that was served and is not settled',
-    labelNames: ['settler'] as const,
-    registers,
-    collect() {
-      const health = settler()
-      if (health !== undefined) this.set({ settler: 'here' }, health.oldestOpenMs / 1_000)
-    },
-  })
-  new Gauge({
-    name: 'payments_oldest_payable_seconds',
-    help: 'Age of the oldest payment that could be settled and is not, wherever settling is done; 0 where there is none',
-    registers,
-    collect() {
-      const health = settler()
-      if (health === undefined) return
-      const { payableSince } = health
-      this.set(payableSince === undefined ? 0 : Math.max(0, Date.now() - payableSince) / 1_000)
-    },
-  })
-  new Gauge({
-    name: 'settler_gas_ether',
-    help: 'What the wallet that settles has left for gas',
-    labelNames: ['settler'] as const,
-    registers,
-    collect() {
-      const balance = settler()?.gasBalance
-      if (balance !== undefined) this.set({ settler: 'here' }, Number(balance) / 1e18)
-    },
-  })
 }
 
 function countWebhooks(

@@ -189,6 +189,7 @@ async function createHttpServer(
           engines: settings.ROLES.includes('api') ? remote.health() : undefined,
           transparencyLog,
           settler: payments.settler?.health(),
+          refunds: payments.refunds(),
           demo: payments.demo,
           dispatcher: webhooks.dispatcher?.health(),
           digestProblems: webhooks.digestProblems(),

@@ -8,7 +8,8 @@ import { EVENT_CATALOGUE, type EventType } from '../../contracts/event-catalogue
 import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PayerBlocked } from '../../contracts/payment-events.ts'
-import { payerStream } from '../../contracts/streams.ts'
+import { CreditGiven } from '../../contracts/refund-events.ts'
+import { creditStream, payerStream } from '../../contracts/streams.ts'
 import type { Payment } from '../../projections/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
@@ -264,7 +265,8 @@ describe('a log that does not answer', () => {
       // What was not taken counts for nothing: there is room for exactly one.
       const again = await take(world, payment, aClaim())
       expect(again).toMatchObject({ isReplay: isDone, payment: { isServedFirst: true } })
-      expect(await eventsOf(store)).toHaveLength(1)
+      const claims = (await eventsOf(store)).filter(({ type }) => type === 'PaymentClaimed')
+      expect(claims).toHaveLength(1)
     }
   })
 
@@ -741,4 +743,78 @@ test('without a recipient nothing is offered, taken or verified', async () => {
 test('a rail is taken where somebody settles it', () => {
   const { payments } = start({ taking: ['direct'] })
   expect([payments.isTaking('direct'), payments.isTaking('gateway')]).toEqual([true, false])
+})
+
+describe('a credit', () => {
+  /** What a payer was given for a payment in vain. */
+  async function credited(world: World, value: bigint, payer: TestPayer = alice) {
+    const data = {
+      payer: payer.address.toLowerCase(),
+      paymentId: newId(),
+      value: value.toString(),
+      balance: value.toString(),
+    }
+    const meta = { correlationId: 'test', actor: 'settler' }
+    const stream = creditStream(8453, data.payer)
+    await world.store.append(stream, [newEvent(CreditGiven, { id: newId(), data, meta })], {
+      expected: 'no-stream',
+    })
+    await world.index.catchUp()
+  }
+  const typesOf = async (store: EventStore) => (await eventsOf(store)).map(({ type }) => type)
+
+  test('pays for an answer of its payer, which needs no money then, and its authorization is not used', async () => {
+    const { chain, asked } = chainOf({ balance: 0n, isNonceUsed: false, hasCode: false })
+    const world = start({ chain })
+    await credited(world, 20_000n)
+    const claimed = await take(world, await verified(world, 1))
+    expect(claimed.payment).toMatchObject({ state: 'credited', wasServable: true })
+    expect(asked).toEqual([])
+    expect(await typesOf(world.store)).toEqual([
+      'CreditGiven',
+      'CreditUsed',
+      'PaymentClaimed',
+      'CreditApplied',
+    ])
+    await world.index.catchUp()
+    expect(world.index.payer(alice.address.toLowerCase())).toMatchObject({
+      credit: '0',
+      open: 0,
+      unsettled: '0',
+    })
+    // The next one is paid with money, which there is none of.
+    await expect(take(world, await verified(world, 2))).rejects.toMatchObject({ code: 'payment_refused' })
+  })
+
+  test("of less than the price is left as it is, and is nobody else's", async () => {
+    const world = start()
+    await credited(world, 19_999n)
+    expect((await take(world, await verified(world, 1))).payment.state).toBe('owed')
+    expect((await take(world, await verified(world, 1, {}, bob))).payment.state).toBe('owed')
+    expect(await typesOf(world.store)).not.toContain('CreditUsed')
+  })
+
+  test('is used once by one authorization, whatever is repeated, in two processes', async () => {
+    const log = createMemoryLog()
+    const [one, other] = [start({}, log), start({}, log)]
+    await credited(one, 20_000n)
+    await other.index.catchUp()
+    const payment = await verified(one, 1)
+    const claims = await Promise.all([take(one, payment), take(other, payment), take(one, payment)])
+    expect(claims.map((claim) => claim.payment.state)).toEqual(['credited', 'credited', 'credited'])
+    expect(claims.filter((claim) => !claim.isReplay)).toHaveLength(1)
+    const types = await typesOf(one.store)
+    expect(types.filter((type) => type === 'CreditUsed')).toHaveLength(1)
+    expect(types.filter((type) => type === 'PaymentClaimed')).toHaveLength(1)
+  })
+
+  test('for one answer pays for one of two that are asked for at a time', async () => {
+    const world = start()
+    await credited(world, 20_000n)
+    const payments = [await verified(world, 1), await verified(world, 2)]
+    const claims = await Promise.all(payments.map((payment) => take(world, payment)))
+    expect(claims.map((claim) => claim.payment.state).toSorted()).toEqual(['credited', 'owed'])
+    // Nobody was asked what the payer has, so that one waits for its money.
+    expect(claims.find((claim) => claim.payment.state === 'owed')?.payment.isServedFirst).toBe(false)
+  })
 })

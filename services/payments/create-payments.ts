@@ -4,10 +4,14 @@ import type { NewEvent } from '../../contracts/event.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PaymentClaimed, type Rail } from '../../contracts/payment-events.ts'
+import type { Position } from '../../contracts/position.ts'
+import { CreditApplied } from '../../contracts/refund-events.ts'
 import { isServable } from '../../projections/index.ts'
 import type { Clock } from '../platform/async/clock.ts'
+import type { Appended } from '../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { Chain } from './chain/chain.ts'
+import { type AnswerKeeper, createAnswerKeeper } from './claims/answer-keeper.ts'
 import { awaitSettlement } from './claims/await-settlement.ts'
 import { decideClaim, type KnownFunds } from './claims/decide-claim.ts'
 import { createExposureLedger, type ExposureLedger } from './claims/exposure-ledger.ts'
@@ -22,6 +26,7 @@ import { readPayment } from './reading/read-payment.ts'
 import { isSettled, receiptOf } from './receipt.ts'
 import type { RecoverSigner } from './recovery/recover-signer.ts'
 import { contractOf } from './recovery/signing-domains.ts'
+import { type CreditLedger, createCreditLedger } from './refunds/credit-ledger.ts'
 import { paymentRefused } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
 import type { OfferSigner } from './signing/offer-signer.ts'
@@ -64,6 +69,8 @@ interface PaymentParts extends PaymentsOptions {
   readonly log: PaymentLog
   readonly exposure: ExposureLedger
   readonly payers: PayerCheck
+  readonly credits: CreditLedger
+  readonly keeper: AnswerKeeper
   /** What payers had when they were asked for, for the claim that follows. */
   readonly funds: WeakMap<VerifiedPayment, KnownFunds>
 }
@@ -92,7 +99,9 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     signal,
   })
   const givenUp = createGivenUpPayments({ log, chain: options.chain, newId: options.newId, elapsed })
-  const parts: PaymentParts = { ...options, log, exposure, payers, funds: new WeakMap() }
+  const keeper = createAnswerKeeper({ store, log, newId: options.newId, now, sleep, signal, report })
+  const credits = createCreditLedger({ store, newId: options.newId, now, sleep, signal })
+  const parts: PaymentParts = { ...options, log, exposure, payers, credits, keeper, funds: new WeakMap() }
   const ours = payTo?.toLowerCase()
 
   return {
@@ -121,6 +130,9 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
       if (found !== undefined) return found
       return awaitSettlement(payment, AbortSignal.any([waiting, signal]), { log, changes, elapsed })
     },
+    give: keeper.give,
+    withhold: keeper.withhold,
+    planNotBegun: keeper.planNotBegun,
     receipt: (payment, protocol) => receiptOf(payment, protocol, options.signer),
     signedReceipt: (payment) =>
       isSettled(payment) && payment.transaction !== null ? options.signer?.receipt(payment) : undefined,
@@ -131,7 +143,7 @@ export function createPayments(options: PaymentsOptions): RunningPayments {
     },
     async close() {
       ending.abort()
-      await changes.ended
+      await Promise.all([changes.ended, keeper.ended()])
     },
   }
 }
@@ -155,6 +167,8 @@ async function requirePayable(
   if (before.isBlocked) {
     throw paymentRefused('invalid_transaction_state', `The operator takes no payments of ${payer}.`)
   }
+  // What a credit pays for is not settled: the payer needs no money, and no room.
+  if (before.credit >= value) return requireValidity(payment, now())
   // Whoever has no room now has none whatever is found out about the payer.
   const hoped = { balance: before.awaited + value, isAll: false }
   const decision = decideClaim(before, { rail, value, mustSettleFirst, funds: hoped }, caps)
@@ -187,10 +201,14 @@ async function claimPayment(
   payment: VerifiedPayment,
   claim: Claim,
 ): Promise<ClaimedPayment> {
-  const { log, exposure, caps, funds, now } = parts
+  const { log, exposure, caps, funds } = parts
   const { rail, value, payer, stream } = payment
   const { mustSettleFirst } = claim
   await bindIdentifier(parts, payment, claim.requestId)
+  if (exposure.of(payer, rail).credit >= value) {
+    const isCovered = await parts.credits.take(payer, stream, value, claim.requestId)
+    if (isCovered) return claimByCredit(parts, payment, claim)
+  }
   const terms = { rail, value, mustSettleFirst, funds: funds.get(payment) }
   const decision = decideClaim(exposure.of(payer, rail), terms, caps)
   if (decision.kind === 'refuse') throw noRoomError(payer, decision.why)
@@ -200,17 +218,65 @@ async function claimPayment(
   const reservation = exposure.reserve({ payer, rail, value, isServedFirst })
   let isLanded = false
   try {
-    const appended = await log.append(stream, event, 'no-stream')
-    if (appended === undefined) return await claimOfAnother(log, stream)
-    const { position } = appended
-    const at = new Date(now()).toISOString()
-    const loaded = after(undefined, { ...event, stream, revision: 0, position, at })
-    reservation.landed(loaded.payment, position)
+    const loaded = await appendClaim(parts, stream, [event])
+    if (loaded === undefined) return await claimOfAnother(log, stream)
+    reservation.landed(loaded.payment, loaded.position)
     isLanded = true
     return claimedOf(loaded, false)
   } finally {
     if (!isLanded) reservation.release()
   }
+}
+
+/**
+ * Appends a claim. Where the log does not say whether it has it, whoever paid has no answer for it: that is recorded once
+ * it does.
+ *
+ * @returns undefined where somebody else was quicker with the same authorization
+ */
+async function appendClaim(
+  { log, now, keeper }: PaymentParts,
+  stream: string,
+  events: readonly [NewEvent, ...NewEvent[]],
+): Promise<(LoadedPayment & { readonly position: Position }) | undefined> {
+  let appended: Appended | undefined
+  try {
+    appended = await log.append(stream, events, 'no-stream')
+  } catch (error) {
+    if (isServiceError(error, 'outcome_unknown')) keeper.pursue(stream, paymentIdIn(events[0]), error.code)
+    throw error
+  }
+  if (appended === undefined) return undefined
+  const { position } = appended
+  const at = new Date(now()).toISOString()
+  const [first, ...more] = events
+  let loaded = after(undefined, { ...first, stream, revision: 0, position, at })
+  for (const [index, event] of more.entries())
+    loaded = after(loaded, { ...event, stream, revision: index + 1, position, at })
+  return { ...loaded, position }
+}
+
+const paymentIdIn = ({ data }: NewEvent): string => data['paymentId'] as string
+
+/** The credit was taken for just this authorization, so the same request finds it where this is not recorded. */
+async function claimByCredit(
+  parts: PaymentParts,
+  payment: VerifiedPayment,
+  claim: Claim,
+): Promise<ClaimedPayment> {
+  const { log, newId } = parts
+  const { stream, value } = payment
+  const event = claimEvent(parts, payment, claim, true)
+  const paymentId = paymentIdIn(event)
+  const data = { paymentId, value: value.toString() }
+  const applied = newEvent(CreditApplied, { id: newId(), data, meta: event.meta })
+  const loaded = await appendClaim(parts, stream, [event, applied])
+  if (loaded !== undefined) return claimedOf(loaded, false)
+  const other = await claimOfAnother(log, stream)
+  // It was claimed without the credit, by a process that did not know of it yet.
+  if (other.payment.state !== 'credited')
+    await parts.credits.give(payment.payer, other.payment.paymentId, value)
+  return other
 }
 
 /** Somebody else was quicker with the same authorization: theirs is the claim. */

@@ -1,6 +1,5 @@
 export {
   createPaymentAdmin,
-  type OperatorOrigin,
   type PaymentAdmin,
   type PaymentTotals,
 } from './admin/payment-admin.ts'
@@ -17,6 +16,8 @@ export type {
   VerifiedPayment,
 } from './payments.ts'
 export { openRecovery } from './recovery/open-recovery.ts'
+export { createRefundWallet } from './refunds/refund-wallet.ts'
+export { createRefunder, type Refunder, type RefundHealth } from './refunds/refunder.ts'
 export { createFacilitator, type Facilitator } from './settlement/facilitator.ts'
 export { cdpAuthorize } from './settlement/facilitator-token.ts'
 export {

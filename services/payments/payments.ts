@@ -130,6 +130,22 @@ export interface Payments {
    * @throws ServiceError `payment_pending` where that takes too long, `payment_refused` where its money never comes
    */
   servable(claimed: ClaimedPayment, signal: AbortSignal): Promise<Payment>
+  /**
+   * To be called before an answer leaves: it is recorded that it is given, where it was withheld before or may be
+   * recorded as withheld yet. Nothing is recorded of most.
+   *
+   * @throws ServiceError `payment_refunded` where what was paid is given back; of the store
+   */
+  give(payment: Payment, isReplay: boolean): Promise<Payment>
+  /**
+   * Records that the service failed to give an answer, where nobody can have it: what was paid is given back unless it is
+   * asked for again in time. Where that cannot be recorded it is reported: it changes nothing of what the caller is told.
+   *
+   * @param code of the error that the caller had instead
+   */
+  withhold(payment: Payment, code: string): Promise<void>
+  /** The same of a plan that was paid and can never begin. @throws ServiceError of the store */
+  planNotBegun(payment: Payment): Promise<void>
   /** Values of `X-PAYMENT-RESPONSE` or `PAYMENT-RESPONSE`; undefined while no transaction is known. */
   receipt(payment: Payment, protocol: 1 | 2): { readonly name: string; readonly value: string } | undefined
   /** What proves to others that a payment came and was answered; undefined until it has, and where nothing is signed. */

@@ -26,7 +26,7 @@ async function countOf(
 
 describeWritePath('a claim of a payment', { isBounded: true, onConflict: 'yields' }, async (world) => {
   const claimOver = (store: EventStore, event: typeof CLAIM) =>
-    createPaymentLog(partsOf(world, store)).append(STREAM, event, 'no-stream')
+    createPaymentLog(partsOf(world, store)).append(STREAM, [event], 'no-stream')
   return {
     write: () => claimOver(world.store, CLAIM),
     recorded: () => countOf(world, STREAM, ({ id }) => id === CLAIM.id),

@@ -211,7 +211,7 @@ describe('with a payment', () => {
     expect(payments.claims).toMatchObject([
       { product: 'get_trade_call', accountId: null, mustSettleFirst: false, requestId: 'request-1' },
     ])
-    expect(payments.asked).toEqual(['read', 'find', 'verify', 'requirePayable', 'claim'])
+    expect(payments.asked).toEqual(['read', 'find', 'verify', 'requirePayable', 'claim', 'give'])
   })
 
   test('there is a receipt once the transaction is known', async () => {

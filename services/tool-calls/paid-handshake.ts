@@ -165,6 +165,8 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
     } catch (error) {
       if (!isServiceError(error, 'payment_pending')) throw error
       const { paymentId } = claimed.payment
+      // Who went away, or found no place to wait in, was not kept from anything.
+      if (leave !== undefined && !work.signal().aborted) await payments.withhold(claimed.payment, error.code)
       throw new ServiceError('payment_pending', {
         message: error.message,
         details: {
@@ -183,7 +185,7 @@ export function createPaidHandshake({ payments, publicUrl, clock }: PaidHandshak
   return {
     async pay(presented, work) {
       const claimed = await take(presented, work)
-      const payment = await servable(claimed, work)
+      const payment = await payments.give(await servable(claimed, work), claimed.isReplay)
       return {
         payment,
         answer: claimed.computed ?? (JSON.parse(claimed.answer) as JsonObject),

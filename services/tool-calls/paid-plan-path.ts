@@ -78,7 +78,7 @@ const PLAN_NOTICE = 'Information, not advice. The calls of this plan are those o
 export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
   const { handshake, offers, plans, version, market, publicUrl } = options
 
-  /** Who has paid for an account that is gone must be told that, and by which name to ask for the money. */
+  /** Who has paid for an account that is gone must be told that, and where it sees the money come back. */
   async function started(bought: Parameters<PlanSales['started']>[0]): Promise<Plan> {
     try {
       return await plans.started(bought)
@@ -86,7 +86,7 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
       if (!isServiceError(cause, 'account_unknown')) throw cause
       const { paymentId } = bought
       throw new ServiceError('account_unknown', {
-        message: `The account was erased before its plan began; payment ${paymentId} is settled, and the operator owes it back.`,
+        message: `The account was erased before its plan began; payment ${paymentId} is given back by itself.`,
         details: { payment_id: paymentId, status_url: statusUrl(publicUrl(), paymentId) },
         cause,
       })

@@ -1,7 +1,7 @@
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import type { Origin } from '../../../contracts/event.ts'
 import type { Scope } from '../../../contracts/oauth.ts'
 import type { AccountDeps } from '../account-deps.ts'
-import type { Origin } from '../account-log.ts'
 import type { SubjectKeys } from '../subject-keys.ts'
 import { liveGrants } from './app-state.ts'
 import { hashOf, type Tokens } from './tokens.ts'

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { Origin } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Tier } from '../../../contracts/plans.ts'
 import {
@@ -9,7 +10,6 @@ import {
   namingKeys,
   recordOf,
 } from '../account-deps.ts'
-import type { Origin } from '../account-log.ts'
 import { provenSignIn } from '../decide-account.ts'
 import { normaliseEmail } from '../email.ts'
 import { entitlementOf } from '../identify.ts'

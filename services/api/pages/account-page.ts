@@ -201,6 +201,11 @@ ${
 }`
 }
 
+const refundText = (refund: OwnPaymentsAnswer['payments'][number]['refund']): Html =>
+  refund === null
+    ? html`—`
+    : html`${refund.amount_usdc} as a ${refund.as}, ${refund.state}${refund.transaction !== null && html` <code title="${refund.transaction}">${refund.transaction.slice(0, 10)}…</code>`}`
+
 function paymentsPart({ payments, paid }: AccountLook): Html {
   if (payments === undefined) return html``
   const rows = payments.payments.map((one) => [
@@ -212,6 +217,7 @@ function paymentsPart({ payments, paid }: AccountLook): Html {
     one.transaction === null
       ? '—'
       : html`<code title="${one.transaction}">${one.transaction.slice(0, 10)}…</code>${one.block !== null && html` <small>block ${whole(one.block)}</small>`}`,
+    refundText(one.refund),
   ])
   return html`<h2 id="payments">Payments</h2>
 ${
@@ -219,7 +225,15 @@ ${
     ? html`<p>No plan was paid for yet. Calls that were paid for by themselves are of no account: whoever holds the id of such a payment sees it at <code>/x402/payments/{id}</code>.</p>`
     : table(
         'Payments for plans of this account, newest first, as they stand on the chain',
-        ['Paid', 'For', { name: 'USDC', isNumber: true }, 'State', 'What that means', 'Transaction'],
+        [
+          'Paid',
+          'For',
+          { name: 'USDC', isNumber: true },
+          'State',
+          'What that means',
+          'Transaction',
+          'Given back',
+        ],
         rows,
       )
 }

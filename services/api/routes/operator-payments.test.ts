@@ -1,7 +1,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { Payment } from '../../../projections/index.ts'
+import { NOTHING_IN_VAIN, type Payment } from '../../../projections/index.ts'
 import { createServer } from '../server.ts'
 import { NO_PAYMENTS } from '../testing/no-payments.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
@@ -33,6 +33,7 @@ const paymentOf = (paymentId: string): Payment => ({
   blockHash: null,
   reason: 'expired',
   refunded: '0',
+  ...NOTHING_IN_VAIN,
 })
 
 let app: FastifyInstance

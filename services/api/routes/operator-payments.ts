@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { addressSchema, bytes32Schema, parseUsdc, USDC_TEXT } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { Origin } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import {
   payerAnswerSchema,
@@ -10,7 +11,7 @@ import {
   paymentsAnswerSchema,
 } from '../../../contracts/payment-answers.ts'
 import { PAYMENT_STATES } from '../../../contracts/service-block.ts'
-import type { OperatorOrigin, PaymentAdmin } from '../../payments/index.ts'
+import type { PaymentAdmin } from '../../payments/index.ts'
 import { isOperator } from '../operator.ts'
 import { toPaymentAnswer } from '../payment-answers.ts'
 
@@ -52,7 +53,7 @@ export const operatorPaymentRoutes: FastifyPluginAsyncZod<
     if (!isOperator(request, operatorToken)) throw new ServiceError('unauthorized')
     reply.header('cache-control', 'no-store')
   })
-  const originOf = ({ id }: FastifyRequest): OperatorOrigin => ({ correlationId: id, actor: 'operator' })
+  const originOf = ({ id }: FastifyRequest): Origin => ({ correlationId: id, actor: 'operator' })
 
   const list = { querystring: listSchema, response: { 200: paymentsAnswerSchema } }
   app.get('/operator/payments', { schema: list }, async ({ query }) => {

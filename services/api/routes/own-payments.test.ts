@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
-import type { Payment } from '../../../projections/index.ts'
+import { NOTHING_IN_VAIN, type Payment } from '../../../projections/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import { createServer } from '../server.ts'
 import { NO_PAYMENTS } from '../testing/no-payments.ts'
@@ -29,6 +29,7 @@ const paymentOf = (n: number): Payment => ({
   blockHash: null,
   reason: n % 2 === 0 ? null : HOSTILE,
   refunded: '0',
+  ...NOTHING_IN_VAIN,
 })
 
 /** Payments of Ada, newest first. */

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { formatUsdc } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { type PaymentAnswer, paymentAnswerSchema } from '../../../contracts/payment-answers.ts'
 import type { Payment } from '../../../projections/index.ts'
@@ -10,6 +11,8 @@ import { answerPaidFailure, answerPreflight, PAID_CORS_HEADERS } from './x402.ts
 export interface PaymentRoutesOptions {
   /** @throws ServiceError `payment_unknown`, and those of the store */
   readonly showPayment: (paymentId: string) => Promise<Payment>
+  /** What a payer has left of credits, millionths of a USDC. */
+  readonly creditOf: (payer: string) => bigint
   /** What is signed; left out, nothing is. */
   readonly receipts?: {
     /** Undefined until there is something to be proved. */
@@ -28,7 +31,7 @@ const PATH = '/x402/payments/:id'
  */
 export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async (
   app,
-  { showPayment, receipts },
+  { showPayment, creditOf, receipts },
 ) => {
   app.setErrorHandler(answerPaidFailure)
   app.addHook('onRequest', async (_request, reply) => {
@@ -41,7 +44,12 @@ export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async 
   app.get(PATH, { schema }, async ({ params }) => {
     const payment = await showPayment(params.id)
     const receipt = receipts?.of(payment) as PaymentAnswer['receipt']
-    return { ...toPaymentAnswer(payment), ...(receipt && { receipt }) }
+    const isCredit = payment.refund?.by === 'credit'
+    return {
+      ...toPaymentAnswer(payment),
+      ...(isCredit && { credit_left_usdc: formatUsdc(creditOf(payment.payer)) }),
+      ...(receipt && { receipt }),
+    }
   })
   if (receipts !== undefined)
     app.get('/.well-known/did.json', async (request, reply) =>

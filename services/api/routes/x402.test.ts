@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ERRORS, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { NOTHING_IN_VAIN } from '../../../projections/index.ts'
 import type { PaidCall, PaidCalls, PaidOutcome, PaidRequest } from '../../tool-calls/index.ts'
 import { createRateLimits } from '../rate-limits.ts'
 import { createServer } from '../server.ts'
@@ -54,6 +55,7 @@ beforeEach(async () => {
     serverOptions({
       payments: {
         paid,
+        creditOf: () => 10_000n,
         async showPayment(id) {
           if (id !== ID) throw new ServiceError('payment_unknown')
           return PAYMENT
@@ -93,6 +95,7 @@ const PAYMENT = {
   blockHash: `0x${'cd'.repeat(32)}`,
   reason: null,
   refunded: '0',
+  ...NOTHING_IN_VAIN,
 } as const
 
 /** Sends a request as it is written here, on a connection of its own. */
@@ -327,6 +330,7 @@ describe('GET /x402/payments/:id', () => {
       payer: PAYMENT.payer,
       amount_usdc: '0.02',
       refunded_usdc: '0.00',
+      refund: null,
       is_served_first: true,
       transaction: PAYMENT.transaction,
       block: 7,

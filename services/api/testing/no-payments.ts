@@ -11,6 +11,7 @@ export const NO_PAYMENTS: NonNullable<ServerOptions['payments']> = {
     tools: { call: async () => unavailable(), offer: unavailable },
     plans: { buy: async () => unavailable(), offer: unavailable },
   },
+  creditOf: () => 0n,
   showPayment: async () => unavailable(),
   receipts: { of: unavailable, didDocument: unavailable },
   paymentAdmin: {

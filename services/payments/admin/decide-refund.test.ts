@@ -1,11 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { Payment } from '../../../projections/index.ts'
+import { NOTHING_IN_VAIN, type Payment } from '../../../projections/index.ts'
 import { decideRefund } from './decide-refund.ts'
 
 const FIRST = `0x${'e1'.repeat(32)}`
 const SECOND = `0x${'e2'.repeat(32)}`
-const paid = { value: '20000', refunded: '0', state: 'final' } as Payment
+const paid = { ...NOTHING_IN_VAIN, value: '20000', refunded: '0', state: 'final' } as unknown as Payment
+const BY_ITSELF = {
+  by: 'transfer',
+  cause: 'answer_not_given',
+  why: null,
+  value: '20000',
+  begunAt: 0,
+  isDone: false,
+  transaction: null,
+} as const
 
 const decide = (
   change: Partial<Payment>,
@@ -41,6 +50,14 @@ describe('a refund', () => {
       'refund_refused',
     ],
     ['of more than was paid is refused', {}, [], FIRST, 20_001n, 'refund_refused'],
+    [
+      'of what is given back by itself is refused',
+      { refund: BY_ITSELF },
+      [],
+      FIRST,
+      20_000n,
+      'refund_refused',
+    ],
     ['of nothing is refused', {}, [], FIRST, 0n, 'refund_refused'],
     ['of less than nothing is refused', {}, [], FIRST, -1n, 'refund_refused'],
     [

@@ -35,6 +35,9 @@ export function decideRefund(
   if (payment.state !== 'final' && payment.state !== 'refunded') {
     throw refused(`The payment is ${payment.state}; only one that is final can be given back.`)
   }
+  if (payment.refund !== null) {
+    throw refused(`The payment is given back by itself, as a ${payment.refund.by}: twice would be too much.`)
+  }
   if (refund.value > left) {
     throw refused(
       `${formatUsdc(refund.value)} USDC is more than is left of the payment: ${formatUsdc(left)} of ${formatUsdc(BigInt(payment.value))}.`,

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { CHAIN_ID } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { EventMeta, RecordedEvent } from '../../../contracts/event.ts'
+import type { Origin, RecordedEvent } from '../../../contracts/event.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { PayerBlocked, PayerUnblocked, RefundSent } from '../../../contracts/payment-events.ts'
@@ -15,9 +15,6 @@ import { executeCommand } from '../../platform/event-store/execute-command.ts'
 import { createPaymentLog, type LoadedPayment } from '../claims/payment-log.ts'
 import type { PaymentIndex, PaymentPage } from '../payment-index.ts'
 import { decideRefund, type SentRefund } from './decide-refund.ts'
-
-/** On whose behalf, and by which request, something is recorded. */
-export type OperatorOrigin = Pick<EventMeta, 'correlationId' | 'actor'>
 
 export interface PaymentQuery {
   readonly state?: PaymentState | undefined
@@ -59,12 +56,12 @@ export interface PaymentAdmin {
   refund(
     paymentId: string,
     refund: SentRefund & { readonly reason: string },
-    origin: OperatorOrigin,
+    origin: Origin,
   ): Promise<Payment>
   /** Takes no payments of a payer until it is unblocked. @param payer in lower case */
-  block(payer: string, reason: string, origin: OperatorOrigin): Promise<void>
+  block(payer: string, reason: string, origin: Origin): Promise<void>
   /** Takes payments of a payer again, and forgets its debts. @param payer in lower case */
-  unblock(payer: string, reason: string, origin: OperatorOrigin): Promise<void>
+  unblock(payer: string, reason: string, origin: Origin): Promise<void>
   /** For metrics and readiness; undefined where this process keeps no read models. */
   totals(): PaymentTotals | undefined
 }
@@ -164,7 +161,7 @@ async function setTrust(
   newId: () => string,
   definition: typeof PayerBlocked | typeof PayerUnblocked,
   data: { payer: string; reason: string },
-  origin: OperatorOrigin,
+  origin: Origin,
 ): Promise<void> {
   const stream = payerStream(CHAIN_ID, data.payer)
   await executeCommand<RecordedEvent | undefined, undefined>(path, {

@@ -54,7 +54,7 @@ export function createGivenUpPayments({
       const { transaction, blockNumber, blockHash } = outcome
       const data = { paymentId: payment.paymentId, transaction, blockNumber, blockHash, by: 'other' as const }
       const meta = { correlationId: payment.paymentId, causationId: payment.paymentId, actor: 'calls' }
-      await log.append(stream, newEvent(SettlementConfirmed, { id: newId(), data, meta }), revision)
+      await log.append(stream, [newEvent(SettlementConfirmed, { id: newId(), data, meta })], revision)
       return (await log.load(stream))?.payment
     },
   }

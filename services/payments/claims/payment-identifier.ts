@@ -29,7 +29,7 @@ export async function bindIdentifier(
   const meta = { correlationId: requestId, actor: 'calls' }
   const appended = await log.append(
     name,
-    newEvent(PaymentIdentified, { id: newId(), data, meta }),
+    [newEvent(PaymentIdentified, { id: newId(), data, meta })],
     'no-stream',
   )
   if (appended !== undefined) return

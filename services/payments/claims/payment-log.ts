@@ -38,12 +38,16 @@ export interface PaymentLog {
   /** The newest state, other processes' events included; undefined where there is no claim. */
   load(stream: string): Promise<LoadedPayment | undefined>
   /**
-   * Appends an event: durable when it resolves. While its outcome is unknown the very same append is repeated.
+   * Appends events, all or none: durable when it resolves. While its outcome is unknown the very same append is repeated.
    *
    * @returns undefined where the stream is not at that revision: to be read and decided anew
    * @throws ServiceError `outcome_unknown`; of the store
    */
-  append(stream: string, event: NewEvent, expected: PlacedAppend['expected']): Promise<Appended | undefined>
+  append(
+    stream: string,
+    events: readonly NewEvent[],
+    expected: PlacedAppend['expected'],
+  ): Promise<Appended | undefined>
 }
 
 const UNKNOWN: UnknownOutcome = {
@@ -60,8 +64,8 @@ export function createPaymentLog(options: PaymentLogOptions): PaymentLog {
       for await (const recorded of store.read(stream)) loaded = after(loaded, recorded)
       return loaded
     },
-    async append(stream, event, expected) {
-      const outcome = await appendUntilKnown(path, { stream, events: [event], expected })
+    async append(stream, events, expected) {
+      const outcome = await appendUntilKnown(path, { stream, events, expected })
       // The same id with other content was another try of the same thing: what is there counts.
       return appendedOr(outcome, UNKNOWN)
     },

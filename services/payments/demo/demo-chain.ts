@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -27,6 +27,8 @@ export interface DemoChain {
   readonly payTo: `0x${string}`
   /** Of the wallet that settles; it has gas. */
   readonly settlerKey: `0x${string}`
+  /** Of the wallet that refunds are paid from; it has play money. */
+  readonly refundKey: `0x${string}`
   /** Of the one account with play money, to be shown: it is made for this folder and worth nothing anywhere else. */
   readonly demoPayerKey: `0x${string}`
   readonly demoPayer: `0x${string}`
@@ -43,7 +45,7 @@ const KEYS_FILE = 'keys.json'
 const STATE_FILE = 'chain.json'
 const PID_FILE = 'anvil.pid'
 
-/** What the demo payer has whenever the chain starts: 100 play USDC. */
+/** What the demo payer and the refund wallet have whenever the chain starts: 100 play USDC. */
 const PLAY_USDC = 100_000_000n
 const GAS_WEI = 1_000n * 10n ** 18n
 
@@ -79,6 +81,7 @@ export async function startDemoChain(options: DemoChainOptions): Promise<DemoCha
     rpcUrl: anvil.rpcUrl,
     payTo: addressOf(keys.payTo),
     settlerKey: keys.settler as Hex,
+    refundKey: refundKeyOf(keys),
     demoPayerKey: keys.payer as Hex,
     demoPayer: addressOf(keys.payer),
     failure: () => anvil.failure(),
@@ -88,6 +91,9 @@ export async function startDemoChain(options: DemoChainOptions): Promise<DemoCha
     },
   }
 }
+
+/** Follows from the settler's: folders of former releases hold none. */
+const refundKeyOf = ({ settler }: Keys): Hex => `0x${hash('sha256', `refunds beside ${settler}`)}`
 
 const addressOf = (key: string): Hex => privateKeyToAccount(key as Hex).address
 
@@ -141,15 +147,15 @@ async function startKept(
 async function equip(chain: PlayChain, keys: Keys): Promise<void> {
   await placeContracts(chain)
   await chain.setBalance({ address: addressOf(keys.settler), value: GAS_WEI })
-  const payer = addressOf(keys.payer)
-  const args = [payer] as const
-  const balance = await chain.readContract({
-    address: USDC_ADDRESS,
-    abi: tokenAbi,
-    functionName: 'balanceOf',
-    args,
-  })
-  if (balance < PLAY_USDC) await mint(chain, payer, PLAY_USDC - balance)
+  for (const account of [addressOf(keys.payer), addressOf(refundKeyOf(keys))]) {
+    const balance = await chain.readContract({
+      address: USDC_ADDRESS,
+      abi: tokenAbi,
+      functionName: 'balanceOf',
+      args: [account],
+    })
+    if (balance < PLAY_USDC) await mint(chain, account, PLAY_USDC - balance)
+  }
 }
 
 const ENDING_MS = 8_000

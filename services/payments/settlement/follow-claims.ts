@@ -3,10 +3,12 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import {
   evolvePayment,
   OPEN_PAYMENT_PREFIX,
+  OPEN_TRANSFER_PREFIX,
   type OpenPayment,
   type Payment,
   type PaymentsRow,
   paymentRowKey,
+  transferKey,
 } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { ProjectionReader } from '../../platform/projector/projector.ts'
@@ -30,17 +32,22 @@ export async function followClaims(
 ): Promise<void> {
   // Before its rows are read: what is folded meanwhile is met twice, and nothing is missed.
   const after = reader.health().position
-  for (let page: string | undefined, isMore = true; isMore && !signal.aborted; ) {
-    const from = page === undefined ? {} : { after: page }
-    const rows = reader.range({ prefix: OPEN_PAYMENT_PREFIX, ...from, limit: LIMITS.rowsPerPage })
-    for (const { row } of rows) {
-      const payment = reader.get(paymentRowKey((row as OpenPayment).paymentId))
-      if (payment !== undefined && 'stream' in payment) queue.track(payment as Payment)
+  const kinds = [
+    { prefix: OPEN_PAYMENT_PREFIX, keyOf: paymentRowKey },
+    { prefix: OPEN_TRANSFER_PREFIX, keyOf: transferKey },
+  ]
+  for (const { prefix, keyOf } of kinds)
+    for (let page: string | undefined, isMore = true; isMore && !signal.aborted; ) {
+      const from = page === undefined ? {} : { after: page }
+      const rows = reader.range({ prefix, ...from, limit: LIMITS.rowsPerPage })
+      for (const { row } of rows) {
+        const payment = reader.get(keyOf((row as OpenPayment).paymentId))
+        if (payment !== undefined && 'stream' in payment) queue.track(payment as Payment)
+      }
+      page = rows.at(-1)?.key
+      isMore = rows.length === LIMITS.rowsPerPage
     }
-    page = rows.at(-1)?.key
-    isMore = rows.length === LIMITS.rowsPerPage
-  }
-  const filter = { types: ['PaymentClaimed', 'SettlementConfirmed'] }
+  const filter = { types: ['PaymentClaimed', 'RefundAuthorised', 'SettlementConfirmed'] }
   for await (const item of store.subscribe({ after, filter, signal })) {
     if (item.kind !== 'event') continue
     if (item.event.type === 'SettlementConfirmed') {

@@ -68,7 +68,8 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
     const { state } = payment
     // Whatever was sent for it is in a block by now; what a facilitator may have sent is not known.
     const isSettled = broadcasts.length === minedFailures && !wasForwarded && !wasInDoubt
-    const isGivenUp = isSettled && now() - payment.claimedAt >= timing.patienceMs
+    // A refund is tried until its authorization has ended: only then is it certain that a credit in its place is not given besides.
+    const isGivenUp = isSettled && !payment.isRefund && now() - payment.claimedAt >= timing.patienceMs
     const facts = {
       state,
       validAfter,

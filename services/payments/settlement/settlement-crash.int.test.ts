@@ -15,6 +15,8 @@ import { missingChain, startTestChain, type TestChain } from '../testing/chain/t
 const CHILD = join(import.meta.dirname, 'testing/crash-child.ts')
 /** More steps than a batch of two has: the last rounds may end by themselves. */
 const MOST_STEPS = 20
+/** A payment and its refund, which end in more steps. */
+const MOST_REFUND_STEPS = 40
 const BLOCK_MS = 100
 
 describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingChain ?? ''}`, () => {
@@ -33,8 +35,8 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
     await rm(directory, { recursive: true, force: true })
   })
 
-  async function run(...args: readonly string[]): Promise<'killed' | 'ended'> {
-    const child = spawn(process.execPath, [CHILD, directory, chain.rpcUrl, ...args], {
+  async function run(args: readonly string[], folder = directory): Promise<'killed' | 'ended'> {
+    const child = spawn(process.execPath, [CHILD, folder, chain.rpcUrl, ...args], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
     running = child
@@ -73,11 +75,11 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
 
     let kills = 0
     for (let step = 1; step <= MOST_STEPS; step++) {
-      if ((await run(gasKey, payerKey, '2', String(step))) === 'ended') break
+      if ((await run([gasKey, payerKey, '2', String(step)])) === 'ended') break
       kills += 1
     }
     expect(kills).toBeGreaterThan(8)
-    expect(await run(gasKey, payerKey, '0', '0')).toBe('ended')
+    expect(await run([gasKey, payerKey, '0', '0'])).toBe('ended')
 
     await mining.stop()
     const store = await openEmbeddedStore({ directory, now: Date.now })
@@ -91,4 +93,35 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
     await expectBalances(store, chain, { payTo: PAY_TO, before, funded })
     await store.close()
   }, 180_000)
+
+  test('between any two steps of a refund goes on where it was: one transfer for each, and all of the money back', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'refund-crash-'))
+    const [gasKey, payerKey, refundKey] = [
+      await chain.gasWallet(),
+      generatePrivateKey(),
+      generatePrivateKey(),
+    ]
+    const [payer, wallet] = [privateKeyToAccount(payerKey).address, privateKeyToAccount(refundKey).address]
+    await chain.mint(payer, 10_000_000n)
+    await chain.mint(wallet, 10_000_000n)
+    const mining = mineAlong()
+    let kills = 0
+    for (let step = 1; step <= MOST_REFUND_STEPS; step += 2) {
+      if ((await run([gasKey, payerKey, '1', String(step), refundKey], other)) === 'ended') break
+      kills += 1
+    }
+    expect(kills).toBeGreaterThan(8)
+    expect(await run([gasKey, payerKey, '0', '0', refundKey], other)).toBe('ended')
+    await mining.stop()
+    const store = await openEmbeddedStore({ directory: other, now: Date.now })
+    const events: ServiceEvent[] = []
+    for await (const event of store.readAll()) events.push(decodeEvent(event))
+    const claims = events.filter(({ type }) => type === 'PaymentClaimed').map(({ stream }) => stream)
+    const sent = events.filter(({ type }) => type === 'RefundSent').map(({ stream }) => stream)
+    expect(sent.toSorted()).toEqual(claims.toSorted())
+    expect(await chain.balanceOf(payer)).toBe(10_000_000n)
+    expect(await chain.balanceOf(wallet)).toBe(10_000_000n - 10_000n * BigInt(claims.length))
+    await store.close()
+    await rm(other, { recursive: true, force: true })
+  }, 240_000)
 })

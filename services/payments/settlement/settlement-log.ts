@@ -14,6 +14,7 @@ import type {
   SettlementRequested,
   SettlementUnknown,
 } from '../../../contracts/payment-events.ts'
+import type { RefundAuthorised } from '../../../contracts/refund-events.ts'
 import { evolvePayment, type Payment } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import {
@@ -127,6 +128,37 @@ export function createSettlementLog(options: SettlementLogOptions): SettlementLo
   }
 }
 
+const NOTHING_YET = {
+  broadcasts: [],
+  lastReason: null,
+  wasForwarded: false,
+  wasInDoubt: false,
+  minedFailures: 0,
+  reasons: 0,
+} as const
+
+/** The transfer of a refund in the form of a claim: the refund wallet pays the payer. */
+const claimOfRefund = (refund: z.output<typeof RefundAuthorised.data>): ClaimData => ({
+  paymentId: refund.paymentId,
+  rail: 'direct',
+  protocol: 2,
+  chainId: refund.chainId,
+  contract: refund.contract,
+  asset: refund.contract,
+  payer: refund.from,
+  payTo: refund.to,
+  value: refund.value,
+  validAfter: '0',
+  validBefore: refund.validBefore,
+  nonce: refund.nonce,
+  signature: refund.signature,
+  product: 'refund',
+  requestHash: '0'.repeat(64),
+  answer: '',
+  accountId: null,
+  isServedFirst: false,
+})
+
 function after(
   before: LoadedPayment | undefined,
   event: ReturnType<typeof decodeEvent>,
@@ -136,15 +168,29 @@ function after(
   if (event.type === 'PaymentClaimed' && payment !== undefined) {
     const { data: claim, stream, meta } = event
     const authorization = authorizationOf(claim)
-    const none = {
-      broadcasts: [],
-      lastReason: null,
-      wasForwarded: false,
-      wasInDoubt: false,
-      minedFailures: 0,
-      reasons: 0,
+    return {
+      ...NOTHING_YET,
+      stream,
+      payment,
+      claim,
+      authorization,
+      revision,
+      correlationId: meta.correlationId,
     }
-    return { ...none, stream, payment, claim, authorization, revision, correlationId: meta.correlationId }
+  }
+  if (event.type === 'RefundAuthorised' && payment !== undefined) {
+    const claim = claimOfRefund(event.data)
+    const { stream, meta } = event
+    const authorization = authorizationOf(claim)
+    return {
+      ...NOTHING_YET,
+      stream,
+      payment,
+      claim,
+      authorization,
+      revision,
+      correlationId: meta.correlationId,
+    }
   }
   if (before === undefined || payment === undefined) {
     throw new ServiceError('event_unreadable', {

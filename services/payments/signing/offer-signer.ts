@@ -2,6 +2,8 @@ import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { NETWORK } from '../../../contracts/chain.ts'
 import { DOCUMENTED_ADDRESS } from '../../../contracts/documented-address.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { REFUND_CAUSES } from '../../../contracts/refund-events.ts'
 import type { Payment } from '../../../projections/index.ts'
 
 /** One of `accepts`, as it is offered. */
@@ -22,6 +24,17 @@ export interface OfferSigner {
   /** Who may sign for this origin, as `/.well-known/did.json` tells it (DID Core, method web). */
   didDocument(): JsonObject
 }
+
+/**
+ * What a buyer can rely on without asking, in every signed offer: for what money is given back, as what, and after how many
+ * seconds in which the answer was not asked for again.
+ */
+export const REFUND_TERMS = {
+  reasons: REFUND_CAUSES,
+  as: ['transfer', 'credit'],
+  afterSeconds: LIMITS.refundAfterMs / 1_000,
+} as const
+const REFUND_POLICY = '/docs/paying#can-i-have-my-money-back'
 
 /** In front of the 32 bytes of a seed: DER of PKCS #8. */
 const SEED_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
@@ -51,7 +64,17 @@ export function createOfferSigner({
     offers: (resourceUrl, accepts, validUntil) =>
       accepts.map(({ scheme, network, asset, payTo, amount }, acceptIndex) => ({
         acceptIndex,
-        ...signed({ version: 1, resourceUrl, scheme, network, asset, payTo, amount, validUntil }),
+        ...signed({
+          version: 1,
+          resourceUrl,
+          scheme,
+          network,
+          asset,
+          payTo,
+          amount,
+          validUntil,
+          refundTerms: { ...REFUND_TERMS, policyUrl: `${origin()}${REFUND_POLICY}` },
+        }),
       })),
     receipt: ({ product, payer, transaction, changedAt }) =>
       signed({

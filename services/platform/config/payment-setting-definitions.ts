@@ -57,6 +57,22 @@ export const PAYMENT_SETTINGS = defineSettings({
     help: 'Facilitator of the payment gateway that is offered as a second rail, or off. Default: https://gateway-api.circle.com/v1/x402 on a live market; otherwise the rail is offered and not taken, and on a demo chain not offered.',
     example: 'off',
   },
+  X402_REFUND_KEY: {
+    flag: 'x402-refund-key',
+    schema: z
+      .string()
+      .refine((text) => /^0x[0-9a-f]{64}$/i.test(text), { message: 'must be 0x and 64 hexadecimal digits' })
+      .optional(),
+    help: 'Private key of the wallet that refunds are paid from, which holds some USDC and needs no gas; needs X402_SETTLER_KEY, and is another key. Default: none, what was paid in vain becomes a credit.',
+    isSecret: true,
+    example: 'the output of: echo 0x$(openssl rand -hex 32)',
+  },
+  X402_REFUND_DAILY_CAP: {
+    flag: 'x402-refund-daily-cap',
+    schema: usdc('10'),
+    help: 'USDC that refunds may transfer in one UTC day; beyond it they become credits. Default: 10.',
+    example: '25',
+  },
   X402_PAYER_CAP: {
     flag: 'x402-payer-cap',
     schema: usdc('1'),

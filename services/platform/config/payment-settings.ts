@@ -10,6 +10,7 @@ const OF_THE_DEMO_CHAIN = [
   'X402_SETTLER_KEY',
   'X402_FACILITATOR_URL',
   'X402_GATEWAY_URL',
+  'X402_REFUND_KEY',
 ] as const
 
 /**
@@ -37,6 +38,14 @@ export function requireFittingPayments(settings: Settings): void {
   }
   if (isSet('X402_SETTLER_KEY') && !isSet('X402_RPC_URL')) {
     throw invalid('X402_SETTLER_KEY sends through a node: set X402_RPC_URL, or leave it out')
+  }
+  if (isSet('X402_REFUND_KEY') && !isSet('X402_SETTLER_KEY')) {
+    throw invalid(
+      'X402_REFUND_KEY signs, and the wallet of X402_SETTLER_KEY brings to the chain: set that, or leave it out',
+    )
+  }
+  if (isSet('X402_REFUND_KEY') && settings.X402_REFUND_KEY === settings.X402_SETTLER_KEY) {
+    throw invalid('X402_REFUND_KEY is the key of X402_SETTLER_KEY: money and gas are kept in two wallets')
   }
   if (isSet('X402_SETTLER_KEY') && isSet('X402_FACILITATOR_URL')) {
     throw invalid('X402_SETTLER_KEY and X402_FACILITATOR_URL both settle. Leave one of them out')

@@ -111,7 +111,7 @@ export async function audit({
     policy === undefined ? [] : checkCosigned(cosigned?.toString(), { log, keys, policy, findings })
 
   const contents = auditContents(findings, { origin: checkpoint.origin, seen, now })
-  const counted: ServiceEvent[] = []
+  const record = recountRecord(said)
   let index = 0
   for await (const lines of contentLines(source, checkpoint.size)) {
     for (const line of lines) {
@@ -119,8 +119,7 @@ export async function audit({
       if (entry === undefined) break
       const event = openContent(index, entry, line, findings)
       if (event !== 'edited') contents.take(index, entry, event)
-      if (typeof event === 'object' && (trackRecord.events as readonly string[]).includes(event.type))
-        counted.push(event)
+      if (typeof event === 'object') record.take(event)
       index += 1
     }
     onProgress?.(index, checkpoint.size)
@@ -131,7 +130,7 @@ export async function audit({
   if (seen === undefined) unchecked.push('what the log was before: nothing was kept of an earlier audit')
   const { recomputed, doubtful } = await checkOutcomes(all, tools, findings, unchecked)
   const doubts = [doubtful, await doubtMissing(all, tools)].filter((doubt) => doubt !== undefined)
-  checkTrackRecord(counted, { said, reported: tools.reported }, findings, unchecked)
+  record.check(tools.reported, findings, unchecked)
   const { origin, size, root } = checkpoint
   return {
     origin,
@@ -294,29 +293,35 @@ function leaveOut(
 
 const LATER_MEASURES = ['highest', 'lowest', 'closePrice'] as const
 
-/** The published figures have to be those of the outcomes up to some entry: each of these adds to one total. */
-function checkTrackRecord(
-  events: readonly ServiceEvent[],
-  { said, reported }: Pick<AuditTools, 'reported'> & { readonly said: readonly JsonObject[] | undefined },
-  findings: Findings,
-  unchecked: string[],
-): void {
-  if (said === undefined) return void unchecked.push('the track record: none is published here')
+/**
+ * Counts what a published record counts: outcomes and missing bars, in their order, until there are as many.
+ *
+ * @param said its rows; undefined where none is published
+ */
+function recountRecord(said: readonly JsonObject[] | undefined) {
   const rows = rowsInMemory<JsonObject>()
-  const wanted = said.reduce((sum, row) => sum + totalOf(row), 0)
+  const wanted = (said ?? []).reduce((sum, row) => sum + totalOf(row), 0)
+  const isCounted = new Set<string>(trackRecord.events)
   let total = 0
-  for (const event of events) {
-    if (total >= wanted) break
-    trackRecord.fold(rows as unknown as Rows<never>, event)
-    total += event.type === 'VerdictsMissing' ? event.data.bars : 1
+  return {
+    take(event: ServiceEvent): void {
+      if (total >= wanted || !isCounted.has(event.type)) return
+      trackRecord.fold(rows as unknown as Rows<never>, event)
+      total += event.type === 'VerdictsMissing' ? event.data.bars : 1
+    },
+    check(reported: AuditTools['reported'], findings: Findings, unchecked: string[]): void {
+      if (said === undefined) return void unchecked.push('the track record: none is published here')
+      if (total === wanted) return compareRecords(said, reported(rows.entries), findings)
+      findings.add(
+        'flattering_track_record',
+        null,
+        `it counts ${wanted} verdicts and missing bars; the log has ${total} up to there`,
+      )
+    },
   }
-  const found = reported(rows.entries)
-  if (total !== wanted)
-    return findings.add(
-      'flattering_track_record',
-      null,
-      `it counts ${wanted} verdicts and missing bars; the log has ${total} up to there`,
-    )
+}
+
+function compareRecords(said: readonly JsonObject[], found: readonly JsonObject[], findings: Findings): void {
   for (const [at, row] of found.entries()) {
     if (canonicalJson(row) === canonicalJson(said[at] ?? null)) continue
     const { model_version: model, timeframe } = row

@@ -7,6 +7,7 @@ import { newEvent } from '../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { logCheckpoints } from '../../../projections/index.ts'
 import { type Rows, rowsInMemory } from '../../../projections/projection.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
 import { createLogViews } from '../log-views.ts'
@@ -22,12 +23,16 @@ export const nextId = (): string => uuidV8(Buffer.from((++made).toString(16).pad
 
 export const NOW = Date.UTC(2026, 0, 1)
 
-/** A log in memory that signs itself, as a service does, with what is kept beside it in a folder. */
+/** A log that signs itself, as a service does, with what is kept beside it in a folder; in memory where no store is given. */
 export async function openMadeUpLog(
-  options: { readonly directory?: string; readonly marketNow?: () => number } = {},
+  options: {
+    readonly directory?: string
+    readonly marketNow?: () => number
+    readonly store?: EventStore
+  } = {},
 ) {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'log-'))
-  const store = openMemoryStore({ now: () => NOW })
+  const store = options.store ?? openMemoryStore({ now: () => NOW })
   const [treeRows, checkpointRows] = [
     rowsInMemory<TreeRow>(),
     rowsInMemory<Parameters<typeof logCheckpoints.fold>[0] extends Rows<infer Row> ? Row : never>(),

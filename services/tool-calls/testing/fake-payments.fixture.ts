@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import type { Payment } from '../../../projections/index.ts'
+import { NOTHING_IN_VAIN, type Payment } from '../../../projections/index.ts'
 import type {
   Claim,
   ClaimedPayment,
@@ -99,6 +99,16 @@ export function fakePayments(change: Partial<Pick<Payments, 'isOffering'>> = {})
       await fake.whenSettled()
       return newest(payment)
     },
+    async give(payment) {
+      failing('give')
+      return payment
+    },
+    async withhold() {
+      failing('withhold')
+    },
+    async planNotBegun() {
+      failing('planNotBegun')
+    },
     signedReceipt: () => undefined,
     receipt: ({ transaction }, protocol) =>
       transaction === null
@@ -156,4 +166,5 @@ const paymentOf = (
   blockHash: null,
   reason: null,
   refunded: '0',
+  ...NOTHING_IN_VAIN,
 })

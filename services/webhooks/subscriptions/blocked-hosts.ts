@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { NewEvent, RecordedEvent } from '../../../contracts/event.ts'
+import type { NewEvent, Origin, RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -14,7 +14,6 @@ import type { Clock } from '../../platform/async/clock.ts'
 import { CALLER_WAITS, type UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createStreamRepository } from '../../platform/event-store/stream-repository.ts'
-import type { Origin } from './owner-accounts.ts'
 
 /** A host that nothing is sent to. */
 export interface BlockedHost {

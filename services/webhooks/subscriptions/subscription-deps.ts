@@ -1,3 +1,4 @@
+import type { OwnerAccounts } from '../../../contracts/owner-accounts.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
@@ -5,7 +6,6 @@ import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
 import type { SignalReach } from './filter-warnings.ts'
 import type { KnownDeliveries } from './known-deliveries.ts'
-import type { OwnerAccounts } from './owner-accounts.ts'
 import type { SubscriptionIndex } from './subscription-directory.ts'
 import type { SubscriptionLog } from './subscription-log.ts'
 

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { OwnerAccounts } from '../../../contracts/owner-accounts.ts'
 import type { Position } from '../../../contracts/position.ts'
 import {
   SUBSCRIPTION_PREFIX,
@@ -13,7 +14,6 @@ import type { Clock } from '../../platform/async/clock.ts'
 import type { Projector } from '../../platform/projector/projector.ts'
 import type { WantedDigest } from '../digests/due-digests.ts'
 import type { SubscriptionDirectory } from '../dispatch/dispatcher-options.ts'
-import type { OwnerAccounts } from './owner-accounts.ts'
 import { type OpenedSubscription, openSubscription, signingAt } from './subscription-secrets.ts'
 
 /** All subscriptions that are not removed, as the read model has them. */

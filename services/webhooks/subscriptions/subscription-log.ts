@@ -1,4 +1,4 @@
-import type { NewEvent } from '../../../contracts/event.ts'
+import type { NewEvent, Origin } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -27,7 +27,6 @@ import {
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createStreamRepository } from '../../platform/event-store/stream-repository.ts'
 import type { SubscriptionFact } from './decide-subscription.ts'
-import type { Origin } from './owner-accounts.ts'
 
 export interface SubscriptionLogOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: Pick<EventStore, 'read' | 'append'>

@@ -1,11 +1,11 @@
 import type { DeliveryAttempt } from '../../../contracts/delivery-events.ts'
+import type { Origin } from '../../../contracts/event.ts'
 import type { NoticeKind } from '../../../contracts/notice-events.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { CreatedSubscription, CreateRequest } from './create-subscription.ts'
 import type { FilterChange } from './filter-request.ts'
 import type { AskedReplay, ReplayNumbers } from './find-window.ts'
-import type { Origin } from './owner-accounts.ts'
 import type { SubscriptionView } from './read-subscription.ts'
 import type { SampleOutcome } from './send-sample.ts'
 

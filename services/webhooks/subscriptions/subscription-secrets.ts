@@ -1,6 +1,7 @@
 import type { AttemptDetail } from '../../../contracts/delivery-events.ts'
+import type { Origin } from '../../../contracts/event.ts'
+import type { OwnerAccounts, Subject } from '../../../contracts/owner-accounts.ts'
 import type { Subscription } from '../../../projections/index.ts'
-import type { Origin, Owner, OwnerAccounts } from './owner-accounts.ts'
 
 /** What of a subscription nobody may read in the log. */
 export interface OpenedSubscription {
@@ -94,7 +95,7 @@ export async function openAnswers(
 const clearText = (detail: AttemptDetail | null): string | null =>
   detail !== null && 'text' in detail ? detail.text : null
 
-const ownerOf = ({ accountId, generation }: Sealed): Owner => ({ accountId, generation })
+const ownerOf = ({ accountId, generation }: Sealed): Subject => ({ accountId, generation })
 
 /** The secrets that sign at an instant, newest first. */
 export const signingAt = ({ secrets }: OpenedSubscription, now: number): readonly string[] =>

@@ -1,6 +1,7 @@
 import { isServiceError } from '../../../contracts/errors.ts'
+import type { Origin } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import type { Origin, OwnerSlot } from './owner-accounts.ts'
+import type { SubscriptionSlot } from '../../../contracts/owner-accounts.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 
 type Deps = Pick<SubscriptionDeps, 'log' | 'owners' | 'now' | 'newId'>
@@ -15,7 +16,7 @@ type Deps = Pick<SubscriptionDeps, 'log' | 'owners' | 'now' | 'newId'>
 export async function tidySlot(
   { log, owners, now, newId }: Deps,
   accountId: string,
-  { subscriptionId, takenAt }: OwnerSlot,
+  { subscriptionId, takenAt }: SubscriptionSlot,
   origin: Origin,
 ): Promise<boolean> {
   const subscription = await log.load(subscriptionId)

@@ -2,17 +2,22 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { openEmbeddedStore } from '../../../platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../../../platform/event-store/event-store.ts'
 import { createChain } from '../../chain/create-chain.ts'
-import { settlementWorld } from '../../testing/chain/settlement-world.ts'
+import { createRefundWallet } from '../../refunds/refund-wallet.ts'
+import { type RefundChange, settlementWorld } from '../../testing/chain/settlement-world.ts'
+import type { SettlerOptions } from '../settler.ts'
 import { createWallet } from '../wallet.ts'
 
 /**
  * A process that claims and settles, and kills itself at the n-th step of what a crash could part: before and behind
  * each append, and before and behind each transaction. Without a step it ends by itself once nothing is open.
  *
- * crash-child.ts {data folder} {rpc url} {gas key} {payer key} {claims} {step}
+ * With the key of a refund wallet no claim is answered, and each is given back.
+ *
+ * crash-child.ts {data folder} {rpc url} {gas key} {payer key} {claims} {step} {refund key}
  */
-const [directory = '', rpcUrl = '', gasKey = '', payerKey = '', claims = '0', step = '0'] =
+const [directory = '', rpcUrl = '', gasKey = '', payerKey = '', claims = '0', step = '0', refundKey = ''] =
   process.argv.slice(2)
+const isInVain = refundKey !== ''
 
 let left = Number(step)
 function mayCrash(): void {
@@ -22,7 +27,10 @@ function mayCrash(): void {
 const opened = await openEmbeddedStore({ directory, now: Date.now })
 const payer = privateKeyToAccount(payerKey as `0x${string}`)
 const world = settlementWorld({ store: opened })
-for (let claim = 0; claim < Number(claims); claim++) await world.claim({ payer, value: 10_000n })
+for (let claim = 0; claim < Number(claims); claim++) {
+  const stream = await world.claim({ payer, value: 10_000n, isServedFirst: !isInVain })
+  if (isInVain) await world.withhold(stream)
+}
 
 const store: EventStore = {
   ...opened,
@@ -35,7 +43,13 @@ const store: EventStore = {
 }
 const crashing = settlementWorld({ store })
 const wallet = createWallet({ rpcUrl, privateKey: gasKey })
-const settler = await crashing.start({
+const refunds: RefundChange | undefined = isInVain
+  ? {
+      wallet: createRefundWallet({ rpcUrl, privateKey: refundKey }),
+      timing: { afterMs: 0, graceMs: 0, pollMs: 10, validityS: 600 },
+    }
+  : undefined
+const options: Partial<SettlerOptions> = {
   chain: createChain({ rpcUrl, elapsed: () => performance.now() }),
   wallet: {
     ...wallet,
@@ -50,9 +64,10 @@ const settler = await crashing.start({
     mayCrash()
     process.stdout.write(`${paymentId}\n`)
   },
-})
+}
+const settler = await crashing.start(options, refunds)
 // It has seen the past by the time that its first trouble or its first look is over.
 await crashing.pause()
-while (settler.health().open > 0) await crashing.pause()
+while (settler.health().open > 0 || crashing.openRefunds() > 0) await crashing.pause()
 await crashing.stop()
 await opened.close()

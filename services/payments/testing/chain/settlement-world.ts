@@ -6,6 +6,7 @@ import { decodeEvent, type ServiceEvent } from '../../../../contracts/event-cata
 import { newEvent } from '../../../../contracts/event-definition.ts'
 import { PaymentClaimed } from '../../../../contracts/payment-events.ts'
 import { START } from '../../../../contracts/position.ts'
+import { AnswerWithheld } from '../../../../contracts/refund-events.ts'
 import { paymentStream } from '../../../../contracts/streams.ts'
 import {
   evolvePayment,
@@ -21,6 +22,7 @@ import { uuidV7 } from '../../../platform/ids/uuid.ts'
 import { startProjector } from '../../../platform/projector/projector.ts'
 import { openRowTables } from '../../../platform/projector/row-tables.ts'
 import { createChain } from '../../chain/create-chain.ts'
+import { createRefunder, type Refunder, type RefunderOptions } from '../../refunds/refunder.ts'
 import { createSettler, type Settler, type SettlerOptions } from '../../settlement/settler.ts'
 import { createWallet } from '../../settlement/wallet.ts'
 import { type AuthorizationTerms, signAuthorization } from './sign-authorization.ts'
@@ -43,6 +45,9 @@ export const QUICK = {
 const PAYMENTS_ALONE = PROJECTIONS.filter(({ name }) => name === payments.name)
 
 export const newId = (): string => uuidV7(Date.now(), randomBytes(10))
+
+/** What of a refunder is not as usual: without more it has no wallet, and a cap of a dollar. */
+export type RefundChange = Partial<Pick<RefunderOptions, 'wallet' | 'dailyCap' | 'timing' | 'now' | 'store'>>
 
 export interface ClaimTerms extends Partial<AuthorizationTerms> {
   readonly payer: PrivateKeyAccount
@@ -98,7 +103,12 @@ export interface SettlementWorld {
   /** Payments that the settler has told of, in order. */
   readonly told: string[]
   claim(terms: ClaimTerms): Promise<string>
-  start(change?: Partial<SettlerOptions>): Promise<Settler>
+  /** Records that the answer of a claim was not given. */
+  withhold(stream: string): Promise<void>
+  /** Payments that may have to be given back, or are being given back, as the newest settler sees them. */
+  openRefunds(): number
+  /** @param refunds what gives back beside it; by default nothing does */
+  start(change?: Partial<SettlerOptions>, refunds?: RefundChange): Promise<Settler>
   /** Ends the settlers. */
   stop(): Promise<void>
   history(stream: string): Promise<ServiceEvent[]>
@@ -129,23 +139,30 @@ export function settlementWorld({ chain, gasKey, ...options }: WorldOptions): Se
   const reports: string[] = []
   const told: string[] = []
 
-  async function startSettler(change: Partial<SettlerOptions>): Promise<Settler> {
+  let newest: Refunder | undefined
+  async function startSettler(
+    change: Partial<SettlerOptions>,
+    refunds: RefundChange | undefined,
+  ): Promise<Settler> {
     const tables = openRowTables(':memory:', 'log')
     const projector = startProjector({ store, tables, projections: PAYMENTS_ALONE, sleep })
     await projector.caughtUp()
     const rpcUrl = options.rpcUrl ?? chain?.rpcUrl
     const requestMs = options.requestMs ?? 2_000
     const node = rpcUrl === undefined ? undefined : { rpcUrl, requestMs }
+    const report: SettlerOptions['report'] = (event, details) =>
+      void reports.push(`${event} ${JSON.stringify(details)}`)
+    const reader = projector.reader<PaymentsRow>(payments)
+    const parts = { store, reader, newId, now, sleep, report }
+    const refunder =
+      refunds && createRefunder({ ...parts, wallet: undefined, dailyCap: 1_000_000n, ...refunds })
+    newest = refunder
     const settler = createSettler({
-      store,
-      reader: projector.reader<PaymentsRow>(payments),
+      ...parts,
+      refunds: refunder,
       chain: node && createChain({ ...node, elapsed: now }),
       wallet: node && gasKey && createWallet({ ...node, privateKey: gasKey }),
       onPaid: async ({ paymentId }) => void told.push(paymentId),
-      newId,
-      now,
-      sleep,
-      report: (event, details) => void reports.push(`${event} ${JSON.stringify(details)}`),
       timing: QUICK,
       ...change,
     })
@@ -178,7 +195,15 @@ export function settlementWorld({ chain, gasKey, ...options }: WorldOptions): Se
     reports,
     told,
     claim: (terms) => claim(store, now(), terms),
-    start: (change = {}) => startSettler(change),
+    async withhold(stream) {
+      const { paymentId } = await paymentOf(stream)
+      const data = { paymentId, code: 'payment_pending' }
+      const meta = { correlationId: 'test', actor: 'test' }
+      const event = newEvent(AnswerWithheld, { id: newId(), data, meta })
+      await store.append(stream, [event], { expected: 'any' })
+    },
+    openRefunds: () => newest?.health().open ?? 0,
+    start: (change = {}, refunds) => startSettler(change, refunds),
     async stop() {
       ending.abort()
       await Promise.all(running)

@@ -1,11 +1,11 @@
 import { ServiceError } from '../../../../contracts/errors.ts'
-import type { Owner, OwnerAccounts, OwnerSlot } from '../owner-accounts.ts'
+import type { OwnerAccounts, Subject, SubscriptionSlot } from '../../../../contracts/owner-accounts.ts'
 
-interface Slot extends OwnerSlot {
+interface Slot extends SubscriptionSlot {
   readonly generation: number
 }
 
-/** Accounts in memory: the same rules as the real ones, nothing sealed in earnest. */
+/** Accounts in memory: they pass the suite of the real ones, and seal nothing in earnest. */
 export interface FakeOwners extends OwnerAccounts {
   limit: number
   /** Opens an account, again where it was erased. */
@@ -41,16 +41,15 @@ export function fakeOwners(now: () => number): FakeOwners {
       const content = JSON.stringify({ accountId, generation, purpose, text })
       return { generation, sealed: `fake.${Buffer.from(content).toString('base64url')}` }
     },
-    async unsealFor({ accountId, generation }: Owner, texts) {
+    async unsealFor({ accountId, generation }: Subject, texts) {
       const account = require(accountId)
       return texts.map(({ purpose, sealed }) => {
         const content = JSON.parse(Buffer.from(sealed.slice(5), 'base64url').toString()) as {
           [name: string]: string | number
         }
-        if (account.generation !== generation || content.accountId !== accountId) {
-          throw new ServiceError('account_unknown')
-        }
-        if (content.purpose !== purpose) throw new ServiceError('internal_error')
+        if (account.generation !== generation) throw new ServiceError('account_unknown')
+        if (content.accountId !== accountId || content.purpose !== purpose)
+          throw new ServiceError('internal_error')
         return String(content.text)
       })
     },

@@ -1,0 +1,182 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Candle } from '../contracts/candle.ts'
+import type { NewEvent } from '../contracts/event.ts'
+import { OutcomeLabelled, VerdictRecorded } from '../contracts/event-catalogue.ts'
+import { newEvent } from '../contracts/event-definition.ts'
+import { isoTime } from '../contracts/iso-time.ts'
+import type { Outcome } from '../contracts/outcome.ts'
+import { START as LOG_START } from '../contracts/position.ts'
+import { ModelAnnounced, MonitoringChanged } from '../contracts/proof-events.ts'
+import { modelStream, monitoredStream, outcomeStream, verdictStream } from '../contracts/streams.ts'
+import { aVerdict } from '../contracts/verdict.fixture.ts'
+import type { Verdict } from '../contracts/verdict.ts'
+import { type SealedFiles, sealDay } from '../services/analyst/sealing/seal-day.ts'
+import { auditTools } from '../services/cli/audit-tools.ts'
+import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
+import { audit, type LogSource, parseVkey } from '../services/proof/index.ts'
+import { NOW, nextId, openMadeUpLog } from '../services/proof/testing/made-up-log.fixture.ts'
+import { print, timed } from './support/measure.ts'
+
+/**
+ * How long the audit of an honest log takes that has this many verdicts, each with its outcome, and how long its parts:
+ * beside reading the same events from the store, which is the least that it could take.
+ *
+ * node bench/audit.bench.ts          BENCH_VERDICTS=50000
+ */
+const VERDICTS = Number(process.env.BENCH_VERDICTS ?? 50_000)
+/** What a venue's list of monitored coins may hold. */
+const MOST_COINS = 500
+/** Of each coin: a day of minutes, or what it takes. */
+const BARS = Math.max(1_440, Math.ceil(VERDICTS / MOST_COINS))
+const COINS = Math.floor(VERDICTS / BARS) || 1
+const WINDOW = 8
+const MINUTE_MS = 60_000
+const START = NOW - (BARS + WINDOW) * MINUTE_MS
+const TIMEFRAME = '1m'
+const MODEL = 'barrier-3'
+const meta = { correlationId: 'bench', actor: 'engine' }
+
+/** Prices that wander without chance, the same for each coin. */
+const bars = Array.from({ length: BARS + WINDOW }, (_, minute): Candle => {
+  const open = 100 + 3 * Math.sin(minute / 3)
+  const close = 100 + 3 * Math.sin((minute + 1) / 3)
+  const [high, low] = [Math.max(open, close) + 0.3, Math.min(open, close) - 0.3]
+  return { openTime: START + minute * MINUTE_MS, open, high, low, close, volume: 1 }
+})
+
+function verdictAt(coin: string, minute: number): Verdict {
+  return aVerdict({
+    exchange: 'BINANCE',
+    coin,
+    timeframe: TIMEFRAME,
+    verdictId: nextId(),
+    barClose: START + minute * MINUTE_MS,
+    validUntil: START + (minute + WINDOW) * MINUTE_MS,
+    call: minute % 3 === 0 ? 'BUY' : minute % 3 === 1 ? 'SELL' : 'HOLD',
+    modelVersion: MODEL,
+    barrier: 0.01,
+  })
+}
+
+const { raceOf } = auditTools({ get: async () => undefined })
+type RaceEnd = Pick<
+  Outcome,
+  'race' | 'entryPrice' | 'exitPrice' | 'decidedAt' | 'highest' | 'lowest' | 'closePrice'
+>
+
+function labelled(verdict: Verdict, minute: number): NewEvent {
+  const { exchange, coin, timeframe, verdictId, barClose, validUntil } = verdict
+  const { modelVersion, call, probability, barrier, forecast, recordedLate } = verdict
+  const result = raceOf(verdict, bars.slice(minute, minute + WINDOW)) as unknown as RaceEnd
+  const series = { exchange, coin, timeframe, verdictId, barClose, validUntil }
+  const said = { modelVersion, call, probability, barrier, forecast, recordedLate }
+  return newEvent(OutcomeLabelled, { id: nextId(), data: { ...series, ...said, ...result }, meta })
+}
+
+const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-audit-'))
+const store = await openEmbeddedStore({ directory: join(directory, 'store'), now: () => NOW })
+const log = await openMadeUpLog({ directory: join(directory, 'log'), store })
+
+async function fill(): Promise<void> {
+  const coins = Array.from({ length: COINS }, (_, n) => `C${n}`)
+  const model = { modelVersion: MODEL, sha256: '7d'.repeat(32), bytes: 1, role: 'serving' as const }
+  await log.append(modelStream(MODEL), [newEvent(ModelAnnounced, { id: nextId(), data: model, meta })])
+  const monitored = coins.map((coin) => ({ coin, timeframes: [TIMEFRAME] as const }))
+  const followed = { exchange: 'BINANCE' as const, since: START, monitored }
+  await log.append(monitoredStream('BINANCE'), [
+    newEvent(MonitoringChanged, { id: nextId(), data: followed as never, meta }),
+  ])
+  const verdicts = new Map(coins.map((coin): [string, Verdict[]] => [coin, []]))
+  for (let from = 0; from < BARS; from += WINDOW)
+    await Promise.all([...verdicts].map(([coin, before]) => advance(coin, before, from)))
+}
+
+/** The verdicts of as many bars as a window has, and the outcomes of those whose window has closed by then. */
+async function advance(coin: string, verdicts: Verdict[], from: number): Promise<void> {
+  const series = { exchange: 'BINANCE', coin, timeframe: TIMEFRAME } as const
+  const upTo = Math.min(from + WINDOW, BARS)
+  for (let minute = from; minute < upTo; minute++) verdicts.push(verdictAt(coin, minute + 1))
+  const recorded = verdicts
+    .slice(from)
+    .map((data) => newEvent(VerdictRecorded, { id: data.verdictId, data, meta }))
+  await log.append(verdictStream(series), recorded)
+  const first = Math.max(0, from - WINDOW)
+  const due = verdicts.slice(first, Math.max(0, upTo - WINDOW))
+  const outcomes = due.map((verdict, n) => labelled(verdict, first + n + 1))
+  if (outcomes.length > 0) await log.append(outcomeStream(series), outcomes)
+}
+
+const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)} s`
+let tilesMs = 0
+/** What the service of the log answers. */
+const source: LogSource = {
+  async get(path) {
+    const begun = performance.now()
+    try {
+      if (path === 'log/checkpoint') return Buffer.from(log.views.checkpoint())
+      if (path.startsWith('log/tile/')) return log.views.tile(path.slice('log/'.length))
+      if (path.startsWith('log/contents/')) {
+        const { text } = await log.views.contents(path.slice('log/'.length), new AbortController().signal)
+        return Buffer.from(text)
+      }
+      return undefined
+    } finally {
+      tilesMs += performance.now() - begun
+    }
+  },
+}
+const barsOf = async (_series: unknown, from: number, to: number) =>
+  bars.filter(({ openTime }) => openTime >= from && openTime < to)
+
+print(`${(COINS * BARS).toLocaleString('en')} verdicts of ${COINS} coins, each with its outcome`)
+print(`  made in ${seconds(await timed(fill))}`)
+print(`  folded and signed in ${seconds(await timed(async () => void (await log.sign())))}`)
+let events = 0
+const readingMs = await timed(async () => {
+  for await (const event of store.readAll()) events += Number(event.data !== null)
+})
+const keys = log.views
+  .vkeys()
+  .trim()
+  .split('\n')
+  .flatMap((vkey) => parseVkey(vkey) ?? [])
+const begun = performance.now()
+const report = await audit({
+  source,
+  keys,
+  seen: undefined,
+  tools: auditTools(source, barsOf),
+  now: NOW,
+})
+const auditMs = performance.now() - begun
+const rate = Math.round((report.size / auditMs) * 1_000).toLocaleString('en')
+print(`  audited ${report.size.toLocaleString('en')} entries in ${seconds(auditMs)}: ${rate} entries/s`)
+print(
+  `  of that ${seconds(tilesMs)} went to serving tiles and contents; reading ${events.toLocaleString('en')} events takes ${seconds(readingMs)}, × ${(auditMs / readingMs).toFixed(1)}`,
+)
+print(`  found ${report.findings.length}, outcomes recomputed ${report.recomputed.toLocaleString('en')}`)
+print(`  memory ${Math.round(process.memoryUsage.rss() / 1e6).toLocaleString('en')} MB`)
+for (const { fraud, message } of report.findings.slice(0, 3)) print(`    ${fraud}: ${message}`)
+const proofs = 500
+const proofMs = await timed(() => {
+  for (let n = 0; n < proofs; n++) log.tree.inclusion(Math.floor((n * report.size) / proofs), report.size)
+})
+print(`  a proof of inclusion in ${((proofMs / proofs) * 1_000).toFixed(0)} µs`)
+const day = {
+  exchange: 'BINANCE' as const,
+  date: isoTime(NOW - MINUTE_MS).slice(0, 10),
+  after: LOG_START,
+  upTo: await store.head(),
+}
+let sealed: SealedFiles | undefined
+const sealingMs = await timed(async () => {
+  sealed = await sealDay(store, day, join(directory, 'sealed'), new AbortController().signal)
+})
+const rows = sealed?.rows ?? 0
+print(
+  `  sealed the day of ${rows.toLocaleString('en')} verdicts, as Parquet and as CSV, in ${seconds(sealingMs)}: ${Math.round((rows / sealingMs) * 1_000).toLocaleString('en')} rows/s, ${(2_000 / sealingMs).toPrecision(2)} files/s`,
+)
+await store.close()
+rmSync(directory, { recursive: true, force: true })

@@ -1,0 +1,169 @@
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
+import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { AnswerGiven, AnswerWithheld } from '../../../contracts/refund-events.ts'
+import type { Payment } from '../../../projections/index.ts'
+import type { Clock } from '../../platform/async/clock.ts'
+import { CALLER_WAITS } from '../../platform/event-store/append-until-known.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { executeCommand } from '../../platform/event-store/execute-command.ts'
+import type { LoadedPayment, PaymentLog } from './payment-log.ts'
+
+export interface AnswerKeeperOptions extends Pick<Clock, 'now' | 'sleep'> {
+  readonly store: EventStore
+  readonly log: PaymentLog
+  readonly newId: () => string
+  /** Ends all waiting. */
+  readonly signal: AbortSignal
+  readonly report: (event: string, details: Readonly<Record<string, string>>) => void
+}
+
+/**
+ * Keeps an answer from being given and refunded both: whichever is recorded first, in the stream of the payment, holds. Of
+ * answers that leave at once nothing is recorded, and nothing can be withheld of them afterwards.
+ */
+export interface AnswerKeeper {
+  /**
+   * To be called before an answer leaves.
+   *
+   * @param isReplay whether the claim was in the log before this request
+   * @throws ServiceError `payment_refunded` where what was paid is given back; of the store
+   */
+  readonly give: (payment: Payment, isReplay: boolean) => Promise<Payment>
+  /**
+   * Records that the service failed to give an answer, where nobody can have it. What cannot be recorded is reported: it
+   * changes nothing of what the caller is told.
+   */
+  readonly withhold: (payment: Pick<Payment, 'stream' | 'paymentId'>, code: string) => Promise<void>
+  /** The same of a plan that can never begin. @throws ServiceError of the store */
+  readonly planNotBegun: (payment: Pick<Payment, 'stream'>) => Promise<void>
+  /** The same of a claim that the log did not confirm, as soon as it tells whether it has it. */
+  pursue(stream: string, paymentId: string, code: string): void
+  /** Resolves when nothing is pursued any more, which the signal ends. */
+  ended(): Promise<unknown>
+}
+
+/** What giving an answer takes. */
+export type Giving = 'give' | 'record' | 'refuse'
+
+/**
+ * Whether an answer may leave, and whether that has to be recorded first: where it was withheld, or might yet be
+ * recorded as withheld by the request that made the claim.
+ *
+ * @param now Unix milliseconds
+ */
+export function decideGiving(payment: Payment, isReplay: boolean, now: number): Giving {
+  if (payment.refund !== null) return 'refuse'
+  // A plan is what its account has, and not what is answered.
+  if (payment.accountId !== null || payment.isGiven || payment.state === 'refunded') return 'give'
+  if (payment.withheldAt !== null) return 'record'
+  const isInDoubt = isReplay && payment.isServedFirst && now - payment.claimedAt < 2 * LIMITS.answerDoubtMs
+  return isInDoubt ? 'record' : 'give'
+}
+
+/**
+ * Whether it is to be recorded that an answer was not given: once, and only of what nobody can have been given.
+ *
+ * @param isMaker whether who says so made the claim, and gave no answer
+ */
+export function decideWithholding(payment: Payment, code: string, isMaker: boolean): boolean {
+  if (payment.withheldAt !== null || payment.isGiven || payment.refund !== null) return false
+  if (payment.accountId !== null) return code === 'account_unknown'
+  return isMaker || !payment.wasServable
+}
+
+const PURSUE_MS = 1_000
+
+export function createAnswerKeeper(options: AnswerKeeperOptions): AnswerKeeper {
+  const { log, now, sleep, signal, report } = options
+  const pursuits = new Set<Promise<void>>()
+
+  async function withhold(stream: string, code: string, isMaker: boolean): Promise<void> {
+    const definition = AnswerWithheld
+    await record(options, stream, (payment) =>
+      decideWithholding(payment, code, isMaker) ? { definition, code } : undefined,
+    )
+  }
+
+  async function pursueClaim(stream: string, paymentId: string, code: string): Promise<void> {
+    for (let waitedMs = 0; !signal.aborted && waitedMs < LIMITS.answerDoubtMs; waitedMs += PURSUE_MS) {
+      await sleep(PURSUE_MS, signal)
+      try {
+        const loaded = await log.load(stream)
+        if (loaded === undefined) continue
+        // A claim of somebody else: nothing was charged by this request then.
+        if (loaded.payment.paymentId === paymentId) await withhold(stream, code, true)
+        return
+      } catch (error) {
+        if (!isServiceError(error)) throw error
+        if (error.code === 'upgrade_under_way') return
+        report('a claim that the log did not confirm is looked for again', { paymentId, code: error.code })
+      }
+    }
+  }
+
+  return {
+    async give(payment, isReplay) {
+      const known = decideGiving(payment, isReplay, now())
+      if (known === 'give') return payment
+      if (known === 'refuse') throw refundedError(payment)
+      try {
+        await record(options, payment.stream, (newest) => {
+          const giving = decideGiving(newest, isReplay, now())
+          if (giving === 'refuse') throw refundedError(newest)
+          return giving === 'record' ? { definition: AnswerGiven } : undefined
+        })
+      } catch (error) {
+        // Where it cannot be written yet that an answer is given, nor can it be that one was withheld.
+        if (!isServiceError(error, 'upgrade_under_way')) throw error
+      }
+      return payment
+    },
+    async withhold({ stream, paymentId }, code) {
+      try {
+        await withhold(stream, code, false)
+      } catch (error) {
+        if (!isServiceError(error)) throw error
+        report('that an answer was not given is not recorded', { paymentId, code: error.code })
+      }
+    },
+    planNotBegun: ({ stream }) => withhold(stream, 'account_unknown', false),
+    pursue(stream, paymentId, code) {
+      const pursuit = pursueClaim(stream, paymentId, code).finally(() => pursuits.delete(pursuit))
+      pursuits.add(pursuit)
+    },
+    ended: () => Promise.all(pursuits),
+  }
+}
+
+/** Records what is decided over the newest state of a payment, if anything. */
+async function record(
+  options: AnswerKeeperOptions,
+  stream: string,
+  decide: (payment: Payment) => { readonly definition: EventDefinition; readonly code?: string } | undefined,
+): Promise<void> {
+  const { log, newId } = options
+  const path = { ...options, policy: CALLER_WAITS }
+  await executeCommand<LoadedPayment | undefined, undefined>(path, {
+    stream,
+    async load() {
+      const state = await log.load(stream)
+      return { state, revision: state === undefined ? 'no-stream' : state.revision }
+    },
+    decide(state) {
+      const decided = state && decide(state.payment)
+      if (decided === undefined || state === undefined) return { events: [], result: undefined }
+      const { paymentId } = state.payment
+      const meta = { correlationId: paymentId, causationId: paymentId, actor: 'calls' }
+      const data = { paymentId, ...(decided.code !== undefined && { code: decided.code }) }
+      return { events: [newEvent(decided.definition, { id: newId(), data, meta })], result: undefined }
+    },
+    unknown: { what: 'the answer may leave', again: 'Send the same request with the same payment again.' },
+  })
+}
+
+const refundedError = ({ paymentId, refund }: Payment): ServiceError =>
+  new ServiceError('payment_refunded', {
+    message: `The answer of payment ${paymentId} was not given in time, and what was paid is given back as a ${refund?.by === 'credit' ? 'credit' : 'transfer'}.`,
+    details: { payment_id: paymentId },
+  })

@@ -1,0 +1,98 @@
+import { CHAIN_ID } from '../../../contracts/chain.ts'
+import type { NewEvent, Revision } from '../../../contracts/event.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
+import { CreditGiven, CreditUsed } from '../../../contracts/refund-events.ts'
+import { creditStream } from '../../../contracts/streams.ts'
+import type { Clock } from '../../platform/async/clock.ts'
+import { CALLER_WAITS } from '../../platform/event-store/append-until-known.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { executeCommand } from '../../platform/event-store/execute-command.ts'
+
+export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
+  readonly store: EventStore
+  readonly newId: () => string
+  /** Ends all waiting. */
+  readonly signal: AbortSignal
+}
+
+/** What payers have for payments in vain. Amounts are millionths of a USDC. */
+export interface CreditLedger {
+  /** Gives a credit for a payment, once however often it is called. @throws ServiceError of the store */
+  give(payer: string, paymentId: string, value: bigint): Promise<void>
+  /**
+   * Takes credit for an authorization, once however often it is called.
+   *
+   * @param authorization stream of its claim
+   * @returns whether there was enough, or it was taken before
+   * @throws ServiceError of the store
+   */
+  take(payer: string, authorization: string, value: bigint, requestId: string): Promise<boolean>
+}
+
+/** The credit of one payer as its stream tells it. */
+interface Credit {
+  readonly balance: bigint
+  /** Payments that it was given for, and authorizations that it was taken for. */
+  readonly given: ReadonlySet<string>
+  readonly taken: ReadonlySet<string>
+}
+
+/** @example if (await credits.take(payer, stream, 20_000n, requestId)) … // its authorization is not used */
+export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
+  const { store, newId } = options
+  const path = { ...options, policy: CALLER_WAITS }
+
+  async function load(stream: string): Promise<{ state: Credit; revision: Revision | 'no-stream' }> {
+    let revision: Revision | 'no-stream' = 'no-stream'
+    let balance = 0n
+    const [given, taken] = [new Set<string>(), new Set<string>()]
+    for await (const recorded of store.read(stream)) {
+      const event = decodeEvent(recorded)
+      revision = recorded.revision
+      if (event.type !== 'CreditGiven' && event.type !== 'CreditUsed') continue
+      balance = BigInt(event.data.balance)
+      if (event.type === 'CreditGiven') given.add(event.data.paymentId)
+      else taken.add(event.data.authorization)
+    }
+    return { state: { balance, given, taken }, revision }
+  }
+
+  async function change<Result>(
+    payer: string,
+    decide: (credit: Credit) => { readonly event?: NewEvent; readonly result: Result },
+  ): Promise<Result> {
+    const stream = creditStream(CHAIN_ID, payer)
+    const { result } = await executeCommand(path, {
+      stream,
+      load: () => load(stream),
+      decide(credit) {
+        const decided = decide(credit)
+        return { events: decided.event === undefined ? [] : [decided.event], result: decided.result }
+      },
+      unknown: {
+        what: 'the credit was changed',
+        again: 'The same request with the same payment finds it: it is changed once.',
+      },
+    })
+    return result
+  }
+
+  return {
+    give: (payer, paymentId, value) =>
+      change(payer, ({ balance, given }) => {
+        if (given.has(paymentId)) return { result: undefined }
+        const meta = { correlationId: paymentId, causationId: paymentId, actor: 'settler' }
+        const data = { payer, paymentId, value: value.toString(), balance: (balance + value).toString() }
+        return { event: newEvent(CreditGiven, { id: newId(), data, meta }), result: undefined }
+      }),
+    take: (payer, authorization, value, requestId) =>
+      change(payer, ({ balance, taken }) => {
+        if (taken.has(authorization)) return { result: true }
+        if (balance < value) return { result: false }
+        const meta = { correlationId: requestId, actor: 'calls' }
+        const data = { payer, authorization, value: value.toString(), balance: (balance - value).toString() }
+        return { event: newEvent(CreditUsed, { id: newId(), data, meta }), result: true }
+      }),
+  }
+}

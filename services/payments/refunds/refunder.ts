@@ -1,0 +1,196 @@
+import { reasonOf } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
+import { refundStream } from '../../../contracts/streams.ts'
+import {
+  OPEN_REFUND_PREFIX,
+  OPEN_TRANSFER_PREFIX,
+  type OpenPayment,
+  type Payment,
+  type PaymentsRow,
+  paymentRowKey,
+  REFUND_TOTALS_KEY,
+  type RefundDay,
+  type RefundTotals,
+  refundDayKey,
+  transferKey,
+} from '../../../projections/index.ts'
+import type { ProjectionReader } from '../../platform/projector/projector.ts'
+import { createSettlementLog } from '../settlement/settlement-log.ts'
+import { carryOutRefund, type RefundTools } from './carry-out-refund.ts'
+import { decideRefundStep, type RefundWaits } from './decide-refund-step.ts'
+
+export interface RefunderOptions extends Omit<RefundTools, 'validityS' | 'balance' | 'promised'> {
+  /** The read model of payments. */
+  readonly reader: Pick<ProjectionReader<PaymentsRow>, 'get' | 'range'>
+  readonly timing?: Partial<RefundTiming>
+}
+
+export interface RefundTiming extends RefundWaits {
+  readonly pollMs: number
+  /** How long the transfer of a refund can be sent, seconds. */
+  readonly validityS: number
+}
+
+/** How refunds stand. Amounts are millionths of a USDC. */
+export interface RefundHealth {
+  readonly ok: boolean
+  readonly detail: string
+  /** Of the refund wallet; undefined where there is none. */
+  readonly address: string | undefined
+  /** When it was last asked; undefined where nobody has. */
+  readonly balance: bigint | undefined
+  readonly dailyCap: bigint
+  /** Transfers that have their place in this UTC day. */
+  readonly allottedToday: bigint
+  /** Given back by itself so far. */
+  readonly transferred: bigint
+  readonly credited: bigint
+  /** Payments that may have to be given back, or are being given back. */
+  readonly open: number
+  /** Age of the oldest refund that has begun and is not done, milliseconds; 0 where there is none. */
+  readonly oldestBegunMs: number
+}
+
+/**
+ * Gives back what was paid in vain, without anybody's hand. Whether it is given back, and how, is decided by one append
+ * to the stream of the payment, so the answer is given or the money, never both. A transfer is an authorization of the
+ * refund wallet that the settler settles as it settles payments: the token takes its nonce once, whoever dies when.
+ */
+export interface Refunder {
+  /** Works until the signal, in the process that settles. Never rejects. */
+  run(signal: AbortSignal): Promise<void>
+  health(): RefundHealth
+}
+
+export const REFUND_TIMING: RefundTiming = {
+  afterMs: LIMITS.refundAfterMs,
+  graceMs: LIMITS.refundGraceMs,
+  pollMs: LIMITS.refundPollMs,
+  validityS: LIMITS.refundValidityS,
+}
+
+/** The wallet is asked for its balance this often, while nothing is to be given back. */
+const BALANCE_MS = 60_000
+
+/** @example const refunder = createRefunder({ store, reader, wallet, dailyCap, newId, now, sleep, report }) */
+export function createRefunder(options: RefunderOptions): Refunder {
+  const { reader, wallet, now, sleep, report } = options
+  const timing = { ...REFUND_TIMING, ...options.timing }
+  const log = createSettlementLog(options)
+  let trouble: string | undefined
+  let balance: bigint | undefined
+  let askedAt = Number.NEGATIVE_INFINITY
+
+  const tools = { ...options, validityS: timing.validityS, balance: askBalance, promised }
+
+  const rowOf = (key: string): Payment | undefined => reader.get(key) as Payment | undefined
+
+  async function askBalance(): Promise<bigint | undefined> {
+    balance = await wallet?.balance()
+    askedAt = now()
+    return balance
+  }
+
+  /** What is on its way out of the wallet, and not out of its balance. */
+  function promised(): bigint {
+    let sum = 0n
+    for (const paymentId of rowsOf(reader, OPEN_TRANSFER_PREFIX)) {
+      const transfer = rowOf(transferKey(paymentId))
+      if (transfer !== undefined && transfer.state !== 'confirmed') sum += BigInt(transfer.value)
+    }
+    return sum
+  }
+
+  async function work(paymentId: string, signal: AbortSignal): Promise<void> {
+    const row = rowOf(paymentRowKey(paymentId))
+    if (row === undefined) return
+    const seen = decideRefundStep({ payment: row, transfer: rowOf(transferKey(paymentId)) }, now(), timing)
+    if (seen.kind === 'nothing' || seen.kind === 'wait') return
+    // The read model has said where to look; the log decides.
+    const loaded = await log.load(row.stream, signal)
+    const transfer = await log.load(refundStream(paymentId), signal)
+    if (loaded === undefined || signal.aborted) return
+    const facts = { payment: loaded.payment, transfer: transfer?.payment }
+    const step = decideRefundStep(facts, now(), timing)
+    await carryOutRefund(tools, loaded, step, signal)
+  }
+
+  async function pass(signal: AbortSignal): Promise<void> {
+    let failure: unknown
+    const all = Array.from(rowsOf(reader, OPEN_REFUND_PREFIX))
+    for (const paymentId of all) {
+      if (signal.aborted) return
+      // One that cannot be worked on keeps no other from its money.
+      await work(paymentId, signal).catch((error: unknown) => {
+        failure ??= error
+      })
+    }
+    if (wallet !== undefined && now() - askedAt >= BALANCE_MS) await askBalance()
+    if (failure !== undefined) throw failure
+  }
+
+  function tell(next: string | undefined): void {
+    if (next === trouble) return
+    trouble = next
+    report('refund_trouble', { what: next ?? 'none any more' })
+  }
+
+  return {
+    async run(signal) {
+      while (!signal.aborted) {
+        try {
+          await pass(signal)
+          tell(undefined)
+        } catch (error) {
+          if (!signal.aborted) tell(reasonOf(error))
+        }
+        await sleep(timing.pollMs, signal)
+      }
+    },
+    health: () => healthOf(options, { trouble, balance, ids: [...rowsOf(reader, OPEN_REFUND_PREFIX)] }),
+  }
+}
+
+function* rowsOf(reader: RefunderOptions['reader'], prefix: string): Generator<string> {
+  for (let after: string | undefined, isMore = true; isMore; ) {
+    const rows = reader.range({ prefix, ...(after && { after }), limit: LIMITS.rowsPerPage })
+    for (const { row } of rows) yield (row as OpenPayment).paymentId
+    after = rows.at(-1)?.key
+    isMore = rows.length === LIMITS.rowsPerPage
+  }
+}
+
+/** How refunds stand, by the read model and what was seen of the wallet. */
+function healthOf(
+  { reader, wallet, dailyCap, now }: RefunderOptions,
+  seen: {
+    readonly trouble: string | undefined
+    readonly balance: bigint | undefined
+    readonly ids: readonly string[]
+  },
+): RefundHealth {
+  const begun = seen.ids.flatMap(
+    (paymentId) => (reader.get(paymentRowKey(paymentId)) as Payment | undefined)?.refund?.begunAt ?? [],
+  )
+  const oldestBegunMs = begun.length === 0 ? 0 : Math.max(0, now() - Math.min(...begun))
+  const totals = reader.get(REFUND_TOTALS_KEY) as RefundTotals | undefined
+  const day = new Date(now()).toISOString().slice(0, 10)
+  const today = reader.get(refundDayKey(day)) as RefundDay | undefined
+  const isLate = oldestBegunMs >= LIMITS.refundLateMs
+  const parts = [
+    ...(seen.trouble === undefined ? [] : [seen.trouble]),
+    ...(isLate ? [`the oldest refund was begun ${Math.round(oldestBegunMs / 60_000)} minutes ago`] : []),
+  ]
+  return {
+    ok: parts.length === 0,
+    detail: parts.length === 0 ? 'giving back' : parts.join('; '),
+    address: wallet?.address,
+    balance: seen.balance,
+    dailyCap,
+    allottedToday: BigInt(today?.total ?? '0'),
+    transferred: BigInt(totals?.transferred ?? '0'),
+    credited: BigInt(totals?.credited ?? '0'),
+    open: seen.ids.length,
+    oldestBegunMs,
+  }
+}
