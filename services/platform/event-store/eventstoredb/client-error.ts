@@ -74,7 +74,8 @@ const TURNED_AWAY = /server is (?:(?:too )?busy|not ready)/i
  */
 export function isNeverBegun(error: unknown): boolean {
   const { code, message } = describeClientError(error)
-  const isRefused = code === GRPC.permissionDenied || code === GRPC.unauthenticated || code === GRPC.unimplemented
+  const isRefused =
+    code === GRPC.permissionDenied || code === GRPC.unauthenticated || code === GRPC.unimplemented
   return isRefused || UNREACHED.test(message)
 }
 

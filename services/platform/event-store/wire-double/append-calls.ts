@@ -129,7 +129,9 @@ function fillBatchResp(
     const position = setPosition(new shared.AllStreamPosition(), last.position)
     return response.setSuccess(success.setPosition(position))
   }
-  return response.setError(statusOf(outcome.kind, detailOf(outcome, streamNameOf(response.getStreamIdentifier()))))
+  return response.setError(
+    statusOf(outcome.kind, detailOf(outcome, streamNameOf(response.getStreamIdentifier()))),
+  )
 }
 
 function detailOf(
