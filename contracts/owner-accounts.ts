@@ -69,6 +69,6 @@ export interface OwnerAccounts {
     /** Of what the account was before it was erased: these subscriptions are to be removed. */
     readonly former: readonly SubscriptionSlot[]
   }>
-  /** Ids of accounts that were erased: those of the past once, then each as it happens. Ends with the process. */
+  /** Ids of accounts that were erased: those of the past once, then each as it happens. Ends where all waiting is ended. */
   erasedAccounts(): AsyncIterable<string>
 }

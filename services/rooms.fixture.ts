@@ -55,7 +55,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ccxt: ['services/market/live/'],
   fastify: ['services/api/'],
   'fastify-type-provider-zod': ['services/api/'],
-  'google-protobuf': ['services/platform/event-store/wire-double/'],
+  'google-protobuf': ['services/platform/event-store/'],
   'hyparquet-writer': ['services/analyst/formats/'],
   ioredis: ['services/platform/cache/'],
   jose: ['services/accounts/oauth/', 'services/payments/settlement/'],

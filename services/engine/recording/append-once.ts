@@ -38,10 +38,12 @@ export interface Retrier {
 }
 
 const RETRY_MS = [50, 200, 1_000, 5_000, 15_000] as const
-/** Of the longest wait: a reminder every ten minutes. */
-const TRIES_PER_REMINDER = 40
+/** How soon one of those that wait asks again; the others hear of it. */
+const PROBE_MS = 1_000
+/** Of whoever asks: a reminder every ten minutes. */
+const TRIES_PER_REMINDER = 600
 
-/** Series are many, and each that waits asks: the longer the store is away, the less often. */
+/** Series are many, and each that waits would ask: the longer the store is away, the less often. */
 const POLICY: AppendPolicy = { ...UNTIL_ENDED, refusedMs: 60_000, pausesMs: RETRY_MS }
 
 export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Retrier {
@@ -52,17 +54,38 @@ export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Ret
     problem = error.message
   }
 
+  let isAskedFor = false
+  let waking = new AbortController()
+
+  /** Rests between tries. One of those that rest asks again soon, so that all go on as soon as the store is back. */
+  async function rest(ms: number, until: AbortSignal): Promise<void> {
+    if (isAskedFor) return sleep(ms, AbortSignal.any([until, waking.signal]))
+    isAskedFor = true
+    try {
+      await sleep(Math.min(ms, PROBE_MS), until)
+    } finally {
+      isAskedFor = false
+    }
+  }
+
+  function wentWell(): void {
+    if (problem === undefined) return
+    problem = undefined
+    waking.abort()
+    waking = new AbortController()
+  }
+
   return {
     async waitOut(work) {
       for (let tries = 0; ; tries++) {
         try {
           const value = await work()
-          problem = undefined
+          wentWell()
           return value
         } catch (error) {
           if (!isPassing(error) || signal.aborted) throw error
           note(error, tries)
-          await sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 15_000, signal)
+          await rest(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 15_000, signal)
         }
       }
     },
@@ -70,10 +93,10 @@ export function createRetrier({ sleep, signal, onProblem }: RetrierOptions): Ret
       let tries = 0
       const onFailure = (error: ServiceError): void => note(error, tries++)
       // It waits for as long as it runs, whatever the time.
-      const path = { store, policy: POLICY, now: () => 0, sleep, signal, onFailure }
+      const path = { store, policy: POLICY, now: () => 0, sleep: rest, signal, onFailure }
       for (;;) {
         const outcome = await appendUntilKnown(path, make())
-        if (outcome.kind === 'appended' || outcome.kind === 'conflict') problem = undefined
+        if (outcome.kind === 'appended' || outcome.kind === 'conflict') wentWell()
         const isAway = outcome.kind === 'refused' && isPassing(outcome.error)
         if (!isAway || signal.aborted) return outcome
       }

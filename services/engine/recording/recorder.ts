@@ -26,6 +26,8 @@ interface RecordingTurnsOptions extends Pick<Clock, 'sleep'> {
   readonly holds: (exchange: Exchange) => boolean
   /** What the stream of a series ends with now. */
   readonly look: (series: Series) => Promise<StreamEnd<BarFact>>
+  /** Whether every process follows a series all the time. */
+  readonly isMonitored: (series: Series) => boolean
   readonly signal: AbortSignal
 }
 
@@ -52,14 +54,17 @@ const LOOK_AFTER_MS = [250, 500, 1_000, 2_000] as const
  * a verdict that two processes record has one place, whichever comes first.
  */
 function createRecordingTurns(options: RecordingTurnsOptions): RecordingTurns {
-  const { holds, look, sleep, signal } = options
+  const { holds, look, isMonitored, sleep, signal } = options
   /** The newest bar that this process recorded, of each series. */
   const own = new Map<string, number>()
 
   /** How long the other is waited for, behind what is in the log. */
   function waitMs(series: Series, first: number, { newest }: StreamEnd<BarFact>): number {
-    // Nobody follows a series of which an earlier bar is missing already.
-    if (newest === undefined || newest.barClose < first - timeframeMs(series.timeframe)) return 0
+    if (newest === undefined) return 0
+    // Nobody follows a series of which an earlier bar is missing already, unless everybody does: then the other has
+    // those bars, and was kept from recording them.
+    const isLeft = newest.barClose < first - timeframeMs(series.timeframe)
+    if (isLeft && !isMonitored(series)) return 0
     const standsIn = own.get(seriesName(series)) === newest.barClose
     return standsIn ? LIMITS.recordStandInMs : LIMITS.recordTakeOverMs
   }
@@ -182,7 +187,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
   })
 
   const { sleep, signal, holds = () => true } = options
-  const turns = createRecordingTurns({ holds, look: (series) => log.look(series), sleep, signal })
+  const turns = createRecordingTurns({
+    holds,
+    look: (series) => log.look(series),
+    isMonitored,
+    sleep,
+    signal,
+  })
 
   return {
     async record(series, drafts) {

@@ -24,7 +24,7 @@ function aWorld() {
   let frozen: { readonly by: string; readonly until: Promise<void> } | undefined
   const ending = new AbortController()
 
-  function engine(name: string, holds: () => boolean) {
+  function engine(name: string, holds: () => boolean, isMonitored = false) {
     const store: EventStore = {
       ...inner,
       async append(...args) {
@@ -38,6 +38,7 @@ function aWorld() {
       sleep: time.sleep,
       idOf: createFactIds(Buffer.from('secret')),
       holds,
+      isMonitored: () => isMonitored,
     })
     const draft = (hour: number): VerdictDraft => {
       const barClose = T0 + hour * HOUR_MS
@@ -187,6 +188,22 @@ describe('two engines over one log', () => {
     await world.time.advance(5_000)
     expect((await waiting).added).toEqual([])
     expect(await world.who()).toEqual(['B0', 'B1', 'B2', 'A3', 'A4'])
+  })
+
+  test('one that begins leaves the bars before to the one that was kept from recording them', async () => {
+    const world = aWorld()
+    const [a, b] = [world.engine('A', () => true, true), world.engine('B', () => false, true)]
+    await a.record(0)
+    const thaw = world.freeze('A')
+    const late = a.record(1, 2, 3)
+    const begun = b.record(4)
+    await world.time.advance(3_000)
+    thaw()
+    await late
+    await a.record(4)
+    await world.time.advance(3_000)
+    expect((await begun).added).toEqual([])
+    expect(await world.who()).toEqual(['A0', 'A1', 'A2', 'A3', 'A4'])
   })
 
   test('one that stands by and is told to end records nothing', async () => {

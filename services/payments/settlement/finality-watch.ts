@@ -2,9 +2,10 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Payment } from '../../../projections/index.ts'
 import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import type { SettlementChain } from '../chain/chain.ts'
+import type { LoadedPayment } from '../loaded-payment.ts'
 import { decideFinality } from './decide-settlement.ts'
 import type { PaymentQueue } from './payment-queue.ts'
-import type { LoadedPayment, SettlementFact } from './settlement-log.ts'
+import type { SettlementFact } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 
 export interface FinalityWatchOptions {

@@ -4,9 +4,10 @@ import type { SettlerKind, UncollectableReason } from '../../../contracts/paymen
 import { isOpen, isPayable, isUnsettled, type Payment } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import { createWakeSignal, type WakeSignal, waitAtMost } from '../../platform/async/wake-signal.ts'
+import type { LoadedPayment } from '../loaded-payment.ts'
 import type { Arrival } from './decide-settlement.ts'
 import { createPaymentSchedule, type PaymentSchedule } from './payment-schedule.ts'
-import type { LoadedPayment, SettlementFact, SettlementLog } from './settlement-log.ts'
+import type { SettlementFact, SettlementLog } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 
 /** Who works on a payment next: our wallet or a facilitator, the gateway, or whoever watches for finality. */

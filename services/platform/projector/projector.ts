@@ -59,7 +59,10 @@ export interface ProjectorOptions {
   readonly sleep: Clock['sleep']
 }
 
-const RETRY_MS = [100, 1_000, 5_000, 30_000] as const
+/** A read model that stands still keeps callers out: how soon it is tried again, the last from then on. */
+const RETRY_MS = [100, 1_000, 2_500] as const
+/** What does not change is told of again about once a minute. */
+const TRIES_PER_REMINDER = 24
 
 /**
  * Keeps read models up with the log. Rows and checkpoint of a projection change in one transaction, so a
@@ -166,8 +169,9 @@ function runProjection<Event extends EventPlace>(
     return { name, version, position: reached, hasBeenLive, hasFormer, ...status }
   }
   const problem = (state: ProjectionHealth['state'], detail: string): void => {
+    const isKnown = status.state === state && status.detail === detail
     status = { ...status, state, detail }
-    options.onProblem?.(health())
+    if (!isKnown || failures % TRIES_PER_REMINDER === 0) options.onProblem?.(health())
   }
 
   /** Folds a batch and commits it; false when an event in it stops the projection. */
@@ -250,7 +254,7 @@ function runProjection<Event extends EventPlace>(
         problem('retrying', reasonOf(error))
         // Whoever gets on a little at each try is not to wait longer from try to try.
         if (reached !== before) failures = 0
-        const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 30_000
+        const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 2_500
         failures += 1
         await options.sleep(wait, signal)
       }

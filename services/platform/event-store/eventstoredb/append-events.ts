@@ -1,10 +1,10 @@
-import type { AppendResult as ServerAnswer } from '@eventstore/db-client'
 import { isServiceError, ServiceError } from '../../../../contracts/errors.ts'
 import type { Revision } from '../../../../contracts/event.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { type AppendRefusal, idempotencyConflict, revisionConflict } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
 import type { AppendResult, ExpectedRevision } from '../event-store.ts'
+import type { AppendLine, ServerAnswer } from './append-line.ts'
 import { appendFailure, describeClientError, isClientError } from './client-error.ts'
 import { type ReadContext, readStoredStream } from './read-events.ts'
 import { proposeEvent, type StoredEvent, toPosition } from './recorded-event.ts'
@@ -12,6 +12,7 @@ import { proposeEvent, type StoredEvent, toPosition } from './recorded-event.ts'
 export interface AppendContext extends ReadContext {
   /** A new UUID at each call. */
   readonly newId: () => string
+  readonly appends: AppendLine
   /** Ends all waiting. */
   readonly closing: AbortSignal
 }
@@ -44,9 +45,9 @@ export async function appendEvents(context: AppendContext, append: EncodedAppend
       head === -1 ? revisionConflict(append, head) : idempotencyConflict(append.events[0], append.stream),
     )
   }
-  const revision = Number(answer.nextExpectedRevision)
-  if (firstRevision !== undefined && answer.position !== undefined) {
-    return { revision, position: toPosition(answer.position), replayed: false }
+  const { revision, position } = answer
+  if (firstRevision !== undefined && position !== undefined) {
+    return { revision, position: toPosition(position), replayed: false }
   }
   return recognise(context, append, attempt, revision)
 }
@@ -58,38 +59,23 @@ function namedPlace(expected: ExpectedRevision): Revision | undefined {
 }
 
 async function sendAppend(
-  { client, answerTimeoutMs, newId, lookElsewhere }: AppendContext,
+  { appends, answerTimeoutMs, newId, lookElsewhere }: AppendContext,
   { stream, events, expected, at }: EncodedAppend,
   attempt: string,
   keepIds: boolean,
 ): Promise<ServerAnswer> {
   const proposed = events.map((event) => proposeEvent(event, keepIds ? event.id : newId(), attempt, at))
-  const sending = client.appendToStream(stream, proposed, {
-    expectedRevision: toServerExpectation(expected),
-    deadline: answerTimeoutMs,
-  })
+  const givingUp = new AbortController()
+  const sending = appends.send({ stream, events: proposed, expected }, givingUp.signal)
   try {
-    // The client's own deadline does not cover all the ways in which an answer can stay away.
     return await withTimeout(sending, answerTimeoutMs, () => {
+      givingUp.abort()
       lookElsewhere()
       return noAnswer(stream, answerTimeoutMs)
     })
   } catch (error) {
     if (error instanceof ServiceError || isClientError(error, 'wrong-expected-version')) throw error
     throw appendFailure(error, stream)
-  }
-}
-
-function toServerExpectation(expected: ExpectedRevision): 'any' | 'no_stream' | 'stream_exists' | bigint {
-  switch (expected) {
-    case 'any':
-      return 'any'
-    case 'no-stream':
-      return 'no_stream'
-    case 'stream-exists':
-      return 'stream_exists'
-    default:
-      return BigInt(expected)
   }
 }
 

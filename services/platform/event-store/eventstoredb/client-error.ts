@@ -63,12 +63,21 @@ function denialOf(error: unknown): string | undefined {
   return DENIALS.find(([pattern]) => pattern.test(message))?.[1]
 }
 
+/** Messages of calls that never reached a server: no connection was made. */
+const UNREACHED = /no connection established|closed before call started|name resolution failed/i
+/** The server turned the call away at the door. It has no type and, on some paths, no code of its own: only the text tells. */
+const TURNED_AWAY = /server is (?:(?:too )?busy|not ready)/i
+
 /**
- * Messages of calls that never reached a log: no connection was made, or the server turned the call away
- * at the door. "Server Is Busy" has no type and, on some paths, no code of its own: only the text tells.
+ * Whether a call ended before the server took anything of it: it was not reached, or does not let this service in. Of
+ * any other end nobody can tell how far it had come.
  */
-const TURNED_AWAY =
-  /no connection established|closed before call started|name resolution failed|server is (?:(?:too )?busy|not ready)/i
+export function isNeverBegun(error: unknown): boolean {
+  const { code, message } = describeClientError(error)
+  const isRefused =
+    code === GRPC.permissionDenied || code === GRPC.unauthenticated || code === GRPC.unimplemented
+  return isRefused || UNREACHED.test(message)
+}
 
 const NOT_WRITTEN_TYPES: ReadonlySet<string> = new Set(['not-leader', 'access-denied'])
 const NOT_WRITTEN_CODES: ReadonlySet<number> = new Set(Object.values(GRPC))
@@ -92,6 +101,7 @@ export function appendFailure(error: unknown, stream: string): ServiceError {
   const isNotWritten =
     (type !== undefined && NOT_WRITTEN_TYPES.has(type)) ||
     (code !== undefined && NOT_WRITTEN_CODES.has(code)) ||
+    UNREACHED.test(message) ||
     TURNED_AWAY.test(message)
   return isNotWritten
     ? fail('store_unavailable', `not written, EventStoreDB answered "${message}"`)

@@ -1,6 +1,8 @@
 import { accessSync, constants } from 'node:fs'
 import { EventStoreDBClient } from '@eventstore/db-client'
+import streamsService, { type StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
+import type { AppendCall } from './append-line.ts'
 
 interface Credentials {
   readonly username: string
@@ -10,14 +12,15 @@ interface Credentials {
 type CallArguments = (
   options: { credentials?: Credentials; requiresLeader?: boolean },
   callOptions?: object,
-) => unknown
+) => Parameters<StreamsClient['batchAppend']>
 
 /** All are `protected` in the client's types, so they are reached through this one. */
 interface ClientInternals {
-  supports: () => Promise<boolean>
   callArguments: CallArguments
   handleError: (grpcClient: unknown, error: unknown) => Promise<void>
   createGRPCClient: (type: unknown) => Promise<unknown>
+  /** The one of the connection that there is. */
+  getGRPCClient: (type: typeof StreamsClient, name: string) => Promise<StreamsClient>
 }
 
 /** A client, and what it does not do by itself. */
@@ -25,6 +28,8 @@ export interface Connection {
   readonly client: EventStoreDBClient
   /** Gives up the connection, so that the next call looks for the leader anew: who is asked there does not answer. */
   readonly lookElsewhere: () => void
+  /** Begins a call over which many appends go. */
+  readonly openAppends: () => Promise<AppendCall>
 }
 
 /**
@@ -39,13 +44,12 @@ const KEEP_ALIVE_MS = { keepAliveInterval: 3_000, keepAliveTimeout: 6_000 }
 const USER_INFO = /^([a-z+]+:\/\/)([^:]+):([^@]*)@/
 
 /**
- * Makes a client of EventStoreDB, with three of the client's inner functions replaced:
+ * Makes a client of EventStoreDB, with two of the client's inner functions replaced, and a way to append that is not the
+ * client's (`append-line.ts`): its callers stand in a table that is global to the process, so that an error on one call
+ * rejects the appends of another, whose answers then throw where nobody can catch it; a call that ends without an
+ * error leaves its callers waiting for ever; and its deadlines are instants of this machine's clock, so that a clock that is
+ * slow by the timeout fails every append.
  *
- * - `supports`, so that each append is a call of its own. By default appends share one stream per
- *   connection, whose waiting callers stand in a table that is global to the process: an error on one stream
- *   rejects the appends of another, whose answers then throw where nobody can catch it; a stream that ends
- *   without an error leaves its callers waiting for ever; and its deadlines are instants of this machine's
- *   clock, so that a clock that is slow by the timeout fails every append.
  * - `callArguments`, to add the credentials as late as here, because the client prints its connection string
  *   and its call options when `DEBUG` asks for it; and to ask for the leader, because a follower may not yet
  *   hold what was just appended.
@@ -67,7 +71,6 @@ export function createEventStoreDbClient(connectionString: string): Connection {
   const always = { requiresLeader: true, ...(credentials && { credentials }) }
   let newest: unknown
   inner.callArguments = (options, callOptions) => callArguments({ ...always, ...options }, callOptions)
-  inner.supports = () => Promise.resolve(false)
   inner.createGRPCClient = async (type) => {
     newest = await createGRPCClient(type)
     return newest
@@ -75,6 +78,15 @@ export function createEventStoreDbClient(connectionString: string): Connection {
   inner.handleError = (grpcClient, error) => handleError(grpcClient, error).catch(() => undefined)
   return {
     client,
+    async openAppends() {
+      const { StreamsClient: type } = streamsService
+      const grpcClient = await inner.getGRPCClient(type, 'batchAppend')
+      return {
+        // It stays open for as long as it lasts.
+        stream: grpcClient.batchAppend(...inner.callArguments({}, { deadline: Number.POSITIVE_INFINITY })),
+        failed: (error) => void inner.handleError(grpcClient, error),
+      }
+    },
     lookElsewhere() {
       if (newest !== undefined) void inner.handleError(newest, noAnswerError())
     },

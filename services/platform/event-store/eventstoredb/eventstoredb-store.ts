@@ -8,6 +8,7 @@ import { encodeAppend, requireErasable } from '../encode-append.ts'
 import type { EventStore, ExpectedRevision, ReadAllOptions } from '../event-store.ts'
 import { placesOf } from '../places-of.ts'
 import { type AppendContext, appendEvents } from './append-events.ts'
+import { createAppendLine } from './append-line.ts'
 import { createAppendWatch } from './append-watch.ts'
 import { eraseStream } from './erase-stream.ts'
 import { createEventStoreDbClient } from './eventstoredb-client.ts'
@@ -61,14 +62,20 @@ export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
  * @example const store = openEventStoreDbStore({ connectionString: 'esdb://127.0.0.1:2113?tls=false' })
  */
 export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreDbStore {
-  const { client, lookElsewhere } = createEventStoreDbClient(options.connectionString)
+  const { client, openAppends, ...connection } = createEventStoreDbClient(options.connectionString)
+  const newId = options.newId ?? randomUUID
+  const appends = createAppendLine(openAppends, newId)
   const closing = new AbortController()
   const context: FollowContext & AppendContext = {
     client,
-    lookElsewhere,
+    lookElsewhere() {
+      connection.lookElsewhere()
+      appends.leave()
+    },
     closing: closing.signal,
     answerTimeoutMs: options.answerTimeoutMs ?? LIMITS.appendTimeoutMs,
-    newId: options.newId ?? randomUUID,
+    newId,
+    appends,
     random: options.random ?? Math.random,
     sleep: options.sleep ?? sleep,
     onSubscriptionBreak: options.onSubscriptionBreak ?? (() => undefined),
@@ -164,7 +171,10 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     },
     async close() {
       closing.abort()
-      disposal ??= Promise.allSettled(appending).then(() => client.dispose())
+      disposal ??= Promise.allSettled(appending).then(() => {
+        appends.close()
+        return client.dispose()
+      })
       await disposal
     },
   }

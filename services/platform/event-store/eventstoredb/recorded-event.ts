@@ -1,10 +1,4 @@
-import {
-  type EventData,
-  type JSONType,
-  jsonEvent,
-  type Position as LogPosition,
-  type ResolvedEvent,
-} from '@eventstore/db-client'
+import type { Position as LogPosition, ResolvedEvent } from '@eventstore/db-client'
 import { z } from 'zod'
 import { ServiceError } from '../../../../contracts/errors.ts'
 import { eventMetaSchema, type RecordedEvent } from '../../../../contracts/event.ts'
@@ -64,10 +58,21 @@ export interface StoredEvent {
   readonly attempt: string
 }
 
-/** An event on its way to EventStoreDB, under the id that the server is to know it by. */
-export function proposeEvent(event: EncodedEvent, serverId: string, attempt: string, at?: string): EventData {
-  // Both are parsed from their checked text: what the caller holds may change while the append waits.
-  const data = JSON.parse(event.data) as JSONType
+/** An event on its way to EventStoreDB: data and metadata are JSON. */
+export interface ProposedEvent {
+  /** The id that the server is to know it by. */
+  readonly id: string
+  readonly type: string
+  readonly data: string
+  readonly metadata: string
+}
+
+export function proposeEvent(
+  event: EncodedEvent,
+  serverId: string,
+  attempt: string,
+  at?: string,
+): ProposedEvent {
   const meta = JSON.parse(event.meta) as StoredMetadata['meta']
   const metadata: StoredMetadata = {
     id: event.id,
@@ -78,7 +83,7 @@ export function proposeEvent(event: EncodedEvent, serverId: string, attempt: str
     $correlationId: meta.correlationId,
     ...(meta.causationId === undefined ? {} : { $causationId: meta.causationId }),
   }
-  return jsonEvent({ id: serverId, type: event.type, data, metadata })
+  return { id: serverId, type: event.type, data: event.data, metadata: JSON.stringify(metadata) }
 }
 
 /**

@@ -9,7 +9,8 @@ import type {
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import { type ServerDuplexStream, type ServerReadableStream, type sendUnaryData } from '@grpc/grpc-js'
 import protobufAny from 'google-protobuf/google/protobuf/any_pb.js'
-import type { AppendOutcome, DoubleLog } from './double-log.ts'
+import protobufEmpty from 'google-protobuf/google/protobuf/empty_pb.js'
+import { type AppendOutcome, type DoubleLog, MOST_BYTES } from './double-log.ts'
 import type { Faults } from './faults.ts'
 import {
   fromExpectation,
@@ -64,7 +65,7 @@ function toAppendResp(outcome: Exclude<AppendOutcome, { kind: 'tombstoned' | 'to
   return response.setWrongExpectedVersion(wrong)
 }
 
-/** Many appends on one stream, each in parts that share a correlation id. Refusals are not told apart. */
+/** Many appends on one stream, each in parts that share a correlation id. */
 export function handleBatchAppend(
   call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>,
   log: DoubleLog,
@@ -91,11 +92,30 @@ export function handleBatchAppend(
           ? { kind: 'too-late' }
           : log.append(stream, proposed, expected),
       answer: (outcome) => call.write(fillBatchResp(response, outcome)),
-      fail: (error) => call.emit('error', error),
+      fail(error) {
+        const refusal = ANSWERED_ALONE[error.details]
+        if (refusal === undefined) call.emit('error', error)
+        else call.write(response.setError(statusOf(error.details, refusal())))
+      },
       endSilently: () => call.end(),
     })
   })
   call.on('end', () => call.end())
+}
+
+type Detail = readonly [name: string, message: { serializeBinary(): Uint8Array }]
+
+/** What a server says of one append, and goes on with the others; of anything else the call ends. */
+const ANSWERED_ALONE: Readonly<Record<string, (() => Detail) | undefined>> = {
+  'Server Is Busy': () => ['google.protobuf.Empty', new protobufEmpty.Empty()],
+  'Access Denied': () => ['event_store.client.AccessDenied', new shared.AccessDenied()],
+  'Operation timed out': () => ['event_store.client.Timeout', new shared.Timeout()],
+}
+
+function statusOf(text: string, [name, message]: Detail) {
+  const details = new protobufAny.Any()
+  details.pack(message.serializeBinary(), name)
+  return new statusMessages.Status().setMessage(text).setDetails(details)
 }
 
 function fillBatchResp(
@@ -103,18 +123,32 @@ function fillBatchResp(
   outcome: AppendOutcome | { kind: 'too-late' },
 ): BatchAppendResp {
   if (outcome.kind === 'written') {
-    const success = new streams.BatchAppendResp.Success()
-      .setCurrentRevision(String(outcome.last.revision))
-      .setPosition(setPosition(new shared.AllStreamPosition(), outcome.last.position))
-    return response.setSuccess(success)
+    const { last, isHidden } = outcome
+    const success = new streams.BatchAppendResp.Success().setCurrentRevision(String(last.revision))
+    if (isHidden === true) return response.setSuccess(success.setNoPosition(new protobufEmpty.Empty()))
+    const position = setPosition(new shared.AllStreamPosition(), last.position)
+    return response.setSuccess(success.setPosition(position))
   }
-  const details = new protobufAny.Any()
-  if (outcome.kind === 'too-late') {
-    details.pack(new shared.Timeout().serializeBinary(), 'event_store.client.Timeout')
-  } else {
-    const wrong = new shared.WrongExpectedVersion()
-    if (outcome.kind === 'wrong-revision') wrong.setCurrentStreamRevision(String(outcome.actual))
-    details.pack(wrong.serializeBinary(), 'event_store.client.WrongExpectedVersion')
+  return response.setError(
+    statusOf(outcome.kind, detailOf(outcome, streamNameOf(response.getStreamIdentifier()))),
+  )
+}
+
+function detailOf(
+  outcome: Exclude<AppendOutcome, { kind: 'written' }> | { kind: 'too-late' },
+  stream: string,
+): Detail {
+  if (outcome.kind === 'too-late') return ['event_store.client.Timeout', new shared.Timeout()]
+  if (outcome.kind === 'tombstoned') {
+    const deleted = new shared.StreamDeleted().setStreamIdentifier(toIdentifier(stream))
+    return ['event_store.client.StreamDeleted', deleted]
   }
-  return response.setError(new statusMessages.Status().setMessage(outcome.kind).setDetails(details))
+  if (outcome.kind === 'too-large') {
+    const exceeded = new shared.MaximumAppendSizeExceeded().setMaxappendsize(MOST_BYTES)
+    return ['event_store.client.MaximumAppendSizeExceeded', exceeded]
+  }
+  const wrong = new shared.WrongExpectedVersion()
+  if (outcome.actual === -1) wrong.setCurrentNoStream(new protobufEmpty.Empty())
+  else wrong.setCurrentStreamRevision(String(outcome.actual))
+  return ['event_store.client.WrongExpectedVersion', wrong]
 }

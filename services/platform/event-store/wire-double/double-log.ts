@@ -55,7 +55,7 @@ export interface DoubleLog {
 
 const FIRST_POSITION = 100n
 /** Largest append. */
-const MOST_BYTES = 1_048_576
+export const MOST_BYTES = 1_048_576
 /** What an event takes beside what it says. */
 const HEADER_BYTES = 64
 

@@ -27,8 +27,6 @@ const QUIET_MS = 400
  */
 export async function questionServer(connectionString: string): Promise<string[]> {
   const client = EventStoreDBClient.connectionString(connectionString)
-  // Appends are single calls, as the adapter makes them.
-  Object.assign(client, { supports: async () => false })
   const run = randomUUID().slice(0, 8)
   const ids = Array.from({ length: 100 }, () => randomUUID())
   const places: string[] = []
