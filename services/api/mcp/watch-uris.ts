@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter } from '../../../contracts/parameters.ts'
-import type { Coin } from '../../../contracts/series.ts'
 import { topAssetSchema } from '../../../contracts/subscription.ts'
 import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import { type FollowOptions, replayFilterOf, replayFilterParameters } from '../../analyst/index.ts'
@@ -86,7 +85,7 @@ export function readWatchUri(uri: string): WatchUri | undefined {
   }
   const { min_confidence: least, min_strength, coin: assets, ...given } = read.data as Asked
   const tops = assets?.filter(isTop).map((text) => Number(text.slice('top:'.length))) ?? []
-  const coins = assets?.filter((text) => !isTop(text)) as Coin[] | undefined
+  const coins = assets?.filter((text) => !isTop(text))
   const most = Math.max(0, ...tops)
   return {
     uri,
