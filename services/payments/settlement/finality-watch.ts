@@ -32,7 +32,7 @@ export function createFinalityWatch({ chain, queue, timing }: FinalityWatchOptio
   }
 
   async function finalise(loaded: LoadedPayment, signal: AbortSignal): Promise<void> {
-    if (!(await queue.tellPaid(loaded.payment))) return queue.again(loaded.stream)
+    if (!(await queue.notifyPaid(loaded.payment))) return queue.again(loaded.stream)
     const { transaction, blockNumber } = loaded.payment
     const data = { transaction: transaction ?? '', blockNumber }
     await queue.record(loaded, [{ type: 'SettlementFinalised', data }], signal)
