@@ -14,6 +14,7 @@ import { createServer } from '../services/api/server.ts'
 import { NO_PAYMENTS } from '../services/api/testing/no-payments.ts'
 import { serverOptions } from '../services/api/testing/server-options.fixture.ts'
 import { createPaymentIndex, createPayments, openRecovery } from '../services/payments/index.ts'
+import { AUTHORIZATION_TYPES } from '../services/payments/recovery/viem-recovery.ts'
 import { RICH_CHAIN } from '../services/payments/testing/rich-chain.ts'
 import { sleep } from '../services/platform/async/sleep.ts'
 import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
@@ -28,7 +29,6 @@ import {
   paymentHeader,
   type SignedTransfer,
   signTransfers,
-  TRANSFER_TYPES,
   USDC_SIGNING_DOMAIN,
   writeHeaders,
 } from './support/payment-requests.ts'
@@ -148,7 +148,7 @@ async function checkByViem(transfers: readonly SignedTransfer[]) {
   for (const { message, signature } of transfers) {
     const signer = await recoverTypedDataAddress({
       domain: USDC_SIGNING_DOMAIN,
-      types: TRANSFER_TYPES,
+      types: AUTHORIZATION_TYPES,
       primaryType: 'TransferWithAuthorization',
       message,
       signature,

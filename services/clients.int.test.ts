@@ -1,6 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { createHmac, generateKeyPairSync, hash, sign } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -12,18 +13,26 @@ import {
   checkProof,
   checkReceipt,
   createSignalClient,
+  type FundingLeg,
+  type FundingScan,
+  type Payment,
   type SignalClientOptions,
   type Tools,
+  type TradeCall,
+  type TradeScan,
   type Verdict,
   verifyWebhook,
 } from '../clients/typescript/src/index.ts'
+import { type PaymentAnswer, paymentAnswerSchema } from '../contracts/payment-answers.ts'
 import type { ServiceBlock } from '../contracts/service-block.ts'
+import type { FundingOpportunity } from '../contracts/tools/scan-funding-arb.ts'
 import type { ToolName, ToolResponse } from '../contracts/tools/tool-catalogue.ts'
 import type { VerdictRow } from '../contracts/verdict-row.ts'
 import { startPaidService } from './api/testing/paid-service.fixture.ts'
 import { type RunningService, startService } from './composition/start-service.ts'
 import { createOfferSigner } from './payments/index.ts'
 import { readSettings } from './platform/config/read-settings.ts'
+import { ENTRY_KINDS } from './proof/tree/entry.ts'
 
 const CLIENT = resolve(import.meta.dirname, '../clients/python')
 const hasPython = spawnSync('python3', ['--version']).status === 0
@@ -42,10 +51,30 @@ async function python(program: string, input: unknown = null): Promise<unknown> 
 type Answered = { [Name in ToolName]: ToolResponse<Name> & { readonly _service: ServiceBlock } }
 type IsSo = Answered extends { [Name in keyof Tools]: Tools[Name]['answer'] } ? true : false
 type IsRow = VerdictRow extends Verdict ? true : false
+type IsPayment = PaymentAnswer extends Payment ? true : false
+/** Members of an answer that the client does not know: there must be none. */
+type Unknown = {
+  [Name in keyof Tools]: Exclude<keyof Answered[Name], keyof Tools[Name]['answer']>
+}[keyof Tools]
+type UnknownMembers = [
+  Unknown,
+  Exclude<keyof VerdictRow, keyof Verdict>,
+  Exclude<keyof PaymentAnswer, keyof Payment>,
+  Exclude<keyof Answered['scan_trade_calls']['calls'][number], keyof TradeScan['calls'][number]>,
+  Exclude<keyof FundingOpportunity, keyof FundingScan['opportunities'][number]>,
+  Exclude<keyof FundingOpportunity['long'], keyof FundingLeg>,
+  Exclude<keyof ServiceBlock, keyof TradeCall['_service']>,
+]
+type IsComplete = UnknownMembers extends never[] ? true : false
 
-test('the types of the client are those of the answers', () => {
-  const isSo: [IsSo, IsRow] = [true, true]
-  expect(isSo).toEqual([true, true])
+test('the types of the client are those of the answers, and miss none of their members', () => {
+  const isSo: [IsSo, IsRow, IsPayment, IsComplete] = [true, true, true, true]
+  expect(isSo).toEqual([true, true, true, true])
+})
+
+test('kinds of entries are those of the log', async () => {
+  const kinds = (await readFile(join(CLIENT, 'signal_client.py'), 'utf8')).matchAll(/"(\w+)": (\d),$/gm)
+  expect(Object.fromEntries([...kinds].map(([, name, kind]) => [name, Number(kind)]))).toEqual(ENTRY_KINDS)
 })
 
 describe('against a service that runs', () => {
@@ -148,6 +177,69 @@ describe('against a service that runs', () => {
     expect(live).toEqual(rows.slice(1, 3))
   })
 
+  test.skipIf(!hasPython)(`Python says of each answer which members it has${reason}`, async () => {
+    const found = (await python(
+      `
+signals = SignalClient(given["url"])
+pairs = {
+    "TradeCall": (TradeCall, signals.get_trade_call(coin="BTC", timeframe="1m")),
+    "MarketRegime": (MarketRegime, signals.get_market_regime(coin="BTC", timeframe="1m")),
+    "FundingScan": (FundingScan, signals.scan_funding_arb()),
+    "Verdict": (Verdict, next(signals.replay(end=given["end"]))),
+}
+scan = signals.scan_trade_calls(timeframe="1m", include_holds=True)
+pairs["TradeScan"] = (TradeScan, scan)
+pairs["ScanRow"] = (ScanRow, scan["calls"][0])
+pairs["ExpectedRange"] = (ExpectedRange, next(row["expected_range"] for row in signals.replay() if row["expected_range"]))
+print(json.dumps({name: [sorted(kind.__annotations__), sorted(answer)] for name, (kind, answer) in pairs.items()}))`,
+      { url, end: rows.at(-1)?.bar_close },
+    )) as Record<string, [string[], string[]]>
+    for (const [name, [said, answered]] of Object.entries(found)) expect(said, name).toEqual(answered)
+    expect(Object.keys(found)).toHaveLength(7)
+  })
+
+  test('a proof of its log is checked by both clients, for each verdict, and not where it was changed', async () => {
+    const vkeys = (await (await fetch(`${url}/log/vkeys`)).text()).trim().split('\n')
+    const files = await Promise.all(
+      rows.map(async ({ verdict_id: id }) => (await fetch(`${url}/log/proof/${id}`)).text()),
+    )
+    const checked = await Promise.all(files.map((file) => checkProof(file, vkeys)))
+    expect(checked.map(({ content }) => content.data.verdictId)).toEqual(rows.map(({ verdict_id: id }) => id))
+    const origins = new Set(checked.map(({ origin }) => origin))
+    expect(origins.size).toBe(1)
+    const [file = ''] = files
+    const lines = file.split('\n')
+    // Each line of it in turn is damaged: none of them is there for nothing.
+    const damage = (line: string): string =>
+      line.replace(/\S(?=\S*$)/, (first) => (first === 'A' ? 'B' : 'A'))
+    const damaged = lines.flatMap((line, at) =>
+      line === '' ? [] : [lines.with(at, damage(line)).join('\n')],
+    )
+    const outcomes = await Promise.all(
+      damaged.map((one) =>
+        checkProof(one, vkeys).then(
+          () => true,
+          () => false,
+        ),
+      ),
+    )
+    const byPython = hasPython
+      ? await python(
+          `
+def is_good(text):
+    try:
+        return bool(check_proof(text, given["vkeys"]))
+    except ProofInvalid:
+        return False
+print(json.dumps([is_good(text) for text in given["files"]]))`,
+          { vkeys, files: [...files, ...damaged] },
+        )
+      : [...files.map(() => true), ...outcomes]
+    expect(byPython).toEqual([...files.map(() => true), ...outcomes])
+    // The signature of a key that nobody was given may be anything; all else counts.
+    expect(outcomes.filter((isGood) => isGood).length).toBeLessThanOrEqual(1)
+  })
+
   test.skipIf(!hasPython)(`Python: tools, replay and live tail${reason}`, async () => {
     const found = (await python(
       `
@@ -201,6 +293,33 @@ describe('who has no calls left pays', () => {
     const answer = await signals.getTradeCall({ coin: 'BTC' })
     expect(answer).toMatchObject({ _service: { payment: { amount_usdc: '0.02' } } })
     expect([payments.size, lost, service.computed.length - before]).toEqual([1, 3, 1])
+    const {
+      _service: { payment: { id } = { id: '' } },
+    } = answer
+    const paid = await signals.payment(id)
+    expect(paid).toMatchObject({ id, amount_usdc: '0.02', refund: null })
+    await expect(signals.payment('019abcde-7c00-7001-8000-00000000000a')).rejects.toMatchObject({
+      code: 'payment_unknown',
+    })
+    if (!hasPython) return
+    const said = await python(
+      `
+signals = SignalClient(given["url"])
+paid = signals.payment(given["id"])
+try:
+    signals.payment("019abcde-7c00-7001-8000-00000000000a")
+except Refusal as refusal:
+    code = refusal.code
+print(json.dumps([paid["state"], code, sorted(Payment.__annotations__), sorted(Refund.__annotations__)]))`,
+      { url: service.url, id },
+    )
+    const { refund, ...members } = paymentAnswerSchema.shape
+    expect(said).toEqual([
+      expect.any(String),
+      'payment_unknown',
+      ['refund', ...Object.keys(members)].toSorted(),
+      Object.keys(refund.unwrap().shape).toSorted(),
+    ])
   })
 
   test('and no more than it was told, and for nothing but USDC on Base', async () => {

@@ -58,7 +58,7 @@ describe('deploy/kubernetes', () => {
   const configs = files.filter((name) => name.endsWith('configmap.yaml'))
 
   test('hands every key of the ConfigMap and of the secret to every container', () => {
-    expect(workloads).toHaveLength(3)
+    expect(workloads).toHaveLength(4)
     for (const file of workloads) {
       expect(textOf(file)).toMatch(
         /envFrom:\n +- configMapRef:\n +name: signal-service\n(?: +#.*\n)* +- secretRef:\n +name: signal-service\n/,

@@ -4,19 +4,10 @@ import { createRequire } from 'node:module'
 import { hashTypedData, hexToBytes } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { CHAIN_ID, USDC_ADDRESS, USDC_DOMAIN } from '../../contracts/chain.ts'
+import { AUTHORIZATION_TYPES } from '../../services/payments/recovery/viem-recovery.ts'
 
 const secp256k1 = createRequire(import.meta.url)('secp256k1') as typeof import('secp256k1')
 
-export const TRANSFER_TYPES = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
 export const USDC_SIGNING_DOMAIN = {
   ...USDC_DOMAIN,
   chainId: CHAIN_ID,
@@ -53,7 +44,7 @@ export function signTransfers(
     const message = { from: payer.address, to: payTo, value, validAfter: 0n, validBefore, nonce }
     const digest = hashTypedData({
       domain: USDC_SIGNING_DOMAIN,
-      types: TRANSFER_TYPES,
+      types: AUTHORIZATION_TYPES,
       primaryType: 'TransferWithAuthorization',
       message,
     })

@@ -16,6 +16,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+from typing import Dict, List, Optional, TypedDict
 
 PASSING = {
     "engine_unavailable",
@@ -59,6 +60,177 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
+class ExpectedRange(TypedDict):
+    """Quantiles of the return of a verdict's window, as fractions: how far, not which way."""
+
+    p10: float
+    p25: float
+    p50: float
+    p75: float
+    p90: float
+
+
+class Factor(TypedDict):
+    """A measured value, and its exact share of the log-odds."""
+
+    name: str
+    value: Optional[float]
+    contribution: float
+    status: str
+
+
+class _Forecast(TypedDict):
+    expected_range: Optional[ExpectedRange]
+    expected_volatility: Optional[float]
+
+
+class _Spoken(_Forecast):
+    call: str
+    confidence: int
+    strength: int
+    regime: str
+    coin: str
+    price: float
+    bar_close: str
+    valid_until: str
+    verdict_id: str
+
+
+class _Judged(_Spoken):
+    timeframe: str
+    exchange: str
+    probability: float
+    barrier: float
+    model_version: str
+    factors: List[Factor]
+    reasoning: str
+
+
+class TradeCall(_Judged):
+    """Answer of get_trade_call. `confidence` is 100 × the calibrated probability of the called side."""
+
+    verify_url: str
+    data_age_ms: int
+    _service: dict
+
+
+class MarketRegime(TypedDict):
+    """Answer of get_market_regime."""
+
+    call: str
+    confidence: int
+    regime: str
+    regime_since: str
+    regime_strength: int
+    volatility_percentile: float
+    metrics: Dict[str, Optional[float]]
+    coin: str
+    timeframe: str
+    exchange: str
+    bar_close: str
+    verdict_id: str
+    verify_url: str
+    data_age_ms: int
+    _service: dict
+
+
+class ScanRow(_Spoken):
+    """A call in an answer of scan_trade_calls."""
+
+    rank: int
+    change_24h: Optional[float]
+    quote_volume_24h: float
+    verify_url: str
+
+
+class TradeScan(TypedDict):
+    """Answer of scan_trade_calls."""
+
+    exchange: str
+    timeframe: str
+    completed_at: str
+    universe_ranked_at: str
+    calls: List[ScanRow]
+    scanned: int
+    holds: int
+    errors: List[Dict[str, str]]
+    note: Optional[str]
+    _service: dict
+
+
+class FundingScan(TypedDict):
+    """Answer of scan_funding_arb."""
+
+    completed_at: str
+    holding_hours: int
+    fees_bps: float
+    opportunities: List[dict]
+    pairs_compared: int
+    pairs_too_short: int
+    markets_stale: int
+    venues: List[str]
+    note: Optional[str]
+    _service: dict
+
+
+class Verdict(_Judged):
+    """A recorded verdict, as replay() and follow() yield it. `cursor` is where to go on behind it."""
+
+    cursor: str
+    recorded_at: str
+    regime_since: str
+    regime_strength: int
+    volatility_percentile: float
+    anchor_bar: str
+    inputs_hash: str
+    shifted_from: str
+    bars_missed: int
+    recorded_late: bool
+    visible_at: str
+    decided_at: Optional[str]
+
+
+class Refund(TypedDict):
+    """What is given back of a payment without being asked for."""
+
+    state: str
+    amount_usdc: str
+    cause: str
+    why: Optional[str]
+    transaction: Optional[str]
+    begun_at: str
+
+
+# `as` is a word of the language, and cannot be written as a member.
+Refund.__annotations__["as"] = str
+
+
+class _OfSome(TypedDict, total=False):
+    credit_left_usdc: str
+    receipt: Dict[str, str]
+
+
+class Payment(_OfSome):
+    """Where a payment stands. `credit_left_usdc` where it became a credit, `receipt` once there is something to prove."""
+
+    id: str
+    state: str
+    rail: str
+    product: str
+    payer: str
+    amount_usdc: str
+    refunded_usdc: str
+    is_served_first: bool
+    transaction: Optional[str]
+    block: Optional[int]
+    reason: Optional[str]
+    claimed_at: str
+    changed_at: str
+    valid_until: str
+    refund: Optional[Refund]
+    next_step: str
+
+
 class SignalClient:
     """A client of one service. `on_retry(reason, seconds)` is told of failures behind which the same is tried again."""
 
@@ -71,19 +243,19 @@ class SignalClient:
         self._sleep = sleep
         self._opener = urllib.request.build_opener(_NoRedirect)
 
-    def get_trade_call(self, coin, **request):
+    def get_trade_call(self, coin, **request) -> TradeCall:
         """BUY, SELL or HOLD for a coin: timeframe, exchange, include_factors."""
         return self.call("get_trade_call", coin=coin, **request)
 
-    def get_market_regime(self, coin, **request):
+    def get_market_regime(self, coin, **request) -> MarketRegime:
         """What the market of a coin is doing: timeframe, exchange."""
         return self.call("get_market_regime", coin=coin, **request)
 
-    def scan_trade_calls(self, **request):
+    def scan_trade_calls(self, **request) -> TradeScan:
         """The calls of the largest coins, ranked: exchange, timeframe, top_n, limit, rank_by and so on."""
         return self.call("scan_trade_calls", **request)
 
-    def scan_funding_arb(self, **request):
+    def scan_funding_arb(self, **request) -> FundingScan:
         """Pairs of exchanges whose funding differs: min_net_bps, holding_hours, limit, coins, taker_fee_bps."""
         return self.call("scan_funding_arb", **request)
 
@@ -100,6 +272,16 @@ class SignalClient:
         def once():
             with self._open("/mcp", "application/json, text/event-stream", headers, body) as response:
                 return _result_of(_read_json(response))
+
+        return self._persist(once)
+
+    def payment(self, payment_id) -> Payment:
+        """Where a payment stands, by the id in `_service.payment`: whether it is settled, and what is given back of it."""
+        path = f"/x402/payments/{urllib.parse.quote(payment_id, safe='')}"
+
+        def once():
+            with self._open(path, "application/json") as response:
+                return _read_json(response)
 
         return self._persist(once)
 
@@ -270,6 +452,7 @@ KINDS = {
     "VerdictsMissing": 3,
     "ModelAnnounced": 4,
     "MonitoringChanged": 5,
+    "ChallengerVerdictRecorded": 6,
     "LogKeysPublished": 7,
     "DaySealed": 8,
 }
@@ -296,7 +479,7 @@ def _check_proof(text, vkeys):
     origin, size, root = _open_checkpoint(note, vkeys)
     content = json.loads(content_text)
     kind = KINDS[content["type"]]
-    opens_at = content["data"].get("validUntil", 0) if kind == 1 else 0
+    opens_at = content["data"].get("validUntil", 0) if kind in (1, 6) else 0
     entry = bytes([1, kind]) + opens_at.to_bytes(8, "big") + hashlib.sha256(content_text).digest()
     node = hashlib.sha256(b"\0" + entry).digest()
     at, last = index, size - 1

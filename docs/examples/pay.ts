@@ -1,75 +1,37 @@
 /**
- * Pays for one answer by x402, version 1, with nothing but viem: asks, signs the first offer, asks again. It shows what
- * the clients do; for a program of your own take one of them.
+ * Pays for one answer by x402, version 1: asks, has the client sign the first offer, asks again.
  *
  *   PAYER_KEY=0x… node docs/examples/pay.ts get_trade_call '{"coin":"BTC"}'
  *   PAYER_KEY=0x… node docs/examples/pay.ts sign quote.json      prints the value of X-PAYMENT, for curl
  *
- * SIGNAL_URL: the service, http://127.0.0.1:8402 if not set. MOST_USDC: the most that is signed, 0.05 if not set.
+ * It needs viem and the client in clients/typescript. SIGNAL_URL: the service, http://127.0.0.1:8402 if not set. MOST_USDC: the most
+ * that is signed, 0.05 if not set.
  */
 
-import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type Hex, parseUnits } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { type Offer, signPayment } from '../../clients/typescript/src/index.ts'
 
 const { PAYER_KEY, SIGNAL_URL = 'http://127.0.0.1:8402', MOST_USDC = '0.05' } = process.env
 
-interface Offer {
-  readonly scheme: string
-  readonly network: string
-  /** Millionths of a USDC, as text. */
-  readonly maxAmountRequired: string
-  readonly asset: Hex
-  readonly payTo: Hex
-  readonly maxTimeoutSeconds: number
-  readonly extra: { readonly name: string; readonly version: string }
-}
-
 interface Quote {
   readonly error: string
-  readonly accepts: readonly Offer[]
+  /** As version 1 has them: the amount under another name, and the network of Base. */
+  readonly accepts: readonly (Offer & { readonly maxAmountRequired: string })[]
 }
 
-const BASE = 8453
-const TRANSFER = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
+const NETWORK_V2 = 'eip155:8453'
 
 /** The value of `X-PAYMENT`: whoever has it can move this amount from the payer to `payTo`, once, and nothing else. */
 async function sign({ error, accepts }: Quote, payer: PrivateKeyAccount): Promise<string> {
   const [offer] = accepts
   if (offer === undefined) throw new Error(`nothing is offered: ${error}`)
-  const value = BigInt(offer.maxAmountRequired)
-  if (value > parseUnits(MOST_USDC, 6)) throw new Error(`${value} millionths is more than ${MOST_USDC} USDC`)
-  const now = Math.floor(Date.now() / 1_000)
-  const nonce: Hex = `0x${randomBytes(32).toString('hex')}`
-  // A little in the past: the clock of the chain is that of its newest block.
-  const [validAfter, validBefore] = [BigInt(now - 600), BigInt(now + offer.maxTimeoutSeconds)]
-  const signature = await payer.signTypedData({
-    domain: { ...offer.extra, chainId: BASE, verifyingContract: offer.asset },
-    types: TRANSFER,
-    primaryType: 'TransferWithAuthorization',
-    message: { from: payer.address, to: offer.payTo, value, validAfter, validBefore, nonce },
-  })
-  const authorization = {
-    from: payer.address,
-    to: offer.payTo,
-    value: String(value),
-    validAfter: String(validAfter),
-    validBefore: String(validBefore),
-    nonce,
-  }
+  const offered = { ...offer, amount: offer.maxAmountRequired, network: NETWORK_V2 }
+  const required = { x402Version: 2, resource: null, accepts: [offered] } as const
+  const { payload } = await signPayment(required, payer, { most: parseUnits(MOST_USDC, 6) })
   const { scheme, network } = offer
-  const payment = { x402Version: 1, scheme, network, payload: { signature, authorization } }
-  return Buffer.from(JSON.stringify(payment)).toString('base64')
+  return Buffer.from(JSON.stringify({ x402Version: 1, scheme, network, payload })).toString('base64')
 }
 
 const ask = (tool: string, body: string, payment?: string): Promise<Response> =>

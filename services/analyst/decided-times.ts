@@ -6,6 +6,7 @@ import { type Series, seriesName } from '../../contracts/series.ts'
 import { outcomeStream } from '../../contracts/streams.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
+import { RecentMap } from '../platform/cache/recent-map.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 
 /** When races of verdicts were decided, as the log has it. */
@@ -50,7 +51,7 @@ export function createDecidedTimes(
   store: Pick<EventStore, 'read'>,
   { upTo, signal }: { readonly upTo: Position | Date | undefined; readonly signal: AbortSignal },
 ): DecidedTimes {
-  const bySeries = new Map<string, Ahead>()
+  const bySeries = new RecentMap<string, Ahead>(MOST_SERIES)
 
   const wasThere = ({ position, at }: RecordedEvent): boolean =>
     upTo === undefined ||
@@ -97,7 +98,6 @@ export function createDecidedTimes(
       page: FIRST_PAGE,
       isAtEnd: first === undefined,
     }
-    if (bySeries.size >= MOST_SERIES) bySeries.delete(bySeries.keys().next().value ?? '')
     bySeries.set(name, ahead)
     return readUpTo(series, barClose, ahead)
   }

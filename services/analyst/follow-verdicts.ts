@@ -23,7 +23,14 @@ export interface FollowOptions {
 }
 
 /** A verdict that became visible, or a sign that nothing did for a while; one comes at the beginning. */
-export type FollowItem = { readonly kind: 'verdict'; readonly row: VerdictRow } | { readonly kind: 'quiet' }
+export type FollowItem =
+  | {
+      readonly kind: 'verdict'
+      readonly row: VerdictRow
+      /** Of its event, in the order of the log. */
+      readonly position: Position
+    }
+  | { readonly kind: 'quiet' }
 
 /** How often windows are looked at that may have closed. */
 const LOOK_MS = 250
@@ -155,5 +162,6 @@ const itemsWith =
   (decided: DecidedTimes): ItemOf =>
   async (event, cursor) => ({
     kind: 'verdict',
+    position: event.position,
     row: verdictRow(event.data, formatCursor(cursor), event.at, await decided.of(event.data)),
   })

@@ -111,7 +111,7 @@ describe.each(BOTS)('the bot in $language', ({ command, file, isThere }) => {
     async () => {
       const unknownKey = await run(['BTC', '--once'], KEYS.unknown.slice('Bearer '.length))
       expect([unknownKey.code, unknownKey.out]).toEqual([1, ''])
-      expect(unknownKey.err).toContain('-32003')
+      expect(unknownKey.err).toContain('key_unknown')
       refusals = [new ServiceError('quota_exhausted')]
       const exhausted = await run(['BTC', '--once'])
       expect([exhausted.code, exhausted.out]).toEqual([1, ''])

@@ -43,6 +43,7 @@ async function start(change: Partial<ServerOptions> = {}): Promise<void> {
     readiness: async () => readiness,
     replay: replaysOf(store),
     follow: (options) => followVerdicts(store, { ...options, sleep }),
+    rankAt: async () => undefined,
     ...NO_READ_MODELS,
     answerTool: async () => ({}),
     ...change,

@@ -21,6 +21,7 @@ import {
 import { discoveryRoutes } from './discovery/discovery-routes.ts'
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from './errors.ts'
 import { useJsonBodies } from './json-bodies.ts'
+import type { ListenOptions } from './mcp/listen.ts'
 import { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
 import { createMcpTelemetry } from './mcp/mcp-telemetry.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
@@ -78,7 +79,8 @@ export interface ServerOptions
     UsageRoutesOptions,
     OperatorToolRoutesOptions,
     OperatorModelRoutesOptions,
-    OperatorLogFormatOptions {
+    OperatorLogFormatOptions,
+    Pick<ListenOptions, 'rankAt'> {
   /** Files of days; not served where they are left out. */
   readonly sealed?: SealedRoutesOptions['sealed'] | undefined
   /** Bars of the market; not served where they are left out. */
@@ -290,7 +292,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       metadataUrl: () => `${accounts.oauth.issuer()}${RESOURCE_METADATA_PATH}/mcp`,
     }
     const identify = accounts?.identify ?? (async () => ({ outcome: 'ABSENT' }) as const)
-    const listen = { follow: options.follow, marketNow: options.marketNow, identify }
+    const { follow, marketNow, rankAt } = options
+    const listen = { follow, marketNow, identify, rankAt }
     const telemetry = createMcpTelemetry({
       registry: options.metrics,
       tracing: options.tracing,

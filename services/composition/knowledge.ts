@@ -71,7 +71,9 @@ export async function openDocumentation(deps: KnowledgeDeps, onClose: OnClose): 
 function readExamples(): ReadonlyMap<string, string> {
   const folder = join(DOCS, 'examples')
   const names = readdirSync(folder).filter((name) => /\.(?:py|ts)$/.test(name))
-  return new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+  const all = new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+  // What the programs in Python stand on is one file: beside them, they run as they are.
+  return all.set('signal_client.py', readFileSync(join(DOCS, '../clients/python/signal_client.py'), 'utf8'))
 }
 
 const NO_CHATS: ChatIndex = { find: keepsNoReadModels, position: keepsNoReadModels }

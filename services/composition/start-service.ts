@@ -9,6 +9,7 @@ import { type EngineRun, type RemoteToolHandler, serveTools, type ToolHandler } 
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import { createLog } from '../platform/log/log.ts'
+import { rankAt } from '../webhooks/index.ts'
 import { accountOptions } from './account-options.ts'
 import { bannerLines, summaryLines } from './announcements.ts'
 import { createBars } from './bars.ts'
@@ -245,6 +246,7 @@ async function createHttpServer(
     ),
     replay,
     follow: (options) => followVerdicts(platform.store, { ...options, sleep }),
+    rankAt: (coin, position) => rankAt(platform.store, coin, position),
     answerTool: (tool, request) => toolHandler.answer(toolNamed(tool), request),
   })
 }

@@ -1,6 +1,7 @@
 import { CHAIN_ID, USDC_ADDRESS } from '../../contracts/chain.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
+import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PaymentClaimed, type Rail } from '../../contracts/payment-events.ts'
@@ -18,7 +19,8 @@ import { createExposureLedger, type ExposureLedger } from './claims/exposure-led
 import { createGivenUpPayments } from './claims/given-up-payments.ts'
 import { createPaymentChanges } from './claims/payment-changes.ts'
 import { bindIdentifier } from './claims/payment-identifier.ts'
-import { after, createPaymentLog, type LoadedPayment, type PaymentLog } from './claims/payment-log.ts'
+import { createPaymentLog, type PaymentLog } from './claims/payment-log.ts'
+import { afterEvent, type LoadedPayment } from './loaded-payment.ts'
 import type { PaymentIndex } from './payment-index.ts'
 import type { Claim, ClaimedPayment, Payments, VerifiedPayment } from './payments.ts'
 import { makeQuote } from './quote/quote.ts'
@@ -250,9 +252,9 @@ async function appendClaim(
   const { position } = appended
   const at = new Date(now()).toISOString()
   const [first, ...more] = events
-  let loaded = after(undefined, { ...first, stream, revision: 0, position, at })
+  let loaded = afterEvent(undefined, decodeEvent({ ...first, stream, revision: 0, position, at }))
   for (const [index, event] of more.entries())
-    loaded = after(loaded, { ...event, stream, revision: index + 1, position, at })
+    loaded = afterEvent(loaded, decodeEvent({ ...event, stream, revision: index + 1, position, at }))
   return { ...loaded, position }
 }
 

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
+import { RecentMap } from '../platform/cache/recent-map.ts'
 
 /**
  * Counts the payments of an address that were refused. A payment that is signed and worth nothing costs its sender
@@ -20,7 +21,7 @@ interface Refused {
 /** @param clock milliseconds that only grow */
 export function createRefusedPayments(clock: () => number): RefusedPayments {
   /** By address, those that began longest ago first. */
-  const refused = new Map<string, Refused>()
+  const refused = new RecentMap<string, Refused>(LIMITS.paymentsRefusedAddresses)
 
   function current(address: string): Refused | undefined {
     const found = refused.get(address)
@@ -46,8 +47,6 @@ export function createRefusedPayments(clock: () => number): RefusedPayments {
         return
       }
       refused.set(address, { count: 1, until: clock() + LIMITS.paymentsRefusedMs })
-      const [oldest] = refused.keys()
-      if (refused.size > LIMITS.paymentsRefusedAddresses && oldest !== undefined) refused.delete(oldest)
     },
   }
 }

@@ -18,6 +18,7 @@ export { createGuardedSender } from './sending/guarded-sender.ts'
 export type { Sender, WebhookRequest } from './sending/sender.ts'
 export { createSign } from './sending/sign.ts'
 export { createMatcher, type Matcher } from './signals/matcher.ts'
+export { rankAt } from './signals/signal-facts.ts'
 export { type BlockedHosts, createBlockedHosts } from './subscriptions/blocked-hosts.ts'
 export { currentFilter } from './subscriptions/decide-subscription.ts'
 export {
@@ -26,7 +27,7 @@ export {
   readFilter,
   toFilterFields,
 } from './subscriptions/filter-request.ts'
-export { filterWarnings, type SignalReach } from './subscriptions/filter-warnings.ts'
+export { filterWarnings, type SignalCoverage } from './subscriptions/filter-warnings.ts'
 export type { SubscriptionView } from './subscriptions/read-subscription.ts'
 export type { SubscriptionsOptions } from './subscriptions/subscription-deps.ts'
 export {

@@ -1,6 +1,6 @@
 import { type PayerAccount, type PaymentRequired, signPayment } from './payments.ts'
 import { SignalRefusal } from './refusal.ts'
-import type { Tools, Verdict, VerdictFilter } from './tools.ts'
+import type { Payment, Tools, Verdict, VerdictFilter } from './tools.ts'
 
 export interface SignalClientOptions {
   /** Address of the service. */
@@ -37,6 +37,13 @@ export interface SignalClient {
   ): Promise<Tools['get_market_regime']['answer']>
   scanTradeCalls(request?: Tools['scan_trade_calls']['request']): Promise<Tools['scan_trade_calls']['answer']>
   scanFundingArb(request?: Tools['scan_funding_arb']['request']): Promise<Tools['scan_funding_arb']['answer']>
+  /**
+   * Where a payment stands: whether it is settled, and what is given back of it and how.
+   *
+   * @param id `_service.payment.id` of the answer that was paid for
+   * @throws SignalRefusal `payment_unknown`
+   */
+  payment(id: string, options?: { readonly signal?: AbortSignal }): Promise<Payment>
   /** Recorded verdicts in the order of the log, to its end; a lost connection is taken up behind the last row. */
   replay(
     filter?: VerdictFilter,
@@ -240,6 +247,12 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
     getMarketRegime: tool('get_market_regime'),
     scanTradeCalls: tool('scan_trade_calls'),
     scanFundingArb: tool('scan_funding_arb'),
+    payment: (id, { signal } = {}) =>
+      persist(async () => {
+        const response = await send(`/x402/payments/${encodeURIComponent(id)}`, {}, signal)
+        const body = await jsonOf(response)
+        return response.ok ? (body as unknown as Payment) : refuse(body, response)
+      }, signal),
     replay,
     follow,
   }

@@ -30,6 +30,14 @@ export interface PaymentRequired {
   readonly extensions?: unknown
 }
 
+/** What is sent to be answered, as x402 has it in version 2. */
+export interface SignedPayment {
+  readonly x402Version: 2
+  readonly resource: unknown
+  readonly accepted: Offer
+  readonly payload: { readonly signature: Hex; readonly authorization: Readonly<Record<string, string>> }
+}
+
 const NETWORK = 'eip155:8453'
 const CHAIN_ID = 8453
 const USDC = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
@@ -61,7 +69,7 @@ export async function signPayment(
   { accepts, resource }: PaymentRequired,
   account: PayerAccount,
   { most, now = Date.now() }: { readonly most: bigint; readonly now?: number },
-): Promise<object> {
+): Promise<SignedPayment> {
   const known = accepts.find(
     ({ scheme, network, asset, extra }) =>
       scheme === 'exact' && network === NETWORK && asset.toLowerCase() === USDC && extra.name === USDC_NAME,

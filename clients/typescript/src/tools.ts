@@ -7,8 +7,20 @@ export interface ServiceBlock {
   readonly version: string
   readonly tool: string
   readonly request_id: string
+  readonly market: string
   readonly auth: { readonly outcome: string; readonly tier: string }
-  readonly quota: { readonly remaining: number; readonly limit: number; readonly resets_at: string } | null
+  readonly quota: {
+    readonly remaining: number
+    readonly limit: number
+    readonly used: number
+    readonly resets_at: string
+    readonly daily: {
+      readonly remaining: number
+      readonly limit: number
+      readonly used: number
+      readonly resets_at: string
+    } | null
+  } | null
   readonly payment?: {
     readonly id: string
     readonly state: string
@@ -17,6 +29,22 @@ export interface ServiceBlock {
     readonly status_url: string
   }
   readonly notice: string
+}
+
+/** Quantiles of the return of a verdict's window, as fractions: how far, not which way. */
+export interface ExpectedRange {
+  readonly p10: number
+  readonly p25: number
+  readonly p50: number
+  readonly p75: number
+  readonly p90: number
+}
+
+interface Forecast {
+  /** In four of five cases the return of the window is between p10 and p90; null where the market stands still. */
+  readonly expected_range: ExpectedRange | null
+  /** Standard deviation of that return, as a fraction. */
+  readonly expected_volatility: number | null
 }
 
 interface Answered {
@@ -38,7 +66,7 @@ export interface TradeCallRequest {
   readonly include_factors?: boolean
 }
 
-export interface TradeCall extends Answered {
+export interface TradeCall extends Answered, Forecast {
   readonly call: Call
   /** 100 × the calibrated probability of the called side; capped at 60. */
   readonly confidence: number
@@ -98,7 +126,8 @@ export interface TradeScan extends Answered {
   readonly exchange: string
   readonly timeframe: Timeframe
   readonly completed_at: string
-  readonly calls: readonly {
+  readonly universe_ranked_at: string
+  readonly calls: readonly (Forecast & {
     readonly rank: number
     readonly coin: string
     readonly call: Call
@@ -112,7 +141,7 @@ export interface TradeScan extends Answered {
     readonly valid_until: string
     readonly verdict_id: string
     readonly verify_url: string
-  }[]
+  })[]
   readonly scanned: number
   readonly holds: number
   readonly errors: readonly { readonly coin: string; readonly code: string; readonly message: string }[]
@@ -131,10 +160,12 @@ export interface FundingScanRequest {
 export interface FundingLeg {
   readonly exchange: string
   readonly contract: string
+  readonly coins_per_unit: number
   readonly side: 'long' | 'short'
   readonly rate: number
   readonly interval_hours: number
   readonly annualised: number
+  readonly settled_at: string
   readonly next_funding: string
 }
 
@@ -154,6 +185,10 @@ export interface FundingScan extends Answered {
     readonly persistence: number
     readonly history_days: number
   }[]
+  readonly pairs_compared: number
+  readonly pairs_too_short: number
+  readonly markets_stale: number
+  readonly venues: readonly string[]
   readonly note: string | null
 }
 
@@ -184,6 +219,52 @@ export interface Verdict extends Omit<TradeCall, '_service' | 'verify_url' | 'da
   readonly shifted_from: Regime | ''
   readonly bars_missed: number
   readonly recorded_late: boolean
+  /** When everybody could read it. */
+  readonly visible_at: string
+  /** Close of the bar that decided its race; null where none did, or not yet. */
+  readonly decided_at: string | null
+}
+
+/** A payment, as it is told to who holds its id. */
+export interface Payment {
+  readonly id: string
+  readonly state:
+    | 'owed'
+    | 'settling'
+    | 'broadcast'
+    | 'unknown'
+    | 'confirmed'
+    | 'final'
+    | 'uncollectable'
+    | 'refunded'
+    | 'credited'
+  readonly rail: 'direct' | 'gateway'
+  readonly product: string
+  readonly payer: string
+  readonly amount_usdc: string
+  readonly refunded_usdc: string
+  readonly is_served_first: boolean
+  readonly transaction: string | null
+  readonly block: number | null
+  readonly reason: string | null
+  readonly claimed_at: string
+  readonly changed_at: string
+  readonly valid_until: string
+  /** What is given back without being asked for; null where nothing is. */
+  readonly refund: {
+    readonly as: 'transfer' | 'credit'
+    readonly state: 'begun' | 'done'
+    readonly amount_usdc: string
+    readonly cause: 'answer_not_given' | 'plan_not_begun'
+    readonly why: 'no_wallet' | 'wallet_empty' | 'daily_cap' | 'not_sent' | null
+    readonly transaction: string | null
+    readonly begun_at: string
+  } | null
+  readonly next_step: string
+  /** What the payer has left of credits; where this payment became one. */
+  readonly credit_left_usdc?: string
+  /** Proves to others that it was paid and answered. */
+  readonly receipt?: { readonly format: 'jws'; readonly signature: string }
 }
 
 /** Every tool by its name: what it is asked, and what it answers. */

@@ -2,7 +2,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { followVerdicts } from '../../analyst/index.ts'
-import { CURSOR_META_KEY, ROW_META_KEY } from './listen.ts'
+import { rankAt } from '../../webhooks/index.ts'
+import { CURSOR_META_KEY, ROW_META_KEY, SEQUENCE_META_KEY } from './listen.ts'
 import { createMcpEdge, listen } from './testing/mcp-edge.fixture.ts'
 import { givenVerdicts, type VerdictLog } from './testing/verdict-log.fixture.ts'
 
@@ -11,16 +12,25 @@ let app: FastifyInstance
 let url: string
 let clients: Client[]
 let isKeyGood: boolean
+/** Verdicts that streams have asked for. */
+let pulled: number
 
 beforeEach(async () => {
   log = givenVerdicts()
   clients = []
   isKeyGood = true
+  pulled = 0
   const window = { id: '2026-11', from: 0, to: 1 }
   app = await createMcpEdge({
     listen: {
-      follow: (options) => followVerdicts(log.store, { ...options, sleep: log.sleep }),
+      async *follow(options) {
+        for await (const item of followVerdicts(log.store, { ...options, sleep: log.sleep })) {
+          if (item.kind === 'verdict') pulled += 1
+          yield item
+        }
+      },
       marketNow: () => log.now,
+      rankAt: (coin, position) => rankAt(log.store, coin, position),
       async identify(authorization) {
         if (authorization === undefined) return { outcome: 'ABSENT' }
         return isKeyGood
@@ -43,6 +53,7 @@ interface Told {
 
 async function connect(
   key?: string,
+  ask: typeof fetch = fetch,
 ): Promise<{ client: Client; told: Told[]; until: (count: number) => Promise<void> }> {
   const client = new Client(
     { name: 'referee', version: '1' },
@@ -57,7 +68,10 @@ async function connect(
   })
   const headers = key === undefined ? undefined : { authorization: key }
   await client.connect(
-    new StreamableHTTPClientTransport(new URL(url), { requestInit: { ...(headers && { headers }) } }),
+    new StreamableHTTPClientTransport(new URL(url), {
+      fetch: ask,
+      requestInit: { ...(headers && { headers }) },
+    }),
   )
   return {
     client,
@@ -73,6 +87,7 @@ async function connect(
 }
 
 const coins = (told: readonly Told[]): unknown[] => told.map(({ _meta }) => _meta[ROW_META_KEY]?.coin)
+const numbers = (told: readonly Told[]): unknown[] => told.map(({ _meta }) => _meta[SEQUENCE_META_KEY])
 const cursorOf = ({ _meta: meta }: Told): string => String(meta[CURSOR_META_KEY])
 
 test('an account is told of what it watches as it is recorded, and of nothing else', async () => {
@@ -113,6 +128,69 @@ test('who has no account is told once the window has closed', async () => {
   log.now += 30 * 86_400_000
   await until(2)
   expect(told.map(({ uri }) => uri).toSorted()).toEqual(['signal://calls', 'signal://regime-shifts'])
+})
+
+test('what is told is numbered from 1 without a gap, for each watch list and in each stream', async () => {
+  const first = await connect('Bearer one')
+  const lists = ['signal://calls', 'signal://regime-shifts']
+  const subscription = await first.client.listen({ resourceSubscriptions: lists })
+  await log.record('BTC', 'BUY')
+  await log.record('BTC', 'HOLD', { shiftedFrom: 'RANGING' })
+  await log.record('ETH', 'SELL', { shiftedFrom: 'RANGING' })
+  await first.until(4)
+  for (const uri of lists) expect(numbers(first.told.filter((one) => one.uri === uri))).toEqual([1, 2])
+  await subscription.close()
+  const second = await connect('Bearer one')
+  await second.client.listen({ resourceSubscriptions: ['signal://calls'] })
+  await log.record('SOL', 'BUY')
+  await second.until(1)
+  expect(numbers(second.told)).toEqual([1])
+})
+
+test('the thresholds of a webhook and its top:N hold here too', async () => {
+  await log.rank(['BTC', 'ETH', 'SOL'])
+  const { client, told, until } = await connect('Bearer one')
+  const [top, sure, strong] = [
+    'signal://calls?coin=top:2,DOGE',
+    'signal://calls?min_confidence=57&coin=ETH',
+    'signal://calls?min_strength=80&coin=ETH',
+  ]
+  await client.listen({ resourceSubscriptions: [top, sure, strong] })
+  await log.record('SOL', 'BUY')
+  await log.record('DOGE', 'BUY')
+  await log.record('ETH', 'BUY', { confidence: 56, strength: 79 })
+  // From here on another coin is the second largest.
+  await log.rank(['BTC', 'SOL', 'ETH'])
+  await log.record('ETH', 'SELL', { confidence: 57, strength: 80 })
+  await log.record('SOL', 'SELL')
+  await until(5)
+  const of = (uri: string) => told.filter((one) => one.uri === uri)
+  expect(coins(of(top))).toEqual(['DOGE', 'ETH', 'SOL'])
+  expect(coins(of(sure))).toEqual(['ETH'])
+  expect(coins(of(strong))).toEqual(['ETH'])
+  for (const uri of ['signal://calls?coin=top:101', 'signal://calls?min_confidence=101'])
+    await expect(client.listen({ resourceSubscriptions: [uri] })).rejects.toThrow()
+})
+
+test("a reader that does not read holds a page of the log, and is in nobody's way", async () => {
+  const unread: Response[] = []
+  const stalled = await connect('Bearer one', async (input, init) => {
+    const answer = await fetch(input, init)
+    if (typeof init?.body !== 'string' || !init.body.includes('subscriptions/listen')) return answer
+    unread.push(answer)
+    return new Response(new ReadableStream(), { status: answer.status, headers: answer.headers })
+  })
+  void stalled.client.listen({ resourceSubscriptions: ['signal://calls?coin=BTC'] }).catch(() => undefined)
+  await expect.poll(() => unread.length).toBe(1)
+  const reading = await connect('Bearer two')
+  await reading.client.listen({ resourceSubscriptions: ['signal://calls?coin=ETH'] })
+  // More than the buffers of a connection hold.
+  for (let rows = 0; rows < 12_000; rows++) await log.record('BTC', 'BUY')
+  await log.record('ETH', 'SELL')
+  await reading.until(1)
+  expect(coins(reading.told)).toEqual(['ETH'])
+  expect(pulled).toBeLessThan(8_000)
+  await unread[0]?.body?.cancel()
 })
 
 test('an account holds ten at a time, and has room again when one ends', async () => {

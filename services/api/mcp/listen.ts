@@ -2,6 +2,8 @@ import { createMcpHandler, InMemoryServerEventBus } from '@modelcontextprotocol/
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Position } from '../../../contracts/position.ts'
+import type { VerdictRow } from '../../../contracts/verdict-row.ts'
 import type { Identity } from '../../accounts/index.ts'
 import type { FollowItem, FollowOptions } from '../../analyst/index.ts'
 import { requireVerified } from '../../tool-calls/index.ts'
@@ -17,6 +19,11 @@ export interface ListenOptions {
   /** Market time, Unix milliseconds, never falling. */
   readonly marketNow: () => number
   readonly identify: (authorization: string | undefined) => Promise<Identity>
+  /** Place of a coin in the newest ranking of its exchange before a position; undefined without one. */
+  readonly rankAt: (
+    coin: Pick<VerdictRow, 'exchange' | 'coin'>,
+    position: Position,
+  ) => Promise<number | undefined>
 }
 
 /** Serves `subscriptions/listen`: a stream for each, pulled from the log by who reads it. */
@@ -33,6 +40,8 @@ export interface Listening {
 /** Where a notification carries the row that it tells of, and where to go on behind it. */
 export const ROW_META_KEY = 'signal-service/row'
 export const CURSOR_META_KEY = 'signal-service/cursor'
+/** From 1 without a gap, for each address of a stream: what is missing is seen, as in deliveries of a webhook. */
+export const SEQUENCE_META_KEY = 'signal-service/sequence'
 /** What a server that can be listened to says of itself. */
 export const SUBSCRIBABLE = { resources: { subscribe: true } } as const
 
@@ -40,7 +49,10 @@ export const SUBSCRIBABLE = { resources: { subscribe: true } } as const
  * The SDK says what a stream looks like, this what is on it. One frame is made when one is asked for, so a reader that
  * is slow holds a page of the log and no more.
  */
-export function createListening(core: McpCore, { follow, marketNow, identify }: ListenOptions): Listening {
+export function createListening(
+  core: McpCore,
+  { follow, marketNow, identify, rankAt }: ListenOptions,
+): Listening {
   const closing = new AbortController()
   const places = createStreamSemaphore({
     what: 'subscriptions',
@@ -90,8 +102,12 @@ export function createListening(core: McpCore, { follow, marketNow, identify }: 
       // Whoever has an account is told at once, as by a webhook; others when the window has closed.
       const now = isKnown ? () => Number.POSITIVE_INFINITY : marketNow
       const items = merged(
-        watched.map(({ uri, filter, after, admits }) =>
-          told(uri, admits, follow({ filter, now, signal, ...(after !== undefined && { after }) })),
+        watched.map((one) =>
+          told(
+            one,
+            rankAt,
+            follow({ filter: one.filter, now, signal, ...(one.after !== undefined && { after: one.after }) }),
+          ),
         ),
       )
       for await (const item of items) {
@@ -103,7 +119,11 @@ export function createListening(core: McpCore, { follow, marketNow, identify }: 
         }
         const params = {
           uri: item.uri,
-          _meta: { [ROW_META_KEY]: item.row, [CURSOR_META_KEY]: item.row.cursor },
+          _meta: {
+            [ROW_META_KEY]: item.row,
+            [CURSOR_META_KEY]: item.row.cursor,
+            [SEQUENCE_META_KEY]: item.sequence,
+          },
         }
         handler.bus.publish({ kind: 'resource_updated', uri: item.uri, params })
         yield await next()
@@ -177,17 +197,21 @@ function readWatched(message: JsonObject): { asked: JsonObject; watched: readonl
   return { asked: { ...message, params: { ...params, notifications: agreed } }, watched }
 }
 
-type Told = 'quiet' | { readonly uri: string; readonly row: Extract<FollowItem, { kind: 'verdict' }>['row'] }
+type Told = 'quiet' | { readonly uri: string; readonly row: VerdictRow; readonly sequence: number }
 
-/** What of a following is told, by the address that it was asked for under. */
 async function* told(
-  uri: string,
-  admits: WatchUri['admits'],
+  { uri, admits }: WatchUri,
+  rankAt: ListenOptions['rankAt'],
   items: AsyncGenerator<FollowItem, void, void>,
 ): AsyncGenerator<Told, void, void> {
+  let sequence = 0
   for await (const item of items) {
-    if (item.kind === 'quiet') yield 'quiet'
-    else if (admits(item.row)) yield { uri, row: item.row }
+    if (item.kind === 'quiet') {
+      yield 'quiet'
+      continue
+    }
+    const { row, position } = item
+    if (await admits(row, () => rankAt(row, position))) yield { uri, row, sequence: ++sequence }
   }
 }
 

@@ -25,6 +25,7 @@ beforeEach(async () => {
     readiness: async () => readinessOf([]),
     replay: () => ({ chunks: (async function* () {})(), goOnAfter: () => undefined }),
     follow: async function* () {},
+    rankAt: async () => undefined,
     ...NO_READ_MODELS,
     async answerTool(tool, request) {
       asked.push([tool, request])

@@ -20,6 +20,7 @@ export const serverOptions = (change: Partial<ServerOptions> = {}): ServerOption
   readiness: async () => readinessOf([]),
   replay: () => ({ chunks: (async function* () {})(), goOnAfter: () => undefined }),
   follow: async function* () {},
+  rankAt: async () => undefined,
   answerTool: absent,
   board: { read: absent },
   recordMonths: absent,

@@ -9,6 +9,7 @@ import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade
 import type { ToolName, ToolRequest } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Universe } from '../../../contracts/universe.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
+import { RecentMap } from '../../platform/cache/recent-map.ts'
 import type { VerdictModel } from '../model.ts'
 import { type CallScannerOptions, scanCalls } from './scan-calls.ts'
 import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
@@ -70,7 +71,7 @@ export function createNewestAnswers(options: {
   const { newest, publicUrl, elapsed } = options
   /** Where no exchange is named, as those who compute take it. */
   let { defaultExchange } = options
-  const askedAt = new Map<string, number>()
+  const askedAt = new RecentMap<string, number>(SERIES_KEPT)
 
   function verdictOf({ exchange = defaultExchange, coin, timeframe }: AskedSeries) {
     if (newest === undefined || exchange === undefined) return undefined
@@ -95,10 +96,7 @@ export function createNewestAnswers(options: {
     const name = seriesName(series)
     const at = elapsed()
     if (at - (askedAt.get(name) ?? Number.NEGATIVE_INFINITY) < ASK_EVERY_MS) return false
-    askedAt.delete(name)
     askedAt.set(name, at)
-    const [oldest] = askedAt.keys()
-    if (askedAt.size > SERIES_KEPT && oldest !== undefined) askedAt.delete(oldest)
     return true
   }
 

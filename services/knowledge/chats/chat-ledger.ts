@@ -9,6 +9,7 @@ import { comparePositions } from '../../../contracts/position.ts'
 import type { Channel } from '../../../contracts/quota-events.ts'
 import { chatStream } from '../../../contracts/streams.ts'
 import type { Clock } from '../../platform/async/clock.ts'
+import { RecentMap } from '../../platform/cache/recent-map.ts'
 import { CALLER_WAITS, type UnknownOutcome } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
@@ -109,17 +110,14 @@ export function createChatLedger(options: ChatLedgerOptions): ChatLedger {
   const { store, index, idOf, newId, now, sleep, signal } = options
   const log = createChatLog(store)
   const path = { ...options, policy: CALLER_WAITS }
-  /** As last seen, in the order of their last use; what is forgotten is read again. */
-  const seen = new Map<string, ChatWindow>()
+  /** As last seen; what is forgotten is read again. */
+  const seen = new RecentMap<string, ChatWindow>(LIMITS.chattersKept)
 
   /** Everything in the stream so far: what is decided on it and overtaken is decided anew. */
   async function newest(chatter: Chatter): Promise<ChatWindow> {
     const name = `${chatter.id} ${chatter.window.id}`
     const window = await log.read(chatter, seen.get(name))
-    seen.delete(name)
     seen.set(name, window)
-    const [oldest] = seen.keys()
-    if (seen.size > LIMITS.chattersKept && oldest !== undefined) seen.delete(oldest)
     return window
   }
 

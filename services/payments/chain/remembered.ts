@@ -1,3 +1,4 @@
+import { RecentMap } from '../../platform/cache/recent-map.ts'
 /** Answers that are good for a while. */
 export interface Remembered<Value> {
   get(key: string): Value | undefined
@@ -10,18 +11,14 @@ export function createRemembered<Value>(
   most: number,
   elapsed: () => number,
 ): Remembered<Value> {
-  const entries = new Map<string, { readonly value: Value; readonly until: number }>()
+  const entries = new RecentMap<string, { readonly value: Value; readonly until: number }>(most)
   return {
     get(key) {
       const entry = entries.get(key)
       return entry !== undefined && elapsed() < entry.until ? entry.value : undefined
     },
     put(key, value) {
-      // At the end of the order again, so that the first entry is the one that was put longest ago.
-      entries.delete(key)
       entries.set(key, { value, until: elapsed() + forMs })
-      const [oldest] = entries.keys()
-      if (entries.size > most && oldest !== undefined) entries.delete(oldest)
     },
   }
 }

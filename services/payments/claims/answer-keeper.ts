@@ -7,7 +7,8 @@ import type { Clock } from '../../platform/async/clock.ts'
 import { CALLER_WAITS } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
-import type { LoadedPayment, PaymentLog } from './payment-log.ts'
+import type { LoadedPayment } from '../loaded-payment.ts'
+import type { PaymentLog } from './payment-log.ts'
 
 export interface AnswerKeeperOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore

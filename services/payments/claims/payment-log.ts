@@ -1,9 +1,4 @@
-import type { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
-import type { NewEvent, RecordedEvent, Revision } from '../../../contracts/event.ts'
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
-import type { PaymentClaimed, RefundSent } from '../../../contracts/payment-events.ts'
-import { evolvePayment, type Payment } from '../../../projections/index.ts'
+import type { NewEvent } from '../../../contracts/event.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import {
   type Appended,
@@ -14,18 +9,7 @@ import {
   type UnknownOutcome,
 } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-
-export type ClaimData = z.output<typeof PaymentClaimed.data>
-export type Refund = Pick<z.output<typeof RefundSent.data>, 'transaction' | 'value'>
-
-/** A payment as its stream tells it. */
-export interface LoadedPayment {
-  readonly payment: Payment
-  readonly claim: ClaimData
-  readonly refunds: readonly Refund[]
-  /** Of its newest event. */
-  readonly revision: Revision
-}
+import { type LoadedPayment, loadPayment } from '../loaded-payment.ts'
 
 export interface PaymentLogOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
@@ -59,32 +43,11 @@ export function createPaymentLog(options: PaymentLogOptions): PaymentLog {
   const { store } = options
   const path = { ...options, policy: CALLER_WAITS }
   return {
-    async load(stream) {
-      let loaded: LoadedPayment | undefined
-      for await (const recorded of store.read(stream)) loaded = after(loaded, recorded)
-      return loaded
-    },
+    load: (stream) => loadPayment(store, stream),
     async append(stream, events, expected) {
       const outcome = await appendUntilKnown(path, { stream, events, expected })
       // The same id with other content was another try of the same thing: what is there counts.
       return appendedOr(outcome, UNKNOWN)
     },
   }
-}
-
-/** A payment after an event of its stream. */
-export function after(before: LoadedPayment | undefined, recorded: RecordedEvent): LoadedPayment {
-  const event = decodeEvent(recorded)
-  const { revision } = recorded
-  const payment = evolvePayment(before?.payment, event)
-  if (event.type === 'PaymentClaimed' && payment !== undefined) {
-    return { payment, claim: event.data, refunds: [], revision }
-  }
-  if (before === undefined || payment === undefined) {
-    throw new ServiceError('event_unreadable', {
-      message: `The stream ${recorded.stream} holds a ${recorded.type} at revision ${revision}.`,
-    })
-  }
-  const refunds = event.type === 'RefundSent' ? [...before.refunds, event.data] : before.refunds
-  return { ...before, payment, refunds, revision }
 }

@@ -2,9 +2,10 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { Payment } from '../../../projections/index.ts'
 import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import type { SettlementChain } from '../chain/chain.ts'
+import type { LoadedPayment } from '../loaded-payment.ts'
 import { decideFinality } from './decide-settlement.ts'
 import type { PaymentQueue } from './payment-queue.ts'
-import type { LoadedPayment, SettlementFact } from './settlement-log.ts'
+import type { SettlementFact } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 
 export interface FinalityWatchOptions {
@@ -31,7 +32,7 @@ export function createFinalityWatch({ chain, queue, timing }: FinalityWatchOptio
   }
 
   async function finalise(loaded: LoadedPayment, signal: AbortSignal): Promise<void> {
-    if (!(await queue.tellPaid(loaded.payment))) return queue.again(loaded.stream)
+    if (!(await queue.notifyPaid(loaded.payment))) return queue.again(loaded.stream)
     const { transaction, blockNumber } = loaded.payment
     const data = { transaction: transaction ?? '', blockNumber }
     await queue.record(loaded, [{ type: 'SettlementFinalised', data }], signal)

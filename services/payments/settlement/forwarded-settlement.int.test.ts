@@ -3,6 +3,7 @@ import type { PrivateKeyAccount } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { transferCall } from '../chain/transfer-call.ts'
+import type { ClaimData } from '../loaded-payment.ts'
 import { expectBalances } from '../testing/chain/expect-balances.ts'
 import { referenceFacilitator } from '../testing/chain/reference-facilitator.ts'
 import {
@@ -14,7 +15,6 @@ import { PAY_TO, type SettlementWorld, settlementWorld } from '../testing/chain/
 import { randomNonce, signAuthorization } from '../testing/chain/sign-authorization.ts'
 import { missingChain, startTestChain, type TestChain } from '../testing/chain/test-chain.ts'
 import { createFacilitator, type Facilitator } from './facilitator.ts'
-import type { ClaimData } from './settlement-log.ts'
 
 const HASH = `0x${'ab'.repeat(32)}`
 const publicUrl = (): string => 'https://signals.example.com'

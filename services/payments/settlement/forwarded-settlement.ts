@@ -1,10 +1,11 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import type { SettlementChain } from '../chain/chain.ts'
+import type { LoadedPayment } from '../loaded-payment.ts'
 import { decideSettlement, type SettlementStep } from './decide-settlement.ts'
 import type { Facilitator, FacilitatorVerdict } from './facilitator.ts'
 import type { PaymentQueue } from './payment-queue.ts'
-import type { LoadedPayment, SettlementFact } from './settlement-log.ts'
+import type { SettlementFact } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 
 export interface ForwardedSettlementOptions extends Pick<Clock, 'now'> {

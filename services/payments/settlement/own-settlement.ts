@@ -1,10 +1,11 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import type { Receipt, SettlementChain } from '../chain/chain.ts'
+import { type LoadedPayment, MOVED_NOTHING } from '../loaded-payment.ts'
 import { type ChainView, decideSettlement, type SettlementStep } from './decide-settlement.ts'
 import type { GasGuard } from './gas-guard.ts'
 import type { PaymentQueue } from './payment-queue.ts'
-import { type LoadedPayment, MOVED_NOTHING, type SettlementFact } from './settlement-log.ts'
+import type { SettlementFact } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 import type { SendOutcome, SignedTransaction, Wallet } from './wallet.ts'
 

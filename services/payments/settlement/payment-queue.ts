@@ -4,9 +4,10 @@ import type { SettlerKind, UncollectableReason } from '../../../contracts/paymen
 import { isOpen, isPayable, isUnsettled, type Payment } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import { createWakeSignal, type WakeSignal, waitAtMost } from '../../platform/async/wake-signal.ts'
+import type { LoadedPayment } from '../loaded-payment.ts'
 import type { Arrival } from './decide-settlement.ts'
 import { createPaymentSchedule, type PaymentSchedule } from './payment-schedule.ts'
-import type { LoadedPayment, SettlementFact, SettlementLog } from './settlement-log.ts'
+import type { SettlementFact, SettlementLog } from './settlement-log.ts'
 import type { SettlementTiming } from './settlement-timing.ts'
 
 /** Who works on a payment next: our wallet or a facilitator, the gateway, or whoever watches for finality. */
@@ -54,7 +55,7 @@ export interface PaymentQueue {
   /** Tells whom it concerns, then records that the money is there: the other way round a crash could lose the telling. */
   confirm(loaded: LoadedPayment, arrival: Arrival, signal: AbortSignal): Promise<void>
   /** Tells whom it concerns once more, unless that has worked in this process. @returns whether it has */
-  tellPaid(payment: Payment): Promise<boolean>
+  notifyPaid(payment: Payment): Promise<boolean>
   uncollectable(
     loaded: LoadedPayment,
     why: { readonly reason: UncollectableReason; readonly detail: string },
@@ -177,7 +178,7 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
       return recorded
     },
     async confirm(loaded, arrival, signal) {
-      const isTold = await queue.tellPaid(loaded.payment)
+      const isTold = await queue.notifyPaid(loaded.payment)
       const { transaction, blockNumber } = arrival
       // Without a block there is nothing to wait for: nobody would say when it is final.
       const isFinal = isTold && blockNumber === null && (!hasChain || loaded.payment.rail === 'gateway')
@@ -185,7 +186,7 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
       if (isFinal) facts.push({ type: 'SettlementFinalised', data: { transaction, blockNumber } })
       await queue.record(loaded, facts, signal)
     },
-    async tellPaid(payment) {
+    async notifyPaid(payment) {
       const entry = entries.get(payment.stream)
       if (payment.accountId === null || entry?.isTold === true) return true
       try {

@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '../../../contracts/event.ts'
+import { RecentMap } from '../cache/recent-map.ts'
 import type { AppendPath, UnknownOutcome } from './append-until-known.ts'
 import { type Decision, type Executed, executeCommand, type Loaded } from './execute-command.ts'
 
@@ -35,15 +36,11 @@ export function createStreamRepository<State>(
   options: StreamRepositoryOptions<State>,
 ): StreamRepository<State> {
   const { store, streamOf, initial, evolve, keep } = options
-  /** In the order of their last use. */
-  const kept = new Map<string, Loaded<State>>()
+  const kept = new RecentMap<string, Loaded<State>>(keep)
 
   function remember(id: string, loaded: Loaded<State>): void {
-    kept.delete(id)
-    if (loaded.revision === 'no-stream') return
-    kept.set(id, loaded)
-    const [oldest] = kept.keys()
-    if (kept.size > keep && oldest !== undefined) kept.delete(oldest)
+    if (loaded.revision === 'no-stream') kept.delete(id)
+    else kept.set(id, loaded)
   }
 
   async function load(id: string): Promise<Loaded<State>> {

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { comparePositions, type Position } from '../../../contracts/position.ts'
+import { RecentMap } from '../../platform/cache/recent-map.ts'
 import { ENTRY_BYTES } from './entry.ts'
 import { consistencyProof, HASH_BYTES, type Hash, hashesOver, inclusionProof, rootOf } from './merkle.ts'
 import { TILE_WIDTH, type TilePath, tileWidth } from './tile-path.ts'
@@ -37,10 +38,10 @@ export interface TreeReader {
 
 /** @param get a row of the read model; what it throws is passed on */
 export function createTreeReader(get: (key: string) => JsonObject | undefined): TreeReader {
-  const held = new Map<
+  const held = new RecentMap<
     string,
     { readonly hashes: readonly Hash[]; readonly whole: ReturnType<typeof hashesOver> }
-  >()
+  >(TILES_HELD)
 
   const size = (): number => (get(SIZE_KEY) as SizeRow | undefined)?.size ?? 0
   const rowOf = (tile: number): EntriesRow | undefined => get(entriesKey(tile)) as EntriesRow | undefined
@@ -55,8 +56,6 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined): 
     const read = { hashes: all, whole: hashesOver(all) }
     if (all.length < TILE_WIDTH) return read
     held.set(key, read)
-    const [oldest] = held.keys()
-    if (held.size > TILES_HELD && oldest !== undefined) held.delete(oldest)
     return read
   }
 

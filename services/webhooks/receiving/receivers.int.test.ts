@@ -108,10 +108,10 @@ describe.each(RECEIVERS)('the receiver in $language', ({ command, file, isThere 
 
   test.skipIf(!isThere)('refuses what is forged, late, or signed with another secret', async () => {
     const refused: readonly (readonly [Sent, RegExp])[] = [
-      [{ sequence: 1, forge: (body) => body.replace('BUY', 'SELL') }, /^refused: the signature/],
-      [{ sequence: 1, at: Date.now() - 400_000 }, /^refused: it was sent 4\d\d s away/],
-      [{ sequence: 1, at: Date.now() + 400_000 }, /^refused: it was sent \d+ s away/],
-      [{ sequence: 1, secrets: [createSecret(randomBytes)] }, /^refused: the signature/],
+      [{ sequence: 1, forge: (body) => body.replace('BUY', 'SELL') }, /^refused: .*the signature/],
+      [{ sequence: 1, at: Date.now() - 400_000 }, /^refused: .*it was sent 4\d\d s away/],
+      [{ sequence: 1, at: Date.now() + 400_000 }, /^refused: .*it was sent \d+ s away/],
+      [{ sequence: 1, secrets: [createSecret(randomBytes)] }, /^refused: .*the signature/],
     ]
     for (const [sent, why] of refused) {
       expect((await deliver(port, sent)).status).toBe(401)

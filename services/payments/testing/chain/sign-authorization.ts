@@ -8,18 +8,8 @@ import {
   USDC_DOMAIN,
 } from '../../../../contracts/chain.ts'
 import type { SignedAuthorization } from '../../chain/chain.ts'
+import { AUTHORIZATION_TYPES } from '../../recovery/viem-recovery.ts'
 import { cancelAbi } from './test-chain.ts'
-
-const TYPES = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
 
 export interface AuthorizationTerms {
   readonly payTo: Hex
@@ -44,7 +34,7 @@ export async function signAuthorization(
       chainId: CHAIN_ID,
       verifyingContract: isGateway ? GATEWAY_ADDRESS : USDC_ADDRESS,
     },
-    types: TYPES,
+    types: AUTHORIZATION_TYPES,
     primaryType: 'TransferWithAuthorization',
     message: { from: payer.address, to: payTo, value, validAfter, validBefore, nonce },
   })
