@@ -81,12 +81,12 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
   /** By the hash of the key, in the order of their reading. */
   const memory = new Map<string, Remembered>()
   /** Where the newest change is that this process knows of. */
-  let floor: Position = START
-  let hasReachedFloor = true
+  let required: Position = START
+  let isCaughtUp = true
 
-  const isAtFloor = (position: Position): boolean => {
-    hasReachedFloor ||= comparePositions(position, floor) >= 0
-    return hasReachedFloor
+  const hasApplied = (position: Position): boolean => {
+    isCaughtUp ||= comparePositions(position, required) >= 0
+    return isCaughtUp
   }
 
   /** Why the read model cannot be asked; undefined once it can. */
@@ -131,7 +131,7 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
 
   /** Whose something is that is well-formed; what is not found is looked for behind the end of the log. */
   async function find(sought: Sought): Promise<Identity> {
-    const reason = await waitForIndex(isAtFloor)
+    const reason = await waitForIndex(hasApplied)
     if (reason !== undefined || index === undefined) return { outcome: 'INDETERMINATE', reason: reason ?? '' }
     // In one turn from the look at the position to the memory: no change comes in between unseen.
     const known = lookUp(sought, index)
@@ -193,12 +193,12 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
       for (const [hash, { identity }] of memory) {
         if (identity.outcome === 'OK' && identity.accountId === accountId) memory.delete(hash)
       }
-      if (comparePositions(position, floor) <= 0) return
-      floor = position
-      hasReachedFloor = false
+      if (comparePositions(position, required) <= 0) return
+      required = position
+      isCaughtUp = false
     },
     async settled() {
-      await waitForIndex(isAtFloor)
+      await waitForIndex(hasApplied)
     },
   }
 }

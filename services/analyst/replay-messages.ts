@@ -10,7 +10,7 @@ export type ReplayAsk =
   | { readonly kind: 'close' }
 
 /** What it answers. */
-export type ReplayTell =
+export type ReplayMessage =
   | {
       readonly kind: 'chunk'
       readonly id: number

@@ -5,7 +5,7 @@ import { isServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { createFairScheduler } from '../platform/async/fair-scheduler.ts'
 import { openLogReader } from '../platform/event-store/embedded/log-reader.ts'
-import { CHUNKS_AHEAD, type ReplayAsk, type ReplayTell } from './replay-messages.ts'
+import { CHUNKS_AHEAD, type ReplayAsk, type ReplayMessage } from './replay-messages.ts'
 import { replaysOnThisThread } from './replay-source.ts'
 
 /** The thread of replays: reads the log over a connection of its own, so that nothing it does holds others up. */
@@ -42,7 +42,7 @@ interface UnderWay {
 }
 
 const underWay = new Map<number, UnderWay>()
-const tell = (message: ReplayTell, transfer: readonly ArrayBuffer[] = []): void =>
+const post = (message: ReplayMessage, transfer: readonly ArrayBuffer[] = []): void =>
   port.postMessage(message, transfer)
 const encoder = new TextEncoder()
 
@@ -53,7 +53,7 @@ async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promi
     const { chunks, goOnAfter } = replay({ ...request, signal: one.ending.signal })
     for await (const chunk of chunks) {
       const bytes = typeof chunk === 'string' ? encoder.encode(chunk) : new Uint8Array(chunk)
-      tell({ kind: 'chunk', id, bytes, goOnAfter: goOnAfter() }, [bytes.buffer])
+      post({ kind: 'chunk', id, bytes, goOnAfter: goOnAfter() }, [bytes.buffer])
       one.wanted -= 1
       while (one.wanted <= 0 && !one.ending.signal.aborted) {
         await new Promise<void>((wake) => {
@@ -62,12 +62,12 @@ async function run({ id, request }: Extract<ReplayAsk, { kind: 'open' }>): Promi
       }
       if (one.ending.signal.aborted) break
     }
-    tell({ kind: 'done', id, goOnAfter: goOnAfter() })
+    post({ kind: 'done', id, goOnAfter: goOnAfter() })
   } catch (error) {
     if (isServiceError(error)) {
       const { code, message, details } = error
-      tell({ kind: 'failed', id, refusal: { code, message, ...(details && { details }) } })
-    } else tell({ kind: 'failed', id, error })
+      post({ kind: 'failed', id, refusal: { code, message, ...(details && { details }) } })
+    } else post({ kind: 'failed', id, error })
   } finally {
     underWay.delete(id)
   }

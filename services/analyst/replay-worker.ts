@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { ServiceError } from '../../contracts/errors.ts'
-import type { ReplayAsk, ReplayTell } from './replay-messages.ts'
+import type { ReplayAsk, ReplayMessage } from './replay-messages.ts'
 import type { Replay, ReplayRequest, ReplaySource } from './replay-source.ts'
 
 export interface ReplayWorkerOptions {
@@ -27,7 +27,7 @@ const startThread = (file: string): Worker =>
 
 /** A replay on the thread: what has come of it, and who waits for more. */
 interface UnderWay {
-  readonly tell: (told: ReplayTell) => void
+  readonly post: (told: ReplayMessage) => void
 }
 
 /**
@@ -54,14 +54,14 @@ export function openReplayWorker({ file, start = startThread }: ReplayWorkerOpti
   function startOne(): Worker {
     const started = start(file)
     let reason = 'the thread that reads replays has ended'
-    started.on('message', (told: ReplayTell) => underWay.get(told.id)?.tell(told))
+    started.on('message', (told: ReplayMessage) => underWay.get(told.id)?.post(told))
     started.on('error', (error) => {
       reason = `the thread that reads replays failed: ${error instanceof Error ? error.message : String(error)}`
     })
     started.once('exit', () => {
       if (thread === started) thread = undefined
       const refusal = { code: 'store_unavailable', message: reason } as const
-      for (const [id, { tell }] of underWay) tell({ kind: 'failed', id, refusal })
+      for (const [id, { post }] of underWay) post({ kind: 'failed', id, refusal })
     })
     // A process that has nothing else to do may end.
     started.unref()
@@ -76,10 +76,10 @@ export function openReplayWorker({ file, start = startThread }: ReplayWorkerOpti
   ): AsyncGenerator<Uint8Array, void, void> {
     running()
     const id = ++lastId
-    const told: ReplayTell[] = []
+    const told: ReplayMessage[] = []
     let wake: () => void = () => undefined
     underWay.set(id, {
-      tell(message) {
+      post(message) {
         told.push(message)
         wake()
       },

@@ -109,7 +109,7 @@ const blockCommand = defineCommand({
   flags: trustFlags,
   examples: [`signal payments block ${PAYER} --reason abuse`],
   async run(input) {
-    const { payer } = await tell(input, 'block')
+    const { payer } = await changeTrust(input, 'block')
     input.stderr.write(`payments of ${payer} are not taken any more\n`)
     return undefined
   },
@@ -123,13 +123,16 @@ const unblockCommand = defineCommand({
   flags: trustFlags,
   examples: [`signal payments unblock ${PAYER} --reason settled-by-mail`],
   async run(input) {
-    const { payer } = await tell(input, 'unblock')
+    const { payer } = await changeTrust(input, 'unblock')
     input.stderr.write(`payments of ${payer} are taken again\n`)
     return undefined
   },
 })
 
-async function tell(input: CommandInput<typeof trustFlags>, what: 'block' | 'unblock'): Promise<PayerAnswer> {
+async function changeTrust(
+  input: CommandInput<typeof trustFlags>,
+  what: 'block' | 'unblock',
+): Promise<PayerAnswer> {
   const payer = requireAddress(input.operands[0])
   const requests = await openOperatorRequests(input)
   const { reason } = input.flags

@@ -104,7 +104,7 @@ function venueWatchList(
     const all = coins.map(({ coin }) => coin)
     const chosen = COINS === undefined ? all.slice(0, TOP_COINS) : COINS.flatMap((coin) => named(coin, all))
     if (COINS !== undefined)
-      tell(
+      announce(
         'lacking',
         exchange,
         COINS.filter((coin) => named(coin, all).length === 0),
@@ -114,7 +114,7 @@ function venueWatchList(
     )
   }
 
-  function tell(what: keyof WatchListNews, exchange: Exchange, coins: readonly Coin[]): void {
+  function announce(what: keyof WatchListNews, exchange: Exchange, coins: readonly Coin[]): void {
     const key = `${what} ${exchange}`
     const text = coins.join()
     if ((told.get(key) ?? '') !== text) news[what]?.(exchange, coins)
@@ -148,7 +148,7 @@ function venueWatchList(
       // The ranking tells the operator what fails here, and `/readyz` shows it.
       const chosen = await chooseOf(exchange).catch(() => [])
       const left = chosen.length === 0 ? [] : leftOf(exchange, chosen)
-      if (chosen.length > 0) tell('left', exchange, left)
+      if (chosen.length > 0) announce('left', exchange, left)
       // Of `COINS` none leaves for good: it may be suspended.
       if (COINS === undefined && left.length >= TOP_COINS) {
         ending.abort()

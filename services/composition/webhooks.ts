@@ -113,7 +113,7 @@ export function openWebhooks(deps: WebhookDeps, onClose: OnClose): OpenedWebhook
   const { marketNow } = deps
   const queries = createDeliveryQueries({ store: looking, idOf, marketNow, baseUrl: publicUrl })
   const takeUnasked = createUnaskedLimits({ cache, idOf, hasHostLimit: !settings.WEBHOOKS_ALLOW_PRIVATE })
-  const reach = () => ({
+  const coverage = () => ({
     highestConfidence: CONFIDENCE_CAP,
     silentTimeframes: TIMEFRAMES.filter(
       (timeframe) => !deps.speech.champion(marketNow()).timeframes[timeframe].skill,
@@ -133,7 +133,7 @@ export function openWebhooks(deps: WebhookDeps, onClose: OnClose): OpenedWebhook
     sleep,
     signal,
     report,
-    reach,
+    coverage,
     random: (bytes) => randomBytes(bytes),
     looking,
     takeUnasked,
@@ -196,7 +196,7 @@ export function openWebhooks(deps: WebhookDeps, onClose: OnClose): OpenedWebhook
       subscriptions,
       queries,
       hosts,
-      reach,
+      coverage,
       identify: deps.accounts.identify,
       now: Date.now,
       checkUrl: (url) => guard.check(url),

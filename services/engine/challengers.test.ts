@@ -23,6 +23,19 @@ const bar = (n: number) => {
   const close = 100 + 10 * Math.sin(n / 9)
   return { openTime: n * HOUR_MS, open: close, high: close + 1, low: close - 1, close, volume: 5 + (n % 7) }
 }
+/** What a model says of so many bars in a row. */
+function draftsOf(model: typeof RELEASED, count: number): readonly VerdictDraft[] {
+  const engine = createEngine({ model })
+  const slot = engine.open(SERIES)
+  const drafts: VerdictDraft[] = []
+  for (let n = 0; drafts.length < count; n++) {
+    engine.push(slot, bar(n))
+    const reading = engine.read(slot)
+    if (reading.status === 'verdict') drafts.push(reading.verdict)
+  }
+  return drafts
+}
+
 const parts = () => {
   const store = openMemoryStore({ now: () => 0 })
   const signal = new AbortController().signal
@@ -56,14 +69,7 @@ test('what does not speak is recorded once for each bar, in a stream of its own,
     clock: () => 9_999 * HOUR_MS,
     onFailure: (...failure: unknown[]) => void failures.push(failure),
   }
-  const engine = createEngine({ model: OTHER })
-  const slot = engine.open(SERIES)
-  const drafts: VerdictDraft[] = []
-  for (let n = 0; n < 640; n++) {
-    engine.push(slot, bar(n))
-    const reading = engine.read(slot)
-    if (reading.status === 'verdict') drafts.push(reading.verdict)
-  }
+  const drafts = draftsOf(OTHER, 12)
   await createChallengerRecorder(options).record(SERIES, drafts.slice(0, 5))
   await createChallengerRecorder(options).record(SERIES, drafts.slice(2, 7))
   mayRecord = false
@@ -76,6 +82,62 @@ test('what does not speak is recorded once for each bar, in a stream of its own,
   expect(recorded[0]?.data).toMatchObject({ modelVersion: 'other-1', recordedLate: true, previous: null })
   expect(failures).toEqual([])
 })
+
+test.each([
+  [
+    'one after the other',
+    [
+      [true, false],
+      [false, true],
+      [true, false],
+    ],
+  ],
+  [
+    'both for a moment',
+    [
+      [true, false],
+      [true, true],
+      [false, true],
+    ],
+  ],
+  [
+    'nobody for a moment',
+    [
+      [true, false],
+      [false, false],
+      [false, true],
+    ],
+  ],
+])(
+  'where two processes hold the lease %s, each bar that somebody held it at is recorded once',
+  async (_, holders) => {
+    const { store, ...rest } = parts()
+    let held: readonly boolean[] = []
+    const failures: unknown[] = []
+    const recorders = [0, 1].map((place) =>
+      createChallengerRecorder({
+        ...rest,
+        store,
+        holds: () => held[place] === true,
+        clock: () => 0,
+        onFailure: (...failure) => void failures.push(failure),
+      }),
+    )
+    const drafts = draftsOf(OTHER, 12)
+    for (const [n, draft] of drafts.entries()) {
+      held = holders[Math.floor((n * holders.length) / drafts.length)] ?? []
+      await Promise.all(recorders.map((recorder) => recorder.record(SERIES, [draft])))
+    }
+    const recorded: number[] = []
+    for await (const { data } of store.read(challengerStream('other-1', SERIES)))
+      recorded.push(Number(data.barClose))
+    const wanted = drafts.filter((_draft, n) =>
+      holders[Math.floor((n * holders.length) / drafts.length)]?.includes(true),
+    )
+    expect(recorded).toEqual(wanted.map(({ barClose }) => barClose))
+    expect(failures).toEqual([])
+  },
+)
 
 test('what the operator chooses holds from then on, in processes that run and in those that start', async () => {
   const { store, sleep, signal } = parts()

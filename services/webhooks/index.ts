@@ -27,7 +27,7 @@ export {
   readFilter,
   toFilterFields,
 } from './subscriptions/filter-request.ts'
-export { filterWarnings, type SignalReach } from './subscriptions/filter-warnings.ts'
+export { filterWarnings, type SignalCoverage } from './subscriptions/filter-warnings.ts'
 export type { SubscriptionView } from './subscriptions/read-subscription.ts'
 export type { SubscriptionsOptions } from './subscriptions/subscription-deps.ts'
 export {

@@ -255,7 +255,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
     sleep,
     signal,
     report: () => undefined,
-    reach: () => ({ highestConfidence: CONFIDENCE_CAP, silentTimeframes: [], exchanges: undefined }),
+    coverage: () => ({ highestConfidence: CONFIDENCE_CAP, silentTimeframes: [], exchanges: undefined }),
     random: randomBytes,
     takeUnasked: nothing,
     checkUrl: async (url) => ({ origin: new URL(url).origin }),

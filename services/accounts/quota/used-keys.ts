@@ -46,30 +46,30 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
   const memory = new Map<string, DebitPlace & { readonly position: Position }>()
   const unused = new Set<string>()
   /** The read model has to have come so far; undefined while nobody has asked where the log ends. */
-  let floor: Position | undefined
+  let required: Position | undefined
   /** How far it had come when it was last asked, which costs more than the rest. */
-  let reached: Position = START
+  let applied: Position = START
   let generation = 0
 
-  const isAtFloor = (): boolean => floor !== undefined && comparePositions(reached, floor) >= 0
+  const isCaughtUp = (): boolean => required !== undefined && comparePositions(applied, required) >= 0
 
   /** Waits until the read model holds what memory does not; what is learned meanwhile may raise the floor. */
-  async function reachFloor(): Promise<void> {
+  async function catchUp(): Promise<void> {
     const began = now()
-    while (!isAtFloor()) {
-      if (floor === undefined) await findFloor()
-      reached = index.position()
-      if (isAtFloor()) return
+    while (!isCaughtUp()) {
+      if (required === undefined) await findRequired()
+      applied = index.position()
+      if (isCaughtUp()) return
       if (signal.aborted || now() - began >= LIMITS.debitIndexWaitMs) throw indexBehindError()
       await sleep(LOOK_EVERY_MS, signal)
     }
   }
 
   /** The end of the log, unless events were missed while it was asked for: it may be too early an end then. */
-  async function findFloor(): Promise<void> {
+  async function findRequired(): Promise<void> {
     const asked = generation
     const end = await head()
-    if (asked === generation) floor = floor === undefined ? end : laterOf(floor, end)
+    if (asked === generation) required = required === undefined ? end : laterOf(required, end)
   }
 
   /** Many at a time: finding the first of a map takes the longer the more were deleted in front of it. */
@@ -77,7 +77,7 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
     for (const [hash, { position }] of memory) {
       if (memory.size <= LIMITS.idempotencyKeysKept) return
       memory.delete(hash)
-      if (floor !== undefined) floor = laterOf(floor, position)
+      if (required !== undefined) required = laterOf(required, position)
     }
   }
 
@@ -92,12 +92,12 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
     async lookUp(hash) {
       const known = memory.get(hash)
       if (known !== undefined || unused.has(hash)) return known
-      if (!isAtFloor()) {
+      if (!isCaughtUp()) {
         const early = index.find(payerId, hash)
         if (early !== undefined) return early
       }
       // Again where events were missed between its end and here.
-      while (!isAtFloor()) await reachFloor()
+      while (!isCaughtUp()) await catchUp()
       const place = memory.get(hash) ?? index.find(payerId, hash)
       if (place === undefined) {
         // Those whose call was refused in the end are forgotten here, and looked up again if they come back.
@@ -108,7 +108,7 @@ export function createUsedKeys(payerId: string, options: UsedKeysOptions): UsedK
     },
     missedSome() {
       generation += 1
-      floor = undefined
+      required = undefined
       unused.clear()
     },
   }

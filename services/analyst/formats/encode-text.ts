@@ -23,10 +23,20 @@ export const csvLine = (values: readonly Json[]): string => `${values.map(csvFie
 
 const csvField = (value: Json): string => {
   if (value === null) return ''
+  if (typeof value === 'number' || typeof value === 'boolean') return `${value}`
   return quoted(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-const csvRow = (row: VerdictRow): string => csvLine(VERDICT_COLUMNS.map(({ name }) => row[name]))
+/** As `csvLine`, without a list of the values: a replay writes millions of these. */
+function csvRow(row: VerdictRow): string {
+  let line = ''
+  let separator = ''
+  for (const { name } of VERDICT_COLUMNS) {
+    line += separator + csvField(row[name])
+    separator = ','
+  }
+  return `${line}\r\n`
+}
 
 /** RFC 4180 §2.6: fields with line breaks, quotes or commas are quoted; §2.7: a quote in them is doubled. */
 const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)

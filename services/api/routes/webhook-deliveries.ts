@@ -12,12 +12,12 @@ import {
   eventsAnswerSchema,
   retriesAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
-import { filterFields, filterWarnings, readFilter, type SignalReach } from '../../webhooks/index.ts'
+import { filterFields, filterWarnings, readFilter, type SignalCoverage } from '../../webhooks/index.ts'
 import { toAttempt, toRetry } from '../webhook-answers.ts'
 import { ownerOf, pointSchema, subscriptionParams, type WebhookRoutesOptions } from './webhooks.ts'
 
 export interface WebhookDeliveryRoutesOptions extends WebhookRoutesOptions {
-  readonly reach: () => SignalReach
+  readonly coverage: () => SignalCoverage
   /** Checks how an address is written. @throws ServiceError `url_refused` */
   readonly checkUrl: (url: string) => unknown
 }
@@ -66,7 +66,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
   app,
   options,
 ) => {
-  const { subscriptions, queries, now, reach, looks } = options
+  const { subscriptions, queries, now, coverage, looks } = options
   app.removeContentTypeParser('text/plain')
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store')
@@ -149,7 +149,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncZod<WebhookDeliveryRoutesO
       })),
       scanned: run.scanned,
       next: run.next,
-      warnings: filterWarnings(filter, reach()),
+      warnings: filterWarnings(filter, coverage()),
     }
   })
 }

@@ -127,10 +127,10 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
     ownHosts: ['signals.example.com'],
     resolve: async (name) => (name === 'bot.example.com' ? [{ address: '93.184.215.14', family: 4 }] : []),
   })
-  const reach = () => ({ highestConfidence: 60, silentTimeframes: ['1d'] as const, exchanges: undefined })
+  const coverage = () => ({ highestConfidence: 60, silentTimeframes: ['1d'] as const, exchanges: undefined })
   const subscriptions = createSubscriptions({
     ...parts,
-    reach,
+    coverage,
     index: createSubscriptionIndex(projector),
     owners: createSubscriberAccounts({ ...parts, index }),
     looking,
@@ -167,7 +167,7 @@ export async function aWebhookEdge(options: WebhookEdgeOptions = {}): Promise<We
         queries,
         hosts,
         now,
-        reach,
+        coverage,
         identify: accounts.identify,
         checkUrl: (url) => guard.check(url),
       },

@@ -40,7 +40,7 @@ export interface BarLeg {
   /** The earliest instant at which it has bars to tell, infinite while it has none. */
   nextAt(): number
   /** The bars that close at {@link BarLeg.nextAt}. May be none, where a bar served only to make longer ones. */
-  tell(): ClosedBar[]
+  takeClosed(): ClosedBar[]
   /** Has somebody told whenever {@link BarLeg.nextAt} may be another. One at a time. */
   watch(onChange: () => void): void
 }
@@ -190,7 +190,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, kee
     return isKnownMissing ? pending : FOREVER
   }
 
-  function tell(): ClosedBar[] {
+  function takeClosed(): ClosedBar[] {
     const at = nextAt()
     if (headClose() === at) pushHead()
     const closed = aggregator.close(at)
@@ -233,7 +233,7 @@ export function createBarLeg(plan: LegPlan, venue: Venue, now: () => number, kee
     // Longer bars in the making that close behind the end are not its own to tell.
     isDone: () => fetchedTo === FOREVER && nextAt() > ends,
     nextAt,
-    tell,
+    takeClosed,
     watch(onChange) {
       changed = onChange
     },

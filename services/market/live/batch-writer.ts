@@ -103,9 +103,9 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     onGivenUp(past)
   }
 
-  function tell(leg: BarLeg): ClosedBar[] {
+  function soundOf(leg: BarLeg): ClosedBar[] {
     queuedAt.delete(leg)
-    return leg.tell().filter((bar) => {
+    return leg.takeClosed().filter((bar) => {
       const name = seriesName(bar.series)
       const past = pastOf.get(name)
       if (past === undefined || past === leg || past.isDone()) return true
@@ -120,7 +120,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     for (let item = due.take(at); item !== undefined; item = due.take(at))
       if (isUpToDate(item, at)) items.push(item)
     const bars = [...new Set(items)].flatMap((item) =>
-      typeof item === 'string' ? (held.get(item)?.splice(0, 1) ?? []) : tell(item),
+      typeof item === 'string' ? (held.get(item)?.splice(0, 1) ?? []) : soundOf(item),
     )
     return bars.toSorted((a, b) => rankOf(a) - rankOf(b))
   }

@@ -27,27 +27,27 @@ export async function* liveBatches(options: LiveBatchesOptions): AsyncGenerator<
   const ending = new AbortController()
   const signal = AbortSignal.any([options.signal, ending.signal])
   const seam: BarBatch = { at: liveFrom, phase: 'live', bars: [], funding: [] }
-  let isSeamTold = false
+  let isSeamSent = false
   try {
     for await (const batch of fetchHistory({ legs, tracks, writer, context, signal })) {
-      if (batch.phase === 'live' && !isSeamTold) yield seam
-      isSeamTold ||= batch.phase === 'live'
+      if (batch.phase === 'live' && !isSeamSent) yield seam
+      isSeamSent ||= batch.phase === 'live'
       yield batch
     }
     if (signal.aborted) return
-    if (!isSeamTold) yield seam
+    if (!isSeamSent) yield seam
     const bell = createBell()
     // What is under way at a venue when this ends ends by itself, in the time a request may take.
     void followVenues({ legs, tracks, writer, context, signal, wake: () => bell.ring() }).catch((error) =>
       bell.crack(error),
     )
-    yield* tellLive({ ...options, signal }, writer, bell)
+    yield* followLive({ ...options, signal }, writer, bell)
   } finally {
     ending.abort()
   }
 }
 
-async function* tellLive(
+async function* followLive(
   { legs, context, signal }: LiveBatchesOptions,
   writer: ReturnType<typeof createBatchWriter>,
   bell: Bell,

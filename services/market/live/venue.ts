@@ -59,7 +59,7 @@ export interface Venue {
   funding(market: Market, since: number, signal: AbortSignal): Promise<readonly RawFunding[]>
   turnovers(signal: AbortSignal): Promise<readonly VenueTurnover[]>
   /** Whether open interest or mark is told for all contracts at once. */
-  readonly tellsPositions: boolean
+  readonly publishesPositions: boolean
 }
 
 export interface VenueOptions extends Pick<Clock, 'now' | 'sleep'> {
@@ -256,7 +256,9 @@ export function createVenue(options: VenueOptions): Venue {
     fundingHours,
     funding,
     turnovers,
-    tellsPositions: [definition.openInterest, definition.openInterestRequest, definition.mark].some(Boolean),
+    publishesPositions: [definition.openInterest, definition.openInterestRequest, definition.mark].some(
+      Boolean,
+    ),
   }
 }
 

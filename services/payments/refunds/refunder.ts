@@ -115,7 +115,7 @@ export function createRefunder(options: RefunderOptions): Refunder {
     await carryOutRefund(tools, loaded, step, signal)
   }
 
-  async function pass(signal: AbortSignal): Promise<void> {
+  async function workOnce(signal: AbortSignal): Promise<void> {
     let failure: unknown
     const all = Array.from(rowsOf(reader, OPEN_REFUND_PREFIX))
     for (const paymentId of all) {
@@ -129,7 +129,7 @@ export function createRefunder(options: RefunderOptions): Refunder {
     if (failure !== undefined) throw failure
   }
 
-  function tell(next: string | undefined): void {
+  function noteOutcome(next: string | undefined): void {
     if (next === trouble) return
     trouble = next
     report('refund_trouble', { what: next ?? 'none any more' })
@@ -139,10 +139,10 @@ export function createRefunder(options: RefunderOptions): Refunder {
     async run(signal) {
       while (!signal.aborted) {
         try {
-          await pass(signal)
-          tell(undefined)
+          await workOnce(signal)
+          noteOutcome(undefined)
         } catch (error) {
-          if (!signal.aborted) tell(reasonOf(error))
+          if (!signal.aborted) noteOutcome(reasonOf(error))
         }
         await sleep(timing.pollMs, signal)
       }

@@ -32,7 +32,7 @@ export function createFinalityWatch({ chain, queue, timing }: FinalityWatchOptio
   }
 
   async function finalise(loaded: LoadedPayment, signal: AbortSignal): Promise<void> {
-    if (!(await queue.tellPaid(loaded.payment))) return queue.again(loaded.stream)
+    if (!(await queue.notifyPaid(loaded.payment))) return queue.again(loaded.stream)
     const { transaction, blockNumber } = loaded.payment
     const data = { transaction: transaction ?? '', blockNumber }
     await queue.record(loaded, [{ type: 'SettlementFinalised', data }], signal)
@@ -51,7 +51,7 @@ export function createFinalityWatch({ chain, queue, timing }: FinalityWatchOptio
   async function findBlock(node: SettlementChain, loaded: LoadedPayment, signal: AbortSignal): Promise<void> {
     const { authorization, payment } = loaded
     queue.after(loaded.stream, timing.finalityMs)
-    const outcome = await node.outcomeOf(authorization, payment.claimedAt)
+    const outcome = await node.outcomeOf(authorization, payment.claimedAtMs)
     if (outcome.kind !== 'paid') return
     const { transaction, blockNumber, blockHash } = outcome
     const data = { transaction, blockNumber, blockHash, by: 'facilitator' as const }

@@ -55,7 +55,7 @@ export interface PaymentQueue {
   /** Tells whom it concerns, then records that the money is there: the other way round a crash could lose the telling. */
   confirm(loaded: LoadedPayment, arrival: Arrival, signal: AbortSignal): Promise<void>
   /** Tells whom it concerns once more, unless that has worked in this process. @returns whether it has */
-  tellPaid(payment: Payment): Promise<boolean>
+  notifyPaid(payment: Payment): Promise<boolean>
   uncollectable(
     loaded: LoadedPayment,
     why: { readonly reason: UncollectableReason; readonly detail: string },
@@ -178,7 +178,7 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
       return recorded
     },
     async confirm(loaded, arrival, signal) {
-      const isTold = await queue.tellPaid(loaded.payment)
+      const isTold = await queue.notifyPaid(loaded.payment)
       const { transaction, blockNumber } = arrival
       // Without a block there is nothing to wait for: nobody would say when it is final.
       const isFinal = isTold && blockNumber === null && (!hasChain || loaded.payment.rail === 'gateway')
@@ -186,7 +186,7 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
       if (isFinal) facts.push({ type: 'SettlementFinalised', data: { transaction, blockNumber } })
       await queue.record(loaded, facts, signal)
     },
-    async tellPaid(payment) {
+    async notifyPaid(payment) {
       const entry = entries.get(payment.stream)
       if (payment.accountId === null || entry?.isTold === true) return true
       try {
@@ -248,7 +248,7 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
     totals() {
       let [oldest, unknown] = [now(), 0]
       for (const { payment } of entries.values()) {
-        if (isUnsettled(payment)) oldest = Math.min(oldest, payment.claimedAt)
+        if (isUnsettled(payment)) oldest = Math.min(oldest, payment.claimedAtMs)
         if (payment.state === 'unknown') unknown += 1
       }
       return { open: entries.size, oldestOpenMs: Math.max(0, now() - oldest), unknown }

@@ -146,7 +146,7 @@ export function createSettler(options: SettlerOptions): Settler {
     work: (streams: readonly string[], signal: AbortSignal) => Promise<unknown>,
     signal: AbortSignal,
   ): Promise<void> {
-    const tell = (error: unknown): void => {
+    const noteOutcome = (error: unknown): void => {
       const reason = isServiceError(error) || !(error instanceof Error) ? reasonOf(error) : error.stack
       if (!signal.aborted) problem(stage, error === undefined ? undefined : (reason ?? reasonOf(error)))
     }
@@ -157,9 +157,9 @@ export function createSettler(options: SettlerOptions): Settler {
       if (streams.length === 0) continue
       try {
         if (stage !== 'gateway') await requireOwnChain()
-        tell(await work(streams, signal))
+        noteOutcome(await work(streams, signal))
       } catch (error) {
-        tell(error)
+        noteOutcome(error)
         // It concerns the node and not these: when that is back, none of them may be too late.
         queue.putBack(streams, TROUBLE_WAITS * timing.retryMs)
       } finally {
@@ -262,7 +262,7 @@ export function createSettler(options: SettlerOptions): Settler {
     const [oldest] = reader.range({ prefix: PAYABLE_PREFIX, limit: 1 })
     if (oldest === undefined) return undefined
     const payment = reader.get(paymentRowKey((oldest.row as OpenPayment).paymentId)) as Payment | undefined
-    return payment?.claimedAt
+    return payment?.claimedAtMs
   }
 
   function detail(lateSince: number | undefined): string {

@@ -65,7 +65,7 @@ function sendable(endpoint: Endpoint): Sendable {
 }
 
 export function createAttempts(options: AttemptsOptions): Attempts {
-  const { elapsed, report, sleep, tell } = options
+  const { elapsed, report, sleep, apply } = options
   const scheduler = createScheduler<Sendable>({ elapsed })
   const known = new Map<Endpoint, Sendable>()
   const hasMore = (endpoint: Endpoint): boolean =>
@@ -129,19 +129,19 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     try {
       const end = await runAttempt(context, endpoint, item, onSent)
       endpoint.ended(item)
-      if (end.kind === 'recorded') tell(endpoint, { kind: 'recorded', item, decision: end.decision })
-      if (end.kind === 'not_begun') tell(endpoint, { kind: 'undone', item, againMs: end.againMs })
+      if (end.kind === 'recorded') apply(endpoint, { kind: 'recorded', item, decision: end.decision })
+      if (end.kind === 'not_begun') apply(endpoint, { kind: 'undone', item, againMs: end.againMs })
     } catch (error) {
       endpoint.ended(item)
-      if (isServiceError(error, 'lease_lost')) tell(endpoint, { kind: 'lost' })
+      if (isServiceError(error, 'lease_lost')) apply(endpoint, { kind: 'lost' })
       else {
-        tell(endpoint, { kind: 'undone', item })
+        apply(endpoint, { kind: 'undone', item })
         report(error)
       }
     }
     underWay -= 1
     onSent()
-    tell(endpoint, { kind: 'free' })
+    apply(endpoint, { kind: 'free' })
     pump()
   }
 

@@ -14,7 +14,10 @@ import { findReplayed } from './find-replayed.ts'
 import type { OwnerNotices, Problem } from './owner-notices.ts'
 
 /** Effects that ask the log something, or tell it; what comes of each happens to the endpoint in turn. */
-export type SlowEffect = Extract<Effect, { kind: 'load' | 'drain' | 'seek' | 'say' | 'next_notice' | 'tell' }>
+export type SlowEffect = Extract<
+  Effect,
+  { kind: 'load' | 'drain' | 'seek' | 'say' | 'next_notice' | 'notify' }
+>
 
 export interface CarryOutOptions {
   readonly store: EventStore
@@ -65,7 +68,7 @@ const worksOf = (options: CarryOutOptions): Works => ({
   seek: (endpoint, { requests }) => seekAll(options, endpoint, requests),
   say: (endpoint, { change }) => say(options, endpoint, change),
   next_notice: (endpoint) => nextNotice(options, endpoint),
-  tell: (endpoint, effect) => tell(options, endpoint, effect),
+  notify: (endpoint, effect) => notify(options, endpoint, effect),
 })
 
 async function load(options: CarryOutOptions, endpoint: Endpoint): Promise<Input> {
@@ -150,14 +153,14 @@ async function nextNotice({ notices }: CarryOutOptions, endpoint: Endpoint): Pro
   return { kind: 'notice_next', notice: next.kind, since: problem.since, at: next.at }
 }
 
-async function tell(
+async function notify(
   options: CarryOutOptions,
   endpoint: Endpoint,
-  { notice, since }: Extract<Effect, { kind: 'tell' }>,
+  { notice, since }: Extract<Effect, { kind: 'notify' }>,
 ): Promise<Input | undefined> {
   const problem = troubleOf(endpoint)
   if (problem?.since !== since) return undefined
-  await options.notices.tell(endpoint.state.subscription, problem, notice)
+  await options.notices.notify(endpoint.state.subscription, problem, notice)
   return nextNotice(options, endpoint)
 }
 
@@ -169,6 +172,6 @@ function troubleOf({ state }: Endpoint): Problem | undefined {
 /** What happens to an endpoint for which something could not be done. */
 function failureOf(effect: SlowEffect): Input | undefined {
   if (effect.kind === 'say') return { kind: 'failed_to_say', change: effect.change }
-  if (effect.kind === 'tell') return { kind: 'failed_to_tell', notice: effect.notice, since: effect.since }
+  if (effect.kind === 'notify') return { kind: 'failed_to_tell', notice: effect.notice, since: effect.since }
   return effect.kind === 'seek' ? undefined : { kind: 'failed', what: effect.kind }
 }

@@ -92,7 +92,7 @@ const TIMERS: TimerHandlers = {
   seek: (state, _, now) => seek(state, now),
   say: (state, { change }) => act(state, { kind: 'say', change }),
   next_notice: (state) => act(state, { kind: 'next_notice' }),
-  notice: (state, { notice, since }) => act(state, { kind: 'tell', notice, since }),
+  notice: (state, { notice, since }) => act(state, { kind: 'notify', notice, since }),
 }
 
 /** What becomes of an endpoint with something that happens to it. Pure: whatever is to be done is an effect. */

@@ -102,7 +102,7 @@ class Engine implements DispatchEngine {
       channels,
       elapsed: this.#elapsed,
       journalOf: this.#journalOf,
-      tell: (endpoint, input) => this.#apply(endpoint, input),
+      apply: (endpoint, input) => this.#apply(endpoint, input),
       holds: ({ shard, token }) => leases.held().some((held) => held.shard === shard && held.token === token),
       cutOff: ({ shard }) => this.#registry.shard(shard)?.cutOff.signal ?? signal,
     })
@@ -169,7 +169,7 @@ class Engine implements DispatchEngine {
       case 'seek':
       case 'say':
       case 'next_notice':
-      case 'tell':
+      case 'notify':
         return this.#inBackground(this.#follow(endpoint, effect))
       case 'drop_queue':
       case 'drop_replays':

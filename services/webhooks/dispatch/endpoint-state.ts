@@ -149,7 +149,7 @@ export type Effect =
   | { readonly kind: 'seek'; readonly requests: readonly RequestedReplay[] }
   | { readonly kind: 'say'; readonly change: Change }
   | { readonly kind: 'next_notice' }
-  | { readonly kind: 'tell'; readonly notice: NoticeKind; readonly since: number }
+  | { readonly kind: 'notify'; readonly notice: NoticeKind; readonly since: number }
   | { readonly kind: 'close' }
 
 export interface Decision {

@@ -35,7 +35,7 @@ export interface OwnerNotices {
   /** What is to be told next; undefined where everything was. */
   next(subscription: Subscription, problem: Problem): Promise<NoticeDue | undefined>
   /** Tells it, and then writes down that it was told: who dies in between tells it again. */
-  tell(subscription: Subscription, problem: Problem, kind: NoticeKind): Promise<void>
+  notify(subscription: Subscription, problem: Problem, kind: NoticeKind): Promise<void>
 }
 
 export interface OwnerNoticesOptions extends Pick<Clock, 'now' | 'sleep'> {
@@ -68,7 +68,7 @@ export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
       const [kind, afterMs] = DEGRADED_NOTICES.find(([one]) => !kinds.has(one)) ?? []
       return kind === undefined || afterMs === undefined ? undefined : { kind, at: since + afterMs }
     },
-    async tell(subscription, { since }, kind) {
+    async notify(subscription, { since }, kind) {
       const { subscriptionId } = subscription
       const { kinds, revision } = await told(subscriptionId, since)
       if (kinds.has(kind)) return

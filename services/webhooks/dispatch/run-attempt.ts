@@ -52,7 +52,7 @@ export interface AttemptContext
   /** Ends attempts of the endpoint's shard that take too long when this process gives it up. */
   readonly cutOff: (endpoint: Endpoint) => AbortSignal
   /** Tells the endpoint what happened to it. */
-  readonly tell: (endpoint: Endpoint, input: Input) => void
+  readonly apply: (endpoint: Endpoint, input: Input) => void
 }
 
 interface Made {
@@ -184,7 +184,7 @@ async function send(
   onSent: () => void,
   onRest: (restMs: number) => void = () => undefined,
 ): Promise<AttemptEnd> {
-  const { now, random, sender, sign, holds, tell } = context
+  const { now, random, sender, sign, holds, apply } = context
   const { endpoint, prepared, attemptsBefore, replayId, item, isProbe } = attempt
   const at = now()
   const headers = sign(target.secrets, {
@@ -216,7 +216,7 @@ async function send(
   const restMs = form === null ? 0 : restAfter(form, target.url, outcome)
   onRest(restMs)
   const sent = { durationMs: outcome.durationMs, isProbe, hasReached: hasReached(outcome), restMs }
-  tell(endpoint, { kind: 'sent', decision, sent })
+  apply(endpoint, { kind: 'sent', decision, sent })
   // What is begun in its place is begun on what this attempt has shown.
   onSent()
   const detail = decision.result === 'delivered' ? null : { sealed: target.sealAnswer(outcome.detail) }

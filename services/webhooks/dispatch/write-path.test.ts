@@ -80,13 +80,13 @@ describeWritePath(
       createOwnerNotices({ ...partsOf(world, store), notify: async () => undefined })
     const isOurs = (kind: unknown): boolean => kind === 'degraded_1h'
     return {
-      write: () => noticesOver(world.store).tell(subscription, problem, 'degraded_1h'),
+      write: () => noticesOver(world.store).notify(subscription, problem, 'degraded_1h'),
       async recorded() {
         let count = 0
         for await (const { data } of world.others.read(stream)) if (isOurs(data['kind'])) count += 1
         return count
       },
-      interfere: () => noticesOver(world.others).tell(subscription, problem, 'degraded_24h'),
+      interfere: () => noticesOver(world.others).notify(subscription, problem, 'degraded_24h'),
     }
   },
 )

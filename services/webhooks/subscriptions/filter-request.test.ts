@@ -90,9 +90,9 @@ describe('a filter', () => {
 })
 
 describe('warnings', () => {
-  const reach = { highestConfidence: 60, silentTimeframes: ['1d'], exchanges: ['SIM', 'HL'] } as const
+  const coverage = { highestConfidence: 60, silentTimeframes: ['1d'], exchanges: ['SIM', 'HL'] } as const
   const warningsOf = (request: Parameters<typeof readFilter>[0]) =>
-    filterWarnings(readFilter(request), reach).map((warning) => warning.split(':')[0])
+    filterWarnings(readFilter(request), coverage).map((warning) => warning.split(':')[0])
 
   test.each([
     [{ events: ['trade_call'], min_confidence: 60 }, []],
@@ -114,6 +114,6 @@ describe('warnings', () => {
 
   test('say nothing of exchanges where it is not known which are monitored', () => {
     const filter = readFilter({ events: ['trade_call'], exchanges: ['XT'] })
-    expect(filterWarnings(filter, { ...reach, exchanges: undefined })).toEqual([])
+    expect(filterWarnings(filter, { ...coverage, exchanges: undefined })).toEqual([])
   })
 })

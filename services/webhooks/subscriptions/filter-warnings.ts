@@ -3,7 +3,7 @@ import type { SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Timeframe } from '../../../contracts/timeframes.ts'
 
 /** What this service can send at all. */
-export interface SignalReach {
+export interface SignalCoverage {
   /** No signal is surer than this. */
   readonly highestConfidence: number
   /** Timeframes on which no call is ever made, because none was shown to have skill. */
@@ -20,29 +20,29 @@ export interface SignalReach {
  *
  * @example filterWarnings(filter, reach) // ['min_confidence: 75 is more than the 60 that …']
  */
-export function filterWarnings(filter: SubscriptionFilter, reach: SignalReach): string[] {
+export function filterWarnings(filter: SubscriptionFilter, coverage: SignalCoverage): string[] {
   const asksFor = (...types: readonly string[]): boolean => filter.events.some((type) => types.includes(type))
   const warnings: string[] = []
   if (asksFor('trade_call', 'regime_shift')) {
-    if (filter.minConfidence > reach.highestConfidence) {
+    if (filter.minConfidence > coverage.highestConfidence) {
       warnings.push(
-        `min_confidence: ${filter.minConfidence} is more than the ${reach.highestConfidence} that any signal has, so no trade_call or regime_shift is sent`,
+        `min_confidence: ${filter.minConfidence} is more than the ${coverage.highestConfidence} that any signal has, so no trade_call or regime_shift is sent`,
       )
     }
-    warnings.push(...unmonitored('exchanges', filter.exchanges ?? [], reach))
+    warnings.push(...unmonitored('exchanges', filter.exchanges ?? [], coverage))
   } else if (hasSeriesFilter(asksFor('model_notice') ? { ...filter, timeframes: null } : filter)) {
     const fields = asksFor('model_notice') ? '' : 'timeframes, '
     warnings.push(
       `${fields}assets, exchanges, min_confidence: these are of trade_call and regime_shift, which are not among the events`,
     )
   }
-  if (asksFor('trade_call')) warnings.push(...silent('timeframes', filter.timeframes ?? [], reach))
+  if (asksFor('trade_call')) warnings.push(...silent('timeframes', filter.timeframes ?? [], coverage))
   else if (filter.minStrength > 0 || filter.onlyChanges) {
     warnings.push('min_strength, only_changes: these are of trade_call, which is not among the events')
   }
   if (filter.digest !== null) {
-    warnings.push(...silent('timeframe', [filter.digest.timeframe], reach))
-    warnings.push(...unmonitored('exchange', [filter.digest.exchange], reach))
+    warnings.push(...silent('timeframe', [filter.digest.timeframe], coverage))
+    warnings.push(...unmonitored('exchange', [filter.digest.exchange], coverage))
   }
   return warnings
 }
@@ -50,17 +50,17 @@ export function filterWarnings(filter: SubscriptionFilter, reach: SignalReach): 
 const hasSeriesFilter = ({ timeframes, assets, exchanges, minConfidence }: SubscriptionFilter): boolean =>
   timeframes !== null || assets !== null || exchanges !== null || minConfidence > 0
 
-const silent = (field: string, asked: readonly Timeframe[], reach: SignalReach): string[] =>
+const silent = (field: string, asked: readonly Timeframe[], coverage: SignalCoverage): string[] =>
   asked.flatMap((timeframe) => {
-    if (reach.silentTimeframes.includes(timeframe))
+    if (coverage.silentTimeframes.includes(timeframe))
       return `${field}: no call is made on ${timeframe}, where none was shown to have skill: every verdict is HOLD`
-    const withdrawn = reach.withdrawn?.(timeframe)
+    const withdrawn = coverage.withdrawn?.(timeframe)
     return withdrawn === undefined
       ? []
       : `${field}: ${withdrawn}, and every verdict is HOLD until they are restored`
   })
 
-const unmonitored = (field: string, asked: readonly Exchange[], { exchanges }: SignalReach): string[] =>
+const unmonitored = (field: string, asked: readonly Exchange[], { exchanges }: SignalCoverage): string[] =>
   exchanges === undefined
     ? []
     : asked

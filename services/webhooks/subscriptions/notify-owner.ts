@@ -38,7 +38,7 @@ export function createNotifyOwner(
 ): (subscription: Subscription, kind: NoticeKind) => Promise<void> {
   const { log, owners, sender, sign, idOf, baseUrl, now, sleep, signal, report } = options
 
-  async function tell(other: Subscription, about: Subscription, kind: NoticeKind): Promise<void> {
+  async function notify(other: Subscription, about: Subscription, kind: NoticeKind): Promise<void> {
     const { subscriptionId, stateSince, state, reason } = about
     const opened = await openSubscription(owners, other)
     const { origin } = new URL(await openUrl(owners, about))
@@ -71,7 +71,7 @@ export function createNotifyOwner(
     for (const { subscriptionId } of current) {
       if (subscriptionId === subscription.subscriptionId) continue
       const other = await log.load(subscriptionId)
-      if (other?.state === 'active') await tell(other, subscription, kind)
+      if (other?.state === 'active') await notify(other, subscription, kind)
     }
   }
 }

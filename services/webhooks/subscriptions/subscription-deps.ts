@@ -4,7 +4,7 @@ import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Sign } from '../sending/sign.ts'
-import type { SignalReach } from './filter-warnings.ts'
+import type { SignalCoverage } from './filter-warnings.ts'
 import type { KnownDeliveries } from './known-deliveries.ts'
 import type { SubscriptionIndex } from './subscription-directory.ts'
 import type { SubscriptionLog } from './subscription-log.ts'
@@ -40,7 +40,7 @@ export interface SubscriptionsOptions extends Pick<Clock, 'now' | 'sleep'> {
    * @throws ServiceError `rate_limited`
    */
   readonly takeUnasked: (what: 'test' | 'creation', accountId: string, url: string) => Promise<void>
-  readonly reach: () => SignalReach
+  readonly coverage: () => SignalCoverage
   /** Where this service is reached, without a slash at its end. */
   readonly baseUrl: () => string
   /** Ends all waiting, and the work in the background. */

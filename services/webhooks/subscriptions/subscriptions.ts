@@ -47,7 +47,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
     ...sending(deps),
     ...operating(deps),
     positionOf: (field, text) => resolveStart(options.looking, field, text, options.now()),
-    warnings: (subscription) => filterWarnings(currentFilter(subscription), options.reach()),
+    warnings: (subscription) => filterWarnings(currentFilter(subscription), options.coverage()),
     notify: createNotifyOwner(deps),
     removeErased: (accountId) => removeFormer(deps, accountId),
     ended: () => running,

@@ -58,7 +58,7 @@ export function createKeptBars(options: KeptBarsOptions): KeptBars {
   const turns = new Map<string, Promise<void>>()
   let toldAt = Number.NEGATIVE_INFINITY
 
-  function tell(error: unknown): void {
+  function reportProblem(error: unknown): void {
     if (now() - toldAt < HOUR_MS) return
     toldAt = now()
     report(`bars with order flow cannot be kept in ${folder}: ${reasonOf(error)}`)
@@ -89,7 +89,7 @@ export function createKeptBars(options: KeptBarsOptions): KeptBars {
     const turn = (turns.get(path) ?? Promise.resolve()).then(work).catch((error: unknown) => {
       // How much of it was written nobody knows.
       known.delete(path)
-      tell(error)
+      reportProblem(error)
     })
     turns.set(path, turn)
     void turn.then(() => turns.get(path) === turn && turns.delete(path))
@@ -140,7 +140,7 @@ export function createKeptBars(options: KeptBarsOptions): KeptBars {
         const bars = await readBase({ ...series, timeframe: base }, since, end)
         return base === series.timeframe ? bars.map(plainBar) : longerBars(bars, series)
       } catch (error) {
-        tell(error)
+        reportProblem(error)
         return []
       }
     },
@@ -161,7 +161,7 @@ export function createKeptBars(options: KeptBarsOptions): KeptBars {
         for (const entry of entries) if (entry.isDirectory()) await tidyFolder(join(folder, entry.name))
       } catch (error) {
         // Nothing was kept yet.
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') tell(error)
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') reportProblem(error)
       }
     },
   }

@@ -20,7 +20,7 @@ const REMEMBERED = 3
 type Positions = Partial<Pick<OrderFlow, 'openInterest' | 'mark'>>
 
 export interface PositionBookOptions {
-  readonly venue: Pick<Venue, 'turnovers' | 'tellsPositions'>
+  readonly venue: Pick<Venue, 'turnovers' | 'publishesPositions'>
   /** Unix milliseconds. */
   readonly now: () => number
   readonly onFailure: (error: unknown) => void
@@ -48,7 +48,7 @@ export function createPositionBook({ venue, now, onFailure }: PositionBookOption
       samples.findLast(({ at }) => at >= from && at < until)?.byCoin.get(coin) ?? {},
     refresh() {
       const turn = Math.floor(now() / EVERY_MS)
-      if (!venue.tellsPositions || turn === asked) return
+      if (!venue.publishesPositions || turn === asked) return
       asked = turn
       void ask()
     },

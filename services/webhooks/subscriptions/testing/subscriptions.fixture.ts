@@ -145,7 +145,7 @@ function startRoom(world: World, change: Partial<SubscriptionsOptions>): Room {
       return world.isSettled
     },
     takeUnasked: async () => undefined,
-    reach: () => ({ highestConfidence: 60, silentTimeframes: ['1d'], exchanges: undefined }),
+    coverage: () => ({ highestConfidence: 60, silentTimeframes: ['1d'], exchanges: undefined }),
     baseUrl: () => 'https://signals.example.com',
     report: (event, details) => void world.reports.push(`${event} ${JSON.stringify(details)}`),
     ...change,
