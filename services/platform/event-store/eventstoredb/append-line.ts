@@ -52,6 +52,20 @@ interface Line {
   readonly waiting: Map<string, Waiting>
   /** Whether it takes nothing more, and ends with its last answer. */
   isLeft: boolean
+  /** When there was an answer, or it was looked around, or nobody waited: of a clock that is never set. */
+  lookedAt: number
+}
+
+/** So long without any answer is no sign of health, and how often it is looked. */
+const [SILENT_MS, LOOK_MS] = [1_500, 500]
+
+export interface AppendLineOptions {
+  readonly open: () => Promise<AppendCall>
+  readonly newId: () => string
+  /** Whether another node leads by now than the one that is asked. */
+  readonly hasMoved: () => Promise<boolean>
+  /** Told that one does. */
+  readonly onMoved: () => void
 }
 
 /**
@@ -61,8 +75,32 @@ interface Line {
  *
  * No deadline is sent: the server would hold it against a clock of its own.
  */
-export function createAppendLine(open: () => Promise<AppendCall>, newId: () => string): AppendLine {
+export function createAppendLine(options: AppendLineOptions): AppendLine {
+  const { open, newId, hasMoved, onMoved } = options
   let current: Promise<Line> | undefined
+
+  /** A leader that stands still breaks no connection; who waits for it asks the others whether they have another one. */
+  async function lookAround(line: Line): Promise<void> {
+    line.lookedAt = performance.now()
+    // Where nobody can tell, the connection's own signs of life decide.
+    const isElsewhere = await hasMoved().catch(() => false)
+    if (!isElsewhere || line.waiting.size === 0) return
+    leave()
+    line.isLeft = true
+    endLine(line, new Error('another node leads by now'))
+    line.call.stream.cancel()
+    onMoved()
+  }
+
+  function watch(line: Line): void {
+    const timer = setInterval(() => {
+      if (line.isLeft && line.waiting.size === 0) clearInterval(timer)
+      else if (line.waiting.size > 0 && performance.now() - line.lookedAt >= SILENT_MS)
+        lookAround(line).catch(() => undefined)
+    }, LOOK_MS)
+    timer.unref()
+    line.call.stream.on('close', () => clearInterval(timer))
+  }
 
   function lineNow(): Promise<Line> {
     if (current !== undefined) return current
@@ -70,6 +108,7 @@ export function createAppendLine(open: () => Promise<AppendCall>, newId: () => s
       if (current === beginning) current = undefined
     })
     current = beginning
+    beginning.then(watch, () => undefined)
     return beginning
   }
 
@@ -86,6 +125,7 @@ export function createAppendLine(open: () => Promise<AppendCall>, newId: () => s
       if (signal.aborted) throw new Error('given up before it was sent')
       const id = newId()
       const answer = Promise.withResolvers<ServerAnswer>()
+      if (line.waiting.size === 0) line.lookedAt = performance.now()
       line.waiting.set(id, { stream, answer })
       signal.addEventListener('abort', () => forget(line, id))
       line.call.stream.write(requestOf(id, stream, events, expected))
@@ -102,12 +142,10 @@ async function begin(open: () => Promise<AppendCall>, onEnd: () => void): Promis
     onEnd()
     throw error
   })
-  const line: Line = { call, waiting: new Map(), isLeft: false }
+  const line: Line = { call, waiting: new Map(), isLeft: false, lookedAt: performance.now() }
   const end = (error: unknown): void => {
     onEnd()
-    const cause = isNeverBegun(error) ? error : brokenOff(error)
-    for (const { answer } of line.waiting.values()) answer.reject(cause)
-    line.waiting.clear()
+    endLine(line, error)
   }
   call.stream.on('data', (response: BatchAppendResp) => answerOne(line, response))
   call.stream.on('end', () => end(new Error('the call ended without an answer')))
@@ -116,6 +154,12 @@ async function begin(open: () => Promise<AppendCall>, onEnd: () => void): Promis
     if (!line.isLeft) call.failed(error)
   })
   return line
+}
+
+function endLine({ waiting }: Line, error: unknown): void {
+  const cause = isNeverBegun(error) ? error : brokenOff(error)
+  for (const { answer } of waiting.values()) answer.reject(cause)
+  waiting.clear()
 }
 
 function leaveLine(line: Line): void {
@@ -133,6 +177,7 @@ const brokenOff = (error: unknown): Error =>
   new Error(error instanceof Error ? error.message : String(error), { cause: error })
 
 function answerOne(line: Line, response: BatchAppendResp): void {
+  line.lookedAt = performance.now()
   const id = response.getCorrelationId()?.getString() ?? ''
   const waited = line.waiting.get(id)
   // Whoever waited for it has given up.

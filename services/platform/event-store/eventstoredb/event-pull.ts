@@ -28,8 +28,15 @@ export interface EventPull {
   cancel(): void
 }
 
-/** Takes hold of a stream. Call it in the turn that made the stream: an error nobody listens for is thrown. */
-export function pullEvents({ stream, cancel }: EventSource): EventPull {
+/** Calls that stream events, each of which can be given up from outside. */
+export type EventPulls = Set<(error: unknown) => void>
+
+/**
+ * Takes hold of a stream. Call it in the turn that made the stream: an error nobody listens for is thrown.
+ *
+ * @param pulls has it until it is cancelled
+ */
+export function pullEvents({ stream, cancel }: EventSource, pulls: EventPulls = new Set()): EventPull {
   let failure: { readonly error: unknown } | undefined
   let ended = false
   let hasChanged = false
@@ -50,6 +57,7 @@ export function pullEvents({ stream, cancel }: EventSource): EventPull {
     wake()
   }
   stream.on('error', fail)
+  pulls.add(fail)
 
   return {
     take() {
@@ -78,6 +86,7 @@ export function pullEvents({ stream, cancel }: EventSource): EventPull {
     },
     wake,
     cancel() {
+      pulls.delete(fail)
       // What has been sent already is taken: a call whose answers nobody takes never ends, and closing waits for it.
       const drop = (): void => {
         while (stream.read() !== null);

@@ -19,6 +19,8 @@ interface ClientInternals {
   callArguments: CallArguments
   handleError: (grpcClient: unknown, error: unknown) => Promise<void>
   createGRPCClient: (type: unknown) => Promise<unknown>
+  /** The connection that there is, or a new one. */
+  getChannel: () => Promise<{ getTarget(): string; close(): void }>
   /** The one of the connection that there is. */
   getGRPCClient: (type: typeof StreamsClient, name: string) => Promise<StreamsClient>
 }
@@ -30,6 +32,8 @@ export interface Connection {
   readonly lookElsewhere: () => void
   /** Begins a call over which many appends go. */
   readonly openAppends: () => Promise<AppendCall>
+  /** Whether, by what the nodes of a cluster say, another one leads than the one that is asked. Never of a single node. */
+  readonly hasMoved: () => Promise<boolean>
 }
 
 /**
@@ -39,6 +43,8 @@ export interface Connection {
  * has come meanwhile: at three seconds, processes on a crowded machine cut their own reads off again and again.
  */
 const KEEP_ALIVE_MS = { keepAliveInterval: 3_000, keepAliveTimeout: 6_000 }
+/** How long a node that is asked who leads may say nothing, seconds: then the next one is asked. */
+const GOSSIP_S = { gossipTimeout: 1 }
 
 /** `esdb://name:password@host…`, found as the client finds it; the middle part is taken out. */
 const USER_INFO = /^([a-z+]+:\/\/)([^:]+):([^@]*)@/
@@ -62,10 +68,11 @@ export function createEventStoreDbClient(connectionString: string): Connection {
   const { address, credentials } = splitCredentials(connectionString)
   const { hosts, parameters } = splitAddress(address)
   requireUsable(parameters)
-  for (const [name, milliseconds] of Object.entries(KEEP_ALIVE_MS)) {
-    if (parameterOf(parameters, name) === undefined) parameters.push(`${name}=${milliseconds}`)
+  for (const [name, value] of Object.entries({ ...KEEP_ALIVE_MS, ...GOSSIP_S })) {
+    if (parameterOf(parameters, name) === undefined) parameters.push(`${name}=${value}`)
   }
-  const client = connect(`${hosts}?${parameters.join('&')}`)
+  const whole = `${hosts}?${parameters.join('&')}`
+  const client = connect(whole)
   const inner = client as unknown as ClientInternals
   const { callArguments, handleError, createGRPCClient } = inner
   const always = { requiresLeader: true, ...(credentials && { credentials }) }
@@ -86,6 +93,14 @@ export function createEventStoreDbClient(connectionString: string): Connection {
         stream: grpcClient.batchAppend(...inner.callArguments({}, { deadline: Number.POSITIVE_INFINITY })),
         failed: (error) => void inner.handleError(grpcClient, error),
       }
+    },
+    async hasMoved() {
+      // A client of its own finds the leader anew, and nothing is asked of it but where that is.
+      const { getChannel } = connect(whole) as unknown as ClientInternals
+      const [asked, leading] = await Promise.all([inner.getChannel(), getChannel()])
+      const isElsewhere = asked.getTarget() !== leading.getTarget()
+      leading.close()
+      return isElsewhere
     },
     lookElsewhere() {
       if (newest !== undefined) void inner.handleError(newest, noAnswerError())

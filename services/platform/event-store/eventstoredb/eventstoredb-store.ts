@@ -11,6 +11,7 @@ import { type AppendContext, appendEvents } from './append-events.ts'
 import { createAppendLine } from './append-line.ts'
 import { createAppendWatch } from './append-watch.ts'
 import { eraseStream } from './erase-stream.ts'
+import type { EventPulls } from './event-pull.ts'
 import { createEventStoreDbClient } from './eventstoredb-client.ts'
 import { createLogTail, type FollowContext } from './log-tail.ts'
 import { readCopies, readHead, readStoredStream, readWholeLog } from './read-events.ts'
@@ -62,9 +63,19 @@ export type ForeignPlace = Parameters<FollowContext['onForeign']>[0]
  * @example const store = openEventStoreDbStore({ connectionString: 'esdb://127.0.0.1:2113?tls=false' })
  */
 export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreDbStore {
-  const { client, openAppends, ...connection } = createEventStoreDbClient(options.connectionString)
+  const { client, openAppends, hasMoved, ...connection } = createEventStoreDbClient(options.connectionString)
+  const pulls: EventPulls = new Set()
   const newId = options.newId ?? randomUUID
-  const appends = createAppendLine(openAppends, newId)
+  const appends = createAppendLine({
+    open: openAppends,
+    newId,
+    hasMoved,
+    onMoved() {
+      connection.lookElsewhere()
+      // Whoever reads there goes on elsewhere.
+      for (const giveUp of pulls) giveUp(new Error('another node leads by now'))
+    },
+  })
   const closing = new AbortController()
   const context: FollowContext & AppendContext = {
     client,
@@ -76,6 +87,7 @@ export function openEventStoreDbStore(options: EventStoreDbOptions): EventStoreD
     answerTimeoutMs: options.answerTimeoutMs ?? LIMITS.appendTimeoutMs,
     newId,
     appends,
+    pulls,
     random: options.random ?? Math.random,
     sleep: options.sleep ?? sleep,
     onSubscriptionBreak: options.onSubscriptionBreak ?? (() => undefined),

@@ -80,7 +80,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
       fromPosition: toLogPosition(reached),
       filter: streamNameFilter({ regex: '^[^$]', maxSearchWindow: LIMITS.readPageEvents }),
     })
-    const pull = pullEvents({ stream: subscription, cancel: () => subscription.unsubscribe() })
+    const pull = pullEvents({ stream: subscription, cancel: () => subscription.unsubscribe() }, context.pulls)
     /** Events that came before the server said that all have. */
     let until: number | undefined
     let taken = 0

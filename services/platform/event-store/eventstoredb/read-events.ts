@@ -8,7 +8,7 @@ import { withTimeout } from '../../async/with-timeout.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { ReadAllOptions, ReadOptions } from '../event-store.ts'
 import { isClientError, isNoPlace, readFailure } from './client-error.ts'
-import { pullEvents } from './event-pull.ts'
+import { type EventPulls, pullEvents } from './event-pull.ts'
 import { type LogEntry, toEntry } from './log-entry.ts'
 import { parseStored, type StoredEvent, toLogPosition, toPosition } from './recorded-event.ts'
 
@@ -17,6 +17,8 @@ export interface ReadContext {
   readonly client: EventStoreDBClient
   /** Gives up the connection: who is asked there does not answer. The next call looks for the leader anew. */
   readonly lookElsewhere: () => void
+  /** What is read and followed at the moment. */
+  readonly pulls: EventPulls
   /** How long the server may be silent in the middle of a read. */
   readonly answerTimeoutMs: number
   /** Resolves after the time, or as soon as the signal is aborted. */
@@ -218,7 +220,7 @@ async function* streamEvents(
   const isAborted = (): boolean => signal?.aborted === true
   if (isAborted()) return
   const stream = open()
-  const pull = pullEvents({ stream, cancel: () => stream.cancel() })
+  const pull = pullEvents({ stream, cancel: () => stream.cancel() }, context.pulls)
   signal?.addEventListener('abort', pull.wake)
   try {
     while (!isAborted()) {

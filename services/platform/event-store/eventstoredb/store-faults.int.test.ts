@@ -133,6 +133,31 @@ describe('a server that is not there', () => {
     follower.stop()
     leader.stop()
   })
+
+  test('a leader that stands still is left as soon as another one leads, by appends and by who reads', async () => {
+    const next = await startWireDouble()
+    for (const node of [double, next]) node.leadsTo(double.port)
+    const hosts = [double, next].map(({ port }) => `127.0.0.1:${port}`).join(',')
+    // Longer than the test may take.
+    const patient = openEventStoreDbStore({
+      connectionString: `esdb://${hosts}?tls=false`,
+      answerTimeoutMs: 60_000,
+    })
+    await patient.append('s-1', [anEvent()], { expected: 'no-stream' })
+    double.faults.freeze()
+    const [appending, reading] = [
+      refusal(patient.append('s-2', [anEvent()], { expected: 'no-stream' })),
+      collect(patient.read('s-1')).catch((error: unknown) => error),
+    ]
+    for (const node of [double, next]) node.leadsTo(next.port)
+    expect((await appending).code).toBe('append_unknown')
+    expect(await reading).toMatchObject({ code: 'store_unavailable' })
+    expect(await patient.append('s-2', [anEvent()], { expected: 'no-stream' })).toMatchObject({ revision: 0 })
+    expect(next.log.visible('s-2')).toHaveLength(1)
+    double.faults.thaw()
+    await patient.close()
+    next.stop()
+  }, 20_000)
 })
 
 describe("the client's own faults", () => {
