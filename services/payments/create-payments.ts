@@ -207,12 +207,14 @@ async function claimPayment(
   const { rail, value, payer, stream } = payment
   const { mustSettleFirst } = claim
   await bindIdentifier(parts, payment, claim.requestId)
-  if (exposure.of(payer, rail).credit >= value) {
+  let exposed = exposure.of(payer, rail)
+  if (exposed.credit >= value) {
     const isCovered = await parts.credits.take(payer, stream, value, claim.requestId)
     if (isCovered) return claimByCredit(parts, payment, claim)
+    exposed = exposure.of(payer, rail)
   }
   const terms = { rail, value, mustSettleFirst, funds: funds.get(payment) }
-  const decision = decideClaim(exposure.of(payer, rail), terms, caps)
+  const decision = decideClaim(exposed, terms, caps)
   if (decision.kind === 'refuse') throw noRoomError(payer, decision.why)
   const { isServedFirst } = decision
   const event = claimEvent(parts, payment, claim, isServedFirst)
