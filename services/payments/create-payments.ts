@@ -170,7 +170,8 @@ async function requirePayable(
     throw paymentRefused('invalid_transaction_state', `The operator takes no payments of ${payer}.`)
   }
   // What a credit pays for is not settled: the payer needs no money, and no room.
-  if (before.credit >= value) return requireValidity(payment, now())
+  if (before.hasCredit && (await parts.credits.covers(payer, payment.stream, value)))
+    return requireValidity(payment, now())
   // Whoever has no room now has none whatever is found out about the payer.
   const hoped = { balance: before.awaited + value, isAll: false }
   const decision = decideClaim(before, { rail, value, mustSettleFirst, funds: hoped }, caps)
@@ -208,7 +209,7 @@ async function claimPayment(
   const { mustSettleFirst } = claim
   await bindIdentifier(parts, payment, claim.requestId)
   let exposed = exposure.of(payer, rail)
-  if (exposed.credit >= value) {
+  if (exposed.hasCredit) {
     const isCovered = await parts.credits.take(payer, stream, value, claim.requestId)
     if (isCovered) return claimByCredit(parts, payment, claim)
     exposed = exposure.of(payer, rail)
