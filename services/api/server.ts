@@ -63,7 +63,7 @@ import { type VerifyRoutesOptions, verifyRoutes } from './routes/verify.ts'
 import { type WebhookDeliveryRoutesOptions, webhookDeliveryRoutes } from './routes/webhook-deliveries.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 import { type PaidRoutesOptions, paidRoutes } from './routes/x402.ts'
-import { type PaymentRoutesOptions, paymentRoutes } from './routes/x402-payments.ts'
+import { type PaymentRoutesOptions, paymentAnswerOf, paymentRoutes } from './routes/x402-payments.ts'
 import { useTracing } from './trace-requests.ts'
 import { useRateLimits } from './use-rate-limits.ts'
 import { createWebhookLooks } from './webhook-looks.ts'
@@ -89,7 +89,7 @@ export interface ServerOptions
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
   /** The Model Context Protocol; not served where it is left out. */
   readonly mcp?:
-    | Omit<McpRoutesOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry'>
+    | Omit<McpRoutesOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry' | 'payment'>
     | undefined
   /** Sign-in, accounts and keys; not served where they are left out. */
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
@@ -299,9 +299,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       tracing: options.tracing,
       monotonic: () => performance.now(),
     })
+    const { payments } = options
     await app.register(mcpRoutes, {
       ...options.mcp,
       bearer,
+      payment: payments && ((id) => paymentAnswerOf(payments, id)),
       listen,
       webhooks,
       addressOf,

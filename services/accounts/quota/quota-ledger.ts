@@ -80,6 +80,18 @@ interface Account {
 /** Payers that are forgotten together. */
 const PAYERS_DROPPED = LIMITS.payersKept / 10
 
+/**
+ * What is under way for a payer holds its queue, so that two queues never decide for one. Many go at a time:
+ * finding the first of a map takes the longer the more were deleted in front of it.
+ */
+function dropOldest(accounts: Map<string, Account>): void {
+  if (accounts.size < LIMITS.payersKept) return
+  for (const [payerId, { queue }] of accounts) {
+    if (accounts.size < LIMITS.payersKept - PAYERS_DROPPED) return
+    if (queue.isIdle) accounts.delete(payerId)
+  }
+}
+
 /** A payer with nothing left makes the log be read so often at most. */
 const ASK_AGAIN_MS = 1_000
 
@@ -97,23 +109,11 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       accounts.set(payerId, known)
       return known
     }
-    dropOldest()
+    dropOldest(accounts)
     const keys = createUsedKeys(payerId, { index, head: () => store.head(), now, sleep, signal })
     const account = { queue: createPayerQueue(payerId, { log, keys, now, payPerCall }), keys, askedAt: 0 }
     accounts.set(payerId, account)
     return account
-  }
-
-  /**
-   * What is under way for a payer holds its queue, so that two queues never decide for one. Many go at a time:
-   * finding the first of a map takes the longer the more were deleted in front of it.
-   */
-  function dropOldest(): void {
-    if (accounts.size < LIMITS.payersKept) return
-    for (const [payerId, { queue }] of accounts) {
-      if (accounts.size < LIMITS.payersKept - PAYERS_DROPPED) return
-      if (queue.isIdle) accounts.delete(payerId)
-    }
   }
 
   const known = async ({ queue }: Account, payer: Payer): Promise<Balance> =>

@@ -37,6 +37,8 @@ export interface McpRoutesOptions extends ToolPaths {
   readonly guard: RequestGuard
   readonly sources: McpResourceSources
   /** What `subscriptions/listen` is read from; left out, there is nothing to listen to. */
+  /** Where a payment stands, to who holds its id; undefined where nothing is paid for. @throws ServiceError `payment_unknown` */
+  readonly payment?: McpCore['payment']
   readonly listen?: ListenOptions | undefined
   /** Who lets programs in by access tokens; left out, none are. */
   readonly bearer?: BearerOptions | undefined
@@ -134,6 +136,7 @@ function createEdge(options: McpRoutesOptions, app: FastifyInstance): Edge {
     ),
     extension: options.extension,
     hasListening: options.listen !== undefined && options.extension === undefined,
+    payment: options.payment,
   }
   const listening = options.listen && createListening(core, options.listen)
   const tools = JSON.stringify([...core.tools, ...(options.extension?.tools ?? [])])

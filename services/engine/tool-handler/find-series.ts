@@ -77,27 +77,6 @@ export function createSeriesFinder(options: SeriesFinderOptions): SeriesFinder {
     })
   }
 
-  function coinIn(markets: MarketIndex, exchange: Exchange, given: string): Coin {
-    const coins = markets.coins(exchange)
-    const bare = bareCoin(given)
-    const found = [given, bare].find((coin) => coin !== undefined && coins.includes(coin))
-    if (found !== undefined) return found
-    const bySize = largestFirst(coins, newestUniverse(exchange))
-    const { asset } = assetOf(bare ?? given)
-    const meant = bySize.find((coin) => assetOf(coin).asset === asset) ?? nearestName(bare ?? given, bySize)
-    const shown = bySize.slice(0, LIMITS.namesInRefusal)
-    throw new ServiceError('unknown_coin', {
-      message: `there is no coin ${JSON.stringify(given)} on ${exchange}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
-      details: {
-        given,
-        exchange,
-        available: shown,
-        total: coins.length,
-        ...(meant !== undefined && { did_you_mean: meant }),
-      },
-    })
-  }
-
   return {
     defaultExchange: chosen[0],
 
@@ -106,7 +85,7 @@ export function createSeriesFinder(options: SeriesFinderOptions): SeriesFinder {
     async series({ exchange: givenExchange, coin: givenCoin, timeframe }) {
       const markets = await index()
       const exchange = exchangeIn(markets, givenExchange)
-      const coin = coinIn(markets, exchange, givenCoin)
+      const coin = coinIn(markets.coins(exchange), givenCoin, exchange, newestUniverse)
       const available = markets.timeframes({ exchange, coin })
       return {
         exchange,
@@ -127,6 +106,31 @@ export function createSeriesFinder(options: SeriesFinderOptions): SeriesFinder {
 
     timeframes: async (market) => (await index()).timeframes(market),
   }
+}
+
+function coinIn(
+  coins: readonly Coin[],
+  given: string,
+  exchange: Exchange,
+  newestUniverse: SeriesFinderOptions['newestUniverse'],
+): Coin {
+  const bare = bareCoin(given)
+  const found = [given, bare].find((coin) => coin !== undefined && coins.includes(coin))
+  if (found !== undefined) return found
+  const bySize = largestFirst(coins, newestUniverse(exchange))
+  const { asset } = assetOf(bare ?? given)
+  const meant = bySize.find((coin) => assetOf(coin).asset === asset) ?? nearestName(bare ?? given, bySize)
+  const shown = bySize.slice(0, LIMITS.namesInRefusal)
+  throw new ServiceError('unknown_coin', {
+    message: `there is no coin ${JSON.stringify(given)} on ${exchange}${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+    details: {
+      given,
+      exchange,
+      available: shown,
+      total: coins.length,
+      ...(meant !== undefined && { did_you_mean: meant }),
+    },
+  })
 }
 
 function timeframeAmong(available: readonly Timeframe[], given: string, what: string): Timeframe {
