@@ -87,12 +87,13 @@ export async function readKept(file: KeptFile, parts?: readonly string[]): Promi
     if (bar === undefined || bars.has(bar.openTime)) return
     if (bar.openTime >= file.from && bar.openTime < file.until) bars.set(bar.openTime, bar)
   }
+  // Parts first: whoever seals removes them only when the sealed file is there, so that one of the two has each bar.
+  const texts: Buffer[] = []
+  for (const part of parts ?? (await partsOf(file))) texts.push(await textOf(join(file.folder, part)))
   const sealed = await textOf(sealedPath(file))
   if (sealed.length > 0)
     for (const line of gunzipSync(sealed).toString('utf8').split('\n')) take(readKeptLine(line))
-  for (const part of parts ?? (await partsOf(file)))
-    for (const line of (await textOf(join(file.folder, part))).toString('utf8').split('\n'))
-      take(readCheckedLine(line))
+  for (const text of texts) for (const line of text.toString('utf8').split('\n')) take(readCheckedLine(line))
   return [...bars.values()].toSorted((a, b) => a.openTime - b.openTime)
 }
 
