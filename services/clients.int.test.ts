@@ -359,7 +359,7 @@ describe('what is signed', () => {
     product: 'get_trade_call',
     payer: `0x${'11'.repeat(20)}`,
     transaction: `0x${'ab'.repeat(32)}`,
-    changedAt: 5_000,
+    changedAtMs: 5_000,
   }
   const serving: typeof fetch = async (input) => {
     const { origin, pathname } = new URL(input instanceof Request ? input.url : input)

@@ -16,11 +16,11 @@ export interface Payment extends JsonObject {
   readonly accountId: string | null
   readonly isServedFirst: boolean
   /** Unix seconds. */
-  readonly validBefore: number
+  readonly validBeforeS: number
   /** Unix milliseconds. */
-  readonly claimedAt: number
+  readonly claimedAtMs: number
   /** When the newest event was recorded, Unix milliseconds. */
-  readonly changedAt: number
+  readonly changedAtMs: number
   /** How often settling was begun. */
   readonly attempts: number
   /** The transaction that is being sent, or that settled it. */
@@ -117,7 +117,7 @@ export const isServable = ({ state, isServedFirst }: Payment): boolean =>
  * What comes after an end that was told wrongly counts: a payment taken for uncollectable may turn out paid.
  */
 export function evolvePayment(payment: Payment | undefined, event: ServiceEvent): Payment | undefined {
-  const changedAt = Date.parse(event.at)
+  const changedAtMs = Date.parse(event.at)
   if (event.type === 'PaymentClaimed') {
     const { paymentId, rail, product, payer, value, accountId, isServedFirst, validBefore } = event.data
     return {
@@ -128,11 +128,11 @@ export function evolvePayment(payment: Payment | undefined, event: ServiceEvent)
       value,
       accountId,
       isServedFirst,
-      validBefore,
+      validBeforeS: validBefore,
       stream: event.stream,
       state: 'owed',
-      claimedAt: changedAt,
-      changedAt,
+      claimedAtMs: changedAtMs,
+      changedAtMs,
       attempts: 0,
       transaction: null,
       blockNumber: null,
@@ -143,10 +143,10 @@ export function evolvePayment(payment: Payment | undefined, event: ServiceEvent)
       wasServable: isServedFirst,
     }
   }
-  if (event.type === 'RefundAuthorised') return transferOf(event, changedAt)
+  if (event.type === 'RefundAuthorised') return transferOf(event, changedAtMs)
   if (payment === undefined) return undefined
   const change = changeBy(event, payment)
-  return change && { ...payment, ...change, changedAt }
+  return change && { ...payment, ...change, changedAtMs }
 }
 
 /** The transfer of a refund is settled as a payment is, in a stream of its own. */
@@ -162,9 +162,9 @@ function transferOf(event: Extract<ServiceEvent, { type: 'RefundAuthorised' }>, 
     value,
     accountId: null,
     isServedFirst: false,
-    validBefore,
-    claimedAt: at,
-    changedAt: at,
+    validBeforeS: validBefore,
+    claimedAtMs: at,
+    changedAtMs: at,
     attempts: 0,
     transaction: null,
     blockNumber: null,

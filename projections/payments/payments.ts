@@ -94,7 +94,7 @@ const NOTHING: PayerTotals = {
 /** Every payment and where it stands, those that are not at their end, those to settle, those of an account, and what each payer owes. */
 export const payments: Projection<PaymentsRow> = {
   name: 'payments',
-  version: 5,
+  version: 6,
   changes: 'rows',
   events: [
     'PaymentClaimed',

@@ -207,7 +207,7 @@ describe('a plan', () => {
 test('a bought plan begins once for its payment, also where there is room for no other', async () => {
   const { accountId, key } = await world.signIn(accounts, EMAIL)
   const bought = {
-    claimedAt: NOON,
+    claimedAtMs: NOON,
     tier: 'starter',
     paymentId: '018f0000-0000-7000-8000-000000000001',
   } as const

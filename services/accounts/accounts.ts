@@ -113,7 +113,7 @@ export interface Accounts extends SignIn, OperatorAccounts {
   /**
    * The plan that a payment bought, which begins with the first time that this is called for it.
    *
-   * @param bought `claimedAt`: when the payment was claimed, as the log has it
+   * @param bought `claimedAtMs`: when the payment was claimed, as the log has it
    * @throws ServiceError `account_unknown` where the account was erased before the plan began, `plan_ended` where it
    *   was afterwards
    */
@@ -123,7 +123,7 @@ export interface Accounts extends SignIn, OperatorAccounts {
       readonly tier: Exclude<Tier, 'free'>
       readonly paymentId: string
       /** Unix milliseconds. */
-      readonly claimedAt: number
+      readonly claimedAtMs: number
     },
     origin: Origin,
   ): Promise<Plan>
@@ -240,9 +240,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
     async requirePlanRoom(accountId, tier) {
       requireRoomFor(accountId, tier, await log.load(accountId), now())
     },
-    async buyPlan(accountId, { tier, paymentId: reference, claimedAt }, origin) {
+    async buyPlan(accountId, { tier, paymentId: reference, claimedAtMs }, origin) {
       await log.execute(accountId, origin, () => [
-        { kind: 'StartPlan', tier, source: 'payment', reference, claimedAt, now: now() },
+        { kind: 'StartPlan', tier, source: 'payment', reference, claimedAtMs, now: now() },
       ])
       await identifier.settled()
       const { bought, generation } = await log.load(accountId)

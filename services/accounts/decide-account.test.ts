@@ -262,7 +262,7 @@ describe('a plan', () => {
       tier: 'starter',
       source: 'payment',
       reference: 'payment-1',
-      claimedAt: NOW,
+      claimedAtMs: NOW,
       now: NOW,
     }
     expect(given(opened(), planStarted('pro', NOW - 5)).when(bought)).toEqual(

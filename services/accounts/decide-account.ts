@@ -46,7 +46,7 @@ export type AccountCommand =
       readonly source: 'operator' | 'payment'
       readonly reference: string | null
       /** When the payment was claimed, as the log has it; left out where none was. */
-      readonly claimedAt?: number
+      readonly claimedAtMs?: number
       readonly now: number
     }
   | { readonly kind: 'Erase' }
@@ -188,12 +188,12 @@ function revoked(accountId: string, keyId: string, reason: string, { keys }: Acc
  */
 function startPlan(
   accountId: string,
-  { tier, source, reference, claimedAt, now }: Extract<AccountCommand, { kind: 'StartPlan' }>,
+  { tier, source, reference, claimedAtMs, now }: Extract<AccountCommand, { kind: 'StartPlan' }>,
   state: AccountState,
 ): AccountFact[] {
   if (reference !== null && state.bought.some((plan) => plan.reference === reference)) return []
   requireOpen(accountId, state)
-  if (claimedAt !== undefined && claimedAt < state.openedAt) throw formerAccountError(accountId)
+  if (claimedAtMs !== undefined && claimedAtMs < state.openedAt) throw formerAccountError(accountId)
   const ahead = state.plans.filter(({ to }) => to > now)
   const kept = ahead.filter(
     (plan) => plan.tier === tier || (source === 'payment' && isDearer(plan.tier, tier)),

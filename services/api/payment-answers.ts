@@ -44,9 +44,9 @@ export const toPaymentAnswer = (payment: Payment): PaymentAnswer => ({
   transaction: payment.transaction,
   block: payment.blockNumber,
   reason: payment.reason,
-  claimed_at: isoTime(payment.claimedAt),
-  changed_at: isoTime(payment.changedAt),
-  valid_until: isoTime(payment.validBefore * 1_000),
+  claimed_at: isoTime(payment.claimedAtMs),
+  changed_at: isoTime(payment.changedAtMs),
+  valid_until: isoTime(payment.validBeforeS * 1_000),
   refund: payment.refund && refundOf(payment.refund),
   next_step: nextStepOf(payment),
 })

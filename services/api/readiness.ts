@@ -10,9 +10,20 @@ export interface Component {
   readonly more?: JsonObject
 }
 
+/** Which process it is, for its operator: by this several of one cluster are held against one another. */
+export interface ProcessFacts {
+  readonly version: string
+  readonly roles: readonly string[]
+  /** Of the log that it writes to, and in which format; the newest is what this release writes once the log is raised. */
+  readonly log: { readonly id: string; readonly format: number; readonly newest_format: number }
+  /** What its clock showed, ISO 8601. */
+  readonly at: string
+}
+
 export interface Readiness {
   readonly status: 'ready' | 'degraded' | 'unready'
   readonly components: readonly Component[]
+  readonly process?: ProcessFacts
 }
 
 /** Ready when every part is well; unready when a required one has failed; degraded in between. */

@@ -19,7 +19,7 @@ import { runCommand } from './run-command.ts'
 
 let directory: string
 let server: Server
-let state: { readonly status: string; readonly components: readonly object[] }
+let state: { readonly status: string; readonly components: readonly object[]; readonly process?: object }
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'doctor-'))
   server = createServer((_request, response) => {
@@ -67,6 +67,118 @@ test('one that is ready is ok, one that is not is a fault', async () => {
   const { code, out } = await examine()
   expect(out).toMatch(/^fault {2}server +store failed: disk is full$/m)
   expect(code).not.toBe(0)
+})
+
+describe('a cluster', () => {
+  const NOON = Date.UTC(2026, 10, 21, 12)
+  const facts = (change: object = {}) => ({
+    version: '0.2.0',
+    roles: ['api', 'engine', 'projector', 'dispatcher', 'settler'],
+    log: { id: 'log-1', format: 2, newest_format: 2 },
+    at: new Date(NOON).toISOString(),
+    ...change,
+  })
+  let others: Server[]
+  beforeEach(() => {
+    others = []
+    state = { status: 'ready', components: [], process: facts() }
+  })
+  afterEach(() => {
+    for (const other of others) other.close()
+  })
+
+  /** Looks at a cluster of processes that say this of themselves. */
+  async function lookAt(...said: readonly object[]) {
+    for (const one of said) {
+      const other = createServer((_request, response) =>
+        response.end(JSON.stringify({ status: 'ready', components: [], ...one })),
+      )
+      others.push(other.listen(0, '127.0.0.1'))
+      await once(other, 'listening')
+    }
+    const urls = others.map((other) => `http://127.0.0.1:${(other.address() as AddressInfo).port}`)
+    const [stdout, stderr] = [new PassThrough({ encoding: 'utf8' }), new PassThrough()]
+    const signal = new AbortController().signal
+    const args = ['doctor', '--processes', urls.join()]
+    const code = await runCommand(args, { stdout, stderr, environment: {}, signal, now: () => NOON })
+    return { code, out: String(stdout.read() ?? '') }
+  }
+
+  test('whose processes are well and agree is well', async () => {
+    const { code, out } = await lookAt(
+      { process: facts({ roles: ['api', 'projector'] }) },
+      { process: facts({ roles: ['engine', 'dispatcher', 'settler', 'api'] }) },
+    )
+    expect(out).toMatch(/^ok {5}127\.0\.0\.1:\d+ +0\.2\.0, api, projector: ready; log format 2, the newest/m)
+    expect(out).toMatch(/^ok {5}one log +all share log-1$/m)
+    expect(out).toMatch(/^ok {5}roles +api 2, engine 1, projector 1, dispatcher 1, settler 1$/m)
+    expect(out).toMatch(/^ok {5}versions +0\.2\.0$/m)
+    expect(out).toMatch(/^ok {5}clocks /m)
+    expect(code).toBe(0)
+  })
+
+  test.each<[string, readonly object[], RegExp, number]>([
+    [
+      'a role that nobody has',
+      [facts({ roles: ['api'] })],
+      /^fault {2}roles +nobody has the role engine, projector/m,
+      ERRORS.config_invalid.exitCode,
+    ],
+    [
+      'two logs',
+      [facts(), facts({ log: { id: 'log-2', format: 2, newest_format: 2 } })],
+      /^fault {2}one log +they write to 2 logs/m,
+      ERRORS.store_mismatch.exitCode,
+    ],
+    [
+      'two releases',
+      [facts(), facts({ version: '0.3.0' })],
+      /^weak {3}versions +an upgrade is under way: 0\.2\.0 \(/m,
+      0,
+    ],
+    [
+      'a log that can be raised',
+      [facts({ log: { id: 'log-1', format: 1, newest_format: 2 } })],
+      /^weak {3}log format +1; .*signal log-format raise/m,
+      0,
+    ],
+    [
+      'a process that is older than the log',
+      [facts({ log: { id: 'log-1', format: 3, newest_format: 3 } }), facts()],
+      /^fault {2}log format +the log is written in format 3/m,
+      ERRORS.event_unreadable.exitCode ?? 1,
+    ],
+    [
+      'a clock ahead',
+      [facts({ at: new Date(NOON + 9_000).toISOString() })],
+      /^weak {3}clocks +\S+ is 9\.0 s ahead/m,
+      0,
+    ],
+    [
+      'a clock that is late',
+      [facts({ at: new Date(NOON - 9_000).toISOString() })],
+      /^weak {3}clocks +\S+ is 8\.0 s late/m,
+      0,
+    ],
+  ])('says %s', async (_what, processes, line, exitCode) => {
+    const { code, out } = await lookAt(...processes.map((process) => ({ process })))
+    expect(out).toMatch(line)
+    expect(code).toBe(exitCode)
+  })
+
+  test('says which process is away, what is late in the others, and judges those that are there', async () => {
+    const { out: alone } = await lookAt(
+      {
+        process: facts(),
+        status: 'degraded',
+        components: [{ ...market, name: 'bus', detail: 'NATS is away' }],
+      },
+      {},
+    )
+    expect(alone).toMatch(/^weak {3}127\.0\.0\.1:\d+ +.*degraded; bus: NATS is away/m)
+    expect(alone).toMatch(/^fault {2}127\.0\.0\.1:\d+ +.*says to nobody but its operator/m)
+    expect(alone).toMatch(/^ok {5}roles /m)
+  })
 })
 
 describe('over EventStoreDB', () => {

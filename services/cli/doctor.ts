@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
+import { z } from 'zod'
 import {
   ERRORS,
   type ErrorDefinition,
@@ -12,6 +13,7 @@ import {
 } from '../../contracts/errors.ts'
 import { START } from '../../contracts/position.ts'
 import { STORE_IDENTITY_STREAM } from '../../contracts/streams.ts'
+import type { ProcessFacts } from '../api/index.ts'
 import { factSecretOf, identityOf, requireKeyOfLog } from '../composition/open-platform.ts'
 import { findOwnerSocket } from '../composition/owner-socket.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
@@ -20,10 +22,11 @@ import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-sto
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
 import { checkStore } from '../platform/event-store/store-identity.ts'
+import { type AskedProcess, clusterChecks, describeFormats } from './check-cluster.ts'
 import { listingChecks } from './check-listing.ts'
 import { type CommandInput, defineCommand, type FlagDefinition } from './command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from './common-flags.ts'
-import { askForState, type ServerAddress } from './server-source.ts'
+import { askForState, type ServerAddress, type ServiceState } from './server-source.ts'
 
 /** What one look at a part found. */
 interface Finding {
@@ -48,6 +51,20 @@ const FLAGS = {
   listing: switchFlag(
     'Looks at the service of --server as indexers do instead: whether it answers as what announces it says.',
   ),
+  processes: {
+    schema: z
+      .string()
+      .transform((text) => text.split(',').map((url) => url.trim().replace(/\/+$/, '')))
+      .pipe(
+        z
+          .array(z.url({ protocol: /^https?$/ }))
+          .min(1)
+          .max(100),
+      )
+      .optional(),
+    help: 'Looks at all processes of a cluster instead: their health ports (HEALTH_PORT), separated by commas.',
+    example: 'http://10.0.0.7:9402,http://10.0.0.8:9402',
+  },
   json: switchFlag('Writes the findings as JSON.'),
 } as const
 
@@ -57,16 +74,23 @@ export const doctorCommand = defineCommand({
   notes: [
     'It looks at the runtime, the settings, the data folder, the store (whose it is, and who has it open) and the servers that are configured (of EventStoreDB: whose log it holds, and whether its user may read and append), and changes nothing. Each is `ok`, `weak` (it works, and something is late or away) or a `fault`; the exit code is that of the first fault.',
     'It takes the flags and variables of the service itself, listed in [settings.md](settings.md).',
+    'With `--processes` it asks each process how it is, with its bus, cache, read models and how far behind they are, and holds them against one another: one log, every role there, one release, a format of the log that all of them read, clocks that agree.',
   ],
   operands: [],
   flags: { ...FLAGS, ...SETTING_FLAGS },
   examples: [
     'signal doctor',
     'signal doctor --listing --server https://signals.example.com',
+    'signal doctor --processes http://10.0.0.7:9402,http://10.0.0.8:9402',
     'signal doctor --market recorded --data ./binance-usdm --json',
   ],
   async run(input) {
-    const findings = input.flags.listing ? await examineListing(input.flags.server) : await examine(input)
+    const { listing, processes, server } = input.flags
+    const findings = listing
+      ? await examineListing(server)
+      : processes === undefined
+        ? await examine(input)
+        : await examineCluster(processes, input.now)
     const { stdout } = input
     if (input.flags.json) stdout.write(`${JSON.stringify(findings.map(jsonOf))}\n`)
     else stdout.write(`${findings.flatMap(linesOf).join('\n')}\n`)
@@ -85,6 +109,32 @@ async function examineListing(server: string | undefined): Promise<Finding[]> {
   }
   const findings: Finding[] = []
   for (const { part, describe } of listingChecks(server)) findings.push(await look(part, describe))
+  return findings
+}
+
+/** Each process by itself, then all of those that answered against one another. */
+async function examineCluster(urls: readonly string[], now: () => number): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const processes: AskedProcess[] = []
+  for (const url of urls) {
+    const finding = await look(new URL(url).host, async () => {
+      const askedAt = now()
+      const state = await askForState({ url })
+      if (state.process === undefined) {
+        throw new ServiceError('server_unreachable', {
+          message: `${url} says to nobody but its operator which process it is`,
+          nextStep: 'Name its health port (HEALTH_PORT); a release before this one does not say it at all.',
+        })
+      }
+      processes.push({ url, facts: state.process, askedAt, answeredAt: now() })
+      const { isDegraded, detail } = describeState(state)
+      return { isDegraded, detail: `${state.process.version}, ${state.process.roles.join(', ')}: ${detail}` }
+    })
+    findings.push(finding)
+  }
+  if (processes.length === 0) return findings
+  for (const { part, describe } of clusterChecks(processes))
+    findings.push(await look(part, async () => describe()))
   return findings
 }
 
@@ -236,16 +286,24 @@ async function requireAppendRight(store: EventStore): Promise<void> {
   }
 }
 
-async function describeService(address: ServerAddress) {
-  const { status, components } = await askForState(address)
+const describeService = async (address: ServerAddress) => describeState(await askForState(address))
+
+/** How a service says it is. @throws ServiceError for one that is not ready */
+function describeState({ status, components, process }: ServiceState) {
   const problem = components.filter(({ state }) => state !== 'ok')
   if (status !== 'unready') {
     const sentences = problem.map(({ name, detail }) => `${name}: ${detail}`)
-    return { isDegraded: status !== 'ready', detail: [status, ...sentences].join('; ') }
+    const format = process === undefined ? [] : [formatOf(process)]
+    return { isDegraded: status !== 'ready', detail: [status, ...sentences, ...format].join('; ') }
   }
   throw new ServiceError('store_unavailable', {
     message: problem.map(({ name, state, detail }) => `${name} ${state}: ${detail}`).join('; '),
   })
+}
+
+const formatOf = (facts: ProcessFacts): string => {
+  const found = describeFormats([facts])
+  return `log format ${typeof found === 'string' ? found : found.detail}`
 }
 
 const CONNECT_MS = 3_000

@@ -10,6 +10,7 @@ import { seriesHistorySchema } from '../../contracts/series-history.ts'
 import { trackRecordAnswerSchema } from '../../contracts/track-record-row.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import { verificationSchema } from '../../contracts/verification.ts'
+import type { ProcessFacts } from '../api/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import { readLines } from './read-lines.ts'
 import { readServerSentEvents } from './read-server-sent-events.ts'
@@ -248,6 +249,8 @@ export async function ask(
 export interface ServiceState {
   readonly status: string
   readonly components: readonly { readonly name: string; readonly state: string; readonly detail: string }[]
+  /** Undefined to whoever is not its operator, and of an older release. */
+  readonly process?: ProcessFacts
 }
 
 /** How long a service may take to say how it is. */

@@ -199,7 +199,7 @@ test('a payment is remembered over any number of others', async () => {
   const paymentId = (n: number): string => `018f0000-0000-7000-8000-${String(n).padStart(12, '0')}`
   for (let n = 1; n <= 60; n++) {
     world.now += 31 * DAY_MS
-    const other = { tier: 'starter', paymentId: paymentId(n), claimedAt: world.now } as const
+    const other = { tier: 'starter', paymentId: paymentId(n), claimedAtMs: world.now } as const
     await accounts.buyPlan(accountId, other, ORIGIN)
   }
   world.now += 31 * DAY_MS

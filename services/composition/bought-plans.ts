@@ -21,12 +21,12 @@ export async function startPaidPlan(
   payment: Payment,
   notBegun: (payment: Payment) => Promise<void>,
 ): Promise<void> {
-  const { paymentId, claimedAt, product, accountId } = payment
+  const { paymentId, claimedAtMs, product, accountId } = payment
   if (accountId === null) return
   const tier = product.slice('plans/'.length) as PaidTier
   try {
     const origin = { correlationId: paymentId, actor: 'settler' }
-    await accounts.buyPlan(accountId, { tier, paymentId, claimedAt }, origin)
+    await accounts.buyPlan(accountId, { tier, paymentId, claimedAtMs }, origin)
   } catch (error) {
     // It had begun before the account was erased: there is nothing to begin, and nothing to give back.
     if (isServiceError(error, 'plan_ended')) return

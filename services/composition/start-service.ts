@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { Logger } from 'pino'
+import { NEWEST_LOG_FORMAT } from '../../contracts/event-catalogue.ts'
+import { isoTime } from '../../contracts/iso-time.ts'
 import type { Json } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { toolNamed } from '../../contracts/tools/tool-catalogue.ts'
 import { followVerdicts, type ReplaySource, seriesHistory } from '../analyst/index.ts'
-import { createRateLimits, createServer, readinessOf } from '../api/index.ts'
+import { createRateLimits, createServer, type ProcessFacts, readinessOf } from '../api/index.ts'
 import { type EngineRun, type RemoteToolHandler, serveTools, type ToolHandler } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
@@ -180,8 +182,8 @@ async function createHttpServer(
     }),
     markets: createMarketsSource({ feed, projector, running, watchList }),
     marketNow: callerServices.marketNow,
-    readiness: async () =>
-      readinessOf(
+    readiness: async () => ({
+      ...readinessOf(
         await componentsOf({
           platform,
           projector,
@@ -202,6 +204,8 @@ async function createHttpServer(
           staleAfterMs: staleAfterMs(settings),
         }),
       ),
+      process: processFacts(deps),
+    }),
     ...answers,
     logFormat: platform.format,
     models: modelAdmin(platform, projector, speech, callerServices.marketNow, opened.signal),
@@ -250,6 +254,14 @@ async function createHttpServer(
     answerTool: (tool, request) => toolHandler.answer(toolNamed(tool), request),
   })
 }
+
+/** What this process says of itself to its operator. */
+const processFacts = ({ settings, platform }: Pick<Deps, 'settings' | 'platform'>): ProcessFacts => ({
+  version,
+  roles: settings.ROLES,
+  log: { id: platform.logId, format: platform.format.current(), newest_format: NEWEST_LOG_FORMAT },
+  at: isoTime(Date.now()),
+})
 
 /** How often a market that has an end says how far it has come. */
 const PROGRESS_EVERY_MS = 200

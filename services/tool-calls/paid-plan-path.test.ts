@@ -99,9 +99,11 @@ test('a plan is settled first, begins for the account of the key, and says when'
     payment: { state: 'confirmed', amount_usdc: '9.99' },
   })
   expect(payments.claims).toMatchObject([{ product: 'plans/starter', accountId: ADA, mustSettleFirst: true }])
-  const { paymentId, claimedAt } =
+  const { paymentId, claimedAtMs } =
     (await payments.show((started[0] as { paymentId: string }).paymentId)) ?? {}
-  expect(started).toEqual([{ accountId: ADA, tier: 'starter', paymentId, claimedAt, requestId: 'request-1' }])
+  expect(started).toEqual([
+    { accountId: ADA, tier: 'starter', paymentId, claimedAtMs, requestId: 'request-1' },
+  ])
   expect(outcome.receipt).toBeDefined()
 })
 

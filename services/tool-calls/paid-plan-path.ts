@@ -36,7 +36,7 @@ export interface PlanSales {
     readonly tier: PaidTier
     readonly paymentId: string
     /** When the payment was claimed, Unix milliseconds. */
-    readonly claimedAt: number
+    readonly claimedAtMs: number
     readonly requestId: string
   }): Promise<Plan>
 }
@@ -124,8 +124,8 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
             ...(traceparent !== undefined && { traceparent }),
           })
           if (payment.state === 'refunded') throw refundedError(payment)
-          const { paymentId, claimedAt } = payment
-          const { from, to } = await started({ accountId, tier, paymentId, claimedAt, requestId })
+          const { paymentId, claimedAtMs } = payment
+          const { from, to } = await started({ accountId, tier, paymentId, claimedAtMs, requestId })
           const body: JsonObject = {
             ...answer,
             from: isoTime(from),

@@ -100,9 +100,12 @@ function appends({ acknowledged, asked }: World, log: readonly ServiceEvent[]): 
       return [`${type} ${id} was acknowledged as revision ${revision} of ${stream}, and is not there`]
     }),
   )
+  // What was refused together may be asked for again apart, and one of two callers may have given up meanwhile.
+  const isWhole = ({ events }: { readonly events: readonly NewEvent[] }): boolean => events.every(isThere)
+  const whole = new Set(asked.filter(isWhole).flatMap(({ events }) => events.map(({ id }) => id)))
   const torn = asked
     .filter(isRead)
-    .filter(({ events }) => events.some(isThere) && !events.every(isThere))
+    .filter((one) => !isWhole(one) && one.events.some((event) => isThere(event) && !whole.has(event.id)))
     .map(
       ({ stream, events }) => `of ${events.length} events that were appended to ${stream}, a part is there`,
     )

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { conformancePack } from './testing/conformance/conformance-pack.ts'
+import { findSuite } from './testing/conformance/find-suite.ts'
 import { createMcpEdge, listen } from './testing/mcp-edge.fixture.ts'
 
 /** The suite takes about 10 s of a revision on a quiet machine. */
@@ -67,11 +67,3 @@ describe.skipIf(suite === undefined)(`the official conformance suite${reason}`, 
     })
   }
 })
-
-/** The suite's program; undefined where the package is not installed. */
-function findSuite(): string | undefined {
-  const paths = createRequire(import.meta.url).resolve.paths('@modelcontextprotocol/conformance') ?? []
-  return paths
-    .map((path) => join(path, '@modelcontextprotocol/conformance/dist/index.js'))
-    .find((file) => existsSync(file))
-}

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { type Accounts, type FetchDocument } from '../../accounts/index.ts'
 import { aWorld, type Process, type World } from '../../accounts/testing/accounts.fixture.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { ToolCall } from '../../tool-calls/tool-call.ts'
 import { mcpOptions } from '../mcp/testing/mcp-edge.fixture.ts'
 import { sampleAnswer } from '../mcp/testing/sample-answers.fixture.ts'
@@ -27,14 +28,19 @@ export interface OAuthService {
   stop(): Promise<void>
 }
 
-/** @param world one whose log another process shares; a new one where it is left out */
+/**
+ * @param world one whose log another process shares; a new one where it is left out
+ * @param place another store than the world's, and a port of its own choice
+ */
 export async function startOAuthService(
   world: World = aWorld(),
   fetchDocument?: FetchDocument,
+  place: { readonly store?: EventStore; readonly port?: number } = {},
 ): Promise<OAuthService> {
   const address = { url: '' }
   const documents = new Map<string, object>([[CLIENT_ID, clientDocument()]])
   const process = await world.start({
+    ...(place.store && { store: place.store }),
     publicUrl: () => address.url,
     fetchDocument:
       fetchDocument ??
@@ -81,7 +87,7 @@ export async function startOAuthService(
       }),
     }),
   )
-  await app.listen({ host: '127.0.0.1', port: 0 })
+  await app.listen({ host: '127.0.0.1', port: place.port ?? 0 })
   address.url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   return {
     url: address.url,
@@ -132,11 +138,17 @@ export function asking(url: string, change: Readonly<Record<string, string | und
   return new URLSearchParams(given).toString()
 }
 
+/** What a browser goes to, and whose mails it reads. */
+export interface Visited {
+  readonly url: string
+  readonly world: Pick<World, 'codeFor'>
+}
+
 /** A browser without scripts: it keeps cookies, follows what leads on within the service, and sends forms. */
 export class Browser {
-  readonly #service: Pick<OAuthService, 'url' | 'world'>
+  readonly #service: Visited
   #cookie = ''
-  constructor(service: Pick<OAuthService, 'url' | 'world'>) {
+  constructor(service: Visited) {
     this.#service = service
   }
 

@@ -69,9 +69,10 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
   const computed: unknown[] = []
   const plans = new Map<string, Plan>()
   const signer = createOfferSigner({ seed: Buffer.alloc(32, 7), publicUrl: () => address.url })
+  const index = createPaymentIndex(projector)
   const payments = createPayments({
     signer,
-    index: createPaymentIndex(projector),
+    index,
     chain: RICH_CHAIN,
     payTo: PAY_TO,
     offersGateway: true,
@@ -121,6 +122,7 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
         ...NO_PAYMENTS,
         paid,
         showPayment: (id) => payments.show(id),
+        creditOf: (payer) => BigInt(index.payer(payer)?.credit ?? '0'),
         receipts: {
           of: (payment) => payments.signedReceipt(payment),
           didDocument: () => signer.didDocument(),

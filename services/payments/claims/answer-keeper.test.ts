@@ -17,7 +17,7 @@ const SERVED = {
   accountId: null,
   isServedFirst: true,
   wasServable: true,
-  claimedAt: NOON,
+  claimedAtMs: NOON,
 }
 const of = (change: Partial<Payment>): Payment =>
   ({ ...SERVED, state: 'owed', ...change }) as unknown as Payment

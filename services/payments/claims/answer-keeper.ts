@@ -58,7 +58,7 @@ export function decideGiving(payment: Payment, isReplay: boolean, now: number): 
   // A plan is what its account has, and not what is answered.
   if (payment.accountId !== null || payment.isGiven || payment.state === 'refunded') return 'give'
   if (payment.withheldAt !== null) return 'record'
-  const isInDoubt = isReplay && payment.isServedFirst && now - payment.claimedAt < 2 * LIMITS.answerDoubtMs
+  const isInDoubt = isReplay && payment.isServedFirst && now - payment.claimedAtMs < 2 * LIMITS.answerDoubtMs
   return isInDoubt ? 'record' : 'give'
 }
 

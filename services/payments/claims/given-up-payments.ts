@@ -46,7 +46,7 @@ export function createGivenUpPayments({
         nonce: claim.nonce as `0x${string}`,
         value: BigInt(claim.value),
       }
-      const outcome = await chain.outcomeOf(sought, payment.claimedAt)
+      const outcome = await chain.outcomeOf(sought, payment.claimedAtMs)
       if (outcome.kind !== 'paid') {
         unpaid.put(stream, true)
         return undefined

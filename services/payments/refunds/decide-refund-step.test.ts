@@ -20,7 +20,7 @@ const begun = (change: Partial<PaymentRefund>): Partial<Payment> => ({
   },
 })
 const transfer = (change: Partial<Payment>): Payment =>
-  ({ ...payment, isRefund: true, validBefore: NOON / 1_000, ...change }) as unknown as Payment
+  ({ ...payment, isRefund: true, validBeforeS: NOON / 1_000, ...change }) as unknown as Payment
 
 const LATER = NOON + WAITS.afterMs
 const BEGIN = { kind: 'begin', value: 20_000n, cause: 'answer_not_given' }
@@ -87,14 +87,14 @@ describe('what a refund needs next', () => {
     [
       'time, where it was given up and could yet be sent by somebody',
       begun({}),
-      transfer({ state: 'uncollectable', validBefore: LATER / 1_000 }),
+      transfer({ state: 'uncollectable', validBeforeS: LATER / 1_000 }),
       LATER + WAITS.graceMs - 1,
       { kind: 'wait' },
     ],
     [
       'a credit, once nothing of it can arrive',
       begun({}),
-      transfer({ state: 'uncollectable', validBefore: LATER / 1_000 }),
+      transfer({ state: 'uncollectable', validBeforeS: LATER / 1_000 }),
       LATER + WAITS.graceMs,
       { kind: 'credit', value: 20_000n, cause: 'answer_not_given' },
     ],

@@ -45,7 +45,7 @@ export function decideRefundStep(
     const value = BigInt(refund.value)
     if (transfer === undefined) return { kind: 'authorise', value }
     if (transfer.state === 'final') return { kind: 'sent', transaction: transfer.transaction ?? '', value }
-    const isOver = now >= transfer.validBefore * 1_000 + graceMs
+    const isOver = now >= transfer.validBeforeS * 1_000 + graceMs
     return transfer.state === 'uncollectable' && isOver
       ? { kind: 'credit', value, cause: refund.cause }
       : { kind: 'wait' }

@@ -51,7 +51,7 @@ export function createFinalityWatch({ chain, queue, timing }: FinalityWatchOptio
   async function findBlock(node: SettlementChain, loaded: LoadedPayment, signal: AbortSignal): Promise<void> {
     const { authorization, payment } = loaded
     queue.after(loaded.stream, timing.finalityMs)
-    const outcome = await node.outcomeOf(authorization, payment.claimedAt)
+    const outcome = await node.outcomeOf(authorization, payment.claimedAtMs)
     if (outcome.kind !== 'paid') return
     const { transaction, blockNumber, blockHash } = outcome
     const data = { transaction, blockNumber, blockHash, by: 'facilitator' as const }

@@ -33,9 +33,9 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
     if (chain === undefined) return lookWithoutChain(loaded, now(), timing.graceMs)
     const [blockTime, outcome] = await Promise.all([
       chain.blockTime(),
-      chain.outcomeOf(authorization, payment.claimedAt),
+      chain.outcomeOf(authorization, payment.claimedAtMs),
     ])
-    const isOverdue = payment.state === 'unknown' || now() - payment.changedAt >= timing.receiptMs
+    const isOverdue = payment.state === 'unknown' || now() - payment.changedAtMs >= timing.receiptMs
     const facts = { ...loaded, ...authorization, state: payment.state, isOverdue, isGivenUp: false }
     // Whether the token would take it is the facilitator's business; its transaction counts as on its way.
     const rehearsal = { refusal: undefined, hasCode: false }
@@ -135,7 +135,7 @@ export function createForwardedSettlement(options: ForwardedSettlementOptions) {
       return queue.uncollectable(loaded, { reason: 'refused', detail: reason }, signal)
     const isShort = /insufficient/i.test(reason)
     // What an earlier request has begun may still arrive; otherwise it is given up when nobody waits for it.
-    const isOver = now() - loaded.payment.claimedAt >= timing.patienceMs
+    const isOver = now() - loaded.payment.claimedAtMs >= timing.patienceMs
     if (isOver && !loaded.wasInDoubt && loaded.broadcasts.length === 0) {
       const why = isShort ? 'insufficient_funds' : 'refused'
       return queue.uncollectable(loaded, { reason: why, detail: reason }, signal)
@@ -181,7 +181,7 @@ function lookWithoutChain(
   graceMs: number,
 ): SettlementStep {
   if (now <= Number(authorization.validAfter) * 1_000) return { kind: 'wait' }
-  if (now < payment.validBefore * 1_000 + graceMs) return { kind: 'send' }
+  if (now < payment.validBeforeS * 1_000 + graceMs) return { kind: 'send' }
   // A refusal after a request without an answer may be of what that request has used.
   if (payment.state !== 'owed' || wasInDoubt) {
     const named = payment.transaction === null ? '' : ` ${payment.transaction}`

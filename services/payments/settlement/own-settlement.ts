@@ -62,15 +62,15 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
       outcome:
         rehearsal.refusal === undefined
           ? { kind: 'unused' }
-          : await chain.outcomeOf(authorization, payment.claimedAt),
+          : await chain.outcomeOf(authorization, payment.claimedAtMs),
     }
-    const isOverdue = payment.state === 'unknown' || now() - payment.changedAt >= timing.receiptMs
+    const isOverdue = payment.state === 'unknown' || now() - payment.changedAtMs >= timing.receiptMs
     const { validAfter, validBefore } = authorization
     const { state } = payment
     // Whatever was sent for it is in a block by now; what a facilitator may have sent is not known.
     const isSettled = broadcasts.length === minedFailures && !wasForwarded && !wasInDoubt
     // A refund is tried until its authorization has ended: only then is it certain that a credit in its place is not given besides.
-    const isGivenUp = isSettled && !payment.isRefund && now() - payment.claimedAt >= timing.patienceMs
+    const isGivenUp = isSettled && !payment.isRefund && now() - payment.claimedAtMs >= timing.patienceMs
     const facts = {
       state,
       validAfter,

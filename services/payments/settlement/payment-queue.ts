@@ -248,7 +248,7 @@ export function createPaymentQueue(options: PaymentQueueOptions): PaymentQueue {
     totals() {
       let [oldest, unknown] = [now(), 0]
       for (const { payment } of entries.values()) {
-        if (isUnsettled(payment)) oldest = Math.min(oldest, payment.claimedAt)
+        if (isUnsettled(payment)) oldest = Math.min(oldest, payment.claimedAtMs)
         if (payment.state === 'unknown') unknown += 1
       }
       return { open: entries.size, oldestOpenMs: Math.max(0, now() - oldest), unknown }

@@ -174,8 +174,8 @@ test('an honest payment among 30,000 of payers without funds is settled within i
   await time.goOnUntil(() => settler.health().open === 30_000)
   await time.goOnUntil(() => now() >= NOW_S * 1_000 + 5_000)
 
-  const claimedAt = now()
-  const honest = storyOf(HONEST, 1, claimedAt, false)
+  const claimedAtMs = now()
+  const honest = storyOf(HONEST, 1, claimedAtMs, false)
   await store.append(honest.stream, honest.events, { expected: 'no-stream' })
   let state = 'open'
   const watching = (async () => {
@@ -184,7 +184,7 @@ test('an honest payment among 30,000 of payers without funds is settled within i
       if (item.event.type === 'SettlementConfirmed') state = 'confirmed'
     }
   })()
-  await time.goOnUntil(() => state === 'confirmed' || now() - claimedAt >= VALID_MS)
+  await time.goOnUntil(() => state === 'confirmed' || now() - claimedAtMs >= VALID_MS)
   expect(state).toBe('confirmed')
   ending.abort()
   await time.goOnUntil(() => settler.health().open === 0)

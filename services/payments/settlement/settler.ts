@@ -262,7 +262,7 @@ export function createSettler(options: SettlerOptions): Settler {
     const [oldest] = reader.range({ prefix: PAYABLE_PREFIX, limit: 1 })
     if (oldest === undefined) return undefined
     const payment = reader.get(paymentRowKey((oldest.row as OpenPayment).paymentId)) as Payment | undefined
-    return payment?.claimedAt
+    return payment?.claimedAtMs
   }
 
   function detail(lateSince: number | undefined): string {

@@ -20,7 +20,7 @@ export interface OfferSigner {
   /** @param validUntil Unix seconds: until then the offer binds */
   offers(resourceUrl: string, accepts: readonly Accepted[], validUntil: number): JsonObject[]
   /** That a payment came and was answered; the same for ever. */
-  receipt(payment: Pick<Payment, 'product' | 'payer' | 'transaction' | 'changedAt'>): JsonObject
+  receipt(payment: Pick<Payment, 'product' | 'payer' | 'transaction' | 'changedAtMs'>): JsonObject
   /** Who may sign for this origin, as `/.well-known/did.json` tells it (DID Core, method web). */
   didDocument(): JsonObject
 }
@@ -76,13 +76,13 @@ export function createOfferSigner({
           refundTerms: { ...REFUND_TERMS, policyUrl: `${origin()}${REFUND_POLICY}` },
         }),
       })),
-    receipt: ({ product, payer, transaction, changedAt }) =>
+    receipt: ({ product, payer, transaction, changedAtMs }) =>
       signed({
         version: 1,
         network: NETWORK,
         resourceUrl: `${origin()}/x402/${product}`,
         payer,
-        issuedAt: Math.floor(changedAt / 1_000),
+        issuedAt: Math.floor(changedAtMs / 1_000),
         ...(transaction !== null && { transaction }),
       }),
     didDocument() {
