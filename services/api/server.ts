@@ -27,8 +27,9 @@ import { createMcpTelemetry } from './mcp/mcp-telemetry.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
 import { errorPage } from './pages/error-page.ts'
-import { type PageFrame, page } from './pages/layout.ts'
+import type { PageFrame } from './pages/layout.ts'
 import { createOwnClient } from './pages/own-client.ts'
+import { sendPage } from './pages/send-page.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from './routes/accounts.ts'
@@ -166,7 +167,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   const logCause = createCauseLog(options.log, () => performance.now())
-  useErrorRegistry(app, logCause, (refusal) => page(frame(), errorPage(refusal)))
+  useErrorRegistry(app, logCause, (reply, refusal) => sendPage(reply, frame(), errorPage(refusal)))
   useJsonBodies(app)
   useMetrics(app, options.metrics)
   if (options.tracing !== undefined) useTracing(app, options.tracing)

@@ -2,12 +2,11 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
-import { type Balance, type DebitEvent, decideDebit, type Payer } from './balance.ts'
+import { type Balance, type DebitEvent, dayOf, decideDebit, type Payer } from './balance.ts'
 import { createDebitLog, type DebitLogOptions } from './debit-log.ts'
 import { createPayerQueue, type PayerQueue, requireSameRequest } from './payer-queue.ts'
 import type { Debit, Debited } from './plan-event.ts'
 import { quotaExhausted } from './quota-block.ts'
-import { dayOf } from './quota-window.ts'
 import { createUsedKeys, type DebitIndex, type UsedKeys } from './used-keys.ts'
 
 export interface QuotaLedgerOptions extends DebitLogOptions {
