@@ -103,6 +103,7 @@ try {
   const bytes = statSync(logFile(directory)).size
   print(`${EVENTS.toLocaleString('en')} events, ${Math.round(bytes / 1e6).toLocaleString('en')} MB`)
   const inserted = HAS_CEILINGS ? await timed(insertOnly) : undefined
+  const cpuBefore = process.cpuUsage()
   const found: [string, number][] = [
     ...(inserted === undefined ? [] : [['rows read and put into SQLite', inserted] as [string, number]]),
     ...(inserted === undefined ? [] : [['file copied', await timed(copyFile)] as [string, number]]),
@@ -115,6 +116,8 @@ try {
     const ratio = inserted === undefined ? '' : `  ${(milliseconds / inserted).toFixed(2)} × the rows alone`
     print(`${what.padEnd(32)} ${(milliseconds / 1_000).toFixed(2)} s  ${rate} events/s${ratio}`)
   }
+  const { user, system } = process.cpuUsage(cpuBefore)
+  print(`all of it took ${((user + system) / 1e6).toFixed(1)} s of a core`)
   const perS = (EVENTS * 1_000) / (found.at(-1)?.[1] ?? Number.NaN)
   print(
     `a restore of ten million in five minutes takes ${Math.round(WANTED_PER_S).toLocaleString('en')}/s: ${(perS / WANTED_PER_S).toFixed(2)} of it`,

@@ -6,6 +6,7 @@ import {
   findCycle,
   importFault,
   innerGraph,
+  journeySizes,
   LAYERS,
   OWNERS,
   packageFault,
@@ -20,6 +21,15 @@ describe('imports', () => {
   test('run down the layers only, and into a room through its index', () => {
     const faults = [...graph].flatMap(([file, targets]) => targets.map((target) => importFault(file, target)))
     expect(faults.filter((text) => text !== undefined)).toEqual([])
+  })
+
+  test('keep the journeys short: a longer one is a decision', () => {
+    const most = { verdict: 64, call: 60, delivered: 60, webhook: 40, verdicts: 32 }
+    for (const [journey, files] of journeySizes()) {
+      const last = journey.split(' ').at(-1) as keyof typeof most
+      expect(files, journey).toBeGreaterThan(10)
+      expect(files, journey).toBeLessThanOrEqual(most[last])
+    }
   })
 
   test('have no cycle', () => {

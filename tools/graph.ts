@@ -1,6 +1,6 @@
-import { LAYERS, readGraph, roomGraph } from '../services/rooms.fixture.ts'
+import { journeySizes, LAYERS, readGraph, roomGraph } from '../services/rooms.fixture.ts'
 
-// npm run graph: the rooms from the top down, each with the rooms it imports and how often.
+// npm run graph: the rooms from the top down, each with the rooms it imports and how often, and the size of each journey.
 const rooms = roomGraph(readGraph())
 for (const layer of LAYERS.toReversed()) {
   for (const room of layer) {
@@ -10,3 +10,5 @@ for (const layer of LAYERS.toReversed()) {
   }
   process.stdout.write('\n')
 }
+for (const [journey, files] of journeySizes())
+  process.stdout.write(`${String(files).padStart(3)} files  ${journey}\n`)

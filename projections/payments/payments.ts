@@ -32,6 +32,8 @@ export interface PayerTotals extends JsonObject {
   readonly isBlocked: boolean
   /** Left of what was given for payments in vain. */
   readonly credit: string
+  /** Whether it was ever given any. */
+  readonly hasCredit: boolean
 }
 
 /** What was given back by itself. Amounts are millionths of a USDC. */
@@ -89,6 +91,7 @@ const NOTHING: PayerTotals = {
   open: 0,
   isBlocked: false,
   credit: '0',
+  hasCredit: false,
 }
 
 /** Every payment and where it stands, those that are not at their end, those to settle, those of an account, and what each payer owes. */
@@ -129,7 +132,11 @@ export const payments: Projection<PaymentsRow> = {
       return
     }
     if (event.type === 'CreditGiven' || event.type === 'CreditUsed')
-      change(rows, event.data.payer, (sums) => ({ ...sums, credit: event.data.balance }))
+      change(rows, event.data.payer, (sums) => ({
+        ...sums,
+        credit: event.data.balance,
+        hasCredit: true,
+      }))
     if (event.type === 'RefundAllotted')
       return rows.put(refundDayKey(event.data.day), { total: event.data.total })
     if (!('paymentId' in event.data)) return
@@ -238,5 +245,6 @@ function change(rows: Rows<PaymentsRow>, payer: string, by: (before: PayerTotals
     open: count('open'),
     isBlocked: false,
     credit: sum('credit'),
+    hasCredit: all.hasCredit || after.hasCredit,
   })
 }

@@ -10,7 +10,7 @@ import { type Plan, planAt } from './account-state.ts'
 import { readCredential } from './api-key.ts'
 import type { AccessClaims } from './oauth/tokens.ts'
 import { hashOf } from './oauth/tokens.ts'
-import { freeWindow, planWindow } from './quota/quota-window.ts'
+import { freeWindow, planWindow } from './quota/balance.ts'
 
 /** Whose request it is, by its `Authorization` header. */
 export type Identity =

@@ -15,11 +15,11 @@ export type { AuthorizationRequest } from './oauth/read-authorization.ts'
 export { isLoopback } from './oauth/redirects.ts'
 export { bringsAccessToken } from './oauth/tokens.ts'
 export type { Payer } from './quota/balance.ts'
+export { dayOf, freeWindow, planWindow } from './quota/balance.ts'
 export { createDebitIndex } from './quota/debit-index.ts'
 export type { Debit, Debited } from './quota/plan-event.ts'
 export { quotaBlock } from './quota/quota-block.ts'
 export { createQuotaLedger, type QuotaLedger } from './quota/quota-ledger.ts'
-export { dayOf, freeWindow, planWindow } from './quota/quota-window.ts'
 export { createSiteAllowance } from './quota/site-allowance.ts'
 export {
   type UsageQuery,

@@ -10,7 +10,6 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { acceptsHtmlFirst } from './accepts-html.ts'
 import type { CauseLog } from './cause-log.ts'
 import type { ShownRefusal } from './pages/error-page.ts'
-import { PAGE_HEADERS } from './pages/send-page.ts'
 
 /** The body of every refusal. */
 export interface ErrorBody extends JsonObject {
@@ -35,17 +34,14 @@ const METHODS = ['GET', 'POST', 'DELETE', 'PATCH', 'PUT'] as const
 /** What would be looked for as one of our own patterns, or refused as none by the router. */
 const IS_PATTERN = /[*:()]/
 
-/** Makes pages of refusals, for who would rather have one. */
-const PAGE_OF = Symbol('page of a refusal')
+/** Sends a refusal as a page, for who would rather have one. */
+type ShowRefusal = (reply: FastifyReply, refusal: ShownRefusal) => FastifyReply
+const SHOW = Symbol('shows a refusal')
 
 /** Answers every failure of a route in the words of the registry; the framework's own codes never show. */
-export function useErrorRegistry(
-  app: FastifyInstance,
-  logCause?: CauseLog,
-  pageOf?: (refusal: ShownRefusal) => string,
-): void {
+export function useErrorRegistry(app: FastifyInstance, logCause?: CauseLog, show?: ShowRefusal): void {
   // Read where an error is sent, which some routes do for themselves.
-  if (pageOf !== undefined) app.decorate(PAGE_OF, pageOf)
+  if (show !== undefined) app.decorate(SHOW, show)
   app.setErrorHandler((error: FastifyError, request, reply) => {
     logCause?.(toServiceError(error), request.id)
     return answerFailure(error, request, reply)
@@ -138,16 +134,11 @@ function send(reply: FastifyReply, request: FastifyRequest, error: ServiceError)
     reply.header('retry-after', typeof seconds === 'number' ? seconds : 1)
   }
   const { status } = ERRORS[error.code]
-  const pageOf = isForPeople(request)
-    ? (request.server as { [PAGE_OF]?: (refusal: ShownRefusal) => string })[PAGE_OF]
-    : undefined
-  if (pageOf === undefined) return reply.code(status).send(errorBody(error, request.id))
+  const show = isForPeople(request) ? (request.server as { [SHOW]?: ShowRefusal })[SHOW] : undefined
+  if (show === undefined) return reply.code(status).send(errorBody(error, request.id))
   const { code, message, nextStep } = forCallers(error)
-  return reply
-    .code(status)
-    .headers({ ...PAGE_HEADERS, 'cache-control': 'no-store' })
-    .serializer(String)
-    .send(pageOf({ status, code, message, nextStep, requestId: request.id }))
+  reply.code(status).header('cache-control', 'no-store')
+  return show(reply, { status, code, message, nextStep, requestId: request.id })
 }
 
 /** Framework failures that callers can cause, in our words. */

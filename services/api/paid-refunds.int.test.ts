@@ -126,6 +126,23 @@ test('what was paid and not answered becomes a credit, which pays for the next a
     refund: { as: 'credit', state: 'done', amount_usdc: '0.02', cause: 'answer_not_given', why: 'no_wallet' },
     credit_left_usdc: '0.02',
   })
+  // An agent that speaks MCP alone reads the same.
+  const read = async (id: string | undefined) => {
+    const params = { uri: `signal://payments/${id}` }
+    const message = { jsonrpc: '2.0', id: 1, method: 'resources/read', params }
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${service.url}/mcp`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(message),
+    })
+    return (await response.json()) as { result?: { contents: { text: string }[] }; error?: { data: unknown } }
+  }
+  const { result } = await read(details.payment_id)
+  expect(JSON.parse(result?.contents[0]?.text ?? '')).toEqual(await status())
+  expect(await read('019abcde-7c00-7001-8000-00000000000a')).toMatchObject({
+    error: { data: { code: 'payment_unknown' } },
+  })
   // The answer is not to be had besides.
   const again = await ask(payment)
   expect([again.status, await again.json()]).toMatchObject([409, { code: 'payment_refunded' }])

@@ -27,8 +27,9 @@ import { createMcpTelemetry } from './mcp/mcp-telemetry.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
 import { errorPage } from './pages/error-page.ts'
-import { type PageFrame, page } from './pages/layout.ts'
+import type { PageFrame } from './pages/layout.ts'
 import { createOwnClient } from './pages/own-client.ts'
+import { sendPage } from './pages/send-page.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { Readiness } from './readiness.ts'
 import { type AccountRoutesOptions, accountRoutes } from './routes/accounts.ts'
@@ -63,7 +64,7 @@ import { type VerifyRoutesOptions, verifyRoutes } from './routes/verify.ts'
 import { type WebhookDeliveryRoutesOptions, webhookDeliveryRoutes } from './routes/webhook-deliveries.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 import { type PaidRoutesOptions, paidRoutes } from './routes/x402.ts'
-import { type PaymentRoutesOptions, paymentRoutes } from './routes/x402-payments.ts'
+import { type PaymentRoutesOptions, paymentAnswerOf, paymentRoutes } from './routes/x402-payments.ts'
 import { useTracing } from './trace-requests.ts'
 import { useRateLimits } from './use-rate-limits.ts'
 import { createWebhookLooks } from './webhook-looks.ts'
@@ -89,7 +90,7 @@ export interface ServerOptions
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
   /** The Model Context Protocol; not served where it is left out. */
   readonly mcp?:
-    | Omit<McpRoutesOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry'>
+    | Omit<McpRoutesOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry' | 'payment'>
     | undefined
   /** Sign-in, accounts and keys; not served where they are left out. */
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
@@ -166,7 +167,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   const logCause = createCauseLog(options.log, () => performance.now())
-  useErrorRegistry(app, logCause, (refusal) => page(frame(), errorPage(refusal)))
+  useErrorRegistry(app, logCause, (reply, refusal) => sendPage(reply, frame(), errorPage(refusal)))
   useJsonBodies(app)
   useMetrics(app, options.metrics)
   if (options.tracing !== undefined) useTracing(app, options.tracing)
@@ -299,9 +300,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       tracing: options.tracing,
       monotonic: () => performance.now(),
     })
+    const { payments } = options
     await app.register(mcpRoutes, {
       ...options.mcp,
       bearer,
+      payment: payments && ((id) => paymentAnswerOf(payments, id)),
       listen,
       webhooks,
       addressOf,

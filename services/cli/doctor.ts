@@ -11,6 +11,7 @@ import {
   reasonOf,
   ServiceError,
 } from '../../contracts/errors.ts'
+import { NEWEST_LOG_FORMAT } from '../../contracts/event-catalogue.ts'
 import { START } from '../../contracts/position.ts'
 import { STORE_IDENTITY_STREAM } from '../../contracts/streams.ts'
 import type { ProcessFacts } from '../api/index.ts'
@@ -21,6 +22,7 @@ import { SETTINGS, type SettingName, type Settings } from '../platform/config/se
 import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
+import { readLogFormat } from '../platform/event-store/log-format.ts'
 import { checkStore } from '../platform/event-store/store-identity.ts'
 import { type AskedProcess, clusterChecks, describeFormats } from './check-cluster.ts'
 import { listingChecks } from './check-listing.ts'
@@ -254,13 +256,23 @@ async function describeEventStoreDb(
   settings: Settings,
   directory: string,
   connectionString: string,
-): Promise<string> {
+): Promise<Description> {
   const store = openEventStoreDbStore({ connectionString })
   try {
     const head = await store.head()
     const logId = await checkStore(store, identityOf(settings, factSecretOf(settings, directory)))
     await requireAppendRight(store)
-    if (logId !== undefined) return `of this market and key, newest position ${head}, read and appended to`
+    if (logId !== undefined) {
+      const { format } = await readLogFormat(store)
+      const found = describeFormats([
+        { version: '', log: { id: logId, format, newest_format: NEWEST_LOG_FORMAT } },
+      ])
+      const { isDegraded, detail } = typeof found === 'string' ? { isDegraded: false, detail: found } : found
+      return {
+        isDegraded,
+        detail: `of this market and key, newest position ${head}, read and appended to; log format ${detail}`,
+      }
+    }
     if (head !== START) throw saysNothing()
     return 'empty, read and appended to; begun on the first start'
   } finally {

@@ -90,16 +90,7 @@ export async function openSpeech(
     models,
     champion,
     orders,
-    *rows() {
-      if (own === undefined) return
-      const reader = own.reader(speech)
-      for (let after = ''; ; ) {
-        const page = reader.range({ prefix: SPEECH_PREFIX, limit: PAGE_ROWS, ...(after && { after }) })
-        for (const { row } of page) yield row as SpeechRow
-        if (page.length < PAGE_ROWS) return
-        after = page.at(-1)?.key ?? ''
-      }
-    },
+    rows: () => (own === undefined ? [] : rowsOf(own)),
     withdrawn(timeframe, at) {
       const change = withdrawalAt(timeframe, at)
       return change && withdrawalReason(change)
@@ -114,6 +105,16 @@ export async function openSpeech(
         ? ''
         : `For now the answer is HOLD at ${silent.join(', ')}, too, where the model that speaks has not shown skill of late.`
     },
+  }
+}
+
+function* rowsOf(projector: Projector): Generator<SpeechRow, void, undefined> {
+  const reader = projector.reader(speech)
+  for (let after = ''; ; ) {
+    const page = reader.range({ prefix: SPEECH_PREFIX, limit: PAGE_ROWS, ...(after && { after }) })
+    for (const { row } of page) yield row as SpeechRow
+    if (page.length < PAGE_ROWS) return
+    after = page.at(-1)?.key ?? ''
   }
 }
 

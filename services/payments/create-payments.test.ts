@@ -22,6 +22,7 @@ import type { AuthorizationOutcome, Chain, PayerFacts } from './chain/chain.ts'
 import { createPayments, type PaymentsOptions, type RunningPayments } from './create-payments.ts'
 import type { Claim, VerifiedPayment } from './payments.ts'
 import { openRecovery } from './recovery/open-recovery.ts'
+import { createCreditLedger } from './refunds/credit-ledger.ts'
 import type { FacilitatorOpinion } from './settlement/facilitator.ts'
 import { createIndexInMemory, type IndexInMemory } from './testing/index-in-memory.ts'
 import { RICH_CHAIN } from './testing/rich-chain.ts'
@@ -806,6 +807,21 @@ describe('a credit', () => {
     const types = await typesOf(one.store)
     expect(types.filter((type) => type === 'CreditUsed')).toHaveLength(1)
     expect(types.filter((type) => type === 'PaymentClaimed')).toHaveLength(1)
+  })
+
+  test('that was taken by a process which died over the claim pays for the same authorization, and no other', async () => {
+    const { chain } = chainOf({ balance: 0n, isNonceUsed: false, hasCode: false })
+    const world = start({ chain })
+    await credited(world, 20_000n)
+    const payment = await verified(world, 1)
+    const { store } = world
+    const { signal } = new AbortController()
+    const ledger = createCreditLedger({ store, newId, now: () => NOW_S * 1_000, sleep, signal })
+    expect(await ledger.take(payment.payer, payment.stream, 20_000n, 'req-0')).toBe(true)
+    await world.index.catchUp()
+    await expect(take(world, await verified(world, 2))).rejects.toMatchObject({ code: 'payment_refused' })
+    expect((await take(world, payment)).payment.state).toBe('credited')
+    expect((await typesOf(store)).filter((type) => type === 'CreditUsed')).toHaveLength(1)
   })
 
   test('for one answer pays for one of two that are asked for at a time', async () => {

@@ -170,7 +170,8 @@ async function requirePayable(
     throw paymentRefused('invalid_transaction_state', `The operator takes no payments of ${payer}.`)
   }
   // What a credit pays for is not settled: the payer needs no money, and no room.
-  if (before.credit >= value) return requireValidity(payment, now())
+  if (before.hasCredit && (await parts.credits.covers(payer, payment.stream, value)))
+    return requireValidity(payment, now())
   // Whoever has no room now has none whatever is found out about the payer.
   const hoped = { balance: before.awaited + value, isAll: false }
   const decision = decideClaim(before, { rail, value, mustSettleFirst, funds: hoped }, caps)
@@ -207,12 +208,14 @@ async function claimPayment(
   const { rail, value, payer, stream } = payment
   const { mustSettleFirst } = claim
   await bindIdentifier(parts, payment, claim.requestId)
-  if (exposure.of(payer, rail).credit >= value) {
+  let exposed = exposure.of(payer, rail)
+  if (exposed.hasCredit) {
     const isCovered = await parts.credits.take(payer, stream, value, claim.requestId)
     if (isCovered) return claimByCredit(parts, payment, claim)
+    exposed = exposure.of(payer, rail)
   }
   const terms = { rail, value, mustSettleFirst, funds: funds.get(payment) }
-  const decision = decideClaim(exposure.of(payer, rail), terms, caps)
+  const decision = decideClaim(exposed, terms, caps)
   if (decision.kind === 'refuse') throw noRoomError(payer, decision.why)
   const { isServedFirst } = decision
   const event = claimEvent(parts, payment, claim, isServedFirst)

@@ -69,6 +69,24 @@ export interface PaidPlanPath {
 
 const PLAN_NOTICE = 'Information, not advice. The calls of this plan are those of all keys of the account.'
 
+/** Who has paid for an account that is gone must be told that, and where it sees the money come back. */
+async function started(
+  { plans, publicUrl }: Pick<PaidPlanPathOptions, 'plans' | 'publicUrl'>,
+  bought: Parameters<PlanSales['started']>[0],
+): Promise<Plan> {
+  try {
+    return await plans.started(bought)
+  } catch (cause) {
+    if (!isServiceError(cause, 'account_unknown')) throw cause
+    const { paymentId } = bought
+    throw new ServiceError('account_unknown', {
+      message: `The account was erased before its plan began; payment ${paymentId} is given back by itself.`,
+      details: { payment_id: paymentId, status_url: statusUrl(publicUrl(), paymentId) },
+      cause,
+    })
+  }
+}
+
 /**
  * The path of a bought plan. It is settled before it begins, since 30 days of calls are more than one answer to lend
  * to a stranger; the authorization is bound to the account, so that nobody can have it begin for another.
@@ -77,21 +95,6 @@ const PLAN_NOTICE = 'Information, not advice. The calls of this plan are those o
  */
 export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
   const { handshake, offers, plans, version, market, publicUrl } = options
-
-  /** Who has paid for an account that is gone must be told that, and where it sees the money come back. */
-  async function started(bought: Parameters<PlanSales['started']>[0]): Promise<Plan> {
-    try {
-      return await plans.started(bought)
-    } catch (cause) {
-      if (!isServiceError(cause, 'account_unknown')) throw cause
-      const { paymentId } = bought
-      throw new ServiceError('account_unknown', {
-        message: `The account was erased before its plan began; payment ${paymentId} is given back by itself.`,
-        details: { payment_id: paymentId, status_url: statusUrl(publicUrl(), paymentId) },
-        cause,
-      })
-    }
-  }
 
   return {
     async buy(tier, request) {
@@ -125,7 +128,7 @@ export function createPaidPlanPath(options: PaidPlanPathOptions): PaidPlanPath {
           })
           if (payment.state === 'refunded') throw refundedError(payment)
           const { paymentId, claimedAtMs } = payment
-          const { from, to } = await started({ accountId, tier, paymentId, claimedAtMs, requestId })
+          const { from, to } = await started(options, { accountId, tier, paymentId, claimedAtMs, requestId })
           const body: JsonObject = {
             ...answer,
             from: isoTime(from),

@@ -3,13 +3,6 @@ import { marked } from '../../services/canaries.fixture.ts'
 import { mutated } from './mutate.ts'
 import { refusalFault, type Target } from './target.ts'
 
-/** An input that broke something. */
-export interface Broken {
-  readonly target: string
-  readonly input: string
-  readonly fault: string
-}
-
 const SECRET = marked('fuzzed')
 const names = (): string => Object.getOwnPropertyNames(Object.prototype).join(' ')
 const NAMES = names()

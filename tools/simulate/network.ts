@@ -98,16 +98,17 @@ export function createNetwork({ time, random }: { time: SimulatedTime; random: R
         await time.sleep(PATIENCE_MS)
         return fail(unknown())
       }
-      if (random.chance(faults.repeated))
-        void travel()
-          .then(work)
-          .catch(() => undefined)
       let answer: { readonly value: Awaited<ReturnType<typeof work>> } | { readonly error: ServiceError }
       try {
         answer = { value: await work() }
       } catch (error) {
         answer = { error: error as ServiceError }
       }
+      // What a server has refused it has refused: it never takes it later. What it took may come to it a second time.
+      if ('value' in answer && random.chance(faults.repeated))
+        void travel()
+          .then(work)
+          .catch(() => undefined)
       await travel()
       if (isCut(host, server) || random.chance(faults.lostAnswers)) {
         await time.sleep(PATIENCE_MS)

@@ -22,7 +22,7 @@ test('seeds find nothing', async () => {
 }, 240_000)
 
 /** What these found was a fault of an auditor, or was mended. */
-test.each([500_278])(
+test.each([500_278, 602_219])(
   'seed %i finds nothing any more',
   async (seed) => {
     expect((await simulate(seed)).found).toEqual([])

@@ -1,9 +1,8 @@
 import type { NewEvent } from '../../../contracts/event.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { type Channel, QuotaDebited, QuotaGranted } from '../../../contracts/quota-events.ts'
-import { type Balance, decideDebit, decideGrant, type Payer } from './balance.ts'
+import { type Balance, dayOf, decideDebit, decideGrant, type Payer } from './balance.ts'
 import { quotaExhausted } from './quota-block.ts'
-import { dayOf } from './quota-window.ts'
 
 /** A tool call that was computed and is to be counted. */
 export interface Debit {

@@ -4,8 +4,7 @@ import { isoTime } from '../../../contracts/iso-time.ts'
 import { PLAN_DAYS, PLAN_LIMITS, TIERS } from '../../../contracts/plans.ts'
 import { PRICES } from '../../../contracts/prices.ts'
 import type { QuotaBlock } from '../../../contracts/service-block.ts'
-import { type Balance, onDay, type Payer } from './balance.ts'
-import { dayEnd, dayOf } from './quota-window.ts'
+import { type Balance, dayEnd, dayOf, onDay, type Payer } from './balance.ts'
 
 /**
  * What a caller is told of the calls left.

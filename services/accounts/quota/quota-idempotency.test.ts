@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { freeWindow } from './quota-window.ts'
+import { freeWindow } from './balance.ts'
 import { aDebit, aWorld, NOON, PAYER, type World } from './testing/ledger.fixture.ts'
 import { logIndex } from './testing/log-index.fixture.ts'
 

@@ -2,12 +2,11 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { quotaStream } from '../../../contracts/streams.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
-import { type Balance, type DebitEvent, decideDebit, type Payer } from './balance.ts'
+import { type Balance, type DebitEvent, dayOf, decideDebit, type Payer } from './balance.ts'
 import { createDebitLog, type DebitLogOptions } from './debit-log.ts'
 import { createPayerQueue, type PayerQueue, requireSameRequest } from './payer-queue.ts'
 import type { Debit, Debited } from './plan-event.ts'
 import { quotaExhausted } from './quota-block.ts'
-import { dayOf } from './quota-window.ts'
 import { createUsedKeys, type DebitIndex, type UsedKeys } from './used-keys.ts'
 
 export interface QuotaLedgerOptions extends DebitLogOptions {
@@ -80,6 +79,18 @@ interface Account {
 /** Payers that are forgotten together. */
 const PAYERS_DROPPED = LIMITS.payersKept / 10
 
+/**
+ * What is under way for a payer holds its queue, so that two queues never decide for one. Many go at a time:
+ * finding the first of a map takes the longer the more were deleted in front of it.
+ */
+function dropOldest(accounts: Map<string, Account>): void {
+  if (accounts.size < LIMITS.payersKept) return
+  for (const [payerId, { queue }] of accounts) {
+    if (accounts.size < LIMITS.payersKept - PAYERS_DROPPED) return
+    if (queue.isIdle) accounts.delete(payerId)
+  }
+}
+
 /** A payer with nothing left makes the log be read so often at most. */
 const ASK_AGAIN_MS = 1_000
 
@@ -97,23 +108,11 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       accounts.set(payerId, known)
       return known
     }
-    dropOldest()
+    dropOldest(accounts)
     const keys = createUsedKeys(payerId, { index, head: () => store.head(), now, sleep, signal })
     const account = { queue: createPayerQueue(payerId, { log, keys, now, payPerCall }), keys, askedAt: 0 }
     accounts.set(payerId, account)
     return account
-  }
-
-  /**
-   * What is under way for a payer holds its queue, so that two queues never decide for one. Many go at a time:
-   * finding the first of a map takes the longer the more were deleted in front of it.
-   */
-  function dropOldest(): void {
-    if (accounts.size < LIMITS.payersKept) return
-    for (const [payerId, { queue }] of accounts) {
-      if (accounts.size < LIMITS.payersKept - PAYERS_DROPPED) return
-      if (queue.isIdle) accounts.delete(payerId)
-    }
   }
 
   const known = async ({ queue }: Account, payer: Payer): Promise<Balance> =>

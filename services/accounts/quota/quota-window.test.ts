@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { quotaWindowSchema } from '../../../contracts/plans.ts'
 import { DAY_MS } from '../../../contracts/timeframes.ts'
-import { dayEnd, dayOf, freeWindow, planWindow } from './quota-window.ts'
+import { dayEnd, dayOf, freeWindow, planWindow } from './balance.ts'
 
 fc.configureGlobal({ seed: 8402 })
 

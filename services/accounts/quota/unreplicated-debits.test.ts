@@ -5,9 +5,8 @@ import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openEventStoreDbStore } from '../../platform/event-store/eventstoredb/eventstoredb-store.ts'
 import { startWireDouble, type WireDouble } from '../../platform/event-store/wire-double/wire-double.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
-import type { Payer } from './balance.ts'
+import { freeWindow, type Payer } from './balance.ts'
 import { createQuotaLedger, type QuotaLedger } from './quota-ledger.ts'
-import { freeWindow } from './quota-window.ts'
 import { aDebit } from './testing/ledger.fixture.ts'
 
 let double: WireDouble

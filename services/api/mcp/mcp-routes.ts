@@ -1,9 +1,11 @@
 import { CLIENT_CAPABILITIES_META_KEY } from '@modelcontextprotocol/server'
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { ERRORS } from '../../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { isTraceparent } from '../../platform/tracing/trace-context.ts'
 import type { CauseLog } from '../cause-log.ts'
+import { toServiceError } from '../errors.ts'
 import { createWaits } from '../waits.ts'
 import { type BearerOptions, challengeOf } from './bearer.ts'
 import { callTool, type KeyCheck, keyError, type ToolPaths } from './call-tool.ts'
@@ -28,7 +30,32 @@ import { createSdkExchange, type SdkExchange } from './sdk-exchange.ts'
 import { listedTools } from './tool-list.ts'
 import type { Caller } from './tool-outcome.ts'
 import { toolAnswerText } from './tool-result.ts'
-import { answerTransportFailure } from './transport-failures.ts'
+
+/** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */
+function answerTransportFailure(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const refusal = toServiceError(error)
+  const { status } = ERRORS[refusal.code]
+  if (status >= 500 && refusal.code !== 'shutting_down') {
+    request.log.error({ err: error, request_id: request.id }, 'request failed')
+  }
+  const data: JsonObject = {
+    code: refusal.code,
+    next_step: refusal.nextStep,
+    request_id: request.id,
+    ...(refusal.details === undefined ? {} : { details: refusal.details }),
+  }
+  // Whoever knows better has said so already.
+  if (refusal.code === 'rate_limited' && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
+  const code = refusal.code === 'internal_error' ? JSON_RPC_CODES.internalError : JSON_RPC_CODES.transport
+  return reply
+    .code(status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(rpcErrorText(null, { code, message: refusal.message, data }))
+}
 
 /** The tools of a part that is left out are not listed. */
 export interface McpRoutesOptions extends ToolPaths {
@@ -37,6 +64,8 @@ export interface McpRoutesOptions extends ToolPaths {
   readonly guard: RequestGuard
   readonly sources: McpResourceSources
   /** What `subscriptions/listen` is read from; left out, there is nothing to listen to. */
+  /** Where a payment stands, to who holds its id; undefined where nothing is paid for. @throws ServiceError `payment_unknown` */
+  readonly payment?: McpCore['payment']
   readonly listen?: ListenOptions | undefined
   /** Who lets programs in by access tokens; left out, none are. */
   readonly bearer?: BearerOptions | undefined
@@ -134,6 +163,7 @@ function createEdge(options: McpRoutesOptions, app: FastifyInstance): Edge {
     ),
     extension: options.extension,
     hasListening: options.listen !== undefined && options.extension === undefined,
+    payment: options.payment,
   }
   const listening = options.listen && createListening(core, options.listen)
   const tools = JSON.stringify([...core.tools, ...(options.extension?.tools ?? [])])

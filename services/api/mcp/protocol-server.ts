@@ -9,7 +9,7 @@ import {
   type ServerCapabilities,
 } from '@modelcontextprotocol/server'
 import { forCallers, isServiceError } from '../../../contracts/errors.ts'
-import type { Json } from '../../../contracts/json.ts'
+import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { callTool, type ToolPaths } from './call-tool.ts'
 import { JSON_RPC_CODES } from './json-rpc.ts'
 import { PAYMENT_EXTENSION, PAYMENT_META_KEY } from './paid-tools.ts'
@@ -32,6 +32,8 @@ export interface McpCore {
   readonly extension: McpExtension | undefined
   /** Whether verdicts can be listened to. */
   readonly hasListening?: boolean
+  /** Where a payment stands, to who holds its id; undefined where nothing is paid for. @throws ServiceError `payment_unknown` */
+  readonly payment?: ((id: string) => Promise<JsonObject>) | undefined
 }
 
 /** Further tools, resources and prompts on the same edge: how a conformance suite finds the ones it names. */
@@ -96,7 +98,8 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
   })
   server.setRequestHandler('resources/templates/list', ({ params }) => {
     refuseCursor(params?.cursor)
-    return { resourceTemplates: core.hasListening === true ? [...WATCH_TEMPLATES] : [] }
+    const watched = core.hasListening === true ? WATCH_TEMPLATES : []
+    return { resourceTemplates: [...watched, ...(core.payment === undefined ? [] : [PAYMENT_TEMPLATE])] }
   })
   server.setRequestHandler('resources/read', ({ params }) => base.readResource(params.uri))
   core.extension?.install(server, base)
@@ -109,12 +112,35 @@ function createBase(core: McpCore, caller: Caller, announce: Announcer): McpBase
     callTool: (name, request, payment) => callTool(core.paths, caller, { name, request, payment }),
     listResources: () => ({ resources: core.resources.map(listed) }),
     async readResource(uri) {
-      const resource = core.resources.find((one) => one.uri === uri)
+      const payment = paymentAt(uri, core)
+      const resource = payment ?? core.resources.find((one) => one.uri === uri)
       if (resource === undefined) throw new ResourceNotFoundError(uri.slice(0, 256).toWellFormed())
-      const text = JSON.stringify(await readSafely(resource, caller))
-      return { contents: [{ uri, mimeType: resource.mimeType, text }] }
+      const text = JSON.stringify(await readSafely({ ...resource, uri }, caller))
+      return { contents: [{ uri, mimeType: JSON_TYPE, text }], ...(payment && NOT_KEPT) }
     },
   }
+}
+
+const JSON_TYPE = 'application/json'
+/** A payment is its payer's affair, and changes. */
+const NOT_KEPT = { ttlMs: 0, cacheScope: 'private' } as const
+
+/** As a template of RFC 6570. */
+const PAYMENT_TEMPLATE = {
+  uriTemplate: 'signal://payments/{id}',
+  name: 'payment',
+  title: 'A payment',
+  description:
+    'Where a payment stands, by `_service.payment.id` of its answer: whether it is settled, and what is given back of it and how.',
+  mimeType: JSON_TYPE,
+} as const
+
+const PAYMENT_URI = /^signal:\/\/payments\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+
+/** What an address of {@link PAYMENT_TEMPLATE} reads; undefined for another. */
+function paymentAt(uri: string, { payment }: McpCore): Pick<McpResource, 'read'> | undefined {
+  const [, id] = PAYMENT_URI.exec(uri) ?? []
+  return id === undefined || payment === undefined ? undefined : { read: () => payment(id) }
 }
 
 const listed = ({ uri, name, title, description, mimeType }: McpResource) => ({
@@ -125,7 +151,10 @@ const listed = ({ uri, name, title, description, mimeType }: McpResource) => ({
   mimeType,
 })
 
-async function readSafely(resource: McpResource, { log, requestId }: Caller): Promise<Json> {
+async function readSafely(
+  resource: Pick<McpResource, 'uri' | 'read'>,
+  { log, requestId }: Caller,
+): Promise<Json> {
   try {
     return await resource.read()
   } catch (error) {

@@ -31,8 +31,12 @@ const ROWS = 25
 const DRY_RUN_ROWS = 10
 const params = { params: subscriptionParams }
 
-/** `/webhooks`: make them, see how they are doing, what was sent, and do all that the interface does with them. */
-export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app, options) => {
+const look = z.strictObject({ after: text, result: text })
+
+/** What the pages of webhooks are made with. */
+type Edge = ReturnType<typeof createEdge>
+
+function createEdge(options: PagesOptions) {
   const { client, frame } = options
   const formOf = (request: FastifyRequest) => ownForm(request, frame().publicUrl)
   const send = (reply: FastifyReply, page: Page) => sendPage(reply, frame(), page)
@@ -46,10 +50,53 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
   ): Promise<FastifyReply> {
     const answer = await asking
     if (answer.isOk) return send(reply, await pageOf(answer.body))
-    if (isSessionOver(answer.refusal)) return sendSignIn(request, reply, options)
+    if (isSessionOver(answer.refusal)) return askToSignIn(request, reply)
     throw refusedAs(answer.refusal)
   }
 
+  const dryRunOf = (request: FastifyRequest, typed: FormState['typed']) =>
+    client.ask<DryRun>(request, {
+      method: 'POST',
+      path: '/api/webhooks/dry-run',
+      body: { ...filterOf(typed), limit: DRY_RUN_ROWS },
+    })
+
+  async function sendWebhook(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    id: string,
+    more: Partial<Pick<WebhookLook, 'secret' | 'tested' | 'state'>> & z.infer<typeof look> = {},
+  ): Promise<FastifyReply> {
+    const { after, state = EMPTY_FORM, secret, tested } = more
+    const result = more.result === '' ? undefined : more.result
+    const path = `/api${webhookPath(id)}`
+    if (state.refusal !== undefined) reply.code(state.refusal.status)
+    return showing(reply, request, client.ask<SubscriptionAnswer>(request, { path }), async (webhook) => {
+      const attempts = await client.must<Attempts>(request, {
+        path: address(`${path}/deliveries`, { after, result, limit: ROWS }),
+      })
+      return webhookPage({ webhook, attempts, after, result, secret, tested, state })
+    })
+  }
+
+  const askToSignIn = (request: FastifyRequest, reply: FastifyReply) => sendSignIn(request, reply, options)
+
+  return { client, formOf, send, showing, dryRunOf, sendWebhook, askToSignIn }
+}
+
+type App = Parameters<FastifyPluginAsyncZod<PagesOptions>>[0]
+
+/** `/webhooks`: make them, see how they are doing, what was sent, and do all that the interface does with them. */
+export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app, options) => {
+  const edge = createEdge(options)
+  listPages(app, edge)
+  makingPages(app, edge)
+  webhookPages(app, edge)
+  signaturePages(app, edge)
+  buttons(app, edge)
+}
+
+function listPages(app: App, { client, showing }: Edge): void {
   app.get('/webhooks', { schema: { querystring: z.strictObject({ after: text }) } }, (request, reply) =>
     showing(
       reply,
@@ -66,14 +113,9 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
       newWebhookPage(EMPTY_FORM, undefined),
     ),
   )
+}
 
-  const dryRunOf = (request: FastifyRequest, typed: FormState['typed']) =>
-    client.ask<DryRun>(request, {
-      method: 'POST',
-      path: '/api/webhooks/dry-run',
-      body: { ...filterOf(typed), limit: DRY_RUN_ROWS },
-    })
-
+function makingPages(app: App, { client, formOf, send, dryRunOf, sendWebhook, askToSignIn }: Edge): void {
   app.post('/webhooks/dry-run', async (request, reply) => {
     const typed = formOf(request)
     const run = await dryRunOf(request, typed)
@@ -97,7 +139,7 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
       body,
     })
     if (!made.isOk) {
-      if (isSessionOver(made.refusal)) return sendSignIn(request, reply, options)
+      if (isSessionOver(made.refusal)) return askToSignIn(request, reply)
       const run = await dryRunOf(request, typed)
       const refusal = named(made.refusal, 'url_refused', 'url')
       return send(
@@ -108,26 +150,9 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
     const secret = { text: made.body.secret, about: 'Your webhook is made; this is its secret.' }
     return sendWebhook(request, reply.code(201), made.body.id, { secret })
   })
+}
 
-  const look = z.strictObject({ after: text, result: text })
-  async function sendWebhook(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    id: string,
-    more: Partial<Pick<WebhookLook, 'secret' | 'tested' | 'state'>> & z.infer<typeof look> = {},
-  ): Promise<FastifyReply> {
-    const { after, state = EMPTY_FORM, secret, tested } = more
-    const result = more.result === '' ? undefined : more.result
-    const path = `/api${webhookPath(id)}`
-    if (state.refusal !== undefined) reply.code(state.refusal.status)
-    return showing(reply, request, client.ask<SubscriptionAnswer>(request, { path }), async (webhook) => {
-      const attempts = await client.must<Attempts>(request, {
-        path: address(`${path}/deliveries`, { after, result, limit: ROWS }),
-      })
-      return webhookPage({ webhook, attempts, after, result, secret, tested, state })
-    })
-  }
-
+function webhookPages(app: App, { client, showing, sendWebhook }: Edge): void {
   app.get('/webhooks/:id', { schema: { ...params, querystring: look } }, (request, reply) =>
     sendWebhook(request, reply, request.params.id, request.query),
   )
@@ -157,7 +182,9 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
       )
     },
   )
+}
 
+function signaturePages(app: App, { client, formOf, send, showing, askToSignIn }: Edge): void {
   app.get('/webhooks/:id/signature', { schema: params }, (request, reply) =>
     showing(reply, request, client.ask(request, { path: `/api${webhookPath(request.params.id)}` }), () =>
       signaturePage(request.params.id),
@@ -178,10 +205,12 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
       },
     })
     if (checked.isOk) return send(reply, signaturePage(id, { typed }, checked.body))
-    if (isSessionOver(checked.refusal)) return sendSignIn(request, reply, options)
+    if (isSessionOver(checked.refusal)) return askToSignIn(request, reply)
     return send(reply.code(checked.refusal.status), signaturePage(id, { typed, refusal: checked.refusal }))
   })
+}
 
+function buttons(app: App, { client, formOf, sendWebhook, askToSignIn }: Edge): void {
   /** What a button does, and what is shown behind it. */
   const doing = (
     name: string,
@@ -196,7 +225,7 @@ export const webhookPageRoutes: FastifyPluginAsyncZod<PagesOptions> = async (app
       const { to, ...asked } = askedOf(typed)
       const answer = await client.ask<never>(request, { ...asked, path: `/api${webhookPath(id)}${to}` })
       if (!answer.isOk) {
-        if (isSessionOver(answer.refusal)) return sendSignIn(request, reply, options)
+        if (isSessionOver(answer.refusal)) return askToSignIn(request, reply)
         return sendWebhook(request, reply, id, { state: { typed, refusal: answer.refusal } })
       }
       const shown = shownOf(answer)

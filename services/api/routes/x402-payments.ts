@@ -29,10 +29,8 @@ const PATH = '/x402/payments/:id'
  *
  * @example curl http://127.0.0.1:8402/x402/payments/019abcde-7c00-7001-8000-00000000000a
  */
-export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async (
-  app,
-  { showPayment, creditOf, receipts },
-) => {
+export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async (app, options) => {
+  const { receipts } = options
   app.setErrorHandler(answerPaidFailure)
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers(PAID_CORS_HEADERS)
@@ -41,19 +39,25 @@ export const paymentRoutes: FastifyPluginAsyncZod<PaymentRoutesOptions> = async 
     params: z.strictObject({ id: z.uuid().toLowerCase() }),
     response: { 200: paymentAnswerSchema },
   }
-  app.get(PATH, { schema }, async ({ params }) => {
-    const payment = await showPayment(params.id)
-    const receipt = receipts?.of(payment) as PaymentAnswer['receipt']
-    const isCredit = payment.refund?.by === 'credit'
-    return {
-      ...toPaymentAnswer(payment),
-      ...(isCredit && { credit_left_usdc: formatUsdc(creditOf(payment.payer)) }),
-      ...(receipt && { receipt }),
-    }
-  })
+  app.get(PATH, { schema }, ({ params }) => paymentAnswerOf(options, params.id))
   if (receipts !== undefined)
     app.get('/.well-known/did.json', async (request, reply) =>
       sendPublic(request, reply, 'application/did+json', JSON.stringify(receipts.didDocument())),
     )
   answerPreflight(app, PATH)
+}
+
+/** A payment as it is told to who holds its id, over HTTP and MCP. @throws ServiceError `payment_unknown` */
+export async function paymentAnswerOf(
+  { showPayment, creditOf, receipts }: PaymentRoutesOptions,
+  id: string,
+): Promise<PaymentAnswer> {
+  const payment = await showPayment(id)
+  const receipt = receipts?.of(payment) as PaymentAnswer['receipt']
+  const isCredit = payment.refund?.by === 'credit'
+  return {
+    ...toPaymentAnswer(payment),
+    ...(isCredit && { credit_left_usdc: formatUsdc(creditOf(payment.payer)) }),
+    ...(receipt && { receipt }),
+  }
 }

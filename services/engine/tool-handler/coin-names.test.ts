@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bareCoin, nearestName } from './market-index.ts'
+import { bareCoin, nearestName } from './find-series.ts'
 
 describe('bareCoin', () => {
   test.each([

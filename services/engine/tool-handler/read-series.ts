@@ -11,8 +11,7 @@ import {
   insufficientHistory,
   isTooShort,
 } from './board-reading.ts'
-import type { SeriesFinder } from './find-series.ts'
-import type { Monitored } from './market-index.ts'
+import type { Monitored, SeriesFinder } from './find-series.ts'
 import type { SeriesPool } from './series-pool.ts'
 
 export interface SeriesReaderOptions {

@@ -9,7 +9,7 @@ import { createFakeClock, type FakeClock } from '../../platform/async/testing/fa
 import { type Board, createBoard } from '../board.ts'
 import type { MarketMetrics } from '../engine.ts'
 import { loadModel } from '../model.ts'
-import type { Listing, Monitored } from './market-index.ts'
+import type { Listing, Monitored } from './find-series.ts'
 import { createToolHandler, type LocalToolHandler, type ToolHandlerOptions } from './tool-handler.ts'
 
 /** Market time of the tool handlers in tests: 20 s after a full hour, at which bars of every timeframe closed. */

@@ -26,8 +26,8 @@ export interface Reserved {
  * processes are making at the same moment are not seen, so the caps may be overshot by as much.
  */
 export interface ExposureLedger {
-  /** With what the payer has for payments in vain. @throws ServiceError `payments_unavailable` while the read model does not follow the log */
-  of(payer: string, rail: Rail): Exposure & { readonly isBlocked: boolean; readonly credit: bigint }
+  /** And whether the payer was ever given a credit. @throws ServiceError `payments_unavailable` while the read model does not follow the log */
+  of(payer: string, rail: Rail): Exposure & { readonly isBlocked: boolean; readonly hasCredit: boolean }
   /** Counts a claim from now on, before it is in the log: others decide in the meantime. */
   reserve(claim: Reserved): Reservation
   /** A claim of this process that the read model may not have yet. */
@@ -88,7 +88,7 @@ export function createExposureLedger(index: PaymentIndex | undefined): ExposureL
         waiting: own?.[name] ?? 0,
         waitingOfAll: all[name],
         isBlocked: own?.isBlocked === true,
-        credit: BigInt(own?.credit ?? '0'),
+        hasCredit: own?.hasCredit === true,
       }
       for (const claim of pending) {
         const isOwn = claim.payer === payer

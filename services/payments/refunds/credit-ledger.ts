@@ -20,6 +20,8 @@ export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
 export interface CreditLedger {
   /** Gives a credit for a payment, once however often it is called. @throws ServiceError of the store */
   give(payer: string, paymentId: string, value: bigint): Promise<void>
+  /** Whether there is enough for an authorization, or it was taken for it before. @throws ServiceError of the store */
+  covers(payer: string, authorization: string, value: bigint): Promise<boolean>
   /**
    * Takes credit for an authorization, once however often it is called.
    *
@@ -86,6 +88,10 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
         const data = { payer, paymentId, value: value.toString(), balance: (balance + value).toString() }
         return { event: newEvent(CreditGiven, { id: newId(), data, meta }), result: undefined }
       }),
+    async covers(payer, authorization, value) {
+      const { state } = await load(creditStream(CHAIN_ID, payer))
+      return state.taken.has(authorization) || state.balance >= value
+    },
     take: (payer, authorization, value, requestId) =>
       change(payer, ({ balance, taken }) => {
         if (taken.has(authorization)) return { result: true }

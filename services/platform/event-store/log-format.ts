@@ -37,6 +37,26 @@ export const formatOfNewLog = (id: string, meta: NewEvent['meta']): NewEvent =>
   newEvent(LogFormatRaised, { id, data: { format: NEWEST_LOG_FORMAT }, meta })
 
 /**
+ * What a log says of the format that it is written in, which may be one that this release does not know.
+ *
+ * @param from revision of the stream from which on it is read
+ * @returns the first format where it says nothing, and the newest revision that was read, -1 for none
+ */
+export async function readLogFormat(
+  store: Pick<EventStore, 'read'>,
+  from = 0,
+): Promise<{ readonly format: number; readonly newest: number }> {
+  let [format, newest] = [FIRST_LOG_FORMAT, -1]
+  for await (const recorded of store.read(STORE_IDENTITY_STREAM, { from })) {
+    newest = recorded.revision
+    if (recorded.type !== LogFormatRaised.type) continue
+    const event = decodeEvent(recorded)
+    if (event.type === 'LogFormatRaised') format = Math.max(format, event.data.format)
+  }
+  return { format, newest }
+}
+
+/**
  * A log that several processes share may be read by some of an older release, which cannot read what came later. So all
  * write in the format that the log says, in which each of them can read it, until it is raised.
  *
@@ -55,12 +75,9 @@ export async function openLogFormat(
   const sent = new WeakMap<NewEvent, NewEvent>()
 
   async function learn(): Promise<void> {
-    for await (const recorded of inner.read(STORE_IDENTITY_STREAM, { from: newest + 1 })) {
-      newest = recorded.revision
-      if (recorded.type !== LogFormatRaised.type) continue
-      const event = decodeEvent(recorded)
-      if (event.type === 'LogFormatRaised') format = Math.max(format, event.data.format)
-    }
+    const read = await readLogFormat(inner, newest + 1)
+    newest = Math.max(newest, read.newest)
+    format = Math.max(format, read.format)
     if (format > NEWEST_LOG_FORMAT) throw tooNew(format)
   }
 

@@ -105,19 +105,22 @@ export function createTreeReader(get: (key: string) => JsonObject | undefined): 
     },
     entries,
     after: (tile) => rowOf(tile)?.after,
-    tileOf(position) {
-      let [low, high] = [0, Math.max(0, Math.ceil(size() / TILE_WIDTH) - 1)]
-      while (low < high) {
-        const middle = Math.ceil((low + high) / 2)
-        const after = rowOf(middle)?.after
-        if (after === undefined)
-          throw new ServiceError('internal_error', { message: `tile ${middle} is missing` })
-        if (comparePositions(after, position) < 0) low = middle
-        else high = middle - 1
-      }
-      return low
-    },
+    tileOf: (position) => tileOf(Math.ceil(size() / TILE_WIDTH), (tile) => rowOf(tile)?.after, position),
   }
+}
+
+/** @throws ServiceError `internal_error` for a tile that is missing */
+function tileOf(tiles: number, afterOf: (tile: number) => Position | undefined, position: Position): number {
+  let [low, high] = [0, Math.max(0, tiles - 1)]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    const after = afterOf(middle)
+    if (after === undefined)
+      throw new ServiceError('internal_error', { message: `tile ${middle} is missing` })
+    if (comparePositions(after, position) < 0) low = middle
+    else high = middle - 1
+  }
+  return low
 }
 
 /** Each entry behind its length, as two bytes. */

@@ -7,7 +7,7 @@ import type { ChatForm } from '../../../contracts/subscription.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import type { Matched, Signal } from '../signals/signal.ts'
-import { toSignals } from '../signals/to-signal.ts'
+import { toSignals } from '../signals/signal-facts.ts'
 import { deliveryBody, templateOf } from './delivery-body.ts'
 
 /** What the log keeps of a delivery besides how its attempts ended. */

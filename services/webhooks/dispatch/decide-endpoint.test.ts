@@ -80,6 +80,22 @@ const told = (change: Partial<Subscription>): Input => ({
   subscription: { ...subscription, revision: 4, ...change },
 })
 
+test('an attempt that is undone before the delivery log is in our hand is read again, however far the reading came', () => {
+  const loading = initialEndpoint(subscription, { readFrom: { after: START, sequence: 1 }, nowMs: 0 })
+  const loaded = decideEndpoint(loading, { kind: 'loaded', subscription, standing: fine }, now()).state
+  // The log has nothing open, so that it is not held until the first attempt takes it.
+  const idle = now({ deliveries: undefined })
+  const cursor = { after: '14', sequence: 5 }
+  for (const reached of [
+    { kind: 'joined', cursor },
+    { kind: 'read', cursor, found: 1 },
+  ] as const) {
+    const along = decideEndpoint(loaded, reached, idle).state
+    const undone = decideEndpoint(along, { kind: 'undone', item: first }, { ...idle, passCursor: cursor })
+    expect(undone.state).toMatchObject({ source: 'behind', readFrom: { after: '10', sequence: 4 } })
+  }
+})
+
 describe('given an endpoint whose logs are not read yet', () => {
   const loading = initialEndpoint(subscription, { readFrom: { after: START, sequence: 1 }, nowMs: 0 })
   const loaded = (change: Partial<Subscription> = {}): Input => ({

@@ -132,7 +132,8 @@ function afterLoading(
     ...before,
     subscription: newest,
     phase: 'ready',
-    readFrom: deliveries?.cursor ?? before.readFrom,
+    standsAt: deliveries?.cursor ?? before.standsAt,
+    readFrom: deliveries?.cursor ?? before.standsAt,
     pace: hasTaken && newest.form === null ? 'quick' : 'unproven',
     health:
       newest.state === 'degraded'

@@ -72,7 +72,7 @@ export function seek(state: EndpointState, { deliveries }: Situation): Decision 
 /** Out of the pass, with nothing in hand that was not begun: it is read again from where its delivery log stands. */
 export function fallBehind(state: EndpointState, now: Situation): Decision {
   const { deliveries, passCursor, queued, underWay } = now
-  const written = deliveries?.cursor ?? state.readFrom
+  const written = deliveries?.cursor ?? state.standsAt
   // With nothing in hand, what the pass has seen need not be read again.
   const isDone = passCursor !== undefined && queued === 0 && underWay === 0
   const readFrom = isDone && passCursor.sequence === written.sequence ? passCursor : written

@@ -48,6 +48,11 @@ export interface EndpointState {
   readonly source: 'pass' | 'behind'
   /** Since when it is behind; undefined while it is along with the pass. */
   readonly behindSinceMs: number | undefined
+  /**
+   * Where its delivery log stood when it was read. Until it is in our hand nothing behind this was attempted, however
+   * far the reading for it has come.
+   */
+  readonly standsAt: DeliveryCursor
   /** Where reading for it goes on, while it is behind. */
   readonly readFrom: DeliveryCursor
   readonly isReading: boolean
@@ -182,6 +187,7 @@ export const initialEndpoint = (
   { readFrom, nowMs }: { readonly readFrom: DeliveryCursor; readonly nowMs: number },
 ): EndpointState => ({
   subscription,
+  standsAt: readFrom,
   readFrom,
   phase: 'loading',
   health: HEALTHY,

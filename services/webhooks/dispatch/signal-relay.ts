@@ -1,7 +1,7 @@
 import { decodeEvent, type EventType, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { SIGNAL_EVENTS, toSignals } from '../signals/to-signal.ts'
+import { SIGNAL_EVENTS, toSignals } from '../signals/signal-facts.ts'
 
 /** Events of subscriptions that dispatchers obey. */
 export const SUBSCRIPTION_EVENTS = [

@@ -10,9 +10,8 @@ import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createEgressGuard } from '../sending/egress-guard.ts'
 import { createGuardedSender } from '../sending/guarded-sender.ts'
-import { createSecret } from '../sending/secret.ts'
 import type { Sender, SendOutcome } from '../sending/sender.ts'
-import { createSign } from '../sending/sign.ts'
+import { createSecret, createSign } from '../sending/sign.ts'
 import { verifyWebhook } from './verify-webhook.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../../docs/examples')

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createSecret } from '../sending/secret.ts'
-import { createSign, type DeliveryHeaders } from '../sending/sign.ts'
+import { createSecret, createSign, type DeliveryHeaders } from '../sending/sign.ts'
 import { type Verification, type VerifyWebhookOptions, verifyWebhook } from './verify-webhook.ts'
 
 const SECRET = createSecret((bytes) => Buffer.alloc(bytes, 1))

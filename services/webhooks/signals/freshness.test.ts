@@ -4,8 +4,8 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { matchRange } from './match-range.ts'
 import { isStale } from './passes-filter.ts'
 import type { Signal } from './signal.ts'
+import { toSignals } from './signal-facts.ts'
 import { aFilter, aSignalLog, NOON } from './testing/signal-log.fixture.ts'
-import { toSignals } from './to-signal.ts'
 
 async function aMinuteCall(): Promise<Signal> {
   const [signal] = toSignals(await aSignalLog().verdict({ call: 'BUY', timeframe: '1m' }))

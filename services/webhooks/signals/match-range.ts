@@ -5,8 +5,7 @@ import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { type AroundSignal, filterAt, isOfSeries, passesFilter, topNOf } from './passes-filter.ts'
 import type { Matched, Signal } from './signal.ts'
-import { createSignalFacts, type SignalFacts } from './signal-facts.ts'
-import { SIGNAL_EVENTS, toSignals } from './to-signal.ts'
+import { createSignalFacts, SIGNAL_EVENTS, type SignalFacts, toSignals } from './signal-facts.ts'
 
 const RANGE_EVENTS = [
   ...SIGNAL_EVENTS,

@@ -7,9 +7,8 @@ import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { asksForChange, isOfSeries, topNOf } from './passes-filter.ts'
 import type { Matched, Signal } from './signal.ts'
-import { createSignalFacts } from './signal-facts.ts'
+import { createSignalFacts, SIGNAL_EVENTS, toSignals } from './signal-facts.ts'
 import { createSignalIndex } from './signal-index.ts'
-import { SIGNAL_EVENTS, toSignals } from './to-signal.ts'
 
 /** Types of the events that a pass through the log must show to a matcher. */
 export const MATCHER_EVENTS = [

@@ -1,13 +1,97 @@
-import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { createHash } from 'node:crypto'
+import { decodeEvent, type EventType, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { Exchange } from '../../../contracts/exchanges.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { comparePositions, type Position } from '../../../contracts/position.ts'
+import { comparePositions, inFrontOf, type Position } from '../../../contracts/position.ts'
 import type { Coin } from '../../../contracts/series.ts'
 import { universeStream } from '../../../contracts/streams.ts'
+import { DAY_MS } from '../../../contracts/timeframes.ts'
 import type { Universe } from '../../../contracts/universe.ts'
-import type { Call } from '../../../contracts/verdict.ts'
+import { type Call, shiftedFrom } from '../../../contracts/verdict.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import type { RegimeShiftSignal, TradeCallSignal } from './signal.ts'
+import { uuidV8 } from '../../platform/ids/uuid.ts'
+import { isTraceparent } from '../../platform/tracing/trace-context.ts'
+import type { RegimeShiftSignal, Signal, TradeCallSignal } from './signal.ts'
+
+/** Types of the events that can be signals. */
+export const SIGNAL_EVENTS = [
+  'VerdictRecorded',
+  'RegimeShifted',
+  'ScanCompleted',
+  'SpeechWithdrawn',
+  'SpeechRestored',
+] as const satisfies readonly EventType[]
+
+/**
+ * The signals that an event says, in their order: of a verdict that it is BUY or SELL, and that the regime of its series
+ * has shifted; a digest; a notice of a model. None for every other event. Each has a place of its own: that of the event is the last one's.
+ *
+ * @example toSignals(decodeEvent(recorded)).map(({ type }) => type) // ['trade_call', 'regime_shift']
+ */
+export function toSignals(event: ServiceEvent): readonly Signal[] {
+  const { id: eventId, position, stream, revision, meta } = event
+  // What is no trace context would be no header either.
+  const traceparent = isTraceparent(meta.traceparent) ? meta.traceparent : undefined
+  switch (event.type) {
+    case 'VerdictRecorded': {
+      const { exchange, timeframe, coin, barClose, call } = event.data
+      const priorRegime = shiftedFrom(event.data)
+      if (call === 'HOLD' && priorRegime === undefined) return NONE
+      const about = { at: Date.parse(event.at), exchange, timeframe, coin, barClose, traceparent }
+      const place = { position, stream, revision }
+      if (priorRegime === undefined) {
+        return [{ type: 'trade_call', eventId, ...place, ...about, data: event.data }]
+      }
+      const { verdictId, regime, confidence } = event.data
+      const data = { exchange, coin, timeframe, verdictId, barClose, regime, priorRegime, confidence }
+      const shift = { type: 'regime_shift', eventId: shiftId(eventId), ...place, ...about, data } as const
+      if (call === 'HOLD') return [shift]
+      const first = { ...place, position: inFrontOf(position) }
+      return [{ type: 'trade_call', eventId, ...first, ...about, data: event.data }, shift]
+    }
+    // Of releases that recorded shifts beside their verdicts, which did not say what they followed on.
+    case 'RegimeShifted': {
+      const { exchange, timeframe, coin, barClose } = event.data
+      const about = { at: Date.parse(event.at), exchange, timeframe, coin, barClose, traceparent }
+      return [{ type: 'regime_shift', eventId, position, stream, revision, ...about, data: event.data }]
+    }
+    case 'ScanCompleted': {
+      const { exchange, timeframe, boundary } = event.data
+      const about = {
+        at: Date.parse(event.at),
+        exchange,
+        timeframe,
+        coin: null,
+        barClose: boundary,
+        traceparent,
+      }
+      return [{ type: 'scan_digest', eventId, position, stream, revision, ...about, data: event.data }]
+    }
+    case 'SpeechWithdrawn':
+    case 'SpeechRestored': {
+      const { timeframe, day } = event.data
+      // It is judged when its day is over.
+      const about = {
+        at: Date.parse(event.at),
+        exchange: null,
+        timeframe,
+        coin: null,
+        barClose: day + DAY_MS,
+      }
+      const change = event.type === 'SpeechWithdrawn' ? ('withdrawn' as const) : ('restored' as const)
+      const data = { ...event.data, change }
+      return [{ type: 'model_notice', eventId, position, stream, revision, ...about, traceparent, data }]
+    }
+    default:
+      return NONE
+  }
+}
+
+const NONE: readonly Signal[] = []
+
+/** What a shift goes by: it has no event of its own, and is another signal than the verdict it comes with. */
+const shiftId = (verdictId: string): string =>
+  uuidV8(createHash('sha256').update(`regime shift\n${verdictId}`).digest())
 
 /**
  * What filters ask about a signal beyond itself, at its place in the log. A pass through the log shows what it

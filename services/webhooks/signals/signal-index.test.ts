@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { toSignals } from './signal-facts.ts'
 import { createSignalIndex, createSlotSet, eachBit } from './signal-index.ts'
 import { aFilter, aSignalLog } from './testing/signal-log.fixture.ts'
-import { toSignals } from './to-signal.ts'
 
 test('a set of slots holds what was added and not taken out again, however large', () => {
   const slots = fc.nat(300)

@@ -8,10 +8,9 @@ import {
 } from '../../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../../platform/ids/fact-id.ts'
 import { uuidV8 } from '../../../platform/ids/uuid.ts'
-import type { Payer, QuotaEvent } from '../balance.ts'
+import { freeWindow, type Payer, type QuotaEvent } from '../balance.ts'
 import type { Debit } from '../plan-event.ts'
 import { createQuotaLedger, type QuotaLedger, type QuotaLedgerOptions } from '../quota-ledger.ts'
-import { freeWindow } from '../quota-window.ts'
 import { logIndex } from './log-index.fixture.ts'
 
 export const NOON = Date.UTC(2026, 10, 21, 12)
