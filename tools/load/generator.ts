@@ -20,6 +20,8 @@ export interface Order {
 export interface Made {
   readonly sent: number
   readonly failed: number
+  /** How many of them by what was asked for and what became of it: `/mcp: 503`. */
+  readonly failures: Readonly<Record<string, number>>
   /** Of those that were sent. */
   readonly paid: number
   /** Not answered when the time was over. */
@@ -71,7 +73,13 @@ const payments = readFileSync(order.payments, 'utf8').split('\n')
 const agent = new Agent({ connections: 256, pipelining: 1 })
 const latency = createHistogram({ figures: 3, highest: 120_000 * NANOS })
 const lateness = createHistogram({ figures: 3, highest: 120_000 * NANOS })
-let [failed, open, paid] = [0, 0, 0]
+let [open, paid] = [0, 0]
+const failures = new Map<string, number>()
+
+function fail(path: string, what: string): void {
+  const name = `${path.split('?')[0]}: ${what}`
+  failures.set(name, (failures.get(name) ?? 0) + 1)
+}
 
 async function send(index: number, dueAt: number): Promise<void> {
   // The mix is the same for every rate: it follows from the number of the request.
@@ -85,15 +93,17 @@ async function send(index: number, dueAt: number): Promise<void> {
       method: 'body' in kind ? 'POST' : 'GET',
       headers: {
         'content-type': 'application/json',
+        // As many callers as come through a proxy: what one address may have at a time is not what is measured.
+        'x-forwarded-for': `10.0.${(index >> 8) % 256}.${index % 256}`,
         ...('isAnonymous' in kind ? {} : { authorization: `Bearer ${key}` }),
         ...('isPaid' in kind && { 'payment-signature': payments[paid++] }),
       },
       ...('body' in kind && { body: JSON.stringify(kind.body) }),
     })
     await body.dump()
-    if (!kind.ok.some((status) => status === statusCode)) failed += 1
-  } catch {
-    failed += 1
+    if (!kind.ok.some((status) => status === statusCode)) fail(kind.path, String(statusCode))
+  } catch (error) {
+    fail(kind.path, error instanceof Error ? error.message : String(error))
   }
   open -= 1
   latency.record(Math.max(1, Math.round((performance.now() - dueAt) * NANOS)))
@@ -121,7 +131,8 @@ while (open > 0 && performance.now() < until) await pause(20)
 const at = (percentile: number): number => latency.percentile(percentile) / NANOS
 const made: Made = {
   sent: arrivals.length,
-  failed,
+  failed: [...failures.values()].reduce((sum, count) => sum + count, 0),
+  failures: Object.fromEntries(failures),
   paid,
   open,
   p50: at(50),

@@ -126,9 +126,10 @@ async function step(ground: Ground, rate: number): Promise<Step> {
 }
 
 /** Why a rate was not kept up with; undefined where it was. */
-function breaks({ sent, failed, open, p99 }: Made): string | undefined {
+function breaks({ sent, failed, failures, open, p99 }: Made): string | undefined {
   if (open > 0) return `${open} requests were not answered`
-  if (failed > sent * MOST_FAILED) return `${failed} of ${sent} requests failed`
+  const which = Object.entries(failures).map(([what, count]) => `${count} of ${what}`)
+  if (failed > sent * MOST_FAILED) return `${failed} of ${sent} requests failed (${which.join(', ')})`
   return p99 > MOST_P99_MS ? `p99 is ${p99.toFixed(0)} ms` : undefined
 }
 
@@ -188,6 +189,7 @@ async function run(rate: number, seconds: number, seed: number): Promise<number>
     MARKET_SPEED: '60',
     RATE_PER_ADDRESS: '1000000',
     RATE_PER_KEY: '1000000',
+    TRUST_PROXY: '1',
     WEBHOOKS_ALLOW_PRIVATE: 'true',
     LOG_LEVEL: 'error',
     CONSOLE: 'off',

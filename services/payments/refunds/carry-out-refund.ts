@@ -33,6 +33,8 @@ export interface RefundTools extends Pick<Clock, 'now' | 'sleep'> {
   readonly balance: () => Promise<bigint | undefined>
   /** Transfers that are on their way out of the wallet, and not out of its balance. */
   readonly promised: () => bigint
+  /** Told of a transfer that was begun just now. */
+  readonly began: (paymentId: string, value: bigint) => void
 }
 
 const UNKNOWN = {
@@ -115,8 +117,9 @@ async function begin(
   const why = way === 'transfer' ? (isAllotted ? null : 'daily_cap') : way
   const by = why === null ? 'transfer' : 'credit'
   const data = { paymentId, by, value: value.toString(), cause, why }
-  if (await append(tools, stream, revision, RefundBegun, data, signal))
-    report('refund_begun', { paymentId, by, value: value.toString(), cause, ...(why && { why }) })
+  if (!(await append(tools, stream, revision, RefundBegun, data, signal))) return
+  if (by === 'transfer') tools.began(paymentId, value)
+  report('refund_begun', { paymentId, by, value: value.toString(), cause, ...(why && { why }) })
 }
 
 async function authorise(

@@ -157,6 +157,32 @@ describe.skipIf(missingChain !== undefined)(`a refund ${missingChain ?? ''}`, ()
     expect(await chain.balanceOf(second.payer.address)).toBe(FUNDS - PRICE)
   })
 
+  test('of more than the wallet has, begun at one moment, is a transfer as far as it reaches and a credit beyond', async () => {
+    const world = open()
+    const { address, wallet } = await purse(2n * PRICE - 1n)
+    const many: Awaited<ReturnType<typeof inVain>>[] = []
+    for (let payments = 0; payments < 3; payments++) many.push(await inVain(world))
+    await start(world, { wallet })
+    for (const { stream } of many) await mining(world.until(stream, 'refunded', 'final'))
+    await mining(
+      expect
+        .poll(
+          async () =>
+            (await Promise.all(many.map(({ stream }) => world.payment(stream))))
+              .map(({ refund }) => `${refund?.by} ${refund?.why}`)
+              .toSorted(),
+          { timeout: 20_000 },
+        )
+        .toEqual(['credit wallet_empty', 'credit wallet_empty', 'transfer null']),
+    )
+    await mining(expect.poll(() => chain.balanceOf(address), { timeout: 20_000 }).toBe(PRICE - 1n))
+    // What has gone out is promised no more: a dollar for just one more is enough for it.
+    await chain.mint(address, 1n)
+    const next = await inVain(world)
+    const { refund } = await mining(world.until(next.stream, 'refunded'))
+    expect(refund).toMatchObject({ by: 'transfer' })
+  })
+
   test.each([
     ['no_wallet', false],
     ['wallet_empty', true],

@@ -3,7 +3,6 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { refundStream } from '../../../contracts/streams.ts'
 import {
   OPEN_REFUND_PREFIX,
-  OPEN_TRANSFER_PREFIX,
   type OpenPayment,
   type Payment,
   type PaymentsRow,
@@ -19,7 +18,7 @@ import { createSettlementLog } from '../settlement/settlement-log.ts'
 import { carryOutRefund, type RefundTools } from './carry-out-refund.ts'
 import { decideRefundStep, type RefundWaits } from './decide-refund-step.ts'
 
-export interface RefunderOptions extends Omit<RefundTools, 'validityS' | 'balance' | 'promised'> {
+export interface RefunderOptions extends Omit<RefundTools, 'validityS' | 'balance' | 'promised' | 'began'> {
   /** The read model of payments. */
   readonly reader: Pick<ProjectionReader<PaymentsRow>, 'get' | 'range'>
   readonly timing?: Partial<RefundTiming>
@@ -77,11 +76,19 @@ export function createRefunder(options: RefunderOptions): Refunder {
   const { reader, wallet, now, sleep, report } = options
   const timing = { ...REFUND_TIMING, ...options.timing }
   const log = createSettlementLog(options)
+  /** Transfers that were begun here, until the read model shows them. */
+  const begun = new Map<string, bigint>()
   let trouble: string | undefined
   let balance: bigint | undefined
   let askedAt = Number.NEGATIVE_INFINITY
 
-  const tools = { ...options, validityS: timing.validityS, balance: askBalance, promised }
+  const tools: RefundTools = {
+    ...options,
+    validityS: timing.validityS,
+    balance: askBalance,
+    promised: () => promisedOf(reader, begun),
+    began: (paymentId, value) => void begun.set(paymentId, value),
+  }
 
   const rowOf = (key: string): Payment | undefined => reader.get(key) as Payment | undefined
 
@@ -89,16 +96,6 @@ export function createRefunder(options: RefunderOptions): Refunder {
     balance = await wallet?.balance()
     askedAt = now()
     return balance
-  }
-
-  /** What is on its way out of the wallet, and not out of its balance. */
-  function promised(): bigint {
-    let sum = 0n
-    for (const paymentId of rowsOf(reader, OPEN_TRANSFER_PREFIX)) {
-      const transfer = rowOf(transferKey(paymentId))
-      if (transfer !== undefined && transfer.state !== 'confirmed') sum += BigInt(transfer.value)
-    }
-    return sum
   }
 
   async function work(paymentId: string, signal: AbortSignal): Promise<void> {
@@ -149,6 +146,28 @@ export function createRefunder(options: RefunderOptions): Refunder {
     },
     health: () => healthOf(options, { trouble, balance, ids: [...rowsOf(reader, OPEN_REFUND_PREFIX)] }),
   }
+}
+
+/**
+ * What is on its way out of the wallet, and not out of its balance.
+ *
+ * @param begun transfers that the read model may not show yet; those that it shows are taken out
+ */
+function promisedOf(reader: RefunderOptions['reader'], begun: Map<string, bigint>): bigint {
+  const rowOf = (key: string): Payment | undefined => reader.get(key) as Payment | undefined
+  let sum = 0n
+  for (const [paymentId, value] of begun) {
+    const refund = rowOf(paymentRowKey(paymentId))?.refund ?? null
+    if (refund === null) sum += value
+    else begun.delete(paymentId)
+  }
+  for (const paymentId of rowsOf(reader, OPEN_REFUND_PREFIX)) {
+    const refund = rowOf(paymentRowKey(paymentId))?.refund
+    const state = rowOf(transferKey(paymentId))?.state
+    const isOut = state === 'confirmed' || state === 'final'
+    if (refund?.by === 'transfer' && !isOut) sum += BigInt(refund.value)
+  }
+  return sum
 }
 
 function* rowsOf(reader: RefunderOptions['reader'], prefix: string): Generator<string> {
