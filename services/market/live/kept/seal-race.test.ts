@@ -15,10 +15,10 @@ const SHAPE = {
   low: 99,
   close: 100,
   volume: 1,
-  takerBuyVolume: undefined,
-  trades: undefined,
-  openInterest: undefined,
-  mark: undefined,
+  takerBuyVolume: 0.5,
+  trades: 3,
+  openInterest: 7,
+  mark: 100,
 }
 
 test('bars that another process seals while they are read are all found', async () => {
