@@ -99,7 +99,7 @@ export async function startMachine(machine: Machine): Promise<Service> {
   const newId = (): string => uuidV7(time.now(), random.bytes(10))
   const sleep = async (milliseconds: number, until?: AbortSignal): Promise<void> => {
     await time.sleep(milliseconds, until)
-    if (machine.dead.aborted) await never
+    if (machine.dead.aborted) await never()
   }
   const around: Around = { random, newId, sleep }
   const storeOf = (part: Part): EventStore => seams.store?.(part, machine.store, around) ?? machine.store

@@ -55,7 +55,7 @@ const PUSH_MS = 20
 /** How often it is looked whether a process is joined again. */
 const LOOK_MS = 100
 
-export const never = new Promise<never>(() => undefined)
+export const never = (): Promise<never> => new Promise(() => undefined)
 
 export function createNetwork({ time, random }: { time: SimulatedTime; random: Random }): Network {
   const cuts = new Set<string>()
@@ -69,7 +69,7 @@ export function createNetwork({ time, random }: { time: SimulatedTime; random: R
     note: string,
     outcome: () => Value | Promise<Value>,
   ): Promise<Value> {
-    if (host.dead.aborted) return never
+    if (host.dead.aborted) return never()
     time.note(note)
     return outcome()
   }
@@ -85,7 +85,7 @@ export function createNetwork({ time, random }: { time: SimulatedTime; random: R
       Object.assign(faults, NO_FAULTS)
     },
     async call(host, server, what, work, { unknown, away }) {
-      if (host.dead.aborted) return never
+      if (host.dead.aborted) return never()
       const name = `${host.name} ${server} ${what}`
       time.note(name)
       const fail = (error: ServiceError): Promise<never> =>
@@ -121,7 +121,7 @@ export function createNetwork({ time, random }: { time: SimulatedTime; random: R
     async arrival(host, server) {
       await (random.chance(faults.slow) ? travel() : time.sleep(random.between(0.1, PUSH_MS)))
       while (isCut(host, server)) await time.sleep(LOOK_MS)
-      if (host.dead.aborted) await never
+      if (host.dead.aborted) await never()
     },
   }
 }

@@ -55,7 +55,7 @@ export function createReceivers(options: {
           detail: '',
         })
         await time.sleep(random.between(0.1, QUICK_MS), signal)
-        if (host.dead.aborted) return never
+        if (host.dead.aborted) return never()
         if (signal?.aborted === true || mayBegin?.() === false) return outcome('aborted')
         time.note(`${host.name} POST ${url}`)
         if (random.chance(mood.refuses))
@@ -65,10 +65,10 @@ export function createReceivers(options: {
         take(url, body)
         if (random.chance(mood.losesAnswers)) {
           await time.sleep(TIMEOUT_MS, signal)
-          return host.dead.aborted ? never : outcome('timed_out')
+          return host.dead.aborted ? never() : outcome('timed_out')
         }
         await time.sleep(random.between(0.1, QUICK_MS))
-        return host.dead.aborted ? never : outcome('answered', 204)
+        return host.dead.aborted ? never() : outcome('answered', 204)
       },
       close: async () => undefined,
     }),

@@ -71,6 +71,25 @@ test('the lowest seed that finds something is told, however many threads share t
   expect(Math.max(...began)).toBeLessThanOrEqual(18)
 })
 
+test('a thread that has lived through many seeds makes room for another, and none is lost', async () => {
+  const seen: number[] = []
+  const [started, ended] = [new Set<object>(), new Set<object>()]
+  const start = () => {
+    const thread = new EventEmitter()
+    const postMessage = (seed: number): void => {
+      seen.push(seed)
+      setImmediate(() => thread.emit('message', { seed, found: [] }))
+    }
+    const made = Object.assign(thread, { postMessage, terminate: async () => ended.add(made) })
+    started.add(made)
+    return made
+  }
+  const options = { from: 1, seeds: 1_000, jobs: 1, plant: undefined, onDone: () => undefined, start }
+  expect(await runSeeds(options)).toBeUndefined()
+  expect(seen).toEqual(Array.from({ length: 1_000 }, (_, index) => index + 1))
+  expect([started.size, ended]).toEqual([3, started])
+})
+
 test('arguments that are none are refused in words', () => {
   const why = (...given: string[]): string => {
     const asked = readArguments(given)

@@ -297,7 +297,7 @@ export function connectStore(server: StoreServer, network: Network, host: Host):
   async function* handedOver<Item>(what: string, read: () => AsyncIterable<Item>): AsyncGenerator<Item> {
     const items = await ask(what, async () => read())
     for await (const item of items) {
-      if (host.dead.aborted) await never
+      if (host.dead.aborted) await never()
       yield item
     }
   }
@@ -313,7 +313,7 @@ export function connectStore(server: StoreServer, network: Network, host: Host):
         if (!isServiceError(error, 'store_unavailable')) throw error
       }
     }
-    if (host.dead.aborted) await never
+    if (host.dead.aborted) await never()
   }
 
   const { store } = server
