@@ -17,7 +17,7 @@ export type {
 } from './payments.ts'
 export { openRecovery } from './recovery/open-recovery.ts'
 export { createRefundWallet } from './refunds/refund-wallet.ts'
-export { createRefunder, type Refunder, type RefundHealth } from './refunds/refunder.ts'
+export { createRefunder, type RefundHealth } from './refunds/refunder.ts'
 export { createFacilitator, type Facilitator } from './settlement/facilitator.ts'
 export { cdpAuthorize } from './settlement/facilitator-token.ts'
 export {
