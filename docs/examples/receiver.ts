@@ -1,7 +1,7 @@
 // Receives webhooks: checks that they are ours, answers at once, and does the work after that. It needs Node.js 24 and the client in
 // clients/typescript:
 //   WEBHOOK_SECRET=whsec_… PORT=9000 npx node docs/examples/receiver.ts
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import { verifyWebhook, type Webhook } from '../../clients/typescript/src/index.ts'
 
 const SECRET = process.env.WEBHOOK_SECRET ?? ''
@@ -37,20 +37,29 @@ const server = createServer((request, response) => {
     if (bytes > MAX_BYTES) request.destroy()
     else chunks.push(chunk)
   })
-  request.on('end', async () => {
-    try {
-      // The signature is over the bytes as they came: they are parsed after it was checked, not before.
-      const webhook = await verifyWebhook({ secret: SECRET, headers: request.headers, body: Buffer.concat(chunks) })
-      // Answer first: whoever takes longer than 15 seconds is sent the same again. Work of yours that may fail, write
-      // down durably before this line.
-      response.writeHead(204).end()
-      handle(webhook)
-    } catch (error) {
-      process.stderr.write(`refused: ${(error as Error).message}\n`)
-      response.writeHead(401).end()
-    }
+  request.on('end', () => {
+    take(request.headers, Buffer.concat(chunks), response).catch((error: unknown) => {
+      process.stderr.write(`${String(error)}\n`)
+      response.destroy()
+    })
   })
 })
+
+async function take(headers: IncomingHttpHeaders, body: Buffer, response: ServerResponse): Promise<void> {
+  let webhook: Webhook
+  try {
+    // The signature is over the bytes as they came: they are parsed after it was checked, not before.
+    webhook = await verifyWebhook({ secret: SECRET, headers, body })
+  } catch (error) {
+    process.stderr.write(`refused: ${(error as Error).message}\n`)
+    response.writeHead(401).end()
+    return
+  }
+  // Answer first: whoever takes longer than 15 seconds is sent the same again. Work of yours that may fail, write down
+  // durably before this line.
+  response.writeHead(204).end()
+  handle(webhook)
+}
 
 if (SECRET === '') throw new Error('WEBHOOK_SECRET is not set')
 server.listen(PORT, '127.0.0.1', () => {
