@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCommand } from '../services/cli/run-command.ts'
+import { runSignal } from '../services/cli/run-signal.fixture.ts'
 import { type RunningService, startService } from '../services/composition/start-service.ts'
 import { readSettings } from '../services/platform/config/read-settings.ts'
 import { httpLoad, type Load } from './support/http-load.ts'
@@ -45,17 +45,8 @@ async function open(
     ...(ratio !== undefined && { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: ratio }),
   }
   const service = await startService(readSettings(flags, environment), process.stdout)
-  const lines: string[] = []
-  const stdout = { write: (text: string) => lines.push(text) } as unknown as NodeJS.WritableStream
-  const context = {
-    environment: {},
-    signal: new AbortController().signal,
-    now: Date.now,
-    stderr: stdout,
-    stdout,
-  }
-  await runCommand(['keys', 'create', '--tier', 'pro', '--data-dir', folder], context)
-  return { service, key: /sk_live_\w+/.exec(lines.join(''))?.[0] ?? '' }
+  const { said } = await runSignal('keys', 'create', '--tier', 'pro', '--data-dir', folder)
+  return { service, key: /sk_live_\w+/.exec(said)?.[0] ?? '' }
 }
 
 const services: RunningService[] = []

@@ -59,7 +59,7 @@ export {
   isPayable,
   isServable,
   isUnsettled,
-  NOTHING_IN_VAIN,
+  JUST_CLAIMED,
   type Payment,
   type PaymentRefund,
 } from './payments/payment-state.ts'

@@ -18,7 +18,7 @@ import {
 } from './api/testing/oauth-service.fixture.ts'
 import { type ServiceProcess, startServiceProcess } from './api/testing/start-service-process.ts'
 import { type Canary, filesBelow, formsOf, foundIn, marked, markedBytes } from './canaries.fixture.ts'
-import { runCommand } from './cli/run-command.ts'
+import { runSignal } from './cli/run-signal.fixture.ts'
 import { signAuthorization } from './payments/testing/chain/sign-authorization.ts'
 import { encoded, PAY_TO, paymentV2 } from './payments/testing/sign-payment.ts'
 import { readSettings } from './platform/config/read-settings.ts'
@@ -430,20 +430,10 @@ describe('a service that is used, badly used and let down by others', () => {
     await ask('/readyz', { headers: asOperator })
     for (const path of ['/operator/keys', '/operator/accounts', '/operator/payments', '/operator/models'])
       await ask(path, { headers: asOperator })
-    const lines: string[] = []
-    const stdout = { write: (text: string) => lines.push(text) } as unknown as NodeJS.WritableStream
-    const context = {
-      environment: {},
-      signal: new AbortController().signal,
-      now: Date.now,
-      stdout,
-      stderr: stdout,
-    }
-    expect(
-      await runCommand(['backup', join(folder, 'backup'), '--data-dir', service.dataDirectory], context),
-    ).toBe(0)
+    const backup = await runSignal('backup', join(folder, 'backup'), '--data-dir', service.dataDirectory)
+    expect(backup.code).toBe(0)
     expect(await service.stop()).toBe(0)
-    outputs = `${service.log()}\n${service.output()}\n${lines.join('')}`
+    outputs = `${service.log()}\n${service.output()}\n${backup.said}`
     everybody = [...secretCanaries, ...personal, ...handedOut]
     expect(service.log().split('\n').length).toBeGreaterThan(5)
   })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runCommand } from './cli/run-command.ts'
+import { runSignal } from './cli/run-signal.fixture.ts'
 import { type RunningService, startService } from './composition/start-service.ts'
 import { readSettings } from './platform/config/read-settings.ts'
 import {
@@ -62,11 +62,8 @@ beforeAll(async () => {
     OTEL_TRACES_SAMPLER_ARG: '1',
   }
   service = await startService(readSettings(flags, environment), process.stdout)
-  const lines: string[] = []
-  const stdout = { write: (text: string) => lines.push(text) } as unknown as NodeJS.WritableStream
-  const context = { environment: {}, signal: new AbortController().signal, now: Date.now, stderr: stdout }
-  await runCommand(['keys', 'create', '--tier', 'starter', '--data-dir', folder], { ...context, stdout })
-  key = /sk_live_\w+/.exec(lines.join(''))?.[0] ?? ''
+  const { said } = await runSignal('keys', 'create', '--tier', 'starter', '--data-dir', folder)
+  key = /sk_live_\w+/.exec(said)?.[0] ?? ''
   const { port } = receiver.address() as AddressInfo
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const body = JSON.stringify({

@@ -62,8 +62,15 @@ export interface PaymentRefund extends JsonObject {
   readonly transaction: string | null
 }
 
-/** A payment of which nothing was withheld and nothing is given back. */
-export const NOTHING_IN_VAIN = {
+/** A payment of which nothing has become yet: not settled, nothing withheld, nothing given back. */
+export const JUST_CLAIMED = {
+  state: 'owed',
+  attempts: 0,
+  transaction: null,
+  blockNumber: null,
+  blockHash: null,
+  reason: null,
+  refunded: '0',
   isRefund: false,
   wasServable: false,
   wasRefused: false,
@@ -121,6 +128,7 @@ export function evolvePayment(payment: Payment | undefined, event: ServiceEvent)
   if (event.type === 'PaymentClaimed') {
     const { paymentId, rail, product, payer, value, accountId, isServedFirst, validBefore } = event.data
     return {
+      ...JUST_CLAIMED,
       paymentId,
       rail,
       product,
@@ -130,16 +138,8 @@ export function evolvePayment(payment: Payment | undefined, event: ServiceEvent)
       isServedFirst,
       validBeforeS: validBefore,
       stream: event.stream,
-      state: 'owed',
       claimedAtMs: changedAtMs,
       changedAtMs,
-      attempts: 0,
-      transaction: null,
-      blockNumber: null,
-      blockHash: null,
-      reason: null,
-      refunded: '0',
-      ...NOTHING_IN_VAIN,
       wasServable: isServedFirst,
     }
   }
@@ -153,9 +153,9 @@ export function evolvePayment(payment: Payment | undefined, event: ServiceEvent)
 function transferOf(event: Extract<ServiceEvent, { type: 'RefundAuthorised' }>, at: number): Payment {
   const { paymentId, from, value, validBefore } = event.data
   return {
+    ...JUST_CLAIMED,
     paymentId,
     stream: event.stream,
-    state: 'owed',
     rail: 'direct',
     product: 'refund',
     payer: from,
@@ -165,13 +165,6 @@ function transferOf(event: Extract<ServiceEvent, { type: 'RefundAuthorised' }>, 
     validBeforeS: validBefore,
     claimedAtMs: at,
     changedAtMs: at,
-    attempts: 0,
-    transaction: null,
-    blockNumber: null,
-    blockHash: null,
-    reason: null,
-    refunded: '0',
-    ...NOTHING_IN_VAIN,
     isRefund: true,
   }
 }

@@ -15,7 +15,7 @@ import { compareTables } from '../platform/projector/compare-tables.ts'
 import { startProjector } from '../platform/projector/projector.ts'
 import { openRowTables, type RowTables } from '../platform/projector/row-tables.ts'
 import { transparencyTree } from '../proof/index.ts'
-import { runCommand } from './run-command.ts'
+import { runSignal } from './run-signal.fixture.ts'
 
 const projections = [...PROJECTIONS, transparencyTree]
 let folder: string
@@ -60,18 +60,10 @@ afterAll(async () => {
 
 /** A command line of the guide, with its folders below ours. */
 async function run(line: string): Promise<string> {
-  const lines: string[] = []
-  const stdout = { write: (text: string) => lines.push(text) } as unknown as NodeJS.WritableStream
   const args = line.split(' ').map((word) => (word.startsWith('./') ? join(folder, word) : word))
-  const code = await runCommand(args, {
-    stdout,
-    stderr: stdout,
-    environment: {},
-    signal: new AbortController().signal,
-    now: Date.now,
-  })
-  expect([line, code, code === 0 ? '' : lines.join('')]).toEqual([line, 0, ''])
-  return lines.join('')
+  const { code, said } = await runSignal(...args)
+  expect([line, code, code === 0 ? '' : said]).toEqual([line, 0, ''])
+  return said
 }
 
 /** What a section of the guide says to run. */

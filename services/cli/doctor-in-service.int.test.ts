@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type RunningService, startService } from '../composition/start-service.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
 import { freePort } from '../platform/test-servers/server-port.ts'
-import { runCommand } from './run-command.ts'
+import { runSignal } from './run-signal.fixture.ts'
 
 let folder: string
 let health: string
@@ -30,11 +30,8 @@ afterAll(async () => {
 })
 
 async function doctor(...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
-  const lines: string[] = []
-  const stdout = { write: (text: string) => lines.push(text) } as unknown as NodeJS.WritableStream
-  const context = { environment: {}, signal: new AbortController().signal, now: Date.now }
-  const code = await runCommand(['doctor', ...args], { ...context, stdout, stderr: stdout })
-  return { code, out: lines.join('') }
+  const { code, said } = await runSignal('doctor', ...args)
+  return { code, out: said }
 }
 
 test('a service says which process it is to its operator alone, and the doctor judges by it', async () => {

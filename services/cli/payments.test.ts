@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import { NOTHING_IN_VAIN, type Payment } from '../../projections/index.ts'
+import { JUST_CLAIMED, type Payment } from '../../projections/index.ts'
 import { createServer } from '../api/index.ts'
 import { NO_PAYMENTS } from '../api/testing/no-payments.ts'
 import { serverOptions } from '../api/testing/server-options.fixture.ts'
@@ -16,6 +16,7 @@ const TRANSACTION = `0x${'cd'.repeat(32)}`
 const idOf = (n: number): string => `019abcde-7c00-7001-8000-${n.toString(16).padStart(12, '0')}`
 
 const paymentOf = (n: number): Payment => ({
+  ...JUST_CLAIMED,
   paymentId: idOf(n),
   stream: 'payment-x',
   state: 'confirmed',
@@ -31,10 +32,6 @@ const paymentOf = (n: number): Payment => ({
   attempts: 1,
   transaction: TRANSACTION,
   blockNumber: 7,
-  blockHash: null,
-  reason: null,
-  refunded: '0',
-  ...NOTHING_IN_VAIN,
 })
 
 let app: FastifyInstance

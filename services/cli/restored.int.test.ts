@@ -13,7 +13,7 @@ import { signAuthorization } from '../payments/testing/chain/sign-authorization.
 import { missingChain, startTestChain, type TestChain } from '../payments/testing/chain/test-chain.ts'
 import { encoded, PAY_TO, paymentV2 } from '../payments/testing/sign-payment.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
-import { runCommand } from './run-command.ts'
+import { runSignal } from './run-signal.fixture.ts'
 
 const PRICE = 20_000n
 const BODY = JSON.stringify({ coin: 'BTC', timeframe: '1h' })
@@ -56,18 +56,9 @@ async function stop(): Promise<void> {
 
 /** Runs a command of the operator. @returns what it said */
 async function signal(...args: readonly string[]): Promise<string> {
-  const lines: string[] = []
-  const stdout = { write: (text: string) => lines.push(text) } as unknown as NodeJS.WritableStream
-  const context = {
-    environment: {},
-    signal: new AbortController().signal,
-    now: Date.now,
-    stdout,
-    stderr: stdout,
-  }
-  const code = await runCommand(args, context)
-  expect([code, code === 0 ? '' : lines.join('')]).toEqual([0, ''])
-  return lines.join('')
+  const { code, said } = await runSignal(...args)
+  expect([code, code === 0 ? '' : said]).toEqual([0, ''])
+  return said
 }
 
 const backUp = (): Promise<string> =>

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningService, startService } from '../composition/start-service.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
 import { verifyWebhook } from '../webhooks/index.ts'
-import { runCommand } from './run-command.ts'
+import { runSignal } from './run-signal.fixture.ts'
 
 interface Received {
   readonly headers: IncomingHttpHeaders
@@ -47,11 +47,8 @@ beforeAll(async () => {
   receiver.listen(0, '127.0.0.1')
   await once(receiver, 'listening')
   service = await start()
-  const lines: string[] = []
-  const stdout = { write: (text: string) => lines.push(text) } as unknown as NodeJS.WritableStream
-  const context = { environment: {}, signal: new AbortController().signal, now: Date.now, stderr: stdout }
-  await runCommand(['keys', 'create', '--tier', 'starter', '--data-dir', folder], { ...context, stdout })
-  key = /sk_live_\w+/.exec(lines.join(''))?.[0] ?? ''
+  const { said } = await runSignal('keys', 'create', '--tier', 'starter', '--data-dir', folder)
+  key = /sk_live_\w+/.exec(said)?.[0] ?? ''
 })
 afterAll(async () => {
   await service.stop()
@@ -112,13 +109,7 @@ test('a subscription is served over a restart, without a hole and under the same
 
 /** Runs a command of the operator against the service. */
 async function operate(...args: readonly string[]): Promise<void> {
-  const quiet = { write: () => true } as unknown as NodeJS.WritableStream
-  const context = { environment: {}, signal: new AbortController().signal, now: Date.now }
-  const code = await runCommand(['webhooks', ...args, '--data-dir', folder], {
-    ...context,
-    stdout: quiet,
-    stderr: quiet,
-  })
+  const { code } = await runSignal('webhooks', ...args, '--data-dir', folder)
   expect(code).toBe(0)
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { NOTHING_IN_VAIN, type Payment } from '../../../projections/index.ts'
+import { JUST_CLAIMED, type Payment } from '../../../projections/index.ts'
 import { createServer } from '../server.ts'
 import { NO_PAYMENTS } from '../testing/no-payments.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
@@ -15,6 +15,7 @@ const TRANSACTION = `0x${'cd'.repeat(32)}`
 const ORIGIN = { correlationId: 'request', actor: 'operator' }
 
 const paymentOf = (paymentId: string): Payment => ({
+  ...JUST_CLAIMED,
   paymentId,
   stream: 'payment-x',
   state: 'uncollectable',
@@ -28,12 +29,7 @@ const paymentOf = (paymentId: string): Payment => ({
   claimedAtMs: Date.UTC(2026, 10, 21),
   changedAtMs: Date.UTC(2026, 10, 21),
   attempts: 1,
-  transaction: null,
-  blockNumber: null,
-  blockHash: null,
   reason: 'expired',
-  refunded: '0',
-  ...NOTHING_IN_VAIN,
 })
 
 let app: FastifyInstance

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ownPaymentsAnswerSchema } from '../../../contracts/payment-answers.ts'
-import { NOTHING_IN_VAIN, type Payment } from '../../../projections/index.ts'
+import { JUST_CLAIMED, type Payment } from '../../../projections/index.ts'
 import type { Accounts } from '../../accounts/index.ts'
 import { createServer } from '../server.ts'
 import { NO_PAYMENTS } from '../testing/no-payments.ts'
@@ -11,6 +11,7 @@ const ADA = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
 const HOSTILE = '"><script>alert(1)</script>'
 const idOf = (n: number): string => `019abcde-7c00-7001-8000-${String(n).padStart(12, '0')}`
 const paymentOf = (n: number): Payment => ({
+  ...JUST_CLAIMED,
   paymentId: idOf(n),
   stream: 'payment-x',
   state: n % 2 === 0 ? 'final' : 'uncollectable',
@@ -26,10 +27,7 @@ const paymentOf = (n: number): Payment => ({
   attempts: 1,
   transaction: n % 2 === 0 ? `0x${'cd'.repeat(32)}` : null,
   blockNumber: n % 2 === 0 ? 17 : null,
-  blockHash: null,
   reason: n % 2 === 0 ? null : HOSTILE,
-  refunded: '0',
-  ...NOTHING_IN_VAIN,
 })
 
 /** Payments of Ada, newest first. */

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ERRORS, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { NOTHING_IN_VAIN } from '../../../projections/index.ts'
+import { JUST_CLAIMED } from '../../../projections/index.ts'
 import type { PaidCall, PaidCalls, PaidOutcome, PaidRequest } from '../../tool-calls/index.ts'
 import { createRateLimits } from '../rate-limits.ts'
 import { createServer } from '../server.ts'
@@ -77,6 +77,7 @@ beforeEach(async () => {
 afterEach(() => app.close())
 
 const PAYMENT = {
+  ...JUST_CLAIMED,
   paymentId: ID,
   stream: 'payment-x',
   state: 'confirmed',
@@ -93,9 +94,6 @@ const PAYMENT = {
   transaction: `0x${'ab'.repeat(32)}`,
   blockNumber: 7,
   blockHash: `0x${'cd'.repeat(32)}`,
-  reason: null,
-  refunded: '0',
-  ...NOTHING_IN_VAIN,
 } as const
 
 /** Sends a request as it is written here, on a connection of its own. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { NOTHING_IN_VAIN, type Payment } from '../../../projections/index.ts'
+import { JUST_CLAIMED, type Payment } from '../../../projections/index.ts'
 import { decideRefund } from './decide-refund.ts'
 
 const FIRST = `0x${'e1'.repeat(32)}`
 const SECOND = `0x${'e2'.repeat(32)}`
-const paid = { ...NOTHING_IN_VAIN, value: '20000', refunded: '0', state: 'final' } as unknown as Payment
+const paid = { ...JUST_CLAIMED, value: '20000', state: 'final' } as unknown as Payment
 const BY_ITSELF = {
   by: 'transfer',
   cause: 'answer_not_given',

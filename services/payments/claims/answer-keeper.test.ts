@@ -5,7 +5,7 @@ import { type EventDefinition, newEvent } from '../../../contracts/event-definit
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { paymentFact } from '../../../projections/given-events.fixture.ts'
-import { NOTHING_IN_VAIN, type Payment, type PaymentRefund } from '../../../projections/index.ts'
+import { JUST_CLAIMED, type Payment, type PaymentRefund } from '../../../projections/index.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { newId } from '../testing/chain/settlement-world.ts'
 import { createAnswerKeeper, decideGiving, decideWithholding } from './answer-keeper.ts'
@@ -13,14 +13,13 @@ import { createPaymentLog } from './payment-log.ts'
 
 const NOON = Date.UTC(2026, 10, 23, 12)
 const SERVED = {
-  ...NOTHING_IN_VAIN,
+  ...JUST_CLAIMED,
   accountId: null,
   isServedFirst: true,
   wasServable: true,
   claimedAtMs: NOON,
 }
-const of = (change: Partial<Payment>): Payment =>
-  ({ ...SERVED, state: 'owed', ...change }) as unknown as Payment
+const of = (change: Partial<Payment>): Payment => ({ ...SERVED, ...change }) as unknown as Payment
 const WAITS = { isServedFirst: false, wasServable: false } as const
 const DOUBT_OVER = NOON + 2 * LIMITS.answerDoubtMs
 const REFUND = { by: 'credit', isDone: false } as unknown as PaymentRefund

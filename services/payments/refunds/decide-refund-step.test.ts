@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { NOTHING_IN_VAIN, type Payment, type PaymentRefund } from '../../../projections/index.ts'
+import { JUST_CLAIMED, type Payment, type PaymentRefund } from '../../../projections/index.ts'
 import { decideRefundStep, decideRefundWay } from './decide-refund-step.ts'
 
 const NOON = Date.UTC(2026, 10, 23, 12)
 const WAITS = { afterMs: 600_000, graceMs: 60_000 }
-const payment = { ...NOTHING_IN_VAIN, state: 'final', value: '20000', refunded: '0', accountId: null }
+const payment = { ...JUST_CLAIMED, state: 'final', value: '20000', accountId: null }
 const withheld = { withheldAt: NOON, withheldBy: 'payment_pending' }
 const begun = (change: Partial<PaymentRefund>): Partial<Payment> => ({
   ...withheld,

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { NOTHING_IN_VAIN, type Payment } from '../../../projections/index.ts'
+import { JUST_CLAIMED, type Payment } from '../../../projections/index.ts'
 import type {
   Claim,
   ClaimedPayment,
@@ -148,9 +148,9 @@ const paymentOf = (
   { stream, rail, value, payer }: VerifiedPayment,
   { product, accountId }: Claim,
 ): Payment => ({
+  ...JUST_CLAIMED,
   paymentId: `019abcde-7c00-7001-8000-${(++claims).toString(16).padStart(12, '0')}`,
   stream,
-  state: 'owed',
   rail,
   product,
   payer,
@@ -160,11 +160,4 @@ const paymentOf = (
   validBeforeS: 1_800_000_000,
   claimedAtMs: Date.UTC(2026, 10, 21),
   changedAtMs: Date.UTC(2026, 10, 21),
-  attempts: 0,
-  transaction: null,
-  blockNumber: null,
-  blockHash: null,
-  reason: null,
-  refunded: '0',
-  ...NOTHING_IN_VAIN,
 })

@@ -96,7 +96,7 @@ export function createAppendLine(options: AppendLineOptions): AppendLine {
     const timer = setInterval(() => {
       if (line.isLeft && line.waiting.size === 0) clearInterval(timer)
       else if (line.waiting.size > 0 && performance.now() - line.lookedAt >= SILENT_MS)
-        lookAround(line).catch(() => undefined)
+        lookAround(line).catch(line.call.failed)
     }, LOOK_MS)
     timer.unref()
     line.call.stream.on('close', () => clearInterval(timer))

@@ -60,6 +60,20 @@ describe('an append that is written and not replicated yet', () => {
   })
 })
 
+test('an append that followers confirm late is written once; one that they did not confirm in time is unknown until they are back', async () => {
+  const [late, unknown] = [anEvent(), anEvent()]
+  double.faults.loseFollowers()
+  const given = store.append('s-unknown', [unknown], { expected: 'no-stream' })
+  await expect(given).rejects.toMatchObject({ code: 'append_unknown' })
+  const waiting = store.append('s-late', [late], { expected: 'no-stream' })
+  expect(await collect(store.readAll())).toEqual([])
+  double.faults.followersReturn()
+  expect(await waiting).toMatchObject({ revision: 0, replayed: false })
+  const again = await store.append('s-unknown', [unknown], { expected: 'no-stream' })
+  expect(again).toMatchObject({ revision: 0, replayed: true })
+  expect(await collect(store.readAll())).toHaveLength(2)
+})
+
 test('a log that ends before the position that it is read up to is not taken for whole', async () => {
   await store.append('s', [anEvent()], { expected: 'no-stream' })
   const { position } = await store.append('s', [anEvent()], { expected: 0 })
