@@ -4,8 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { GATEWAY_ADDRESS, USDC_ADDRESS } from '../../contracts/chain.ts'
 import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
-import { EVENT_CATALOGUE, type EventType } from '../../contracts/event-catalogue.ts'
-import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
+import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PayerBlocked } from '../../contracts/payment-events.ts'
 import { CreditGiven } from '../../contracts/refund-events.ts'
@@ -13,37 +12,25 @@ import { creditStream, payerStream } from '../../contracts/streams.ts'
 import type { Payment } from '../../projections/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
-import {
-  createMemoryLog,
-  type MemoryLog,
-  openMemoryStore,
-} from '../platform/event-store/memory/memory-store.ts'
+import { createMemoryLog, openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
 import type { AuthorizationOutcome, Chain, PayerFacts } from './chain/chain.ts'
-import { createPayments, type PaymentsOptions, type RunningPayments } from './create-payments.ts'
 import type { Claim, VerifiedPayment } from './payments.ts'
-import { openRecovery } from './recovery/open-recovery.ts'
 import { createCreditLedger } from './refunds/credit-ledger.ts'
 import type { FacilitatorOpinion } from './settlement/facilitator.ts'
-import { createIndexInMemory, type IndexInMemory } from './testing/index-in-memory.ts'
-import { RICH_CHAIN } from './testing/rich-chain.ts'
 import {
-  anAuthorization,
-  encoded,
-  NOW_S,
-  nonceNumber,
-  PAY_TO,
-  payerNumber,
-  paymentV2,
-  signAuthorization,
-  type TestPayer,
-} from './testing/sign-payment.ts'
+  closePayments,
+  newId,
+  type PaymentsInMemory,
+  paymentsInMemory,
+  signedHeader,
+  TRANSACTION,
+  WEEK,
+} from './testing/payments-in-memory.fixture.ts'
+import { RICH_CHAIN } from './testing/rich-chain.ts'
+import { NOW_S, nonceNumber, PAY_TO, payerNumber, type TestPayer } from './testing/sign-payment.ts'
 
-const recovery = await openRecovery({ report: () => expect.unreachable('the fast way is right here') })
 const [alice, bob] = [payerNumber(21), payerNumber(22)]
-const closing: RunningPayments[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((payments) => payments.close()))
-})
+afterEach(closePayments)
 
 /** A chain that says the same of everybody, and whom it was asked about. */
 const chainOf = (answer: PayerFacts | ServiceError, outcome: AuthorizationOutcome['kind'] = 'cancelled') => {
@@ -59,51 +46,18 @@ const chainOf = (answer: PayerFacts | ServiceError, outcome: AuthorizationOutcom
   return { chain, asked }
 }
 
-interface World {
-  readonly payments: RunningPayments
-  readonly store: EventStore
-  readonly index: IndexInMemory
-}
-
-let ids = 0
-/** Rises with each id, as those of a clock do. */
-const newId = (): string => `0190a000-0000-7000-8000-${String(++ids).padStart(12, '0')}`
-
-/** One process; those over one log share what is in it. */
-function start(change: Partial<PaymentsOptions> = {}, log: MemoryLog = createMemoryLog()): World {
-  const store = change.store ?? openMemoryStore({ now: () => NOW_S * 1_000, log })
-  const index = createIndexInMemory(store)
-  const payments = createPayments({
-    store,
-    index,
-    chain: RICH_CHAIN,
-    payTo: PAY_TO,
-    offersGateway: true,
-    taking: ['direct', 'gateway'],
-    caps: { payer: 1_000_000n, total: 50_000_000n },
-    recovery,
-    newId,
-    now: () => NOW_S * 1_000,
-    elapsed: () => NOW_S * 1_000,
-    sleep,
-    report: (event) => expect.unreachable(event),
-    ...change,
-  })
-  closing.push(payments)
-  return { payments, store, index }
-}
+const start = paymentsInMemory
+type World = Pick<PaymentsInMemory, 'payments'>
 
 async function verified(
-  { payments }: Pick<World, 'payments'>,
+  { payments }: World,
   number: number,
-  change: Parameters<typeof anAuthorization>[1] = {},
+  change: Parameters<typeof signedHeader>[2] = {},
   payer: TestPayer = alice,
 ): Promise<VerifiedPayment> {
-  const authorization = anAuthorization(payer, { nonce: nonceNumber(number), ...change })
-  const sent = paymentV2(authorization, await signAuthorization(payer, authorization))
-  const presented = payments.read(['PAYMENT-SIGNATURE', encoded(sent)])
+  const presented = payments.read(['PAYMENT-SIGNATURE', await signedHeader(payer, number, change)])
   if (presented === undefined) throw new Error('not read')
-  return payments.verify(presented, authorization.value)
+  return payments.verify(presented, presented.value)
 }
 
 const aClaim = (change: Partial<Claim> = {}): Claim => ({
@@ -117,34 +71,10 @@ const aClaim = (change: Partial<Claim> = {}): Claim => ({
 })
 
 /** Asks about the payer and claims, as a request does. */
-async function take({ payments }: Pick<World, 'payments'>, payment: VerifiedPayment, claim = aClaim()) {
+async function take({ payments }: World, payment: VerifiedPayment, claim = aClaim()) {
   await payments.requirePayable(payment, claim)
   return payments.claim(payment, claim)
 }
-
-async function eventsOf(store: EventStore) {
-  const events = []
-  for await (const event of store.readAll()) events.push(event)
-  return events
-}
-
-const week = { rail: 'gateway', validBefore: BigInt(NOW_S + 604_900) } as const
-
-/** Appends what the settler would, behind what is there. */
-async function settle(store: EventStore, { stream, paymentId }: Payment, type: EventType, more: object) {
-  let revision = -1
-  for await (const event of store.read(stream)) revision = event.revision
-  const definition: EventDefinition = EVENT_CATALOGUE[type]
-  const meta = { correlationId: 'test', actor: 'settler' }
-  const event = newEvent(definition, { id: newId(), data: { paymentId, ...more }, meta })
-  await store.append(stream, [event], { expected: revision })
-}
-const TRANSACTION = `0x${'7a'.repeat(32)}` as const
-const CONFIRMED = { transaction: TRANSACTION, blockNumber: 7, blockHash: TRANSACTION, by: 'own' }
-const confirm = (store: EventStore, payment: Payment) =>
-  settle(store, payment, 'SettlementConfirmed', CONFIRMED)
-const loseIt = (store: EventStore, payment: Payment, reason = 'cancelled') =>
-  settle(store, payment, 'PaymentUncollectable', { reason, detail: 'a test' })
 
 const refusal = async (work: Promise<unknown>) => {
   const error: unknown = await work.then(
@@ -162,7 +92,7 @@ describe('a claim', () => {
     const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`
     const claimed = await take(world, payment, aClaim({ traceparent }))
     expect(claimed).toMatchObject({ requestHash: 'a'.repeat(64), answer: '{"call":"BUY"}', isReplay: false })
-    const events = await eventsOf(world.store)
+    const events = await world.events()
     expect(events).toHaveLength(1)
     expect(events[0]).toMatchObject({
       type: 'PaymentClaimed',
@@ -195,7 +125,7 @@ describe('a claim', () => {
     const first = await take(one, payment, aClaim())
     const second = await take(other, payment, aClaim({ requestHash: 'b'.repeat(64), answer: '{}' }))
     expect(second).toEqual({ ...first, isReplay: true })
-    expect(await eventsOf(one.store)).toHaveLength(1)
+    expect(await one.events()).toHaveLength(1)
   })
 
   test('that many make at the same time is made once', async () => {
@@ -209,13 +139,13 @@ describe('a claim', () => {
     )
     expect(claims.filter(({ isReplay }) => !isReplay)).toHaveLength(1)
     expect(new Set(claims.map(({ answer }) => answer)).size).toBe(1)
-    expect(await eventsOf((worlds[0] as World).store)).toHaveLength(1)
+    expect(await worlds[0]?.events()).toHaveLength(1)
   })
 
   test('of the same nonce on the other rail is another one', async () => {
     const world = start()
     const direct = await take(world, await verified(world, 1), aClaim())
-    const gateway = await take(world, await verified(world, 1, week), aClaim())
+    const gateway = await take(world, await verified(world, 1, WEEK), aClaim())
     expect([direct.isReplay, gateway.isReplay]).toEqual([false, false])
     expect(gateway.payment).toMatchObject({ rail: 'gateway', isServedFirst: false })
     expect(gateway.payment.stream).toContain(GATEWAY_ADDRESS.toLowerCase())
@@ -251,7 +181,7 @@ describe('a log that does not answer', () => {
     expect(claimed.isReplay).toBe(false)
     expect(new Set(used).size).toBe(1)
     expect(used).toHaveLength(3)
-    expect(await eventsOf(store)).toHaveLength(1)
+    expect(await world.events()).toHaveLength(1)
   })
 
   test('for long is reported; the same payment then finds its claim, or makes it', async () => {
@@ -266,7 +196,7 @@ describe('a log that does not answer', () => {
       // What was not taken counts for nothing: there is room for exactly one.
       const again = await take(world, payment, aClaim())
       expect(again).toMatchObject({ isReplay: isDone, payment: { isServedFirst: true } })
-      const claims = (await eventsOf(store)).filter(({ type }) => type === 'PaymentClaimed')
+      const claims = (await world.events()).filter(({ type }) => type === 'PaymentClaimed')
       expect(claims).toHaveLength(1)
     }
   })
@@ -317,7 +247,7 @@ describe('who is served first', () => {
     await world.index.catchUp()
     expect(await isServedFirst(world, 5)).toBe(false)
     const settled = await world.payments.find(await verified(world, 1))
-    await confirm(world.store, settled?.payment as Payment)
+    await world.confirm(settled?.payment as Payment)
     expect(await isServedFirst(world, 6)).toBe(false)
     await world.index.catchUp()
     expect(await isServedFirst(world, 7)).toBe(true)
@@ -333,19 +263,19 @@ describe('who is served first', () => {
   test('is nobody who was served and did not pay, until as much was paid in advance', async () => {
     const world = start()
     const lost = await take(world, await verified(world, 1), aClaim())
-    await loseIt(world.store, lost.payment)
+    await world.lose(lost.payment)
     await world.index.catchUp()
     const second = await take(world, await verified(world, 2), aClaim())
     expect(second.payment.isServedFirst).toBe(false)
     expect(await isServedFirst(world, 3, {}, {}, bob)).toBe(true)
-    await confirm(world.store, second.payment)
+    await world.confirm(second.payment)
     await world.index.catchUp()
     expect(await isServedFirst(world, 4)).toBe(true)
   })
 
   test('is nobody at the gateway, and nobody where it must not be', async () => {
     const world = start()
-    expect(await isServedFirst(world, 1, week)).toBe(false)
+    expect(await isServedFirst(world, 1, WEEK)).toBe(false)
     expect(await isServedFirst(world, 2, {}, { mustSettleFirst: true })).toBe(false)
   })
 
@@ -392,9 +322,9 @@ describe('who is served first', () => {
     // Neither another payer, nor what is served first, nor the other rail.
     await wait(101, bob)
     expect(await isServedFirst(world, 102)).toBe(true)
-    await take(world, await verified(world, 103, week))
+    await take(world, await verified(world, 103, WEEK))
     const first = await world.payments.find(await verified(world, 1))
-    await confirm(world.store, first?.payment as Payment)
+    await world.confirm(first?.payment as Payment)
     await world.index.catchUp()
     await wait(104)
   })
@@ -409,7 +339,7 @@ describe('who is served first', () => {
     const without = start({ index: undefined })
     expect(await refusal(take(without, payment, aClaim()))).toEqual(refused)
     expect(without.payments.isTaking('direct')).toBe(false)
-    expect(await eventsOf(without.store)).toEqual([])
+    expect(await without.events()).toEqual([])
   })
 })
 
@@ -493,7 +423,7 @@ describe('requirePayable', () => {
     await Promise.all(both.map((payment) => world.payments.requirePayable(payment, aClaim())))
     const claims = await Promise.allSettled(both.map((payment) => world.payments.claim(payment, aClaim())))
     expect(claims.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
-    expect(await eventsOf(world.store)).toHaveLength(1)
+    expect(await world.events()).toHaveLength(1)
   })
 
   test('passes on that the chain does not answer, and nothing is consumed', async () => {
@@ -502,7 +432,7 @@ describe('requirePayable', () => {
     expect(await refusal(world.payments.requirePayable(payment, aClaim()))).toEqual({
       code: 'payments_unavailable',
     })
-    expect(await eventsOf(world.store)).toEqual([])
+    expect(await world.events()).toEqual([])
   })
 
   test.each(['direct', 'gateway'] as const)(
@@ -527,7 +457,7 @@ describe('requirePayable', () => {
           : { chain, gateway: { verify } }),
       })
       const payable = async (number: number) =>
-        world.payments.requirePayable(await verified(world, number, rail === 'gateway' ? week : {}), aClaim())
+        world.payments.requirePayable(await verified(world, number, rail === 'gateway' ? WEEK : {}), aClaim())
       await payable(1)
       expect(await refusal(payable(2))).toEqual({ code: 'payments_unavailable', retry_after_s: 5 })
       const unknown = { code: 'payment_refused', reason: 'unexpected_verify_error' }
@@ -564,7 +494,7 @@ describe('requirePayable', () => {
     await world.index.catchUp()
     const refused = { code: 'payment_refused', reason: 'invalid_transaction_state' }
     expect(await refusal(world.payments.requirePayable(await verified(world, 1), aClaim()))).toEqual(refused)
-    expect(await refusal(world.payments.requirePayable(await verified(world, 1, week), aClaim()))).toEqual(
+    expect(await refusal(world.payments.requirePayable(await verified(world, 1, WEEK), aClaim()))).toEqual(
       refused,
     )
     await world.payments.requirePayable(await verified(world, 1, {}, bob), aClaim())
@@ -589,14 +519,14 @@ describe('servable', () => {
     const claimed = await settledFirst(world)
     const waiting = world.payments.servable(claimed, never)
     for (let turn = 0; turn < 5; turn++) await setImmediate()
-    await confirm(settler.store, claimed.payment)
+    await settler.confirm(claimed.payment)
     expect(await waiting).toMatchObject({ state: 'confirmed', transaction: TRANSACTION })
   })
 
   test('is what was settled before anybody waited', async () => {
     const world = start()
     const claimed = await settledFirst(world)
-    await confirm(world.store, claimed.payment)
+    await world.confirm(claimed.payment)
     expect(await world.payments.servable(claimed, never)).toMatchObject({ state: 'confirmed' })
   })
 
@@ -609,7 +539,7 @@ describe('servable', () => {
     const world = start()
     const claimed = await settledFirst(world)
     const waiting = refusal(world.payments.servable(claimed, never))
-    await loseIt(world.store, claimed.payment, why)
+    await world.lose(claimed.payment, why)
     expect(await waiting).toEqual({ code: 'payment_refused', reason })
   })
 
@@ -617,7 +547,7 @@ describe('servable', () => {
     const told = async (why: string): Promise<string> => {
       const world = start()
       const claimed = await settledFirst(world)
-      await loseIt(world.store, claimed.payment, why)
+      await world.lose(claimed.payment, why)
       const error: unknown = await world.payments.servable(claimed, never).catch((thrown: unknown) => thrown)
       return error instanceof Error ? error.message : 'no error'
     }
@@ -638,7 +568,7 @@ describe('servable', () => {
     }
     const world = start({ chain, now: () => time, elapsed: () => time })
     const claimed = await settledFirst(world)
-    await loseIt(world.store, claimed.payment, 'expired')
+    await world.lose(claimed.payment, 'expired')
     const presented = await verified(world, 1)
     const ask = async () => {
       const found = await world.payments.find(presented)
@@ -666,7 +596,7 @@ describe('servable', () => {
     const pending = { code: 'payment_pending', state: 'owed' }
     expect(await refusal(world.payments.servable(claimed, never))).toEqual(pending)
     expect(waits.reduce((sum, each) => sum + each, 0)).toBe(20_000)
-    await confirm(world.store, claimed.payment)
+    await world.confirm(claimed.payment)
     expect(await world.payments.servable(claimed, never)).toMatchObject({ state: 'confirmed' })
   })
 
@@ -688,7 +618,7 @@ describe('servable', () => {
       store: deaf,
       async sleep(milliseconds) {
         looked.push(milliseconds)
-        if (looked.length === 3) await confirm(deaf, claimed.payment)
+        if (looked.length === 3) await world.confirm(claimed.payment)
       },
     })
     const claimed = await settledFirst(world)
@@ -700,7 +630,7 @@ describe('servable', () => {
     const world = start()
     const claimed = await settledFirst(world)
     const waiting = Promise.all([1, 2, 3].map(() => world.payments.servable(claimed, never)))
-    await confirm(world.store, claimed.payment)
+    await world.confirm(claimed.payment)
     expect((await waiting).map(({ state }) => state)).toEqual(['confirmed', 'confirmed', 'confirmed'])
   })
 
@@ -748,7 +678,7 @@ test('a rail is taken where somebody settles it', () => {
 
 describe('a credit', () => {
   /** What a payer was given for a payment in vain. */
-  async function credited(world: World, value: bigint, payer: TestPayer = alice) {
+  async function credited(world: PaymentsInMemory, value: bigint, payer: TestPayer = alice) {
     const data = {
       payer: payer.address.toLowerCase(),
       paymentId: newId(),
@@ -762,7 +692,7 @@ describe('a credit', () => {
     })
     await world.index.catchUp()
   }
-  const typesOf = async (store: EventStore) => (await eventsOf(store)).map(({ type }) => type)
+  const typesOf = async (world: PaymentsInMemory) => (await world.events()).map(({ type }) => type)
 
   test('pays for an answer of its payer, which needs no money then, and its authorization is not used', async () => {
     const { chain, asked } = chainOf({ balance: 0n, isNonceUsed: false, hasCode: false })
@@ -771,12 +701,7 @@ describe('a credit', () => {
     const claimed = await take(world, await verified(world, 1))
     expect(claimed.payment).toMatchObject({ state: 'credited', wasServable: true })
     expect(asked).toEqual([])
-    expect(await typesOf(world.store)).toEqual([
-      'CreditGiven',
-      'CreditUsed',
-      'PaymentClaimed',
-      'CreditApplied',
-    ])
+    expect(await typesOf(world)).toEqual(['CreditGiven', 'CreditUsed', 'PaymentClaimed', 'CreditApplied'])
     await world.index.catchUp()
     expect(world.index.payer(alice.address.toLowerCase())).toMatchObject({
       credit: '0',
@@ -792,7 +717,7 @@ describe('a credit', () => {
     await credited(world, 19_999n)
     expect((await take(world, await verified(world, 1))).payment.state).toBe('owed')
     expect((await take(world, await verified(world, 1, {}, bob))).payment.state).toBe('owed')
-    expect(await typesOf(world.store)).not.toContain('CreditUsed')
+    expect(await typesOf(world)).not.toContain('CreditUsed')
   })
 
   test('is used once by one authorization, whatever is repeated, in two processes', async () => {
@@ -804,7 +729,7 @@ describe('a credit', () => {
     const claims = await Promise.all([take(one, payment), take(other, payment), take(one, payment)])
     expect(claims.map((claim) => claim.payment.state)).toEqual(['credited', 'credited', 'credited'])
     expect(claims.filter((claim) => !claim.isReplay)).toHaveLength(1)
-    const types = await typesOf(one.store)
+    const types = await typesOf(one)
     expect(types.filter((type) => type === 'CreditUsed')).toHaveLength(1)
     expect(types.filter((type) => type === 'PaymentClaimed')).toHaveLength(1)
   })
@@ -821,7 +746,7 @@ describe('a credit', () => {
     await world.index.catchUp()
     await expect(take(world, await verified(world, 2))).rejects.toMatchObject({ code: 'payment_refused' })
     expect((await take(world, payment)).payment.state).toBe('credited')
-    expect((await typesOf(store)).filter((type) => type === 'CreditUsed')).toHaveLength(1)
+    expect((await typesOf(world)).filter((type) => type === 'CreditUsed')).toHaveLength(1)
   })
 
   test('for one answer pays for one of two that are asked for at a time', async () => {

@@ -1,12 +1,23 @@
-import { beforeEach, describe, expect, test } from 'vitest'
-import { isServiceError, ServiceError } from '../../contracts/errors.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { codeOf } from '../../contracts/code-of.fixture.ts'
+import { ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { serviceBlockSchema } from '../../contracts/service-block.ts'
 import type { Identity } from '../accounts/index.ts'
+import {
+  closePayments,
+  type PaymentsInMemory,
+  paymentsInMemory,
+  signedHeader,
+  TRANSACTION,
+  type WatchedPayments,
+  WEEK,
+  watch,
+} from '../payments/testing/payments-in-memory.fixture.ts'
+import { createMemoryLog, type MemoryLog } from '../platform/event-store/memory/memory-store.ts'
 import type { PaidCall, PaidOutcome, SentBody } from './paid-call.ts'
 import { createPaidCalls, type PaidCalls } from './paid-calls.ts'
-import { type FakePayments, fakePayments, paymentHeaders } from './testing/fake-payments.fixture.ts'
 import type { ToolCall } from './tool-call.ts'
 
 const WINDOW = { id: '2026-11', from: 0, to: 1 }
@@ -18,7 +29,9 @@ const OF_KEYS: Readonly<Record<string, Identity>> = {
   later: { outcome: 'INDETERMINATE', reason: 'the index is behind' },
 }
 
-let payments: FakePayments
+let log: MemoryLog
+let world: PaymentsInMemory
+let watched: WatchedPayments
 let clock = 0
 let computed: unknown[]
 let compute: (request: unknown) => Promise<JsonObject>
@@ -26,15 +39,19 @@ let byKey: ToolCall[]
 let paid: PaidCalls
 
 beforeEach(() => {
-  payments = fakePayments()
+  log = createMemoryLog()
   computed = []
   byKey = []
   compute = async () => ({ call: 'HOLD', serial: computed.length })
   paid = paidCalls()
 })
+afterEach(closePayments)
 
-const paidCalls = (): PaidCalls =>
-  createPaidCalls({
+/** The paid calls of a process that starts over the log. */
+function paidCalls(change: Parameters<typeof paymentsInMemory>[0] = {}): PaidCalls {
+  world = paymentsInMemory({ caps: { payer: 50_000_000n, total: 50_000_000n }, ...change }, log)
+  watched = watch(world.payments)
+  return createPaidCalls({
     calls: {
       async call(call) {
         byKey.push(call)
@@ -44,7 +61,7 @@ const paidCalls = (): PaidCalls =>
         return { body: { call: 'BUY' }, isReplay: false }
       },
     },
-    payments,
+    payments: watched.payments,
     identify: async (authorization) => OF_KEYS[authorization ?? ''] ?? { outcome: 'ABSENT' },
     answer(_tool, request) {
       computed.push(request)
@@ -56,6 +73,7 @@ const paidCalls = (): PaidCalls =>
     clock: () => clock,
     publicUrl: () => 'https://signals.example.com',
   })
+}
 
 const json = (value: unknown): SentBody => ({ lenient: value, isEmpty: false, require: () => value })
 const unreadable = (code: 'invalid_content_type' | 'invalid_request', lenient?: unknown): SentBody => ({
@@ -78,13 +96,14 @@ const aCall = (change: Partial<PaidCall> = {}): PaidCall => ({
   ...change,
 })
 const call = (change: Partial<PaidCall> = {}): Promise<PaidOutcome> => paid.tools.call(aCall(change))
-const pay = (nonce = 1, change: Partial<PaidCall> = {}, value = 20_000): Promise<PaidOutcome> =>
-  call({ rawHeaders: paymentHeaders({ nonce, value }), ...change })
-const codeOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'no error',
-    (error: unknown) => (isServiceError(error) ? error.code : String(error)),
-  )
+/** Header lines with a payment; the first version of x402 knows no other rail. */
+async function paying(nonce: number, change: Parameters<typeof signedHeader>[2] = {}, payer = 1) {
+  return change.rail === undefined
+    ? ['X-PAYMENT', await signedHeader(payer, nonce, change, 1)]
+    : ['PAYMENT-SIGNATURE', await signedHeader(payer, nonce, change)]
+}
+const pay = async (nonce = 1, change: Partial<PaidCall> = {}, value = 20_000n): Promise<PaidOutcome> =>
+  call({ rawHeaders: await paying(nonce, { value }), ...change })
 function answerIn(outcome: PaidOutcome): Extract<PaidOutcome, { kind: 'answer' }> {
   if (outcome.kind === 'answer') return outcome
   return expect.fail(`an offer: ${outcome.refusal.message}`)
@@ -105,7 +124,7 @@ describe('without a payment', () => {
   ])('the offer is for the request: %j costs %s', async (lenient, price) => {
     const { code, quote } = offerIn(await call({ body: unreadable('invalid_content_type', lenient) }))
     expect(code).toBe('payment_required')
-    expect(quote).toEqual({
+    expect(quote).toMatchObject({
       x402Version: 1,
       error: 'payment_required',
       accepts: [{ maxAmountRequired: price }],
@@ -117,9 +136,9 @@ describe('without a payment', () => {
     for (let turn = 0; turn < 3; turn++) {
       await call()
       await call({ body: json({ timeframe: '1m' }) })
-      await pay(turn, {}, 1)
+      await pay(turn, {}, 1n)
     }
-    expect(payments.asked.filter((name) => name === 'quote')).toHaveLength(3)
+    expect(watched.asked.filter((name) => name === 'quote')).toHaveLength(3)
   })
 
   test('and what was sent as a key and is none, too', async () => {
@@ -127,7 +146,7 @@ describe('without a payment', () => {
   })
 
   test('indexers have the base price', () => {
-    expect(offerIn(paid.tools.offer('get_trade_call')).quote.accepts).toEqual([
+    expect(offerIn(paid.tools.offer('get_trade_call')).quote.accepts).toMatchObject([
       { maxAmountRequired: '20000' },
     ])
   })
@@ -135,11 +154,11 @@ describe('without a payment', () => {
 
 describe('with a key', () => {
   test('that has calls left no payment is used, nor looked at', async () => {
-    payments.failures.set('read', new ServiceError('payment_malformed'))
+    watched.failures.set('read', new ServiceError('payment_malformed'))
     const outcome = await pay(1, { authorization: 'applied', idempotencyKey: 'once' })
     expect(answerIn(outcome)).toMatchObject({ body: { call: 'BUY' }, receipt: undefined })
     expect(byKey).toMatchObject([{ idempotencyKey: 'once', channel: 'http', request: { coin: 'BTC' } }])
-    expect(payments.claims).toEqual([])
+    expect(await world.claims()).toEqual([])
   })
 
   test.each(['invalid_content_type', 'invalid_request'] as const)(
@@ -155,7 +174,7 @@ describe('with a key', () => {
     ['later', 'key_unverifiable'],
   ])('that is %s nobody is served, whatever else comes along', async (authorization, code) => {
     expect(await codeOf(pay(1, { authorization }))).toBe(code)
-    expect(payments.asked).toEqual([])
+    expect(watched.asked).toEqual([])
   })
 
   test('that is used up there is an offer that says so', async () => {
@@ -167,12 +186,12 @@ describe('with a key', () => {
   test('that is used up a payment pays, and the key did not apply', async () => {
     const { body } = answerIn(await pay(1, { authorization: 'usedUp' }))
     expect(body).toMatchObject({ _service: { auth: { outcome: 'ABSENT', tier: 'free' }, quota: null } })
-    expect(payments.claims).toHaveLength(1)
+    expect(await world.claims()).toHaveLength(1)
   })
 
   test('any other trouble of the key rail is not turned into an offer', async () => {
     const broken = createPaidCalls({
-      payments,
+      payments: world.payments,
       market: 'simulated',
       version: '1',
       publicUrl: () => 'https://x.example',
@@ -191,7 +210,7 @@ describe('with a payment', () => {
     const { _service, ...answer } = body
     expect(answer).toEqual({ call: 'HOLD', serial: 1 })
     expect([isReplay, receipt]).toEqual([false, undefined])
-    const id = expect.stringMatching(/^019abcde/)
+    const id = expect.stringMatching(/^0190a000/)
     expect(serviceBlockSchema.parse(_service)).toEqual({
       version: '1.2.3',
       tool: 'get_trade_call',
@@ -204,21 +223,35 @@ describe('with a payment', () => {
         state: 'owed',
         amount_usdc: '0.02',
         transaction: null,
-        status_url: expect.stringMatching(/^https:\/\/signals\.example\.com\/x402\/payments\/019abcde/),
+        status_url: expect.stringMatching(/^https:\/\/signals\.example\.com\/x402\/payments\/0190a000/),
       },
       notice: expect.stringContaining('not advice'),
     })
-    expect(payments.claims).toMatchObject([
-      { product: 'get_trade_call', accountId: null, mustSettleFirst: false, requestId: 'request-1' },
+    expect(await world.claims()).toMatchObject([
+      { product: 'get_trade_call', accountId: null, isServedFirst: true },
     ])
-    expect(payments.asked).toEqual(['read', 'find', 'verify', 'requirePayable', 'claim', 'give'])
+    expect((await world.events())[0]?.meta.correlationId).toBe('request-1')
+    expect(watched.asked).toEqual([
+      'read',
+      'find',
+      'verify',
+      'isTaking',
+      'requirePayable',
+      'claim',
+      'give',
+      'receipt',
+    ])
   })
 
   test('there is a receipt once the transaction is known', async () => {
     await pay()
-    payments.isSettled = true
+    await world.settleClaimed()
     const { receipt, isReplay, body } = answerIn(await pay())
-    expect(receipt).toEqual({ name: 'X-PAYMENT-RESPONSE', value: `0x${'ab'.repeat(32)}` })
+    expect(receipt?.name).toBe('X-PAYMENT-RESPONSE')
+    expect(JSON.parse(Buffer.from(receipt?.value ?? '', 'base64').toString())).toMatchObject({
+      success: true,
+      transaction: TRANSACTION,
+    })
     expect(isReplay).toBe(true)
     expect(body).toMatchObject({ serial: 1, _service: { payment: { state: 'confirmed' } } })
   })
@@ -226,21 +259,21 @@ describe('with a payment', () => {
   test('over another amount there is an offer with the reason, and nothing is used', async () => {
     const { code, quote } = offerIn(await pay(1, { body: json({ timeframe: '1m' }) }))
     expect([code, quote.error]).toEqual(['payment_refused', 'invalid_exact_evm_payload_authorization_value'])
-    expect(quote.accepts).toEqual([{ maxAmountRequired: '50000' }])
-    expect(payments.claims).toEqual([])
+    expect(quote.accepts).toMatchObject([{ maxAmountRequired: '50000' }])
+    expect(await world.claims()).toEqual([])
   })
 
   test.each(['invalid_content_type', 'invalid_request'] as const)(
     'and a body that is %s nothing is used, and the same payment is good for a better one',
     async (code) => {
       expect(await codeOf(pay(1, { body: unreadable(code) }))).toBe(code)
-      expect(payments.asked).toEqual(['read', 'find', 'verify'])
+      expect(watched.asked).toEqual(['read', 'find', 'verify'])
       answerIn(await pay())
     },
   )
 
   test('that is refused and a body that is, too, the payment is told first', async () => {
-    const outcome = await pay(1, { body: unreadable('invalid_content_type') }, 1)
+    const outcome = await pay(1, { body: unreadable('invalid_content_type') }, 1n)
     expect(offerIn(outcome).code).toBe('payment_refused')
   })
 
@@ -248,31 +281,29 @@ describe('with a payment', () => {
     ['requirePayable', 'payments_unavailable'],
     ['find', 'store_unavailable'],
   ] as const)('nothing is computed where %s refuses', async (question, code) => {
-    payments.failures.set(question, new ServiceError(code))
+    watched.failures.set(question, new ServiceError(code))
     expect(await codeOf(pay())).toBe(code)
     expect(computed).toEqual([])
   })
 
   test('a payer who cannot pay is told so before anything is computed', async () => {
     const details = { reason: 'insufficient_funds' }
-    payments.failures.set('requirePayable', new ServiceError('payment_refused', { details }))
+    watched.failures.set('requirePayable', new ServiceError('payment_refused', { details }))
     const { code, quote } = offerIn(await pay())
     expect([code, quote.error, computed]).toEqual(['payment_refused', 'insufficient_funds', []])
   })
 
   test('and no settler nothing new is taken, and what was is answered again', async () => {
     await pay(1)
-    payments.taking = false
+    paid = paidCalls({ taking: [] })
     expect(await codeOf(pay(2))).toBe('payments_unavailable')
     expect(answerIn(await pay(1)).isReplay).toBe(true)
   })
 
   test('and no address to pay to nothing is taken, and whoever brings none is told why', async () => {
-    payments = fakePayments({ isOffering: false })
-    payments.failures.set('verify', new ServiceError('payments_unavailable'))
-    paid = paidCalls()
+    paid = paidCalls({ payTo: undefined })
     expect(await codeOf(pay())).toBe('payments_unavailable')
-    expect(payments.claims).toEqual([])
+    expect(await world.claims()).toEqual([])
     expect((await call()) as unknown).toMatchObject({
       refusal: { message: expect.stringContaining('X402_PAY_TO') },
     })
@@ -282,14 +313,14 @@ describe('with a payment', () => {
   test('a refusal of the tool costs nothing, and the payment is good for another try', async () => {
     compute = () => Promise.reject(new ServiceError('insufficient_history'))
     expect(await codeOf(pay())).toBe('insufficient_history')
-    expect(payments.claims).toEqual([])
+    expect(await world.claims()).toEqual([])
     compute = async () => ({ call: 'BUY' })
     expect(answerIn(await pay()).body).toMatchObject({ call: 'BUY' })
   })
 
   test('an answer that waits for its money says where to look', async () => {
-    const rawHeaders = paymentHeaders({ nonce: 1, value: 20_000, rail: 'gateway' })
-    payments.failures.set('servable', new ServiceError('payment_pending'))
+    const rawHeaders = await paying(1, WEEK)
+    watched.failures.set('servable', new ServiceError('payment_pending'))
     const error = await call({ rawHeaders }).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({
       code: 'payment_pending',
@@ -299,14 +330,16 @@ describe('with a payment', () => {
         status_url: expect.stringContaining('/x402/payments/'),
       },
     })
-    payments.failures.clear()
+    watched.failures.clear()
+    await world.settleClaimed()
     expect(answerIn(await call({ rawHeaders }))).toMatchObject({ isReplay: true, body: { serial: 1 } })
   })
 
   test('an answer that waits is told who still does', async () => {
     const gone = AbortSignal.abort()
-    const rawHeaders = paymentHeaders({ nonce: 1, value: 20_000, rail: 'gateway' })
+    const rawHeaders = await paying(1, WEEK)
     expect(await codeOf(call({ rawHeaders, signal: () => gone }))).toBe('payment_pending')
+    await world.settleClaimed()
     expect(answerIn(await call({ rawHeaders })).isReplay).toBe(true)
   })
 })
@@ -327,7 +360,7 @@ describe('one authorization', () => {
     await pay(1)
     expect(await codeOf(pay(1, { body: json({ coin: 'ETH' }) }))).toBe('payment_mismatch')
     expect(await codeOf(pay(1, { tool: 'get_market_regime' }))).toBe('payment_mismatch')
-    expect(payments.claims).toHaveLength(1)
+    expect(await world.claims()).toHaveLength(1)
   })
 
   test('presented many times at once is computed once, claimed once, answered alike', async () => {
@@ -338,17 +371,25 @@ describe('one authorization', () => {
     gate.resolve({ call: 'SELL' })
     const answers = (await Promise.all(same)).map(answerIn)
     expect(await other).toBe('payment_mismatch')
-    expect([computed.length, payments.claims.length]).toEqual([1, 1])
+    expect([computed.length, (await world.claims()).length]).toEqual([1, 1])
     expect(answers.map(({ isReplay }) => isReplay)).toEqual([false, ...Array(19).fill(true)])
     expect(new Set(answers.map(({ body }) => body.call))).toEqual(new Set(['SELL']))
   })
 
   test('that another process claimed meanwhile has the answer of that process', async () => {
-    await pay(1)
+    const gate = Promise.withResolvers<JsonObject>()
+    compute = () => gate.promise
+    const same = pay(1)
+    await expect.poll(() => computed.length).toBe(1)
     paid = paidCalls()
-    payments.hideClaims = true
-    expect(answerIn(await pay(1))).toMatchObject({ isReplay: true, body: { serial: 1 } })
-    expect(await codeOf(pay(1, { body: json({ coin: 'ETH' }) }))).toBe('payment_mismatch')
+    const other = codeOf(pay(1, { body: json({ coin: 'ETH' }) }))
+    await expect.poll(() => computed.length).toBe(2)
+    paid = paidCalls()
+    compute = async () => ({ serial: 3 })
+    expect(answerIn(await pay(1)).isReplay).toBe(false)
+    gate.resolve({ serial: 1 })
+    expect(answerIn(await same)).toMatchObject({ isReplay: true, body: { serial: 3 } })
+    expect(await other).toBe('payment_mismatch')
   })
 
   test('of a failed computation is free for all who waited for it', async () => {
@@ -365,43 +406,43 @@ describe('one authorization', () => {
 describe('payments under way', () => {
   const waitingFor = (code: string) => ({ code, details: { retry_after_s: expect.any(Number) } })
   const errorOf = (work: Promise<unknown>): Promise<unknown> => work.catch((thrown: unknown) => thrown)
-  /** Of a payer, from an address, each numbered on its own. */
-  const payOf = (payer: number, address: number, rail: 'direct' | 'gateway' = 'direct') =>
-    call({
-      rawHeaders: paymentHeaders({ nonce: ++nonces, value: 20_000, payer, rail }),
-      address: `192.0.2.${address}`,
-    })
+  /** A request of a payer, from an address, with a payment of its own. */
+  const from = async (payer: number, address: number, change = {}): Promise<Partial<PaidCall>> => ({
+    rawHeaders: await paying(++nonces, change, payer + 1),
+    address: `192.0.2.${address}`,
+  })
   let nonces = 10_000
 
-  test.each<[string, number, (n: number) => Promise<PaidOutcome>, () => Promise<PaidOutcome>]>([
-    ['payer', LIMITS.paymentsAtOncePerPayer, (n) => payOf(1, n), () => payOf(2, 0)],
-    ['address', LIMITS.paymentsAtOncePerAddress, (n) => payOf(n, 1), () => payOf(0, 2)],
-    ['rail', LIMITS.paymentsAtOnce, (n) => payOf(n, n % 8), () => payOf(0, 0, 'gateway')],
+  test.each<[string, number, (n: number) => ReturnType<typeof from>, () => ReturnType<typeof from>]>([
+    ['payer', LIMITS.paymentsAtOncePerPayer, (n) => from(1, n), () => from(2, 0)],
+    ['address', LIMITS.paymentsAtOncePerAddress, (n) => from(n, 1), () => from(0, 2)],
+    ['rail', LIMITS.paymentsAtOnce, (n) => from(n, n % 8), () => from(0, 0, WEEK)],
   ])(
     'are so many of one %s, which is in nobody else’s way, and leave room when they end',
     async (_, most, one, other) => {
-      payments.isSettled = true
+      world.settleAll()
       const gate = Promise.withResolvers<JsonObject>()
       compute = () => gate.promise
-      const all = Array.from({ length: most }, (_each, n) => one(n))
-      expect(await errorOf(one(0))).toMatchObject(waitingFor('payments_unavailable'))
-      const another = other()
+      const all = (await Promise.all(Array.from({ length: most }, (_each, n) => one(n)))).map(call)
+      expect(await errorOf(call(await one(0)))).toMatchObject(waitingFor('payments_unavailable'))
+      const another = call(await other())
       gate.resolve({ call: 'HOLD' })
       answerIn(await another)
       await Promise.all(all)
-      answerIn(await one(0))
+      answerIn(await call(await one(0)))
     },
   )
 
   test('that wait for their money are in nobody’s way, and past their number are told at once that it is pending', async () => {
-    const settled = Promise.withResolvers<void>()
-    payments.whenSettled = () => settled.promise
-    const waiting = Array.from({ length: LIMITS.settlementsAwaitedPerPayer }, () => payOf(1, 1, 'gateway'))
-    while (payments.waiting < waiting.length) await Promise.resolve()
-    expect(await errorOf(payOf(1, 2, 'gateway'))).toMatchObject(waitingFor('payment_pending'))
-    answerIn(await payOf(1, 1))
-    payments.isSettled = true
-    settled.resolve()
+    const requests = await Promise.all(
+      Array.from({ length: LIMITS.settlementsAwaitedPerPayer }, () => from(1, 1, WEEK)),
+    )
+    const waiting = requests.map(call)
+    const isAsked = () => watched.asked.filter((question) => question === 'servable').length
+    await expect.poll(isAsked).toBe(requests.length)
+    expect(await errorOf(call(requests[0]))).toMatchObject(waitingFor('payment_pending'))
+    answerIn(await call(await from(1, 1)))
+    world.settleAll()
     for (const outcome of await Promise.all(waiting)) answerIn(outcome)
   })
 })
@@ -409,13 +450,13 @@ describe('payments under way', () => {
 describe('an address', () => {
   test('whose payments were refused too often is not looked at for a while; what was claimed has its answer', async () => {
     await pay(1)
-    for (let n = 0; n < LIMITS.paymentsRefusedPerAddress; n++) offerIn(await pay(2 + n, {}, 1))
-    const looked = payments.asked.filter((question) => question === 'verify').length
+    for (let n = 0; n < LIMITS.paymentsRefusedPerAddress; n++) offerIn(await pay(2 + n, {}, 1n))
+    const looked = watched.asked.filter((question) => question === 'verify').length
     expect(await pay(2).catch((thrown: unknown) => thrown)).toMatchObject({
       code: 'rate_limited',
       details: { retry_after_s: LIMITS.paymentsRefusedMs / 1_000 },
     })
-    expect(payments.asked.filter((question) => question === 'verify')).toHaveLength(looked)
+    expect(watched.asked.filter((question) => question === 'verify')).toHaveLength(looked)
     answerIn(await pay(1))
     answerIn(await pay(2, { address: '203.0.113.10' }))
     clock += LIMITS.paymentsRefusedMs
@@ -423,8 +464,8 @@ describe('an address', () => {
   })
 
   test('that pays and is refused in between is not held to what it paid', async () => {
-    for (let n = 0; n < LIMITS.paymentsRefusedPerAddress - 1; n++) offerIn(await pay(1_000 + n, {}, 1))
+    for (let n = 0; n < LIMITS.paymentsRefusedPerAddress - 1; n++) offerIn(await pay(1_000 + n, {}, 1n))
     for (let n = 1; n <= 5; n++) answerIn(await pay(n))
-    expect(payments.claims).toHaveLength(5)
+    expect(await world.claims()).toHaveLength(5)
   })
 })

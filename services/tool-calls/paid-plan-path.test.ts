@@ -1,10 +1,18 @@
-import { beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { codeOf } from '../../contracts/code-of.fixture.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { serviceBlockSchema } from '../../contracts/service-block.ts'
 import type { Identity } from '../accounts/index.ts'
+import {
+  closePayments,
+  type PaymentsInMemory,
+  paymentsInMemory,
+  signedHeader,
+  type WatchedPayments,
+  watch,
+} from '../payments/testing/payments-in-memory.fixture.ts'
 import type { PaidOutcome, PaidRequest, SentBody } from './paid-call.ts'
 import { createPaidCalls, type PaidCalls } from './paid-calls.ts'
-import { type FakePayments, fakePayments, paymentHeaders } from './testing/fake-payments.fixture.ts'
 
 const [ADA, BOB] = ['5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55', '6f0c2d7e-91ab-8c34-a6d2-07e4b8139c55']
 const WINDOW = { id: '2026-11', from: 0, to: 1 }
@@ -22,23 +30,26 @@ const OF_KEYS: Readonly<Record<string, Identity>> = {
   revoked: { outcome: 'UNKNOWN' },
   later: { outcome: 'INDETERMINATE', reason: 'the index is behind' },
 }
-const PRICE = 9_990_000
+const HEADERS = ['X-PAYMENT', await signedHeader(1, 1, { value: 9_990_000n }, 1)]
 
-let payments: FakePayments
+let world: PaymentsInMemory
+let watched: WatchedPayments
 let started: unknown[]
 let isFull: boolean
 let isErased: boolean
 let paid: PaidCalls
 
+afterEach(closePayments)
 beforeEach(() => {
-  payments = fakePayments()
-  payments.isSettled = true
+  world = paymentsInMemory()
+  world.settleAll()
+  watched = watch(world.payments)
   started = []
   isFull = false
   isErased = false
   paid = createPaidCalls({
     calls: { call: () => Promise.reject(new Error('no tools here')) },
-    payments,
+    payments: watched.payments,
     identify: async (authorization) => OF_KEYS[authorization ?? ''] ?? { outcome: 'ABSENT' },
     answer: () => Promise.reject(new Error('no tools here')),
     plans: {
@@ -68,19 +79,13 @@ const EMPTY: SentBody = {
 const buy = (change: Partial<PaidRequest> = {}): Promise<PaidOutcome> =>
   paid.plans.buy('starter', {
     body: EMPTY,
-    rawHeaders: paymentHeaders({ nonce: 1, value: PRICE }),
+    rawHeaders: HEADERS,
     authorization: 'ada',
     address: '192.0.2.1',
     requestId: 'request-1',
     signal: () => new AbortController().signal,
     ...change,
   })
-const codeOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'no error',
-    (error: unknown) => (isServiceError(error) ? error.code : String(error)),
-  )
-
 test('a plan is settled first, begins for the account of the key, and says when', async () => {
   const outcome = await buy()
   if (outcome.kind === 'offer') expect.fail(outcome.refusal.message)
@@ -98,9 +103,11 @@ test('a plan is settled first, begins for the account of the key, and says when'
     quota: null,
     payment: { state: 'confirmed', amount_usdc: '9.99' },
   })
-  expect(payments.claims).toMatchObject([{ product: 'plans/starter', accountId: ADA, mustSettleFirst: true }])
+  expect(await world.claims()).toMatchObject([
+    { product: 'plans/starter', accountId: ADA, isServedFirst: false },
+  ])
   const { paymentId, claimedAtMs } =
-    (await payments.show((started[0] as { paymentId: string }).paymentId)) ?? {}
+    (await world.payments.show((started[0] as { paymentId: string }).paymentId)) ?? {}
   expect(started).toEqual([
     { accountId: ADA, tier: 'starter', paymentId, claimedAtMs, requestId: 'request-1' },
   ])
@@ -114,7 +121,7 @@ test.each([
   ['later', 'key_unverifiable'],
 ])('the key %j is refused as %s, and no payment is looked at', async (authorization, code) => {
   expect(await codeOf(buy({ authorization }))).toBe(code)
-  expect(payments.asked).toEqual([])
+  expect(watched.asked).toEqual([])
 })
 
 test('without a payment there is an offer', async () => {
@@ -133,21 +140,21 @@ test('an account without room is told before it signs, and before anything is ta
   isFull = true
   expect(await codeOf(buy({ rawHeaders: [] }))).toBe('invalid_request')
   expect(await codeOf(buy())).toBe('invalid_request')
-  expect(payments.claims).toEqual([])
+  expect(await world.claims()).toEqual([])
 })
 
 test('a plan that was paid for is answered again, also where room has run out since', async () => {
   await buy()
   isFull = true
   expect(await buy()).toMatchObject({ kind: 'answer', isReplay: true, body: { plan: 'starter' } })
-  expect(payments.claims).toHaveLength(1)
+  expect(await world.claims()).toHaveLength(1)
 })
 
 test('a plan that is not settled yet has not begun', async () => {
-  payments.failures.set('servable', new ServiceError('payment_pending'))
+  watched.failures.set('servable', new ServiceError('payment_pending'))
   expect(await codeOf(buy())).toBe('payment_pending')
   expect(started).toEqual([])
-  payments.failures.clear()
+  watched.failures.clear()
   expect(await buy()).toMatchObject({ kind: 'answer', isReplay: true })
 })
 
@@ -160,12 +167,12 @@ test('nobody begins a plan with the payment of another account', async () => {
 test('a body may be {}, and nothing else: what it says would not be done', async () => {
   expect(await codeOf(buy({ body: bodyOf({ months: 12 }) }))).toBe('invalid_request')
   expect(await codeOf(buy({ body: bodyOf([]) }))).toBe('invalid_request')
-  expect(payments.claims).toEqual([])
+  expect(await world.claims()).toEqual([])
   expect(await buy({ body: bodyOf({}) })).toMatchObject({ kind: 'answer' })
 })
 
 test('the price of one tier does not buy the other', async () => {
-  const request = { body: EMPTY, rawHeaders: paymentHeaders({ nonce: 1, value: PRICE }) }
+  const request = { body: EMPTY, rawHeaders: HEADERS }
   const outcome = await paid.plans.buy('pro', {
     ...request,
     authorization: 'ada',
