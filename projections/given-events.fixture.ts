@@ -205,6 +205,10 @@ type PaymentEventType = Extract<
   | 'RefundBegun'
 >
 
+/** Of the payment of a number. */
+export const paymentIdOf = (number: number): string =>
+  `0190a000-0000-7000-8000-${String(number).padStart(12, '0')}`
+
 /**
  * An event of a payment or a payer. A claim is filled up: without more, 0.02 USDC for a trade call, served first.
  *

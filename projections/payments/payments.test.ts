@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ServiceEvent } from '../../contracts/event-catalogue.ts'
-import { type Fact, fold, given, paymentFact } from '../given-events.fixture.ts'
+import { type Fact, fold, given, paymentFact, paymentIdOf } from '../given-events.fixture.ts'
 import { evolvePayment, isDebt, isOpen, isServable, isUnsettled, type Payment } from './payment-state.ts'
 import {
   CLAIM_COUNTS_KEY,
@@ -28,11 +28,9 @@ type ClaimChange = {
   readonly rail?: 'direct' | 'gateway'
 }
 
-const idOf = (number: number): string => `0190a000-0000-7000-8000-${String(number).padStart(12, '0')}`
-
 /** What can happen to a payment of a number. */
 function story(number: number, change: ClaimChange = {}) {
-  const paymentId = idOf(number)
+  const paymentId = paymentIdOf(number)
   const of = (type: Parameters<typeof paymentFact>[0], data: object): Fact =>
     paymentFact(type, { paymentId, ...data }, change)
   return {

@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { EVENT_CATALOGUE, type EventType } from '../../../contracts/event-catalogue.ts'
-import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
-import { payerStream, paymentStream } from '../../../contracts/streams.ts'
+import { codeOf } from '../../../contracts/code-of.fixture.ts'
+import type { JsonObject } from '../../../contracts/json.ts'
+import { payerStream } from '../../../contracts/streams.ts'
+import { paymentFact, paymentIdOf } from '../../../projections/given-events.fixture.ts'
 import { sleep } from '../../platform/async/sleep.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createIndexInMemory, type IndexInMemory } from '../testing/index-in-memory.ts'
+import { newId } from '../testing/payments-in-memory.fixture.ts'
 import { createPaymentAdmin, type PaymentAdmin } from './payment-admin.ts'
 
 const ALICE = `0x${'a1'.repeat(20)}`
@@ -15,17 +16,11 @@ const CONTRACT = `0x${'c0'.repeat(20)}`
 const TRANSACTION = `0x${'7a'.repeat(32)}`
 const BACK = `0x${'e1'.repeat(32)}`
 const origin = { correlationId: 'req-9', actor: 'operator' }
-const meta = { correlationId: 'test', actor: 'test' }
-const idOf = (number: number): string => `0190a000-0000-7000-8000-${String(number).padStart(12, '0')}`
-const streamOf = (number: number, payer: string): string =>
-  paymentStream({ chainId: 8453, contract: CONTRACT, payer, nonce: nonceOf(number) })
-const nonceOf = (number: number): string => `0x${String(number).padStart(64, '0')}`
+const { stream: STREAM } = paymentFact('PaymentClaimed', { paymentId: paymentIdOf(1) }, { payer: ALICE })
 
 let store: EventStore
 let index: IndexInMemory
 let admin: PaymentAdmin
-let ids = 0
-const newId = (): string => `0190a001-0000-7000-8000-${String(++ids).padStart(12, '0')}`
 const open = (over: EventStore): PaymentAdmin =>
   createPaymentAdmin({
     store: over,
@@ -42,58 +37,31 @@ beforeEach(() => {
   admin = open(store)
 })
 
-async function append(stream: string, revision: number | 'no-stream', type: EventType, data: object) {
-  const definition: EventDefinition = EVENT_CATALOGUE[type]
-  const event = newEvent(definition, { id: newId(), data: { ...data }, meta })
-  await store.append(stream, [event], { expected: revision })
-}
-
 /** A payment of 0.02 USDC, as far as it has come. */
 async function payment(number: number, end: 'owed' | 'confirmed' | 'final' | 'uncollectable', payer = ALICE) {
-  const [paymentId, stream] = [idOf(number), streamOf(number, payer)]
-  await append(stream, 'no-stream', 'PaymentClaimed', {
-    paymentId,
-    rail: 'direct',
-    protocol: 1,
-    chainId: 8453,
-    contract: CONTRACT,
-    asset: CONTRACT,
-    payer,
-    payTo: BOB,
-    value: '20000',
-    validAfter: '0',
-    validBefore: 1_800_000_000,
-    nonce: nonceOf(number),
-    signature: `0x${'ab'.repeat(65)}`,
-    product: 'get_trade_call',
-    requestHash: '1'.repeat(64),
-    answer: '{}',
-    accountId: null,
-    isServedFirst: true,
-  })
-  if (end === 'uncollectable') {
-    await append(stream, 0, 'PaymentUncollectable', { paymentId, reason: 'cancelled', detail: '' })
-  }
-  if (end === 'confirmed' || end === 'final') {
-    const block = { transaction: TRANSACTION, blockNumber: 7 }
-    await append(stream, 0, 'SettlementConfirmed', { paymentId, ...block, blockHash: TRANSACTION, by: 'own' })
-    if (end === 'final') await append(stream, 1, 'SettlementFinalised', { paymentId, ...block })
-  }
+  const paymentId = paymentIdOf(number)
+  const block = { transaction: TRANSACTION, blockNumber: 7 }
+  await append(payer, number, 'PaymentClaimed')
+  if (end === 'uncollectable')
+    await append(payer, number, 'PaymentUncollectable', { reason: 'cancelled', detail: '' })
+  if (end === 'confirmed' || end === 'final')
+    await append(payer, number, 'SettlementConfirmed', { ...block, blockHash: TRANSACTION, by: 'own' })
+  if (end === 'final') await append(payer, number, 'SettlementFinalised', block)
   await index.catchUp()
   return paymentId
 }
 
-const codeOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'done',
-    (error: unknown) => (error as ServiceError).code,
-  )
-
-async function typesOf(stream: string): Promise<string[]> {
-  const types = []
-  for await (const { type } of store.read(stream)) types.push(type)
-  return types
+async function append(
+  payer: string,
+  number: number,
+  type: Parameters<typeof paymentFact>[0],
+  data: JsonObject = {},
+): Promise<void> {
+  const { stream, event } = paymentFact(type, { paymentId: paymentIdOf(number), ...data }, { payer })
+  await store.append(stream, [{ ...event, id: newId() }], { expected: 'any' })
 }
+
+const typesOf = (stream: string): Promise<string[]> => Array.fromAsync(store.read(stream), ({ type }) => type)
 
 describe('list', () => {
   beforeEach(async () => {
@@ -106,15 +74,15 @@ describe('list', () => {
 
   test('shows the newest first, page by page', async () => {
     expect(await numbers({ limit: 3 })).toEqual([7, 6, 5])
-    expect(await numbers({ limit: 3, after: idOf(5) })).toEqual([4, 3, 2])
-    expect(await numbers({ limit: 3, after: idOf(2) })).toEqual([1])
-    expect(await numbers({ limit: 3, after: idOf(1) })).toEqual([])
+    expect(await numbers({ limit: 3, after: paymentIdOf(5) })).toEqual([4, 3, 2])
+    expect(await numbers({ limit: 3, after: paymentIdOf(2) })).toEqual([1])
+    expect(await numbers({ limit: 3, after: paymentIdOf(1) })).toEqual([])
   })
 
   test('of a state, of a payer, or both', async () => {
     expect(await numbers({ limit: 9, state: 'uncollectable' })).toEqual([6, 3])
     expect(await numbers({ limit: 2, payer: ALICE })).toEqual([7, 5])
-    expect(await numbers({ limit: 2, payer: ALICE, after: idOf(5) })).toEqual([3, 1])
+    expect(await numbers({ limit: 2, payer: ALICE, after: paymentIdOf(5) })).toEqual([3, 1])
     expect(await numbers({ limit: 9, payer: BOB, state: 'uncollectable' })).toEqual([6])
     expect(await numbers({ limit: 9, payer: CONTRACT })).toEqual([])
   })
@@ -128,12 +96,12 @@ describe('list', () => {
 describe('show', () => {
   test('reads the log, which may be ahead of the read model', async () => {
     const paymentId = await payment(1, 'owed')
-    await append(streamOf(1, ALICE), 0, 'SettlementRequested', { paymentId, attempt: 1, settler: 'own' })
+    await append(ALICE, 1, 'SettlementRequested', { attempt: 1, settler: 'own' })
     expect(await admin.show(paymentId)).toMatchObject({ state: 'settling' })
   })
 
   test('refuses what is not there', async () => {
-    expect(await codeOf(admin.show(idOf(1)))).toBe('payment_unknown')
+    expect(await codeOf(admin.show(paymentIdOf(1)))).toBe('payment_unknown')
   })
 })
 
@@ -149,7 +117,7 @@ describe('refund', () => {
       state: 'refunded',
       refunded: '20000',
     })
-    expect(await typesOf(streamOf(1, ALICE))).toEqual([
+    expect(await typesOf(STREAM)).toEqual([
       'PaymentClaimed',
       'SettlementConfirmed',
       'SettlementFinalised',
@@ -160,7 +128,7 @@ describe('refund', () => {
 
   test('says by whose request it was', async () => {
     await refund(await payment(1, 'final'), 5_000n)
-    for await (const event of store.read(streamOf(1, ALICE), { from: 3 })) {
+    for await (const event of store.read(STREAM, { from: 3 })) {
       expect(event.meta).toEqual(origin)
       expect(event.data).toMatchObject({ value: '5000', transaction: BACK, reason: 'a test' })
     }
@@ -172,19 +140,19 @@ describe('refund', () => {
       codeOf(refund(paymentId, 20_000n, BACK)),
       codeOf(refund(paymentId, 20_000n, TRANSACTION, open(store))),
     ])
-    expect(outcomes.toSorted()).toEqual(['done', 'refund_refused'])
+    expect(outcomes.toSorted()).toEqual(['none', 'refund_refused'])
     expect(await admin.show(paymentId)).toMatchObject({ refunded: '20000' })
   })
 
   test.each(['owed', 'confirmed', 'uncollectable'] as const)('of what is %s is refused', async (state) => {
     const paymentId = await payment(1, state)
     expect(await codeOf(refund(paymentId, 1n))).toBe('refund_refused')
-    expect(await typesOf(streamOf(1, ALICE))).not.toContain('RefundSent')
+    expect(await typesOf(STREAM)).not.toContain('RefundSent')
   })
 
   test('of more than was paid, and of what is not there, is refused', async () => {
     expect(await codeOf(refund(await payment(1, 'final'), 20_001n))).toBe('refund_refused')
-    expect(await codeOf(refund(idOf(2), 1n))).toBe('payment_unknown')
+    expect(await codeOf(refund(paymentIdOf(2), 1n))).toBe('payment_unknown')
   })
 })
 
@@ -249,5 +217,5 @@ test('without read models nothing can be told', async () => {
   })
   expect(blind.totals()).toBeUndefined()
   expect(await codeOf(blind.list({ limit: 1 }))).toBe('payments_unavailable')
-  expect(await codeOf(blind.show(idOf(1)))).toBe('payments_unavailable')
+  expect(await codeOf(blind.show(paymentIdOf(1)))).toBe('payments_unavailable')
 })

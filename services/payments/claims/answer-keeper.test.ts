@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { isServiceError } from '../../../contracts/errors.ts'
-import { decodeEvent, EVENT_CATALOGUE, inFormat } from '../../../contracts/event-catalogue.ts'
+import { EVENT_CATALOGUE, inFormat } from '../../../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -90,17 +90,11 @@ describe('in the log', () => {
     return {
       keeper,
       payment: async () => (await log.load(stream))?.payment as Payment,
-      record: async (type: keyof typeof EVENT_CATALOGUE, data: JsonObject) => {
-        const meta = { correlationId: 'test', actor: 'test' }
-        const whole = { paymentId, ...data }
-        const event = newEvent(EVENT_CATALOGUE[type] as EventDefinition, { id: newId(), data: whole, meta })
-        await store.append(stream, [event], { expected: 'any' })
+      record: async (type: Parameters<typeof paymentFact>[0], data: JsonObject) => {
+        const { event } = paymentFact(type, { paymentId, ...data })
+        await store.append(stream, [{ ...event, id: newId() }], { expected: 'any' })
       },
-      types: async () => {
-        const types: string[] = []
-        for await (const event of store.read(stream)) types.push(decodeEvent(event).type)
-        return types
-      },
+      types: () => Array.fromAsync(store.read(stream), ({ type }) => type),
     }
   }
 

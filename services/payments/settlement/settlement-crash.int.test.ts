@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decodeEvent, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { sleep } from '../../platform/async/sleep.ts'
 import { openEmbeddedStore } from '../../platform/event-store/embedded/embedded-store.ts'
 import { expectBalances } from '../testing/chain/expect-balances.ts'
@@ -83,8 +83,7 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
 
     await mining.stop()
     const store = await openEmbeddedStore({ directory, now: Date.now })
-    const events: ServiceEvent[] = []
-    for await (const event of store.readAll()) events.push(decodeEvent(event))
+    const events = await Array.fromAsync(store.readAll(), decodeEvent)
     const streams = (type: string): string[] =>
       events.filter((event) => event.type === type).map(({ stream }) => stream)
     expect(streams('PaymentClaimed')).toHaveLength(2 * (kills + (kills < MOST_STEPS ? 1 : 0)))
@@ -114,8 +113,7 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
     expect(await run([gasKey, payerKey, '0', '0', refundKey], other)).toBe('ended')
     await mining.stop()
     const store = await openEmbeddedStore({ directory: other, now: Date.now })
-    const events: ServiceEvent[] = []
-    for await (const event of store.readAll()) events.push(decodeEvent(event))
+    const events = await Array.fromAsync(store.readAll(), decodeEvent)
     const claims = events.filter(({ type }) => type === 'PaymentClaimed').map(({ stream }) => stream)
     const sent = events.filter(({ type }) => type === 'RefundSent').map(({ stream }) => stream)
     expect(sent.toSorted()).toEqual(claims.toSorted())

@@ -2,46 +2,18 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { CHAIN_ID, USDC_ADDRESS } from '../../../contracts/chain.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
-import { EVENT_CATALOGUE, type EventType, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
-import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
+import { type ServiceEvent } from '../../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { paymentStream } from '../../../contracts/streams.ts'
+import { paymentFact } from '../../../projections/given-events.fixture.ts'
 import { type PaymentsRow, payments, rowsInMemory } from '../../../projections/index.ts'
+import { createFakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import type { Rehearsal, SettlementChain } from '../chain/chain.ts'
-import { NOW_S, nonceNumber, PAY_TO } from '../testing/sign-payment.ts'
+import { newId } from '../testing/payments-in-memory.fixture.ts'
+import { NOW_S, nonceNumber } from '../testing/sign-payment.ts'
 import { createSettler } from './settler.ts'
 import type { Wallet } from './wallet.ts'
-
-/** A clock that goes on when there is nothing left to do at its time. */
-function virtualTime(startMs: number) {
-  let nowMs = startMs
-  const sleepers = new Set<{ readonly at: number; readonly wake: () => void }>()
-  return {
-    now: () => nowMs,
-    sleep: (milliseconds: number, signal: AbortSignal): Promise<void> =>
-      new Promise((resolve) => {
-        if (signal.aborted) return resolve()
-        const sleeper = { at: nowMs + milliseconds, wake }
-        function wake(): void {
-          sleepers.delete(sleeper)
-          signal.removeEventListener('abort', wake)
-          resolve()
-        }
-        sleepers.add(sleeper)
-        signal.addEventListener('abort', wake)
-      }),
-    async goOnUntil(isSo: () => boolean): Promise<void> {
-      while (!isSo()) {
-        for (let turn = 0; turn < 10; turn++) await setImmediate()
-        const [next] = [...sleepers].toSorted((one, other) => one.at - other.at)
-        if (next === undefined) continue
-        nowMs = Math.max(nowMs, next.at)
-        next.wake()
-      }
-    },
-  }
-}
 
 const HASH = `0x${'ab'.repeat(32)}` as const
 const HONEST = `0x${'11'.repeat(20)}` as const
@@ -49,37 +21,13 @@ const VALID_MS = 300_000
 /** What a look of the settler takes, whatever it is at. */
 const LOOK_MS = 300
 
-let ids = 0
-const newId = (): string => `0190a000-0000-7000-8000-${String(++ids).padStart(12, '0')}`
-/** Made once of each type: checking the same form 90,000 times would be most of what this test does. */
-const templateOf = (type: EventType, data: JsonObject): NewEvent => {
-  const meta = { correlationId: 'test', actor: 'test' }
-  return newEvent(EVENT_CATALOGUE[type] as EventDefinition, { id: newId(), data, meta })
-}
 const contract = USDC_ADDRESS.toLowerCase()
+/** Made once of each type: checking the same form 90,000 times would be most of what this test does. */
 const template = {
-  claimed: templateOf('PaymentClaimed', {
-    paymentId: newId(),
-    rail: 'direct',
-    protocol: 2,
-    chainId: CHAIN_ID,
-    contract,
-    asset: contract,
-    payer: HONEST,
-    payTo: PAY_TO,
-    value: '20000',
-    validAfter: '0',
-    validBefore: NOW_S,
-    nonce: nonceNumber(1),
-    signature: `0x${'00'.repeat(65)}`,
-    product: 'get_trade_call',
-    requestHash: 'a'.repeat(64),
-    answer: '{}',
-    accountId: null,
-    isServedFirst: true,
-  }),
-  requested: templateOf('SettlementRequested', { paymentId: newId(), attempt: 1, settler: 'own' }),
-  failed: templateOf('SettlementFailed', { paymentId: newId(), attempt: 1, reason: 'insufficient_funds' }),
+  claimed: paymentFact('PaymentClaimed', { contract, asset: contract, answer: '{}' }).event,
+  requested: paymentFact('SettlementRequested', { paymentId: newId(), attempt: 1, settler: 'own' }).event,
+  failed: paymentFact('SettlementFailed', { paymentId: newId(), attempt: 1, reason: 'insufficient_funds' })
+    .event,
 }
 
 /** The first events of a payment: claimed, and refused by the token already where it is one of the dead. */
@@ -99,8 +47,15 @@ function storyOf(payer: string, number: number, nowMs: number, isRefused: boolea
 }
 
 test('an honest payment among 30,000 of payers without funds is settled within its validity', async () => {
-  const time = virtualTime(NOW_S * 1_000)
-  const { now, sleep } = time
+  const clock = createFakeClock(NOW_S * 1_000)
+  const { now, sleep } = clock
+  /** The clock goes on when there is nothing left to do at its time. */
+  const goOnUntil = async (isSo: () => boolean): Promise<void> => {
+    while (!isSo()) {
+      for (let turn = 0; turn < 10; turn++) await setImmediate()
+      clock.skip()
+    }
+  }
   const store = openMemoryStore({ now })
   const rows = rowsInMemory<PaymentsRow>()
   const at = new Date(now()).toISOString()
@@ -171,8 +126,8 @@ test('an honest payment among 30,000 of payers without funds is settled within i
     report: () => undefined,
   })
   const running = settler.run(ending.signal)
-  await time.goOnUntil(() => settler.health().open === 30_000)
-  await time.goOnUntil(() => now() >= NOW_S * 1_000 + 5_000)
+  await goOnUntil(() => settler.health().open === 30_000)
+  await goOnUntil(() => now() >= NOW_S * 1_000 + 5_000)
 
   const claimedAtMs = now()
   const honest = storyOf(HONEST, 1, claimedAtMs, false)
@@ -184,9 +139,9 @@ test('an honest payment among 30,000 of payers without funds is settled within i
       if (item.event.type === 'SettlementConfirmed') state = 'confirmed'
     }
   })()
-  await time.goOnUntil(() => state === 'confirmed' || now() - claimedAtMs >= VALID_MS)
+  await goOnUntil(() => state === 'confirmed' || now() - claimedAtMs >= VALID_MS)
   expect(state).toBe('confirmed')
   ending.abort()
-  await time.goOnUntil(() => settler.health().open === 0)
+  await goOnUntil(() => settler.health().open === 0)
   await Promise.all([running, watching])
 }, 60_000)

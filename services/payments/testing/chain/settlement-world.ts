@@ -208,11 +208,7 @@ export function settlementWorld({ chain, gasKey, ...options }: WorldOptions): Se
       ending.abort()
       await Promise.all(running)
     },
-    async history(stream) {
-      const events: ServiceEvent[] = []
-      for await (const event of store.read(stream)) events.push(decodeEvent(event))
-      return events
-    },
+    history: (stream) => Array.fromAsync(store.read(stream), decodeEvent),
     payment: paymentOf,
     until: (stream, ...states) =>
       untilTrue(async (event) => {
