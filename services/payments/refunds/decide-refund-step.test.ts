@@ -23,92 +23,74 @@ const transfer = (change: Partial<Payment>): Payment =>
   ({ ...payment, isRefund: true, validBeforeS: NOON / 1_000, ...change }) as unknown as Payment
 
 const LATER = NOON + WAITS.afterMs
-const BEGIN = { kind: 'begin', value: 20_000n, cause: 'answer_not_given' }
+const over = (value: bigint) => ({ value, cause: 'answer_not_given' })
+
+const GIVEN_UP: Partial<Payment> = { state: 'uncollectable', validBeforeS: LATER / 1_000 }
+
+interface Case {
+  /** What of the payment is not as usual; and its transfer back, as far as that has come. */
+  readonly of: Partial<Payment>
+  readonly sent?: Partial<Payment>
+  readonly now?: number
+  readonly more?: object
+}
 
 describe('what a refund needs next', () => {
-  test.each<[string, Partial<Payment>, Payment | undefined, number, object]>([
-    ['nothing, where nothing was withheld', {}, undefined, LATER, { kind: 'nothing' }],
-    ['to be begun, once the time to ask again is over', withheld, undefined, LATER, BEGIN],
-    ['time, while it may be asked for again', withheld, undefined, LATER - 1, { kind: 'wait' }],
-    ['nothing, where it was given', { ...withheld, isGiven: true }, undefined, LATER, { kind: 'nothing' }],
+  test.each<[string, string, Case]>([
+    ['nothing', 'where nothing was withheld', { of: {} }],
+    ['begin', 'once the time to ask again is over', { of: withheld, more: over(20_000n) }],
+    ['wait', 'while it may be asked for again', { of: withheld, now: LATER - 1 }],
+    ['nothing', 'where it was given', { of: { ...withheld, isGiven: true } }],
+    ['nothing', 'where the payer was the reason', { of: { ...withheld, wasRefused: true } }],
+    ['wait', 'for finality: a block may be taken back', { of: { ...withheld, state: 'confirmed' } }],
+    ['wait', 'for the settlement first', { of: { ...withheld, state: 'unknown' } }],
+    ['nothing', 'where nothing was paid', { of: { ...withheld, state: 'uncollectable' } }],
     [
-      'nothing, where the payer was the reason',
-      { ...withheld, wasRefused: true },
-      undefined,
-      LATER,
-      { kind: 'nothing' },
+      'begin',
+      'over what is left, where the operator has sent back a part',
+      { of: { ...withheld, refunded: '5000' }, more: over(15_000n) },
     ],
     [
-      'finality: a block may be taken back',
-      { ...withheld, state: 'confirmed' },
-      undefined,
-      LATER,
-      { kind: 'wait' },
-    ],
-    ['the settlement first', { ...withheld, state: 'unknown' }, undefined, LATER, { kind: 'wait' }],
-    [
-      'nothing, where nothing was paid',
-      { ...withheld, state: 'uncollectable' },
-      undefined,
-      LATER,
-      { kind: 'nothing' },
+      'nothing',
+      'where the operator has sent back all',
+      { of: { ...withheld, refunded: '20000', state: 'refunded' } },
     ],
     [
-      'to be begun over what is left, where the operator has sent back a part',
-      { ...withheld, refunded: '5000' },
-      undefined,
-      LATER,
-      { ...BEGIN, value: 15_000n },
+      'begin',
+      'at once, where a plan has not begun: it never will',
+      { of: { ...withheld, accountId: 'a' }, now: NOON, more: { value: 20_000n, cause: 'plan_not_begun' } },
+    ],
+    ['authorise', 'with a signature', { of: begun({}), more: { value: 20_000n } }],
+    ['wait', 'while it is sent', { of: begun({}), sent: { state: 'broadcast' } }],
+    ['wait', 'for finality of its own', { of: begun({}), sent: { state: 'confirmed' } }],
+    [
+      'sent',
+      'once it is final',
+      {
+        of: begun({}),
+        sent: { state: 'final', transaction: '0xab' },
+        more: { transaction: '0xab', value: 20_000n },
+      },
     ],
     [
-      'nothing, where the operator has sent back all',
-      { ...withheld, refunded: '20000', state: 'refunded' },
-      undefined,
-      LATER,
-      { kind: 'nothing' },
+      'wait',
+      'where it was given up and could yet be sent by somebody',
+      { of: begun({}), sent: GIVEN_UP, now: LATER + WAITS.graceMs - 1 },
     ],
     [
-      'to be begun at once, where a plan has not begun: it never will',
-      { ...withheld, accountId: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55' },
-      undefined,
-      NOON,
-      { ...BEGIN, cause: 'plan_not_begun' },
-    ],
-    ['a signature', begun({}), undefined, LATER, { kind: 'authorise', value: 20_000n }],
-    ['time, while it is sent', begun({}), transfer({ state: 'broadcast' }), LATER, { kind: 'wait' }],
-    ['finality of its own', begun({}), transfer({ state: 'confirmed' }), LATER, { kind: 'wait' }],
-    [
-      'to be recorded, once it is final',
-      begun({}),
-      transfer({ state: 'final', transaction: '0xab' }),
-      LATER,
-      { kind: 'sent', transaction: '0xab', value: 20_000n },
+      'credit',
+      'once nothing of it can arrive',
+      { of: begun({}), sent: GIVEN_UP, now: LATER + WAITS.graceMs, more: over(20_000n) },
     ],
     [
-      'time, where it was given up and could yet be sent by somebody',
-      begun({}),
-      transfer({ state: 'uncollectable', validBeforeS: LATER / 1_000 }),
-      LATER + WAITS.graceMs - 1,
-      { kind: 'wait' },
+      'giveCredit',
+      'where that was decided',
+      { of: begun({ by: 'credit', why: 'no_wallet' }), more: { value: 20_000n } },
     ],
-    [
-      'a credit, once nothing of it can arrive',
-      begun({}),
-      transfer({ state: 'uncollectable', validBeforeS: LATER / 1_000 }),
-      LATER + WAITS.graceMs,
-      { kind: 'credit', value: 20_000n, cause: 'answer_not_given' },
-    ],
-    [
-      'its credit',
-      begun({ by: 'credit', why: 'no_wallet' }),
-      undefined,
-      LATER,
-      { kind: 'giveCredit', value: 20_000n },
-    ],
-    ['nothing, once it is done', begun({ isDone: true }), undefined, LATER, { kind: 'nothing' }],
-  ])('%s', (_, change, sent, now, expected) => {
-    const facts = { payment: { ...payment, ...change } as unknown as Payment, transfer: sent }
-    expect(decideRefundStep(facts, now, WAITS)).toEqual(expected)
+    ['nothing', 'once it is done', { of: begun({ isDone: true }) }],
+  ])('%s %s', (kind, _, { of, sent, now = LATER, more = {} }) => {
+    const facts = { payment: { ...payment, ...of } as unknown as Payment, transfer: sent && transfer(sent) }
+    expect(decideRefundStep(facts, now, WAITS)).toEqual({ kind, ...more })
   })
 })
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
@@ -42,9 +42,9 @@ const recorded = (change: Parameters<typeof aVerdict>[0]): NewEvent => {
 
 /** Appends any valid history: verdicts of a few series. */
 async function appendHistory(store: EventStore, history: readonly Step[]): Promise<void> {
-  for (const [n, step] of history.entries()) {
-    const series = { exchange: 'SIM', coin: step.coin, timeframe: '1h' } as const
-    const verdict = recorded({ ...series, ...step, barClose: (n + 1) * HOUR_MS })
+  for (const [n, said] of history.entries()) {
+    const series = { exchange: 'SIM', coin: said.coin, timeframe: '1h' } as const
+    const verdict = recorded({ ...series, ...said, barClose: (n + 1) * HOUR_MS })
     await store.append(verdictStream(series), [verdict], { expected: 'any' })
   }
 }
@@ -67,6 +67,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 40 },
 )
 type Step = { coin: string; regime: (typeof REGIMES)[number]; call: (typeof CALLS)[number] }
+const step = (coin = 'BTC'): Step => ({ coin, regime: 'RANGING', call: 'BUY' })
 
 /** An event that no read model folds. */
 const unwanted = (): NewEvent => ({ id: nextId(), type: 'Unwanted', schema: 1, data: {}, meta })
@@ -80,7 +81,27 @@ const start = (
   tables: RowTables,
   projections: readonly Projection[] = PROJECTIONS,
   onProblem: (health: ProjectionHealth) => void = () => undefined,
-): Projector => startProjector({ store, tables, projections, onProblem, sleep: noSleep })
+): Projector => {
+  const projector = startProjector({ store, tables, projections, onProblem, sleep: noSleep })
+  open.add(projector)
+  return projector
+}
+const open = new Set<Projector>()
+afterEach(async () => {
+  for (const projector of open) await projector.close()
+  open.clear()
+})
+
+/** One that has folded all there is. */
+async function startedUp(...given: Parameters<typeof start>): Promise<Projector> {
+  const projector = start(...given)
+  await projector.caughtUp()
+  return projector
+}
+
+/** Folds all there is, as a process does that ends then. */
+const foldOnce = async (...given: Parameters<typeof start>): Promise<void> =>
+  (await startedUp(...given)).close()
 
 /** Row tables whose file outlives the projector that closes them. */
 function keptOpen(tables: RowTables): RowTables {
@@ -117,9 +138,7 @@ describe('rebuild equals live', () => {
           await projector.close()
 
           const rebuilt = keptOpen(openTables())
-          const again = start(store, rebuilt, [projection])
-          await again.caughtUp()
-          await again.close()
+          await foldOnce(store, rebuilt, [projection])
 
           const memory = rowsInMemory()
           for (const event of await collect(store.readAll({ filter: { types: projection.events } }))) {
@@ -146,28 +165,22 @@ describe('queries', () => {
       call: 'BUY' as const,
     }))
     await appendHistory(store, [...history, { coin: 'ETH', regime: 'RANGING', call: 'HOLD' }])
-    const projector = start(store, openTables())
-    await projector.caughtUp()
+    const projector = await startedUp(store, openTables())
     const board = projector.reader(latestVerdicts)
     expect(board.get('SIM.BTC.1h')).toMatchObject({ recorded: 9, buys: 9, sells: 0 })
     expect(board.get('SIM.XRP.1h')).toBeUndefined()
 
     const shifts = projector.reader(regimeShifts)
     const prefix = 'SIM.BTC.1h/'
+    const bars = (found: ReturnType<typeof shifts.range>) =>
+      found.map(({ row }) => ('barClose' in row ? Number(row.barClose) / HOUR_MS : undefined))
     const first = shifts.range({ prefix, limit: 5 })
     const second = shifts.range({ prefix, limit: 5, after: first.at(-1)?.key ?? '' })
-    expect([...first, ...second].map(({ row }) => ('barClose' in row ? row.barClose : undefined))).toEqual(
-      [2, 3, 4, 5, 6, 7, 8, 9].map((n) => n * HOUR_MS),
-    )
+    expect(bars([...first, ...second])).toEqual([2, 3, 4, 5, 6, 7, 8, 9])
     const newest = shifts.range({ prefix, limit: 3, direction: 'backwards' })
-    expect(newest.map(({ row }) => ('barClose' in row ? row.barClose : undefined))).toEqual(
-      [9, 8, 7].map((n) => n * HOUR_MS),
-    )
+    expect(bars(newest)).toEqual([9, 8, 7])
     const older = shifts.range({ prefix, limit: 3, direction: 'backwards', after: newest.at(-1)?.key ?? '' })
-    expect(older.map(({ row }) => ('barClose' in row ? row.barClose : undefined))).toEqual(
-      [6, 5, 4].map((n) => n * HOUR_MS),
-    )
-    await projector.close()
+    expect(bars(older)).toEqual([6, 5, 4])
   })
 })
 
@@ -185,15 +198,15 @@ describe('an event that cannot be folded', () => {
 
   test('stops that projection before it, keeps what came before, and shows in health; others go on', async () => {
     const store = openStore()
-    for (let n = 1; n <= 6; n++) {
-      await store.append('verdict-SIM.BTC.1h', [recorded({ barClose: n * HOUR_MS })], { expected: 'any' })
-    }
+    await appendHistory(
+      store,
+      Array.from({ length: 6 }, () => step()),
+    )
     const tables = openTables()
     const problems: ProjectionHealth[] = []
-    const projector = start(store, tables, [counting('sick', '4'), counting('well')], (health) =>
+    const projector = await startedUp(store, tables, [counting('sick', '4'), counting('well')], (health) =>
       problems.push(health),
     )
-    await projector.caughtUp()
     const [sick, well] = projector.health()
     expect(sick).toMatchObject({ state: 'stopped', position: '3' })
     expect(sick?.detail).toBe('cannot fold the event at position 4: cannot divide by a coin')
@@ -201,18 +214,15 @@ describe('an event that cannot be folded', () => {
     expect(problems).toEqual([sick])
     expect(projector.reader(counting('sick')).get('count')).toEqual({ n: 3 })
     expect(projector.reader(counting('well')).get('count')).toEqual({ n: 6 })
-    await projector.close()
   })
 
   test('of a schema this release does not know stops it too', async () => {
     const store = openStore()
     const future = { ...recorded({}), schema: 99 }
     await store.append('verdict-SIM.BTC.1h', [future], { expected: 'any' })
-    const projector = start(store, openTables(), [counting('any')])
-    await projector.caughtUp()
+    const projector = await startedUp(store, openTables(), [counting('any')])
     expect(projector.health()[0]).toMatchObject({ state: 'stopped', position: 'start' })
     expect(projector.health()[0]?.detail).toContain('schema 99')
-    await projector.close()
   })
 
   test('of such a schema stops one that needs places only, behind a batch of others', async () => {
@@ -221,27 +231,22 @@ describe('an event that cannot be folded', () => {
       const event = n === 3 ? { ...recorded({}), schema: 99 } : recorded({ barClose: n * HOUR_MS })
       await store.append('verdict-SIM.BTC.1h', [event], { expected: 'any' })
     }
-    const projector = start(store, openTables(), [verdictIndex])
-    await projector.caughtUp()
+    const projector = await startedUp(store, openTables(), [verdictIndex])
     expect(projector.health()[0]).toMatchObject({ state: 'stopped', position: '2' })
     expect(projector.reader(verdictIndex).range({ limit: 5 })).toHaveLength(2)
-    await projector.close()
   })
 
   test('once repaired, goes on where it stopped', async () => {
     const store = openStore()
-    for (let n = 1; n <= 5; n++) {
-      await store.append('verdict-SIM.BTC.1h', [recorded({ barClose: n * HOUR_MS })], { expected: 'any' })
-    }
+    await appendHistory(
+      store,
+      Array.from({ length: 5 }, () => step()),
+    )
     const tables = keptOpen(openTables())
-    const sick = start(store, tables, [counting('any', '3')])
-    await sick.caughtUp()
-    await sick.close()
-    const repaired = start(store, tables, [counting('any')])
-    await repaired.caughtUp()
+    await foldOnce(store, tables, [counting('any', '3')])
+    const repaired = await startedUp(store, tables, [counting('any')])
     expect(repaired.health()[0]).toMatchObject({ state: 'live', position: '5' })
     expect(repaired.reader(counting('any')).get('count')).toEqual({ n: 5 })
-    await repaired.close()
   })
 })
 
@@ -266,12 +271,9 @@ describe('a new version', () => {
       store.append('verdict-SIM.BTC.1h', [recorded({ barClose: n * HOUR_MS })], { expected: 'any' })
     const tables = keptOpen(openTables())
     for (let n = 1; n <= 3; n++) await append(n)
-    const before = start(store, tables, [counter(1, 'rows')])
-    await before.caughtUp()
-    await before.close()
+    await foldOnce(store, tables, [counter(1, 'rows')])
     await append(4)
-    const after = start(store, tables, [next])
-    await after.caughtUp()
+    const after = await startedUp(store, tables, [next])
     const health = after.health()[0]
     const count = after.reader(next).get('count')
     await after.close()
@@ -311,7 +313,7 @@ describe('a new version', () => {
 describe('the store behind it', () => {
   test('failing for a while is retried from the checkpoint, and reported now and then meanwhile', async () => {
     const store = openStore()
-    await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
+    await appendHistory(store, [step()])
     let failures = 30
     const flaky: EventStore = {
       ...store,
@@ -321,12 +323,12 @@ describe('the store behind it', () => {
       },
     }
     const problems: ProjectionHealth[] = []
-    const projector = start(flaky, openTables(), [latestVerdicts], (health) => problems.push(health))
-    await projector.caughtUp()
+    const projector = await startedUp(flaky, openTables(), [latestVerdicts], (health) =>
+      problems.push(health),
+    )
     expect(problems.map((health) => health.state)).toEqual(['retrying', 'retrying'])
     expect(projector.health()[0]).toMatchObject({ state: 'live', position: '1' })
     expect(projector.health()[0]?.detail).toBeUndefined()
-    await projector.close()
   })
 
   test('failing a commit while it follows is retried at once, not at the next event', async () => {
@@ -346,64 +348,51 @@ describe('the store behind it', () => {
         }
       },
     }
-    const projector = start(store, flaky, [latestVerdicts])
-    await projector.caughtUp()
-    await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
+    const projector = await startedUp(store, flaky, [latestVerdicts])
+    await appendHistory(store, [step()])
     await untilPosition(projector, '1')
     expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
-    await projector.close()
   })
 
   test('shorter than the read models rebuilds them', async () => {
     const tables = keptOpen(openTables())
     const longer = openStore()
-    const step = { coin: 'BTC', regime: 'RANGING', call: 'BUY' } as const
-    await appendHistory(longer, [step, step, step])
-    const before = start(longer, tables)
-    await before.caughtUp()
-    await before.close()
+    await appendHistory(longer, [step(), step(), step()])
+    await foldOnce(longer, tables)
     const shorter = openStore()
-    await appendHistory(shorter, [step])
-    const after = start(shorter, tables)
-    await after.caughtUp()
+    await appendHistory(shorter, [step()])
+    const after = await startedUp(shorter, tables)
     expect(after.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
     expect(after.health().map((health) => health.position)).toEqual(PROJECTIONS.map(() => '1'))
-    await after.close()
   })
 
   test.each([
     ['grown as long as before', 1],
     ['grown longer', 40],
   ])('restored from an older copy, and %s, has them built anew', async (_what, more) => {
-    const step = (coin: string) => ({ coin, regime: 'RANGING', call: 'BUY' }) as const
     const tables = keptOpen(openTables())
     const [lost, restored] = [openStore(), openStore()]
     await appendHistory(lost, [step('BTC'), step('BTC'), step('ETH')])
     // What no read model wants is looked at too, and moves their checkpoints on.
     await lost.append('x-1', Array.from({ length: more }, unwanted), { expected: 'any' })
-    const before = start(lost, tables)
-    await before.caughtUp()
+    const before = await startedUp(lost, tables)
     await untilPosition(before, await lost.head())
     await before.close()
     for await (const { stream, id, type, schema, data, meta: written } of lost.readAll({ limit: 2 })) {
       await restored.append(stream, [{ id, type, schema, data, meta: written }], { expected: 'any' })
     }
     await appendHistory(restored, [step('SOL'), ...Array.from({ length: more }, () => step('SOL'))])
-    const after = start(restored, tables)
-    await after.caughtUp()
+    const after = await startedUp(restored, tables)
     const recordedOf = (coin: string) => after.reader(latestVerdicts).get(`SIM.${coin}.1h`)?.recorded
     expect([recordedOf('BTC'), recordedOf('ETH'), recordedOf('SOL')]).toEqual([2, undefined, more + 1])
-    await after.close()
   })
 
   test('that is the same is not read anew, also where the newest events were of no read model', async () => {
     const tables = keptOpen(openTables())
     const store = openStore()
-    await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
+    await appendHistory(store, [step()])
     await store.append('x-1', [unwanted()], { expected: 'any' })
-    const before = start(store, tables)
-    await before.caughtUp()
-    await before.close()
+    await foldOnce(store, tables)
     let read = 0
     const counted: EventStore = {
       ...store,
@@ -414,11 +403,9 @@ describe('the store behind it', () => {
         }
       },
     }
-    const after = start(counted, tables)
-    await after.caughtUp()
+    const after = await startedUp(counted, tables)
     expect(after.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
     expect(read).toBe(0)
-    await after.close()
   })
 
   test('whose read models are damaged has them built anew', async () => {
@@ -426,11 +413,9 @@ describe('the store behind it', () => {
     const file = join(directory, 'projections.db')
     writeFileSync(file, 'this is no database, whatever its name says'.repeat(50))
     const store = openStore()
-    await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
-    const projector = start(store, openTables('log-1', file))
-    await projector.caughtUp()
+    await appendHistory(store, [step()])
+    const projector = await startedUp(store, openTables('log-1', file))
     expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
-    await projector.close()
     rmSync(directory, { recursive: true })
   })
 
@@ -438,17 +423,13 @@ describe('the store behind it', () => {
     const directory = mkdtempSync(join(tmpdir(), 'projections-'))
     const file = join(directory, 'projections.db')
     const store = openStore()
-    await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
-    const first = start(store, openTables('log-1', file))
-    await first.caughtUp()
-    await first.close()
+    await appendHistory(store, [step()])
+    await foldOnce(store, openTables('log-1', file))
     const other = openStore()
-    await appendHistory(other, [{ coin: 'ETH', regime: 'RANGING', call: 'BUY' }])
-    const second = start(other, openTables('log-2', file))
-    await second.caughtUp()
+    await appendHistory(other, [step('ETH')])
+    const second = await startedUp(other, openTables('log-2', file))
     expect(second.reader(latestVerdicts).get('SIM.BTC.1h')).toBeUndefined()
     expect(second.reader(latestVerdicts).get('SIM.ETH.1h')?.recorded).toBe(1)
-    await second.close()
     rmSync(directory, { recursive: true })
   })
 })
@@ -493,28 +474,24 @@ describe('a file of read models', () => {
     const onProblem = ({ detail = '' }: ProjectionHealth) => void problems.push(detail)
     const both = [1, 2].map(() => start(store, tables, [latestVerdicts], onProblem))
     await Promise.all(both.map((projector) => projector.caughtUp()))
-    const history = Array.from(
-      { length: 40 },
-      () => ({ coin: 'BTC', regime: 'RANGING', call: 'BUY' }) as const,
+    await appendHistory(
+      store,
+      Array.from({ length: 40 }, () => step()),
     )
-    await appendHistory(store, history)
     await Promise.all(both.map(async (projector) => untilPosition(projector, await store.head())))
     expect(both[0]?.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(40)
     expect(problems.join()).toContain('something else folds into the same file')
-    await Promise.all(both.map((projector) => projector.close()))
   })
 })
 
 test('a version that was being built when the one in service went is put in service', async () => {
   const store = openStore()
   const tables = keptOpen(openTables())
-  await appendHistory(store, [{ coin: 'BTC', regime: 'RANGING', call: 'BUY' }])
+  await appendHistory(store, [step()])
   tables.create(latestVerdicts.name, latestVerdicts.version, 'building')
-  const projector = start(store, tables, [latestVerdicts])
-  await projector.caughtUp()
+  const projector = await startedUp(store, tables, [latestVerdicts])
   expect(projector.reader(latestVerdicts).get('SIM.BTC.1h')?.recorded).toBe(1)
   expect(tables.states(latestVerdicts.name)).toEqual([expect.objectContaining({ role: 'active' })])
-  await projector.close()
 })
 
 describe('a read model that is not opened yet', () => {
@@ -534,12 +511,7 @@ describe('a read model that is not opened yet', () => {
     const tables = openRowTables(':memory:', 'log')
     tables.create('another', 1, 'active')
     tables.table('another', 1).commit(new Map(), START, '1', { id: first.id, position: '1' })
-    const projector = startProjector({
-      store,
-      tables,
-      projections: [latestVerdicts],
-      sleep: async () => undefined,
-    })
+    const projector = start(store, tables, [latestVerdicts])
     const reader = projector.reader(latestVerdicts)
     const early = expect.objectContaining({ code: 'store_unavailable' })
     expect(() => reader.get('SIM.BTC.1h')).toThrow(early)
@@ -551,6 +523,5 @@ describe('a read model that is not opened yet', () => {
     building.resolve()
     await projector.caughtUp()
     expect(reader.health()).toMatchObject({ state: 'live', hasBeenLive: true })
-    await projector.close()
   })
 })

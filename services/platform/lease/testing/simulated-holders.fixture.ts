@@ -34,7 +34,7 @@ const TURNS = 12
 export class SimulatedHolders {
   readonly errors: unknown[] = []
   /** Moments at which two processes that go about their work had the same shard, or a token that does not rise. */
-  readonly violations: string[] = []
+  readonly #violations: string[] = []
   readonly #shards: number
   readonly #drifts: readonly number[]
   readonly #log = createMemoryLog()
@@ -166,8 +166,8 @@ export class SimulatedHolders {
     return [...this.#processes.keys()].flatMap((index) => this.shardsOf(index))
   }
 
-  /** Ends everything, so that nothing goes on after the test. */
-  async end(): Promise<void> {
+  /** Ends everything, so that nothing goes on after the test. @throws where two had the same at a time */
+  async [Symbol.asyncDispose](): Promise<void> {
     const all = [...this.#processes.values(), ...this.#retired]
     for (const process of all) {
       process.isFrozen = false
@@ -176,6 +176,7 @@ export class SimulatedHolders {
     }
     for (let turn = 0; turn < 4; turn++) await this.#settle()
     await Promise.all(all.map(({ ended }) => ended))
+    if (this.#violations.length > 0) throw new Error(this.#violations.join('; '))
   }
 
   #start(index: number, deafUntil: number): Process {
@@ -223,7 +224,7 @@ export class SimulatedHolders {
             throw new Error('cannot begin')
           }
           if (token <= (this.#highest.get(shard) ?? -1))
-            this.violations.push(`shard ${shard} had ${token} before`)
+            this.#violations.push(`shard ${shard} had ${token} before`)
           this.#highest.set(shard, token)
         },
         lost: async () => undefined,
@@ -256,7 +257,7 @@ export class SimulatedHolders {
       if (isFrozen && this.#processes.get(index)?.isDead === true) continue
       for (const { shard } of leases.held()) {
         const other = held.get(shard)
-        if (other !== undefined) this.violations.push(`${shard} at ${this.#now}: ${other} and ${index}`)
+        if (other !== undefined) this.#violations.push(`${shard} at ${this.#now}: ${other} and ${index}`)
         held.set(shard, index)
       }
     }
