@@ -29,7 +29,7 @@ import { isSettled, receiptOf } from './receipt.ts'
 import type { RecoverSigner } from './recovery/recover-signer.ts'
 import { contractOf } from './recovery/signing-domains.ts'
 import { type CreditLedger, createCreditLedger } from './refunds/credit-ledger.ts'
-import { paymentRefused } from './refusal.ts'
+import { paymentRefusedError } from './refusal.ts'
 import type { Facilitator } from './settlement/facilitator.ts'
 import type { OfferSigner } from './signing/offer-signer.ts'
 import { createPayerCheck, type PayerCheck } from './verification/check-payer.ts'
@@ -167,7 +167,7 @@ async function requirePayable(
   const { rail, payer, value } = payment
   const before = exposure.of(payer, rail)
   if (before.isBlocked) {
-    throw paymentRefused('invalid_transaction_state', `The operator takes no payments of ${payer}.`)
+    throw paymentRefusedError('invalid_transaction_state', `The operator takes no payments of ${payer}.`)
   }
   // What a credit pays for is not settled: the payer needs no money, and no room.
   if (before.hasCredit && (await parts.credits.covers(payer, payment.stream, value)))
@@ -328,7 +328,10 @@ function claimEvent(
 
 const noRoomError = (payer: string, why: 'funds' | 'payer' | 'all'): ServiceError =>
   why === 'funds'
-    ? paymentRefused('insufficient_funds', `${payer} has promised the USDC that it has to other payments.`)
+    ? paymentRefusedError(
+        'insufficient_funds',
+        `${payer} has promised the USDC that it has to other payments.`,
+      )
     : new ServiceError('payments_unavailable', {
         message: `${why === 'payer' ? `${LIMITS.claimsWaitingPerPayer} payments of ${payer}` : `${LIMITS.claimsWaiting} payments`} wait for their settlement, as many as may; this request charged nothing.`,
         details: { retry_after_s: ROOM_RETRY_AFTER_S },

@@ -21,7 +21,7 @@ export const X402_REASONS = [
 export type X402Reason = (typeof X402_REASONS)[number]
 
 /** Refuses a payment that could be read. @param message what is wrong with it, with the value that was seen */
-export const paymentRefused = (reason: X402Reason, message: string): ServiceError =>
+export const paymentRefusedError = (reason: X402Reason, message: string): ServiceError =>
   new ServiceError('payment_refused', { message, details: { reason } })
 
 const SHOWN_CHARACTERS = 80

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { faulty, openCheckpoint, type Signature } from './notes/checkpoint.ts'
+import { faultyError, openCheckpoint, type Signature } from './notes/checkpoint.ts'
 import type { Verifier } from './notes/note-keys.ts'
 import { type Content, encodeEntry, entryOf } from './tree/entry.ts'
 import { HASH_BYTES, type Hash, leafHash, rootOfInclusion } from './tree/merkle.ts'
@@ -31,18 +31,19 @@ export const formatProof = ({ index, path, extra, checkpoint }: ProofFile): stri
 
 /** @throws ServiceError `proof_invalid` */
 export function parseProof(text: string): ProofFile {
-  if (text.length > MOST_BYTES) throw faulty('it is too long for a proof')
+  if (text.length > MOST_BYTES) throw faultyError('it is too long for a proof')
   const end = text.indexOf('\n\n')
   const [first, ...rest] = text.slice(0, Math.max(0, end)).split('\n')
-  if (end < 0 || first !== FIRST_LINE) throw faulty(`it is no proof file: those begin with ${FIRST_LINE}`)
+  if (end < 0 || first !== FIRST_LINE)
+    throw faultyError(`it is no proof file: those begin with ${FIRST_LINE}`)
   const extra = /^extra ([A-Za-z0-9+/]+={0,2})$/.exec(rest[0] ?? '')?.[1]
   const [place, ...hashes] = extra === undefined ? rest : rest.slice(1)
   const index = /^index (0|[1-9]\d{0,15})$/.exec(place ?? '')?.[1]
-  if (index === undefined) throw faulty('it names no index')
-  if (hashes.length > MOST_HASHES) throw faulty(`it has ${hashes.length} hashes; no tree is so deep`)
+  if (index === undefined) throw faultyError('it names no index')
+  if (hashes.length > MOST_HASHES) throw faultyError(`it has ${hashes.length} hashes; no tree is so deep`)
   const path = hashes.map((hash) => Buffer.from(hash, 'base64'))
   if (path.some((hash, at) => hash.length !== HASH_BYTES || hash.toString('base64') !== hashes[at]))
-    throw faulty('a hash of it is none')
+    throw faultyError('a hash of it is none')
   const content = Buffer.from(extra ?? '', 'base64')
   return { index: Number(index), path, extra: content, checkpoint: text.slice(end + 2) }
 }
@@ -75,7 +76,7 @@ export function checkProof(text: string, keys: readonly Verifier[]): Proven {
   const leaf = leafHash(encodeEntry(entryOf(content, extra.toString())))
   const root = rootOfInclusion({ index, size: checkpoint.size }, leaf, path)
   if (root === undefined || !root.equals(checkpoint.root))
-    throw faulty(`the event is not entry ${index} of the tree of ${checkpoint.size}`)
+    throw faultyError(`the event is not entry ${index} of the tree of ${checkpoint.size}`)
   return { content, origin: checkpoint.origin, index, size: checkpoint.size, signatures }
 }
 
@@ -84,6 +85,6 @@ export function parseContent(text: string): Content {
   try {
     return contentSchema.parse(JSON.parse(text))
   } catch {
-    throw faulty('what it is about is no event')
+    throw faultyError('what it is about is no event')
   }
 }

@@ -26,24 +26,26 @@ export function decideRefund(
   const same = earlier.find(({ transaction }) => transaction === refund.transaction)
   if (same !== undefined) {
     if (BigInt(same.value) === refund.value) return 'known'
-    throw refused(
+    throw refundRefusedError(
       `Transaction ${refund.transaction} was recorded as a refund of ${formatUsdc(BigInt(same.value))} USDC, not of ${formatUsdc(refund.value)}.`,
     )
   }
-  if (refund.value <= 0n) throw refused('Nothing cannot be sent back.')
+  if (refund.value <= 0n) throw refundRefusedError('Nothing cannot be sent back.')
   const left = BigInt(payment.value) - BigInt(payment.refunded)
   if (payment.state !== 'final' && payment.state !== 'refunded') {
-    throw refused(`The payment is ${payment.state}; only one that is final can be given back.`)
+    throw refundRefusedError(`The payment is ${payment.state}; only one that is final can be given back.`)
   }
   if (payment.refund !== null) {
-    throw refused(`The payment is given back by itself, as a ${payment.refund.by}: twice would be too much.`)
+    throw refundRefusedError(
+      `The payment is given back by itself, as a ${payment.refund.by}: twice would be too much.`,
+    )
   }
   if (refund.value > left) {
-    throw refused(
+    throw refundRefusedError(
       `${formatUsdc(refund.value)} USDC is more than is left of the payment: ${formatUsdc(left)} of ${formatUsdc(BigInt(payment.value))}.`,
     )
   }
   return 'record'
 }
 
-const refused = (message: string): ServiceError => new ServiceError('refund_refused', { message })
+const refundRefusedError = (message: string): ServiceError => new ServiceError('refund_refused', { message })

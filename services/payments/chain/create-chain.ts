@@ -12,11 +12,10 @@ import type { Clock } from '../../platform/async/clock.ts'
 import { createConcurrencyLimit } from '../../platform/async/concurrency-limit.ts'
 import { createSingleFlight } from '../../platform/async/single-flight.ts'
 import { findUse, isPaidBy } from './authorization-logs.ts'
-import type { AuthorizationKey, SettlementChain, SignedAuthorization } from './chain.ts'
+import type { AuthorizationKey, SettlementChain, SignedAuthorization, TokenRefusal } from './chain.ts'
 import { createNodeClient, type NodeClient, type NodeOptions } from './node-client.ts'
 import { createRemembered } from './remembered.ts'
 import { tokenAbi } from './token-abi.ts'
-import { tokenRefusal } from './token-refusal.ts'
 import { transferCall } from './transfer-call.ts'
 
 export interface ChainOptions extends NodeOptions, Pick<Clock, 'elapsed'> {}
@@ -188,3 +187,26 @@ function textOf(data: unknown): string | undefined {
 /** Selector and form of `Error(string)`, which `require` reverts with. */
 const ERROR_STRING = '0x08c379a0'
 const ERROR_ABI = [{ type: 'error', name: 'Error', inputs: [{ name: 'message', type: 'string' }] }] as const
+
+/** What the words of USDC's refusals mean. */
+const WORDS: readonly (readonly [RegExp, TokenRefusal['reason']])[] = [
+  [/used or cancell?ed/i, 'used'],
+  [/is expired/i, 'expired'],
+  [/not yet valid/i, 'not_yet_valid'],
+  [/exceeds balance/i, 'insufficient_funds'],
+  [/blacklisted/i, 'blacklisted'],
+  [/signature/i, 'invalid_signature'],
+]
+
+/**
+ * What a refusal of the token means for a payment.
+ *
+ * @param words as the token says them
+ * @param hasCode of the payer: then its code was asked, whatever the signature is
+ * @example tokenRefusal('ERC20: transfer amount exceeds balance', false).reason === 'insufficient_funds'
+ */
+function tokenRefusal(words: string, hasCode: boolean): TokenRefusal {
+  const reason = WORDS.find(([pattern]) => pattern.test(words))?.[1] ?? 'other'
+  const detail = words.slice(0, 160)
+  return { reason: reason === 'invalid_signature' && hasCode ? 'contract_account' : reason, detail }
+}

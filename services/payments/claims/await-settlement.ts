@@ -3,7 +3,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import type { UncollectableReason } from '../../../contracts/payment-events.ts'
 import { isServable, type Payment } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { paymentRefused, type X402Reason } from '../refusal.ts'
+import { paymentRefusedError, type X402Reason } from '../refusal.ts'
 import type { PaymentChanges } from './payment-changes.ts'
 import type { PaymentLog } from './payment-log.ts'
 
@@ -54,7 +54,7 @@ function settled(payment: Payment): Payment | undefined {
     reason === 'refused'
       ? `Whether anything was charged is not known here: look up the authorization on the chain, and ask the operator with the id ${payment.paymentId}.`
       : 'Nothing was charged.'
-  throw paymentRefused(
+  throw paymentRefusedError(
     REASONS[reason],
     `The payment was not collected, and its answer is not given: ${reason}. ${charged}`,
   )

@@ -105,14 +105,15 @@ async function answering(child: ChildProcess, port: number): Promise<void> {
   const ended = new Promise<never>((_resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code, signal) =>
-      reject(didNotStart(`it ended with ${code ?? signal}: ${said.trim()}`)),
+      reject(notStartedError(`it ended with ${code ?? signal}: ${said.trim()}`)),
     )
   })
   // Whoever waits for the start is told; later its end is looked at elsewhere.
   ended.catch(() => undefined)
   const deadlineMs = Date.now() + ANSWER_DEADLINE_MS
   while (!(await Promise.race([ended, accepts(port)]))) {
-    if (Date.now() > deadlineMs) throw didNotStart(`no answer on port ${port} for ${ANSWER_DEADLINE_MS} ms`)
+    if (Date.now() > deadlineMs)
+      throw notStartedError(`no answer on port ${port} for ${ANSWER_DEADLINE_MS} ms`)
     await delay(PROBE_INTERVAL_MS)
   }
 }
@@ -135,11 +136,11 @@ async function freePort(): Promise<number> {
   const address = server.address()
   server.close()
   await once(server, 'close')
-  if (address === null || typeof address === 'string') throw didNotStart('the system gave no port')
+  if (address === null || typeof address === 'string') throw notStartedError('the system gave no port')
   return address.port
 }
 
-const didNotStart = (reason: string): ServiceError =>
+const notStartedError = (reason: string): ServiceError =>
   new ServiceError('config_invalid', {
     message: `The chain on this machine (DEMO_CHAIN, --demo-chain) does not start: ${reason}`,
   })

@@ -8,12 +8,11 @@ import {
   NETWORK_V1,
   USDC_DOMAIN,
 } from '../../../contracts/chain.ts'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import type { PresentedPayment } from '../payments.ts'
-import { paymentRefused, shown } from '../refusal.ts'
-import { decodePaymentHeader, findPaymentHeader } from './decode-payment-header.ts'
+import { paymentRefusedError, shown } from '../refusal.ts'
 
 const SCHEME = 'exact'
 const UINT256_MAX = 2n ** 256n - 1n
@@ -68,7 +67,7 @@ export function readPayment(rawHeaders: readonly string[]): PresentedPayment | u
   const { x402Version } = sent
   if (x402Version === 1) return readVersion1(sent)
   if (x402Version === 2) return readVersion2(sent)
-  throw paymentRefused(
+  throw paymentRefusedError(
     'invalid_x402_version',
     `x402Version is ${shown(x402Version)}; 1 and 2 are spoken here.`,
   )
@@ -83,7 +82,7 @@ function readVersion1(sent: Readonly<Record<string, unknown>>): PresentedPayment
 function readVersion2(sent: Readonly<Record<string, unknown>>): PresentedPayment {
   const { accepted } = sent
   if (typeof accepted !== 'object' || accepted === null) {
-    throw paymentRefused(
+    throw paymentRefusedError(
       'invalid_payload',
       `accepted is ${shown(accepted)}; it must repeat one of the offers.`,
     )
@@ -99,13 +98,13 @@ function readVersion2(sent: Readonly<Record<string, unknown>>): PresentedPayment
 function requireOffered(claimed: object, network: string): void {
   const named = claimed as { readonly scheme?: unknown; readonly network?: unknown }
   if (named.scheme !== SCHEME) {
-    throw paymentRefused(
+    throw paymentRefusedError(
       'unsupported_scheme',
       `The scheme is ${shown(named.scheme)}; it must be "${SCHEME}".`,
     )
   }
   if (named.network !== network) {
-    throw paymentRefused(
+    throw paymentRefusedError(
       'invalid_network',
       `The network is ${shown(named.network)}; it must be "${network}".`,
     )
@@ -122,7 +121,7 @@ function railOf(extra: NonNullable<z.output<typeof acceptedSchema>['extra']>): R
     (version === undefined || version === domain.version) &&
     (!isGateway || verifyingContract === undefined || verifyingContract === GATEWAY_ADDRESS.toLowerCase())
   if (isOurs) return isGateway ? 'gateway' : 'direct'
-  throw paymentRefused(
+  throw paymentRefusedError(
     'invalid_payment_requirements',
     `accepted.extra names ${shown(name)}, version ${shown(version)}: no offer is signed for under it.`,
   )
@@ -168,5 +167,67 @@ function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, name: s
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
   const path = [name, ...(issue?.path ?? [])].join('.')
-  throw paymentRefused('invalid_payload', `${path}: ${issue?.message ?? 'not valid'}.`)
+  throw paymentRefusedError('invalid_payload', `${path}: ${issue?.message ?? 'not valid'}.`)
 }
+
+/** Of version 1 and of version 2; which version a payment is, only its content says. */
+const HEADER_NAMES: readonly string[] = ['x-payment', 'payment-signature']
+const NAME_LENGTHS: readonly number[] = HEADER_NAMES.map((name) => name.length)
+
+/** RFC 4648 §4 and §5: both alphabets, with or without padding. */
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
+
+/**
+ * The payment header of a request; undefined where it has none. Node keeps one of several lines of a name and says
+ * nothing, so they are counted as they came.
+ *
+ * @param rawHeaders names and values in turn
+ * @throws ServiceError `payment_malformed` where there are several
+ */
+function findPaymentHeader(rawHeaders: readonly string[]): string | undefined {
+  let found: string | undefined
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    if (!NAME_LENGTHS.includes(name.length) || !HEADER_NAMES.includes(name.toLowerCase())) continue
+    if (found !== undefined) {
+      throw malformedError(`There is more than one payment header; the second is ${name}.`)
+    }
+    found = rawHeaders[index + 1] ?? ''
+  }
+  return found
+}
+
+/**
+ * The JSON object that a payment header holds: in base64, as the specification has it, or as it is.
+ *
+ * @throws ServiceError `payment_malformed`
+ */
+function decodePaymentHeader(header: string): Readonly<Record<string, unknown>> {
+  if (header.length > LIMITS.paymentHeaderBytes) {
+    throw malformedError(
+      `The payment header has ${header.length} bytes; at most ${LIMITS.paymentHeaderBytes} are read.`,
+    )
+  }
+  const text = header.trim()
+  if (text === '') throw malformedError('The payment header is empty.')
+  const decoded = parseJson(text.startsWith('{') ? text : fromBase64(text))
+  if (typeof decoded === 'object' && decoded !== null && !Array.isArray(decoded)) {
+    return decoded as Readonly<Record<string, unknown>>
+  }
+  throw malformedError(`The payment header holds ${shown(decoded)}, not an object.`)
+}
+
+function fromBase64(text: string): string {
+  if (BASE64.test(text)) return Buffer.from(text, 'base64').toString()
+  throw malformedError(`The payment header is neither base64 nor a JSON object: ${shown(text)}.`)
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json) as unknown
+  } catch (error) {
+    throw malformedError(`The payment header holds no JSON: ${reasonOf(error)}.`)
+  }
+}
+
+const malformedError = (message: string): ServiceError => new ServiceError('payment_malformed', { message })

@@ -84,7 +84,7 @@ export function createFacilitator(options: FacilitatorOptions): Facilitator {
       return { status: response.status, json: parsed(text, response.status) }
     } catch (cause) {
       if (isServiceError(cause)) throw cause
-      throw noAnswer(reasonOf((cause as Error).cause ?? cause), cause)
+      throw noAnswerError(reasonOf((cause as Error).cause ?? cause), cause)
     }
   }
 
@@ -168,7 +168,7 @@ async function readBounded(response: Response): Promise<string> {
   for await (const part of response.body ?? []) {
     bytes += part.length
     if (bytes > LIMITS.facilitatorAnswerBytes) {
-      throw noAnswer(`more than ${LIMITS.facilitatorAnswerBytes} bytes`)
+      throw noAnswerError(`more than ${LIMITS.facilitatorAnswerBytes} bytes`)
     }
     parts.push(part)
   }
@@ -179,11 +179,11 @@ function parsed(text: string, status: number): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw noAnswer(`HTTP ${status} without JSON`, cause)
+    throw noAnswerError(`HTTP ${status} without JSON`, cause)
   }
 }
 
 const bounded = (text: string): string => text.slice(0, 200)
 
-const noAnswer = (reason: string, cause?: unknown): ServiceError =>
+const noAnswerError = (reason: string, cause?: unknown): ServiceError =>
   new ServiceError('payments_unavailable', { message: `The facilitator did not answer: ${reason}`, cause })

@@ -231,21 +231,21 @@ export function createOwnSettlement(options: OwnSettlementOptions) {
     async write(text: string, signal: AbortSignal): Promise<WrittenText> {
       const accountNonce = await wallet.accountNonce()
       const fees = gas.feesFor(await wallet.gas(), accountNonce, 0)
-      if (fees === undefined) throw notWritten('the wallet is empty, or gas costs more than is paid')
+      if (fees === undefined) throw notWrittenError('the wallet is empty, or gas costs more than is paid')
       const transaction = await wallet.signText(text, { accountNonce, ...fees })
       const outcome = await wallet.send(transaction)
       if (outcome.kind === 'underpriced') gas.underbid()
       if (outcome.kind !== 'unaffordable') gas.sent(fees, accountNonce)
       const receipt = await awaitReceipt(transaction, outcome, signal)
       if (receipt === undefined)
-        throw notWritten('reason' in outcome ? outcome.reason : `no receipt for ${timing.receiptMs} ms`)
+        throw notWrittenError('reason' in outcome ? outcome.reason : `no receipt for ${timing.receiptMs} ms`)
       const { blockNumber, blockHash } = receipt
       return { transaction: transaction.hash, blockNumber, blockHash }
     },
   }
 }
 
-const notWritten = (why: string): ServiceError =>
+const notWrittenError = (why: string): ServiceError =>
   new ServiceError('payments_unavailable', { message: `The text is not on the chain: ${why}` })
 
 const fulfilled = <Value>(all: readonly PromiseSettledResult<Value>[]): Value[] =>

@@ -7,7 +7,7 @@ import type { Chain } from '../chain/chain.ts'
 import { createRemembered } from '../chain/remembered.ts'
 import type { KnownFunds } from '../claims/decide-claim.ts'
 import type { VerifiedPayment } from '../payments.ts'
-import { paymentRefused, X402_REASONS, type X402Reason } from '../refusal.ts'
+import { paymentRefusedError, X402_REASONS, type X402Reason } from '../refusal.ts'
 import type { Facilitator } from '../settlement/facilitator.ts'
 
 export interface PayerCheckOptions extends Pick<Clock, 'now' | 'elapsed'> {
@@ -79,19 +79,19 @@ export function createPayerCheck({
     const owed = awaited + value
     const { balance, isNonceUsed, hasCode } = await node.payerFacts({ payer, nonce }, owed)
     if (balance < owed) {
-      throw paymentRefused(
+      throw paymentRefusedError(
         'insufficient_funds',
         `${payer} has ${formatUsdc(balance)} USDC, and would owe ${formatUsdc(owed)} with this payment.`,
       )
     }
     if (isNonceUsed) {
-      throw paymentRefused(
+      throw paymentRefusedError(
         'invalid_transaction_state',
         `The authorization ${nonce} was used or cancelled on the chain already.`,
       )
     }
     if (hasCode) {
-      throw paymentRefused(
+      throw paymentRefusedError(
         'invalid_exact_evm_payload_signature',
         `${payer} is an account with code, whose signatures only its code can check; such accounts are not taken yet.`,
       )
@@ -118,7 +118,7 @@ export function createPayerCheck({
       })
     }
     const reason = reasonFor(verdict.reason)
-    const refusal = paymentRefused(reason, `Whoever settles it refuses the payment: ${verdict.reason}.`)
+    const refusal = paymentRefusedError(reason, `Whoever settles it refuses the payment: ${verdict.reason}.`)
     // Of one authorization nothing follows for the next; of an empty account it does, for a moment.
     if (reason === 'insufficient_funds') refused.put(key, refusal)
     throw refusal

@@ -5,8 +5,7 @@ import { paymentStream } from '../../../contracts/streams.ts'
 import type { PresentedPayment, VerifiedPayment } from '../payments.ts'
 import type { RecoverSigner } from '../recovery/recover-signer.ts'
 import { contractOf } from '../recovery/signing-domains.ts'
-import { paymentRefused, shown } from '../refusal.ts'
-import { signatureFault } from './signature-fault.ts'
+import { paymentRefusedError, shown } from '../refusal.ts'
 
 export interface VerifyPaymentOptions {
   /** Whom payments are for, in lower case. */
@@ -35,10 +34,10 @@ export async function verifyPayment(
   requireOurs(presented, payTo)
   requirePrice(presented, price)
   const fault = signatureFault(presented.signature)
-  if (fault !== undefined) throw invalidSignature(`The signature cannot be used: ${fault}.`)
+  if (fault !== undefined) throw invalidSignatureError(`The signature cannot be used: ${fault}.`)
   const signer = await recovery.recover(presented, presented.signature)
   if (signer !== presented.payer) {
-    throw invalidSignature(
+    throw invalidSignatureError(
       `The authorization is from ${presented.payer}, and was signed by ${signer ?? 'nobody'} or over something else.`,
     )
   }
@@ -52,16 +51,19 @@ export const streamOf = ({ rail, payer, nonce }: PresentedPayment): string =>
 function requireOurs({ protocol, network, asset, payTo }: PresentedPayment, ours: string): void {
   const expected = protocol === 1 ? NETWORK_V1 : NETWORK
   if (network !== expected) {
-    throw paymentRefused('invalid_network', `The network is ${shown(network)}; it must be "${expected}".`)
+    throw paymentRefusedError(
+      'invalid_network',
+      `The network is ${shown(network)}; it must be "${expected}".`,
+    )
   }
   if (asset !== undefined && asset.toLowerCase() !== USDC_ADDRESS.toLowerCase()) {
-    throw paymentRefused(
+    throw paymentRefusedError(
       'invalid_payment_requirements',
       `The asset is ${shown(asset)}; it must be USDC, ${USDC_ADDRESS}.`,
     )
   }
   if (payTo !== ours) {
-    throw paymentRefused(
+    throw paymentRefusedError(
       'invalid_exact_evm_payload_recipient_mismatch',
       `The authorization is to ${payTo}; it must be to ${ours}.`,
     )
@@ -70,7 +72,7 @@ function requireOurs({ protocol, network, asset, payTo }: PresentedPayment, ours
 
 function requirePrice({ protocol, value }: PresentedPayment, price: bigint): void {
   if (value === price) return
-  throw paymentRefused(
+  throw paymentRefusedError(
     protocol === 1
       ? 'invalid_exact_evm_payload_authorization_value'
       : 'invalid_exact_evm_payload_authorization_value_mismatch',
@@ -88,7 +90,7 @@ function requirePrice({ protocol, value }: PresentedPayment, price: bigint): voi
 export function requireValidity({ rail, validAfter, validBefore }: PresentedPayment, now: number): void {
   const nowS = Math.floor(now / 1_000)
   if (validAfter >= BigInt(nowS)) {
-    throw paymentRefused(
+    throw paymentRefusedError(
       'invalid_exact_evm_payload_authorization_valid_after',
       `The authorization is valid after ${validAfter}; it is ${nowS} now.`,
     )
@@ -96,10 +98,34 @@ export function requireValidity({ rail, validAfter, validBefore }: PresentedPaym
   const { least, most } = VALIDITY[rail]
   const leftS = validBefore - BigInt(nowS)
   if (leftS >= BigInt(least) && leftS <= BigInt(most)) return
-  throw paymentRefused(
+  throw paymentRefusedError(
     'invalid_exact_evm_payload_authorization_valid_before',
     `The authorization is valid for ${leftS} seconds from now; it must be for ${least} to ${most}.`,
   )
 }
 
-const invalidSignature = (message: string) => paymentRefused('invalid_exact_evm_payload_signature', message)
+const invalidSignatureError = (message: string) =>
+  paymentRefusedError('invalid_exact_evm_payload_signature', message)
+
+/** Half the order of the curve (SEC 2 §2.4.1): of the two values that s can have, the token takes the lower one. */
+const HIGHEST_S = '7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0'
+const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
+const ZERO = '0'.repeat(64)
+
+/**
+ * What the token would not take of a signature, whoever made it; undefined where it has its form. Recovery takes
+ * more: a high s, and a v of 0 or 1, that the token reverts on. Who flips s would be served for nothing.
+ *
+ * @param signature hexadecimal digits in lower case, with 0x in front
+ */
+function signatureFault(signature: string): string | undefined {
+  if (signature.length !== 132) {
+    return `the signature has ${(signature.length - 2) / 2} bytes and must have 65: accounts with code are not taken yet`
+  }
+  const [r, s, v] = [signature.slice(2, 66), signature.slice(66, 130), signature.slice(130)]
+  if (v !== '1b' && v !== '1c') return `its v is ${Number.parseInt(v, 16)} and must be 27 or 28`
+  // Digits of one length and case: their order as text is that of the numbers.
+  if (r === ZERO || r >= ORDER) return 'its r is not a number of the curve'
+  if (s === ZERO || s > HIGHEST_S) return 'its s is zero or in the upper half, which the token does not take'
+  return undefined
+}

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../contracts/errors.ts'
+import type { Json } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../async/clock.ts'
 import {
@@ -8,20 +9,23 @@ import {
   type ConsumeOptions,
   type Consumption,
   type ReportFault,
+  type RequestHandler,
 } from './bus.ts'
 import { type ConsumerGroup, createConsumerGroup, type Member } from './in-process-consumers.ts'
-import { createInProcessRequests } from './in-process-requests.ts'
 import { createIntake } from './intake.ts'
 import { decodeBody, encodeBody } from './message-body.ts'
 import { createRecentIds } from './recent-ids.ts'
+import { type AnswerRequest, answerRequests, nobodyAnswersError, readReply } from './request-answering.ts'
 import {
   checkConsumerName,
   checkMaxInFlight,
   checkMessageId,
   checkPatterns,
   checkPublishedSubject,
+  checkRequestSubject,
   matchesPattern,
 } from './subjects.ts'
+import { withinTime } from './within-time.ts'
 
 /** Memory that messages waiting for one consumer name may take; past it the oldest are dropped. */
 const CONSUMER_BACKLOG_BYTES = 67_108_864
@@ -128,6 +132,54 @@ export function createInProcessBus(options: InProcessBusOptions): Bus {
       for (const { group } of groups.values()) group.close()
       groups.clear()
       await requests.finish()
+    },
+  }
+}
+
+interface InProcessRequests {
+  request(subject: string, body: Json, options: { readonly timeoutMs: number }): Promise<Json>
+  serve(subject: string, handler: RequestHandler, options: { readonly signal: AbortSignal }): void
+  /** Resolves when no answer is under way. */
+  finish(): Promise<void>
+}
+
+/** Requests between parts of one process, as text like those between processes, so that nothing is shared. */
+function createInProcessRequests(report: ReportFault): InProcessRequests {
+  const servers = new Map<string, AnswerRequest[]>()
+  const underWay = new Set<Promise<string>>()
+
+  function follow(reply: Promise<string>): Promise<string> {
+    const followed = reply.finally(() => underWay.delete(followed))
+    underWay.add(followed)
+    return followed
+  }
+
+  return {
+    async request(subject, body, { timeoutMs }) {
+      checkRequestSubject(subject)
+      const text = encodeBody(subject, body)
+      const answering = servers.get(subject)
+      const answer = answering?.shift()
+      if (answering === undefined || answer === undefined) {
+        throw nobodyAnswersError(subject)
+      }
+      answering.push(answer)
+      const reply = await withinTime(follow(answer(text)), timeoutMs, `the request to ${subject}`)
+      return readReply(subject, reply)
+    },
+
+    serve(subject, handler, { signal }) {
+      checkRequestSubject(subject)
+      if (signal.aborted) return
+      const answer = answerRequests(subject, handler, report)
+      const answering = servers.get(subject) ?? []
+      servers.set(subject, answering)
+      answering.push(answer)
+      signal.addEventListener('abort', () => answering.splice(answering.indexOf(answer), 1), { once: true })
+    },
+
+    async finish() {
+      await Promise.all(underWay)
     },
   }
 }

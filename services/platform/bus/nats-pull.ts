@@ -62,7 +62,7 @@ export async function pullMessages(source: NatsPullSource, target: NatsPullTarge
     } catch (error) {
       failures++
       if (signal.aborted) return
-      if (link.isUp()) report(pullFault(name, target.pattern, error))
+      if (link.isUp()) report(pullError(name, target.pattern, error))
       const backoffMs = Math.min(RETRY_CEILING_MS, RETRY_FLOOR_MS * 2 ** failures) * (0.5 + random())
       await sleep(backoffMs, signal)
     }
@@ -118,13 +118,13 @@ function readMessage(
       giveBack: unlessClosed(() => message.nak()),
     }
   } catch (error) {
-    report(pullFault(name, `${pattern}, message ${message.seq} to ${subject}`, error))
+    report(pullError(name, `${pattern}, message ${message.seq} to ${subject}`, error))
     unlessClosed(() => message.term())()
     return undefined
   }
 }
 
-function pullFault(name: string, what: string, cause: unknown): ServiceError {
+function pullError(name: string, what: string, cause: unknown): ServiceError {
   const reason = reasonOf(cause)
   return new ServiceError('bus_unavailable', {
     message: `the consumer ${name} on ${what} failed: ${reason}`,

@@ -5,7 +5,7 @@ import type { ReportFault, RequestHandler } from './bus.ts'
 import { encodeBody } from './message-body.ts'
 import type { NatsLink } from './nats-connection.ts'
 import type { NatsNames } from './nats-stream.ts'
-import { answerRequests, nobodyAnswers, readReply } from './request-answering.ts'
+import { answerRequests, nobodyAnswersError, readReply } from './request-answering.ts'
 import { checkRequestSubject } from './subjects.ts'
 
 /** Keeps requests apart from what the stream stores. */
@@ -33,14 +33,14 @@ export function createNatsRequests(options: {
 
   function follow(answering: Promise<void>, subject: string): void {
     const work = answering
-      .catch((cause: unknown) => report(servingFault(`answering a request to ${subject}`, cause)))
+      .catch((cause: unknown) => report(servingError(`answering a request to ${subject}`, cause)))
       .finally(() => underWay.delete(work))
     underWay.add(work)
   }
 
   function stopServing(subscription: Subscription): void {
     if (connection.isClosed()) return
-    subscription.drain().catch((error: unknown) => report(servingFault('ending to serve requests', error)))
+    subscription.drain().catch((error: unknown) => report(servingError('ending to serve requests', error)))
   }
 
   return {
@@ -53,7 +53,7 @@ export function createNatsRequests(options: {
       const reply = await connection
         .request(subjectOf(subject), text, { timeout: timeoutMs })
         .catch((error: unknown) => {
-          throw requestFault(subject, timeoutMs, error)
+          throw requestError(subject, timeoutMs, error)
         })
       return readReply(subject, reply.string())
     },
@@ -70,7 +70,7 @@ export function createNatsRequests(options: {
         queue: SERVERS,
         callback(error, request) {
           if (error !== null) {
-            report(servingFault(`serving ${subject}`, error))
+            report(servingError(`serving ${subject}`, error))
             return
           }
           follow(respond(request), subject)
@@ -85,15 +85,15 @@ export function createNatsRequests(options: {
   }
 }
 
-function servingFault(what: string, cause: unknown): ServiceError {
+function servingError(what: string, cause: unknown): ServiceError {
   const reason = reasonOf(cause)
   return new ServiceError('bus_unavailable', { message: `${what} failed: ${reason}`, cause })
 }
 
-function requestFault(subject: string, timeoutMs: number, cause: unknown): ServiceError {
+function requestError(subject: string, timeoutMs: number, cause: unknown): ServiceError {
   const code = cause instanceof NatsError ? cause.code : undefined
   const reason = reasonOf(cause)
-  if (code === ErrorCode.NoResponders) return nobodyAnswers(subject, cause)
+  if (code === ErrorCode.NoResponders) return nobodyAnswersError(subject, cause)
   const message =
     code === ErrorCode.Timeout
       ? `the request to ${subject} was not answered within ${timeoutMs} ms`

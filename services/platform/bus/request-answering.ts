@@ -56,7 +56,7 @@ export function answerRequests(subject: string, handler: RequestHandler, report:
  */
 export function readReply(subject: string, replyText: string): Json {
   const reply = replySchema.safeParse(decodeReply(subject, replyText))
-  if (!reply.success) throw unreadable(subject, reply.error)
+  if (!reply.success) throw unreadableError(subject, reply.error)
   if ('body' in reply.data) return reply.data.body
   const { code, message, details } = reply.data.error
   throw new ServiceError(code, {
@@ -69,7 +69,7 @@ function decodeReply(subject: string, replyText: string): Json {
   try {
     return decodeBody(replyText)
   } catch (error) {
-    throw unreadable(subject, error)
+    throw unreadableError(subject, error)
   }
 }
 
@@ -78,11 +78,11 @@ function encodeError(error: ServiceError): string {
   return JSON.stringify({ error: { code, message, ...(details === undefined ? {} : { details }) } })
 }
 
-const unreadable = (subject: string, cause: unknown): ServiceError =>
+const unreadableError = (subject: string, cause: unknown): ServiceError =>
   new ServiceError('internal_error', { message: `the reply from ${subject} cannot be read`, cause })
 
 /** Told at once, so that nobody waits for an answer that cannot come. */
-export const nobodyAnswers = (subject: string, cause?: unknown): ServiceError =>
+export const nobodyAnswersError = (subject: string, cause?: unknown): ServiceError =>
   new ServiceError('bus_unavailable', {
     message: `nobody answers requests to ${subject}`,
     details: { isServed: false },

@@ -13,7 +13,7 @@ const MESSAGE_ID = /^[A-Za-z0-9._:-]{1,128}$/
 export function checkPublishedSubject(subject: string): void {
   const tokens = subject.split('.')
   if (tokens[0] !== PUBLISHED_ROOT || tokens.length < 2) {
-    throw fault(`the subject ${quote(subject)} does not begin with ${PUBLISHED_ROOT}.`)
+    throw subjectError(`the subject ${quote(subject)} does not begin with ${PUBLISHED_ROOT}.`)
   }
   checkTokens(subject, tokens)
 }
@@ -25,11 +25,11 @@ export function checkRequestSubject(subject: string): void {
 
 /** @throws ServiceError `internal_error` unless every pattern is one and no message can match two of them. */
 export function checkPatterns(patterns: readonly string[]): void {
-  if (patterns.length === 0) throw fault('a consumer needs at least one subject; none was given')
+  if (patterns.length === 0) throw subjectError('a consumer needs at least one subject; none was given')
   for (const [index, pattern] of patterns.entries()) {
     const tokens = pattern.split('.')
     if (tokens[0] !== PUBLISHED_ROOT || tokens.length < 2) {
-      throw fault(`the subject pattern ${quote(pattern)} does not begin with ${PUBLISHED_ROOT}.`)
+      throw subjectError(`the subject pattern ${quote(pattern)} does not begin with ${PUBLISHED_ROOT}.`)
     }
     const open = tokens.at(-1) === '>' ? tokens.slice(0, -1) : tokens
     checkTokens(
@@ -38,26 +38,30 @@ export function checkPatterns(patterns: readonly string[]): void {
     )
     const other = patterns.slice(0, index).find((earlier) => patternsOverlap(earlier, pattern))
     if (other !== undefined) {
-      throw fault(`the subjects ${quote(other)} and ${quote(pattern)} overlap; a message would come twice`)
+      throw subjectError(
+        `the subjects ${quote(other)} and ${quote(pattern)} overlap; a message would come twice`,
+      )
     }
   }
 }
 
 /** @throws ServiceError `internal_error` unless it is a consumer name. */
 export function checkConsumerName(name: string): void {
-  if (!NAME.test(name)) throw fault(`the consumer name ${quote(name)} is not 1 to 32 of A-Z a-z 0-9 _ -`)
+  if (!NAME.test(name))
+    throw subjectError(`the consumer name ${quote(name)} is not 1 to 32 of A-Z a-z 0-9 _ -`)
 }
 
 /** @throws ServiceError `internal_error` unless a consumer can hold that many messages. */
 export function checkMaxInFlight(maxInFlight: number): void {
   if (!(Number.isInteger(maxInFlight) && maxInFlight >= 1 && maxInFlight <= LARGEST_IN_FLIGHT)) {
-    throw fault(`maxInFlight ${maxInFlight} is not a whole number from 1 to ${LARGEST_IN_FLIGHT}`)
+    throw subjectError(`maxInFlight ${maxInFlight} is not a whole number from 1 to ${LARGEST_IN_FLIGHT}`)
   }
 }
 
 /** @throws ServiceError `internal_error` unless it is a message id. */
 export function checkMessageId(id: string): void {
-  if (!MESSAGE_ID.test(id)) throw fault(`the message id ${quote(id)} is not 1 to 128 of A-Z a-z 0-9 . _ : -`)
+  if (!MESSAGE_ID.test(id))
+    throw subjectError(`the message id ${quote(id)} is not 1 to 128 of A-Z a-z 0-9 . _ : -`)
 }
 
 /** @example matchesPattern('signal.*.SIM.>', 'signal.trade_call.SIM.BTC.1m') === true */
@@ -80,14 +84,16 @@ export function patternsOverlap(a: string, b: string): boolean {
 
 function checkTokens(subject: string, tokens: readonly string[]): void {
   if (subject.split('.').length > SUBJECT_TOKENS) {
-    throw fault(`the subject ${quote(subject)} has more than ${SUBJECT_TOKENS} tokens`)
+    throw subjectError(`the subject ${quote(subject)} has more than ${SUBJECT_TOKENS} tokens`)
   }
   const bad = tokens.find((token) => !TOKEN.test(token))
   if (bad !== undefined) {
-    throw fault(`the token ${quote(bad)} of the subject ${quote(subject)} is not 1 to 64 of A-Z a-z 0-9 _ -`)
+    throw subjectError(
+      `the token ${quote(bad)} of the subject ${quote(subject)} is not 1 to 64 of A-Z a-z 0-9 _ -`,
+    )
   }
 }
 
 const QUOTED_CHARACTERS = 80
 const quote = (text: string): string => JSON.stringify(text.slice(0, QUOTED_CHARACTERS))
-const fault = (message: string): ServiceError => new ServiceError('internal_error', { message })
+const subjectError = (message: string): ServiceError => new ServiceError('internal_error', { message })

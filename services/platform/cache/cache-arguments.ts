@@ -11,7 +11,7 @@ const PLAIN_TEXT = /^[^\p{Cc}\p{Cs}]+$/u
 export function checkKey(what: 'key' | 'lock name' | 'token', text: string): void {
   if (text.length > LIMITS.cacheKeyCharacters || !PLAIN_TEXT.test(text)) {
     const shown = JSON.stringify(text.slice(0, 80))
-    throw fault(
+    throw argumentError(
       `the cache ${what} ${shown} is not 1 to ${LIMITS.cacheKeyCharacters} characters of plain text`,
     )
   }
@@ -30,15 +30,17 @@ export function checkValue(key: string, value: string): void {
 /** @throws ServiceError `internal_error` unless it is a time to live. */
 export function checkTtl(ttlMs: number): void {
   if (!(Number.isInteger(ttlMs) && ttlMs >= 1 && ttlMs <= CACHE_TTL_MS)) {
-    throw fault(`the time to live ${ttlMs} is not a whole number of milliseconds from 1 to ${CACHE_TTL_MS}`)
+    throw argumentError(
+      `the time to live ${ttlMs} is not a whole number of milliseconds from 1 to ${CACHE_TTL_MS}`,
+    )
   }
 }
 
 /** @throws ServiceError `internal_error` unless a counter can be incremented by it. */
 export function checkIncrement(by: number): void {
   if (!(Number.isInteger(by) && by >= 1 && by <= LARGEST_INCREMENT)) {
-    throw fault(`the increment ${by} is not a whole number from 1 to ${LARGEST_INCREMENT}`)
+    throw argumentError(`the increment ${by} is not a whole number from 1 to ${LARGEST_INCREMENT}`)
   }
 }
 
-const fault = (message: string): ServiceError => new ServiceError('internal_error', { message })
+const argumentError = (message: string): ServiceError => new ServiceError('internal_error', { message })

@@ -1,9 +1,10 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { Redis } from 'ioredis'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import type { Cache, CacheHealth } from './cache.ts'
 import { checkIncrement, checkKey, checkTtl, checkValue } from './cache-arguments.ts'
-import { redisRefusal } from './redis-refusal.ts'
 import { ACQUIRE_LOCK, INCREMENT, RELEASE_LOCK, type RedisScript, runScript } from './redis-scripts.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -176,3 +177,25 @@ function hostOf(url: string): string {
 }
 
 const describe = (error: unknown): string => reasonOf(error)
+
+const LISTEN_MS = 500
+const LONGEST_SENTENCE = 200
+
+/**
+ * What a server says by itself to whoever connects, before it closes: Redis in protected mode, or with as many clients
+ * as it takes. The client loses these words. Undefined where nothing is said.
+ */
+async function redisRefusal(hostname: string, port: number): Promise<string | undefined> {
+  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port })
+  try {
+    const [said] = (await once(socket, 'data', { signal: AbortSignal.timeout(LISTEN_MS) })) as [Buffer]
+    const line = String(said).split(/\r?\n/, 1)[0] ?? ''
+    if (!line.startsWith('-')) return undefined
+    return line.slice(1).split('. ', 1)[0]?.slice(0, LONGEST_SENTENCE)
+  } catch {
+    // Silent, or not there: what the client met says more.
+    return undefined
+  } finally {
+    socket.destroy()
+  }
+}

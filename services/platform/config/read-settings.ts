@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { requireFittingPayments } from './payment-settings.ts'
 import type { SettingDefinition } from './setting-definition.ts'
 import { ROLES, SETTINGS, type SettingName, type Settings } from './settings.ts'
 
@@ -23,7 +22,7 @@ export function readSettings(args: readonly string[], environment: NodeJS.Proces
     if (!read.success) {
       const source = fromFlag === undefined ? name : `--${flag}`
       const value = isSecret === true ? '(not shown)' : JSON.stringify(given ?? null)
-      throw invalid(`${source} is ${value}: ${reasonOf(read.error.issues)}. For example: ${example}`)
+      throw invalidError(`${source} is ${value}: ${reasonOf(read.error.issues)}. For example: ${example}`)
     }
     settings[name] = read.data
   }
@@ -44,37 +43,37 @@ function readFlags(args: readonly string[]): Readonly<Record<string, string | un
     return Object.fromEntries(Object.entries(values).map(([flag, value]) => [flag, String(value)]))
   } catch (error) {
     const message = error instanceof Error ? error.message.split('\n')[0] : String(error)
-    throw invalid(`${message}. Flags: ${NAMES.map((name) => `--${SETTINGS[name].flag}`).join(' ')}`)
+    throw invalidError(`${message}. Flags: ${NAMES.map((name) => `--${SETTINGS[name].flag}`).join(' ')}`)
   }
 }
 
 /** What no single setting can say. */
 function checkTogether(settings: Settings): Settings {
   if (settings.MARKET === 'recorded' && settings.MARKET_DATA === undefined) {
-    throw invalid(
+    throw invalidError(
       'MARKET is recorded but MARKET_DATA (--data) names no folder. For example: --data ./binance-usdm',
     )
   }
   const { MARKET_FROM: from, MARKET_TO: to } = settings
   if (from !== undefined && to !== undefined && from >= to) {
-    throw invalid(
+    throw invalidError(
       'MARKET_FROM (--from) is not before MARKET_TO (--to). For example: --from 2024-01-01 --to 2024-07-01',
     )
   }
   requireFittingPayments(settings)
   if ((settings.LLM_BASE_URL === undefined) !== (settings.LLM_MODEL === undefined)) {
-    throw invalid(
+    throw invalidError(
       'LLM_BASE_URL and LLM_MODEL belong together. For example: --llm-base-url https://api.openai.com/v1 --llm-model gpt-5-mini',
     )
   }
   const missing = ROLES.filter((role) => !settings.ROLES.includes(role))
   if (missing.length > 0 && settings.EVENTSTORE_URL === undefined) {
-    throw invalid(
+    throw invalidError(
       `ROLES leaves out ${missing.join(', ')}, which needs a store that other processes share. Set EVENTSTORE_URL, or leave ROLES at all`,
     )
   }
   if (settings.EVENTSTORE_URL !== undefined && settings.SEALING_KEY === undefined) {
-    throw invalid(
+    throw invalidError(
       `EVENTSTORE_URL names a log that outlives this machine, and SEALING_KEY, without which nobody can open it again, is not set. Set the same one for every process (openssl rand -base64 32) and keep it with the backups; a log that was begun without it has its key in the file ${settings.DATA_DIR}/${settings.MARKET}/sealing.key`,
     )
   }
@@ -85,7 +84,7 @@ function checkTogether(settings: Settings): Settings {
 /** Every webhook says where its verdict is verified: who answers callers knows an address of its own, others have to be told. */
 function requireAddressToSend({ ROLES: roles, PUBLIC_URL }: Settings): void {
   if (!roles.includes('dispatcher') || roles.includes('api') || PUBLIC_URL !== undefined) return
-  throw invalid(
+  throw invalidError(
     'ROLES has dispatcher and not api, and PUBLIC_URL, the address of the service that webhooks name, is not set. Set it as it is set for the processes that answer callers. For example: https://signals.example.com',
   )
 }
@@ -100,4 +99,71 @@ function reasonOf(issues: readonly { message: string; code?: string; errors?: un
   return issue?.message ?? 'not valid'
 }
 
-const invalid = (message: string): ServiceError => new ServiceError('config_invalid', { message })
+const invalidError = (message: string): ServiceError => new ServiceError('config_invalid', { message })
+
+/** Settings that name a chain, or somebody who reaches one. */
+const CHAIN_URLS = ['X402_RPC_URL', 'X402_FACILITATOR_URL', 'X402_GATEWAY_URL'] as const
+/** What a chain of this machine's own brings along. */
+const OF_THE_DEMO_CHAIN = [
+  'X402_PAY_TO',
+  'X402_RPC_URL',
+  'X402_SETTLER_KEY',
+  'X402_FACILITATOR_URL',
+  'X402_GATEWAY_URL',
+  'X402_REFUND_KEY',
+] as const
+
+/**
+ * Payments that could not be settled, and real money for made-up verdicts, are refused before anything starts.
+ *
+ * @throws ServiceError `config_invalid`
+ */
+function requireFittingPayments(settings: Settings): void {
+  const isSet = (name: keyof Settings): boolean => settings[name] !== undefined
+  for (const name of CHAIN_URLS) {
+    const url = settings[name]
+    if (settings.MARKET === 'live' || url === undefined || url === 'off' || isOnLoopback(url)) continue
+    throw invalidError(
+      `MARKET is ${settings.MARKET}, and ${name} is not on this machine: real money is not taken for verdicts on a market that is not live. Use --market live, or a chain on this machine (--demo-chain)`,
+    )
+  }
+  if (settings.DEMO_CHAIN) {
+    if (settings.MARKET === 'live') {
+      throw invalidError('DEMO_CHAIN (--demo-chain) is play money, and MARKET is live. Leave one of them out')
+    }
+    const given = OF_THE_DEMO_CHAIN.find(isSet)
+    if (given !== undefined) {
+      throw invalidError(`DEMO_CHAIN (--demo-chain) brings its own ${given}. Leave one of them out`)
+    }
+  }
+  if (isSet('X402_SETTLER_KEY') && !isSet('X402_RPC_URL')) {
+    throw invalidError('X402_SETTLER_KEY sends through a node: set X402_RPC_URL, or leave it out')
+  }
+  if (isSet('X402_REFUND_KEY') && !isSet('X402_SETTLER_KEY')) {
+    throw invalidError(
+      'X402_REFUND_KEY signs, and the wallet of X402_SETTLER_KEY brings to the chain: set that, or leave it out',
+    )
+  }
+  if (isSet('X402_REFUND_KEY') && settings.X402_REFUND_KEY === settings.X402_SETTLER_KEY) {
+    throw invalidError(
+      'X402_REFUND_KEY is the key of X402_SETTLER_KEY: money and gas are kept in two wallets',
+    )
+  }
+  if (isSet('X402_SETTLER_KEY') && isSet('X402_FACILITATOR_URL')) {
+    throw invalidError('X402_SETTLER_KEY and X402_FACILITATOR_URL both settle. Leave one of them out')
+  }
+  const isSettled = isSet('X402_SETTLER_KEY') || isSet('X402_FACILITATOR_URL')
+  if (isSettled && !isSet('X402_PAY_TO')) {
+    throw invalidError(
+      'Payments can be settled, and X402_PAY_TO does not say to whom. Set it to your address on Base',
+    )
+  }
+  if (isSet('X402_FACILITATOR_TOKEN') && isSet('X402_CDP_KEY')) {
+    throw invalidError(
+      'X402_FACILITATOR_TOKEN and X402_CDP_KEY are both for the facilitator. Leave one of them out',
+    )
+  }
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+const isOnLoopback = (url: string): boolean => LOOPBACK.test(new URL(url).hostname)

@@ -42,16 +42,16 @@ export function guardLog(inner: EventStore, { logId, everyMs, sleep, signal }: L
   let isSuspect = false
   let checking: Promise<void> | undefined
 
-  const other = (what: string): ServiceError =>
+  const otherLogError = (what: string): ServiceError =>
     new ServiceError('store_mismatch', { message: `another log answers where this one did: ${what}` })
 
   async function look(): Promise<void> {
     const before = seen
     const first = await readIdentity(inner)
-    if (first === undefined) throw other('it says nothing of whose it is')
-    if (first.id !== logId) throw other('it was begun as another one')
+    if (first === undefined) throw otherLogError('it says nothing of whose it is')
+    if (first.id !== logId) throw otherLogError('it was begun as another one')
     if (before !== undefined && !(await isThere(before))) {
-      throw other('an event that was read before is not in it: it was restored from an older copy')
+      throw otherLogError('an event that was read before is not in it: it was restored from an older copy')
     }
   }
 

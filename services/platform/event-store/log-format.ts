@@ -78,7 +78,7 @@ export async function openLogFormat(
     const read = await readLogFormat(inner, newest + 1)
     newest = Math.max(newest, read.newest)
     format = Math.max(format, read.format)
-    if (format > NEWEST_LOG_FORMAT) throw tooNew(format)
+    if (format > NEWEST_LOG_FORMAT) throw tooNewError(format)
   }
 
   function formed(event: NewEvent): NewEvent {
@@ -155,7 +155,7 @@ export async function openLogFormat(
   }
 }
 
-const tooNew = (format: number): ServiceError =>
+const tooNewError = (format: number): ServiceError =>
   new ServiceError('event_unreadable', {
     message: `The log was raised to format ${format} by a newer release; this one reads up to ${NEWEST_LOG_FORMAT}.`,
   })

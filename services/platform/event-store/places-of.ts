@@ -1,6 +1,5 @@
 import type { EventPlace, RecordedEvent } from '../../../contracts/event.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { pagesOf } from '../async/pages-of.ts'
 
 /** Places of events, in pages, for a store that reads events whole. */
 export async function* placesOf(
@@ -17,3 +16,18 @@ const placeOf = ({ id, type, schema, stream, revision, position }: RecordedEvent
   revision,
   position,
 })
+
+/** Gathers items into arrays of one size; the last one may hold fewer. */
+async function* pagesOf<Item>(
+  items: AsyncIterable<Item>,
+  size: number,
+): AsyncGenerator<readonly Item[], void, void> {
+  let page: Item[] = []
+  for await (const item of items) {
+    page.push(item)
+    if (page.length < size) continue
+    yield page
+    page = []
+  }
+  if (page.length > 0) yield page
+}

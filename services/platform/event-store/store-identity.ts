@@ -89,16 +89,16 @@ async function requireFinished(store: Pick<EventStore, 'read'>): Promise<void> {
 
 function requireSame(recorded: RecordedEvent, identity: StoreIdentity): string {
   const event: ServiceEvent = decodeEvent(recorded)
-  if (event.type !== 'StoreInitialised') throw mismatch('its first event is not one of this service')
+  if (event.type !== 'StoreInitialised') throw mismatchError('its first event is not one of this service')
   const { market, seed, secretFingerprint } = event.data
   if (market !== identity.market)
-    throw mismatch(`it was begun with a ${market} market, not a ${identity.market} one`)
-  if (seed !== identity.seed) throw mismatch(`it was begun with the seed ${seed}, not ${identity.seed}`)
+    throw mismatchError(`it was begun with a ${market} market, not a ${identity.market} one`)
+  if (seed !== identity.seed) throw mismatchError(`it was begun with the seed ${seed}, not ${identity.seed}`)
   if (secretFingerprint !== identity.secretFingerprint) {
-    throw mismatch('it was begun under another sealing key; set SEALING_KEY to that one')
+    throw mismatchError('it was begun under another sealing key; set SEALING_KEY to that one')
   }
   return recorded.id
 }
 
-const mismatch = (why: string): ServiceError =>
+const mismatchError = (why: string): ServiceError =>
   new ServiceError('store_mismatch', { message: `this event store cannot be used: ${why}` })

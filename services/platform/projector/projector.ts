@@ -3,12 +3,11 @@ import type { EventPlace } from '../../../contracts/event.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { inFrontOf, type Position, START } from '../../../contracts/position.ts'
-import type { Projection } from '../../../projections/projection.ts'
+import type { Projection, Rows } from '../../../projections/projection.ts'
 import { batchesOf } from '../async/batches.ts'
 import type { Clock } from '../async/clock.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 import { type Comparison, compareTables } from './compare-tables.ts'
-import { foldBatch } from './fold-batch.ts'
 import { dataSource, type ProjectionSource, placeSource } from './projection-source.ts'
 import type { Entry, EventMark, RangeOptions, RowTables } from './row-tables.ts'
 
@@ -278,4 +277,36 @@ function runProjection<Event extends EventPlace>(
       return tables.table(name, inService)
     },
   }
+}
+
+interface FoldedBatch {
+  /** Changed rows by key; undefined where a row was deleted. */
+  readonly changes: ReadonlyMap<string, JsonObject | undefined>
+  /** The event that could not be folded, and why; the changes are those of the events before it. */
+  readonly poison?: { readonly position: Position; readonly reason: string; readonly folded: number }
+}
+
+/** Folds events over rows that are read through `stored`, without changing what is stored. */
+function foldBatch<Event extends EventPlace>(
+  fold: (rows: Rows<JsonObject>, event: Event) => void,
+  stored: (key: string) => JsonObject | undefined,
+  events: readonly Event[],
+): FoldedBatch {
+  const changes = new Map<string, JsonObject | undefined>()
+  const rows = {
+    get: (key: string) => (changes.has(key) ? changes.get(key) : stored(key)),
+    put: (key: string, row: JsonObject) => void changes.set(key, row),
+    delete: (key: string) => void changes.set(key, undefined),
+  }
+  for (const [index, event] of events.entries()) {
+    try {
+      fold(rows, event)
+    } catch (error) {
+      const reason = reasonOf(error)
+      // The failed fold may have changed rows before it failed: fold again, up to the event before it.
+      const sound = foldBatch(fold, stored, events.slice(0, index))
+      return { changes: sound.changes, poison: { position: event.position, reason, folded: index } }
+    }
+  }
+  return { changes }
 }

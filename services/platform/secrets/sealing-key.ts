@@ -37,7 +37,7 @@ function writeKey(file: string, random: (bytes: number) => Uint8Array): void {
   try {
     writeSecretOnce(file, `${Buffer.from(random(KEY_BYTES)).toString('base64')}\n`, random)
   } catch (error) {
-    throw unreadable(file, error)
+    throw unreadableError(file, error)
   }
 }
 
@@ -69,14 +69,14 @@ function readKey(file: string): Uint8Array {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw unreadable(file, error)
+    throw unreadableError(file, error)
   }
   const key = Buffer.from(text.trim(), 'base64')
-  if (key.length !== KEY_BYTES) throw unreadable(file, new Error('it does not hold 32 bytes in base64'))
+  if (key.length !== KEY_BYTES) throw unreadableError(file, new Error('it does not hold 32 bytes in base64'))
   return key
 }
 
-const unreadable = (file: string, cause: unknown): ServiceError =>
+const unreadableError = (file: string, cause: unknown): ServiceError =>
   new ServiceError('config_invalid', {
     message: `the sealing key ${file} cannot be used: ${reasonOf(cause)}. Restore it, or set SEALING_KEY`,
     cause,

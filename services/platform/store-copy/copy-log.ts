@@ -61,10 +61,10 @@ const SHOW_EVERY = 500
 export async function copyLog(options: CopyOptions): Promise<CopyResult> {
   const { target, source, signal } = options
   await target.begin()
-  const copied = await pass(options, 'copied')
+  const copied = await walk(options, 'copied')
   await target.flush()
   signal.throwIfAborted()
-  const verified = await pass(options, 'verified')
+  const verified = await walk(options, 'verified')
   const isFinished = verified.copied === 0 && (await source.isAtRest())
   await target.flush()
   if (isFinished) await target.finish()
@@ -77,7 +77,7 @@ export async function copyLog(options: CopyOptions): Promise<CopyResult> {
 }
 
 /** Goes through both logs side by side; what the target lacks at its end is appended. */
-async function pass({ source, target, signal, onProgress }: CopyOptions, doing: string) {
+async function walk({ source, target, signal, onProgress }: CopyOptions, doing: string) {
   const there = target.events()[Symbol.asyncIterator]()
   const positions = createPositions(source, target)
   const hash = createHash('sha256')
@@ -118,7 +118,7 @@ async function pass({ source, target, signal, onProgress }: CopyOptions, doing: 
   }
   await send()
   const more = isAtEnd ? undefined : await there.next()
-  if (more !== undefined && more.done !== true) throw foreign(target, more.value)
+  if (more !== undefined && more.done !== true) throw foreignError(target, more.value)
   return { events, copied, hash: (hash satisfies Hash).digest('hex') }
 }
 
@@ -145,7 +145,7 @@ function requireSame(
   })
 }
 
-const foreign = ({ description }: CopyTarget, { type, position }: RecordedEvent): ServiceError =>
+const foreignError = ({ description }: CopyTarget, { type, position }: RecordedEvent): ServiceError =>
   new ServiceError('store_mismatch', {
     message: `${description} holds more than this log: a ${type} at ${position}, behind the last event of the source`,
     nextStep: 'Copy into an empty store.',

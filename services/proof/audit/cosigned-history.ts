@@ -1,4 +1,4 @@
-import { faulty, openCheckpoint } from '../notes/checkpoint.ts'
+import { faultyError, openCheckpoint } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { hashesOver, rootOf } from '../tree/merkle.ts'
 import { cosignersOn } from '../witnesses/cosigner.ts'
@@ -22,11 +22,11 @@ export function checkCosigned(
   },
 ): readonly Verifier[] {
   const { log, keys, policy, findings } = options
-  if (note === undefined) throw faulty('no witness has cosigned it')
+  if (note === undefined) throw faultyError('no witness has cosigned it')
   const { origin, size, root } = openCheckpoint(note, keys).checkpoint
   const cosigners = cosignersOn(note, policy)
   if (!policy.isMet(cosigners))
-    throw faulty('the witnesses that have cosigned it are not enough for the policy')
+    throw faultyError('the witnesses that have cosigned it are not enough for the policy')
   const isOfTree =
     origin === log.checkpoint.origin &&
     size <= log.checkpoint.size &&

@@ -68,23 +68,23 @@ export function openCheckpoint(
     const isSound =
       hasSignatureLength(verifier.type, signature.length) &&
       verifier.verify(signedText(checkpoint, text, verifier, time ?? 0), bytes)
-    if (!isSound) throw faulty(`the signature of ${name} (${id.toString('hex')}) does not fit it`)
+    if (!isSound) throw faultyError(`the signature of ${name} (${id.toString('hex')}) does not fit it`)
     return [{ verifier, time }]
   })
-  if (signatures.length === 0) throw faulty('none of the known keys has signed it')
+  if (signatures.length === 0) throw faultyError('none of the known keys has signed it')
   return { checkpoint, signatures }
 }
 
 /** @throws ServiceError `proof_invalid` */
 function parseNote(note: string): Note {
   const end = note.lastIndexOf('\n\n')
-  if (note.length > MOST_BYTES || end < 0 || !note.endsWith('\n')) throw faulty('it is no signed note')
+  if (note.length > MOST_BYTES || end < 0 || !note.endsWith('\n')) throw faultyError('it is no signed note')
   const rows = note.slice(end + 2, -1).split('\n')
-  if (rows.length > MOST_LINES) throw faulty(`it has ${rows.length} signatures; ${MOST_LINES} are read`)
+  if (rows.length > MOST_LINES) throw faultyError(`it has ${rows.length} signatures; ${MOST_LINES} are read`)
   const lines = rows.map((row) => {
     const [, name, base64] = LINE.exec(row) ?? []
     const bytes = Buffer.from(base64 ?? '', 'base64')
-    if (name === undefined || bytes.length < 5) throw faulty('a signature of it is none')
+    if (name === undefined || bytes.length < 5) throw faultyError('a signature of it is none')
     return { name, id: bytes.subarray(0, 4), signature: bytes.subarray(4) }
   })
   return { text: note.slice(0, end + 1), lines }
@@ -100,7 +100,7 @@ export function parseCheckpoint(text: string): Checkpoint {
     hash.length === 32 &&
     hash.toString('base64') === root
   if (!isSound || !Number.isSafeInteger(Number(size)))
-    throw faulty('it is no checkpoint: origin, size and root are its first three lines')
+    throw faultyError('it is no checkpoint: origin, size and root are its first three lines')
   return { origin, size: Number(size), root: hash }
 }
 
@@ -136,5 +136,5 @@ function u64(value: number): Buffer {
 const readTime = (signature: Buffer): number =>
   signature.length < 8 ? 0 : Number(signature.readBigUInt64BE() & 0x1fffffffffffffn)
 
-export const faulty = (why: string): ServiceError =>
+export const faultyError = (why: string): ServiceError =>
   new ServiceError('proof_invalid', { message: `This cannot be relied on: ${why}.` })

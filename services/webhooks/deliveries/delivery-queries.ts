@@ -1,19 +1,27 @@
-import type { DeliveryAttempt, OpenDelivery } from '../../../contracts/delivery-events.ts'
+import type { DeliveryAttempt, DeliveryResult, OpenDelivery } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
+import { deliveryStream } from '../../../contracts/streams.ts'
 import type { SignalType, SubscriptionFilter } from '../../../contracts/subscription.ts'
 import type { Subscription } from '../../../projections/index.ts'
+import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { lookThrough } from '../signals/match-range.ts'
+import type { Signal } from '../signals/signal.ts'
 import { windowClosesAt } from '../signals/signal-window.ts'
 import { signalData } from './delivery-body.ts'
-import { type AttemptsQuery, listAttempts, type Page } from './list-attempts.ts'
 import { mayPull } from './may-pull.ts'
+import { prepareAgain } from './prepare-delivery.ts'
 import { type MissedPage, type PullOptions, pullMissed } from './pull-missed.ts'
-import { readDeliveries } from './read-deliveries.ts'
-import { type ShownDelivery, showDelivery } from './show-delivery.ts'
+import {
+  deliveriesBackwards,
+  deliveryEvent,
+  firstRevision,
+  type NumberedDelivery,
+  readDeliveries,
+} from './read-deliveries.ts'
 
 export interface DryRun {
   /** Signals that the filter would have let through, by type. */
@@ -114,3 +122,127 @@ export function createDeliveryQueries(options: PullOptions): DeliveryQueries {
 
 /** Stands for a subscription that does not exist. */
 const DRY_RUN_ID = '00000000-0000-8000-8000-000000000000'
+
+interface AttemptsQuery {
+  /** `next` of the page before. */
+  readonly after?: string | undefined
+  /** Rows, at most; `LIMITS.webhookRows` and no more. */
+  readonly limit: number
+  /** Only attempts that ended so. */
+  readonly result?: DeliveryResult | undefined
+}
+
+interface Page<Row> {
+  readonly rows: readonly Row[]
+  /** Where to go on; null at the end. A page may have fewer rows than asked for, or none, and go on. */
+  readonly next: string | null
+}
+
+/** An attempt's place: the revision of its event, and where it stands in it. */
+interface Place {
+  readonly revision: number
+  readonly index: number
+}
+
+/** Attempts of a subscription, newest first, from behind the one that `after` names. */
+async function listAttempts(
+  store: Pick<EventStore, 'read'>,
+  subscriptionId: string,
+  { after, limit, result }: AttemptsQuery,
+): Promise<Page<DeliveryAttempt>> {
+  const before = after === undefined ? undefined : parsePlace(after)
+  const most = Math.min(limit, LIMITS.webhookRows)
+  const rows: DeliveryAttempt[] = []
+  let looked = 0
+  let last: Place | undefined
+  for await (const event of deliveriesBackwards(store, subscriptionId, before?.revision)) {
+    if (looked++ === LIMITS.webhookScanEvents || rows.length === most)
+      return { rows, next: formatPlace(last) }
+    const attempts = event.type === 'DeliveriesAttempted' ? event.data.attempts : []
+    const { revision } = event
+    const end = before?.revision === revision ? Math.min(before.index, attempts.length) : attempts.length
+    last = { revision, index: 0 }
+    for (let index = end - 1; index >= 0; index--) {
+      const attempt = attempts[index]
+      if (attempt === undefined || (result !== undefined && attempt.result !== result)) continue
+      rows.push(attempt)
+      last = { revision, index }
+      if (rows.length === most && index > 0) return { rows, next: formatPlace(last) }
+    }
+  }
+  return { rows, next: null }
+}
+
+const formatPlace = (place: Place | undefined): string | null =>
+  place === undefined ? null : `${place.revision}.${place.index}`
+
+function parsePlace(text: string): Place {
+  const match = /^(\d{1,15})\.(\d{1,6})$/.exec(text)
+  if (match === null) {
+    throw new ServiceError('invalid_request', { message: 'after: must be the `next` of an answer' })
+  }
+  return { revision: Number(match[1]), index: Number(match[2]) }
+}
+
+/** A delivery with all that was tried. */
+interface ShownDelivery {
+  readonly deliveryId: string
+  readonly sequence: number
+  readonly signal: Signal
+  /** Oldest first. */
+  readonly attempts: readonly DeliveryAttempt[]
+  /** False where so much was recorded since that the newest attempts may be missing. */
+  readonly isComplete: boolean
+  /** The bytes that were or would have been sent, made again from the log, and their SHA-256. */
+  readonly body: Buffer
+  readonly bodySha256: string
+}
+
+/** @throws ServiceError `delivery_unknown`; `event_unreadable` where the body does not come out as it was sent. */
+async function showDelivery(
+  store: Pick<EventStore, 'read'>,
+  subscriptionId: string,
+  deliveryId: string,
+): Promise<ShownDelivery> {
+  const recordedAt = Number.parseInt(deliveryId.replaceAll('-', '').slice(0, 12), 16)
+  // It begins with the time of its signal, in front of which nothing was tried.
+  const from = await firstRevision(store, subscriptionId, ({ at }) => Date.parse(at) >= recordedAt)
+  const attempts: DeliveryAttempt[] = []
+  let newest: NumberedDelivery | undefined
+  let looked = 0
+  const reading = { from: from ?? 0, limit: LIMITS.webhookScanEvents }
+  for await (const recorded of from === undefined
+    ? []
+    : store.read(deliveryStream(subscriptionId), reading)) {
+    looked += 1
+    const event = deliveryEvent(recorded)
+    if (event.type !== 'DeliveriesAttempted') continue
+    const { template, baseUrl } = event.data
+    for (const attempt of event.data.attempts) {
+      if (attempt.deliveryId !== deliveryId) continue
+      attempts.push(attempt)
+      newest = { ...attempt, template, baseUrl }
+    }
+  }
+  if (newest === undefined) {
+    throw new ServiceError('delivery_unknown', {
+      message: `nothing was sent with the delivery id ${deliveryId.slice(0, 64)}`,
+    })
+  }
+  const { signal, body, bodySha256, sequence } = await prepareAgain(store, newest)
+  const sent = attempts.findLast((attempt) => attempt.sequence === sequence && attempt.bodySha256 !== null)
+  if (sent !== undefined && sent.bodySha256 !== bodySha256) {
+    throw new ServiceError('event_unreadable', {
+      message: `delivery ${deliveryId} was sent with a body of SHA-256 ${sent.bodySha256}; made again it has ${bodySha256}`,
+    })
+  }
+  return {
+    deliveryId,
+    sequence,
+    signal,
+    attempts,
+    isComplete: looked < LIMITS.webhookScanEvents,
+    body,
+    bodySha256,
+  }
+}

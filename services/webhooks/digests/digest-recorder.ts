@@ -1,7 +1,9 @@
 import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
-import type { Revision } from '../../../contracts/event.ts'
+import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
+import { newEvent } from '../../../contracts/event-definition.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { ScanCompleted } from '../../../contracts/scan-events.ts'
 import { scanStream } from '../../../contracts/streams.ts'
 import type { Cadence } from '../../../contracts/subscription.ts'
 import type { ScanTradeCallsResponse } from '../../../contracts/tools/scan-trade-calls.ts'
@@ -11,7 +13,6 @@ import { LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
-import { digestEvent } from './digest-event.ts'
 import {
   type DueDigest,
   dueDigests,
@@ -182,4 +183,46 @@ async function readHead(store: EventStore, stream: string): Promise<Head> {
     newest.set(cadence, Math.max(boundary, newest.get(cadence) ?? 0))
   }
   return { revision, newest }
+}
+
+/**
+ * The event of a digest. Its id follows from what it is about, so that two who record the same one make the same id.
+ *
+ * @param scan answer of `scan_trade_calls` for the exchange and timeframe
+ */
+function digestEvent(
+  scan: ScanTradeCallsResponse,
+  { cadence, boundary }: DueDigest,
+  idOf: Pick<FactId, 'at'>,
+): NewEvent {
+  const { exchange, timeframe, scanned, holds } = scan
+  const scanId = idOf.at(boundary, 'scan', scanName(scan), cadence, String(boundary))
+  return newEvent(ScanCompleted, {
+    id: scanId,
+    data: {
+      scanId,
+      exchange,
+      timeframe,
+      cadence,
+      boundary,
+      scanned,
+      holds,
+      completedAt: Date.parse(scan.completed_at),
+      calls: scan.calls.map(
+        ({ bar_close: barClose, valid_until: validUntil, verdict_id: verdictId, ...row }) => ({
+          rank: row.rank,
+          coin: row.coin,
+          call: row.call,
+          confidence: row.confidence,
+          strength: row.strength,
+          regime: row.regime,
+          price: row.price,
+          barClose: Date.parse(barClose),
+          validUntil: Date.parse(validUntil),
+          verdictId,
+        }),
+      ),
+    },
+    meta: { correlationId: `digest ${scanName(scan)} ${boundary}`, actor: 'digests' },
+  })
 }

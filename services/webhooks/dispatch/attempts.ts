@@ -29,7 +29,7 @@ export interface Attempts {
 
 /** Attempts that wait to be recorded, beyond which nothing is begun: the log is too slow, or away. */
 const MOST_UNDER_WAY = 1_024
-/** Quicker endpoints are waited for by the pass when they wait for their turn; the others fall behind it. */
+/** Quicker endpoints are waited for by the tail when they wait for their turn; the others fall behind it. */
 const SWIFT_MS = 100
 
 /** An endpoint as the scheduler sees it. */

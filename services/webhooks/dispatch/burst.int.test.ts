@@ -93,7 +93,7 @@ describe('endpoints that are behind', () => {
     for (let n = 0; n < ENDPOINTS; n++) expectWhole(world.postsTo(`many-${n}`), SIGNALS)
   }
 
-  test('at the start read the log once for all, and then go along with the pass', async () => {
+  test('at the start read the log once for all, and then go along with the tail', async () => {
     for (let n = 0; n < ENDPOINTS; n++) await world.subscribe(`many-${n}`, { accountId: anId(`owner ${n}`) })
     await world.verdicts(SIGNALS)
     const counted = counting(world.store)

@@ -45,19 +45,19 @@ const now = (change: Partial<Situation> = {}): Situation => ({
   wallMs: WALL,
   random: 0.5,
   deliveries: deliveriesWith(),
-  passCursor: undefined,
+  tailCursor: undefined,
   queued: 0,
   underWay: 0,
   catchUpPerSecond: 500,
   ...change,
 })
 
-/** An endpoint that is sent to, and goes along with the pass. */
+/** An endpoint that is sent to, and goes along with the tail. */
 const ready = (change: Partial<EndpointState> = {}): EndpointState => ({
   ...initialEndpoint(subscription, { readFrom: { after: '10', sequence: 4 }, nowMs: 0 }),
   phase: 'ready',
   pace: 'quick',
-  source: 'pass',
+  source: 'tail',
   behindSinceMs: undefined,
   ...change,
 })
@@ -91,7 +91,7 @@ test('an attempt that is undone before the delivery log is in our hand is read a
     { kind: 'read', cursor, found: 1 },
   ] as const) {
     const along = decideEndpoint(loaded, reached, idle).state
-    const undone = decideEndpoint(along, { kind: 'undone', item: first }, { ...idle, passCursor: cursor })
+    const undone = decideEndpoint(along, { kind: 'undone', item: first }, { ...idle, tailCursor: cursor })
     expect(undone.state).toMatchObject({ source: 'behind', readFrom: { after: '10', sequence: 4 } })
   }
 })
@@ -146,23 +146,23 @@ describe('given an endpoint whose logs are not read yet', () => {
   })
 })
 
-describe('given an endpoint that goes along with the pass', () => {
+describe('given an endpoint that goes along with the tail', () => {
   test('when an older event of its subscription comes, nothing happens', () => {
     const { state, effects } = decideEndpoint(ready(), told({ state: 'paused', revision: 2 }), now())
-    expect([state.source, effects]).toEqual(['pass', []])
+    expect([state.source, effects]).toEqual(['tail', []])
   })
 
-  test('when it is paused, it leaves the pass with nothing in hand', () => {
+  test('when it is paused, it leaves the tail with nothing in hand', () => {
     const { state, effects } = decideEndpoint(ready(), told({ state: 'paused' }), now({ queued: 3 }))
     expect([mayBegin(state), kinds(effects)]).toEqual([false, ['detach', 'drop_queue']])
     expect(state.readFrom).toEqual({ after: '10', sequence: 4 })
   })
 
-  test('when it leaves with nothing in hand, what the pass has seen is not read again', () => {
-    const passCursor = { after: '90', sequence: 4 }
+  test('when it leaves with nothing in hand, what the tail has seen is not read again', () => {
+    const tailCursor = { after: '90', sequence: 4 }
     const paused = told({ state: 'paused' })
-    expect(decideEndpoint(ready(), paused, now({ passCursor })).state.readFrom).toEqual(passCursor)
-    expect(decideEndpoint(ready(), paused, now({ passCursor, underWay: 1 })).state.readFrom.after).toBe('10')
+    expect(decideEndpoint(ready(), paused, now({ tailCursor })).state.readFrom).toEqual(tailCursor)
+    expect(decideEndpoint(ready(), paused, now({ tailCursor, underWay: 1 })).state.readFrom.after).toBe('10')
   })
 
   test('when its owner moves its cursor, nothing begins before its delivery log has it', () => {
@@ -177,7 +177,7 @@ describe('given an endpoint that goes along with the pass', () => {
     expect(kinds(drained.effects)).toContain('read')
   })
 
-  test('when the pass has a signal that there is no room for, reading goes on there once few are left', () => {
+  test('when the tail has a signal that there is no room for, reading goes on there once few are left', () => {
     const cursor = { after: '70', sequence: 260 }
     const { state, effects } = decideEndpoint(ready(), { kind: 'left_behind', cursor }, now({ queued: 256 }))
     expect([state.source, effects]).toEqual(['behind', []])
@@ -186,7 +186,7 @@ describe('given an endpoint that goes along with the pass', () => {
   })
 
   test('when nobody has it, it is a stray, and is read for', () => {
-    expect(isStray(ready(), now({ passCursor: { after: '10', sequence: 4 } }))).toBe(false)
+    expect(isStray(ready(), now({ tailCursor: { after: '10', sequence: 4 } }))).toBe(false)
     expect(isStray(ready(), now())).toBe(true)
     const { state, effects } = decideEndpoint(ready(), { kind: 'stray' }, now())
     expect([state.source, kinds(effects)]).toEqual(['behind', ['detach', 'drop_queue', 'read']])
@@ -217,7 +217,7 @@ describe('given an attempt', () => {
     expect(effects).toEqual([{ kind: 'wake', atMs: 6_000, timer: { kind: 'retry', sequence: 4 } }])
   })
 
-  test('when it degrades the endpoint, it leaves the pass, is probed, and its owner is told', () => {
+  test('when it degrades the endpoint, it leaves the tail, is probed, and its owner is told', () => {
     const change = { kind: 'degraded', reason: 'fails' } as const
     const failed = decision({ result: 'failed', nextAt: WALL + 5_000, change })
     const state = ready({ health: DEGRADED })

@@ -60,7 +60,7 @@ const HANDLERS: Handlers = {
   },
   read: afterReading,
   joined: (state, { cursor: readFrom }) =>
-    act({ ...state, source: 'pass', behindSinceMs: undefined, isReading: false, readFrom }),
+    act({ ...state, source: 'tail', behindSinceMs: undefined, isReading: false, readFrom }),
   left_behind: (state, { cursor: readFrom }, { nowMs: behindSinceMs }) =>
     act({ ...state, source: 'behind', behindSinceMs, readFrom }),
   stray: (state, _, now) => afterStray(state, now),
@@ -120,7 +120,7 @@ function afterLoading(
   now: Situation,
 ): Decision {
   if (before.phase !== 'loading') return act(before)
-  // What the pass met meanwhile may be newer than what was read.
+  // What the tail met meanwhile may be newer than what was read.
   const newest = subscription.revision > before.subscription.revision ? subscription : before.subscription
   if (newest.state === 'removed') return close({ ...before, subscription: newest })
   const { deliveries } = now
@@ -217,7 +217,7 @@ function afterDraining(before: EndpointState, now: Situation): Decision {
     readAtMs: 0,
   }
   // Nothing that was seen before says where it stands now.
-  const fallen = fallBehind(state, { ...now, passCursor: undefined })
+  const fallen = fallBehind(state, { ...now, tailCursor: undefined })
   const retry: Effect = { kind: 'retry', sequences: [...(deliveries?.open.keys() ?? [])] }
   return andThen(fallen, (next) => andThen(andThen(act(next, retry), read), (last) => seek(last, now)))
 }
@@ -375,7 +375,7 @@ export function isStray(state: EndpointState, now: Situation): boolean {
   if (!mayBegin(state) || now.underWay > 0) return false
   if (state.health.state === 'degraded')
     return state.probeAtMs === undefined && !state.isProbeDue && !state.isReading
-  if (state.source === 'pass') return now.passCursor === undefined
+  if (state.source === 'tail') return now.tailCursor === undefined
   return !state.isReading && !state.isReadDue && now.queued === 0
 }
 

@@ -8,6 +8,7 @@ import { mapConcurrently } from '../../platform/async/map-concurrently.ts'
 import type { Lease } from '../../platform/lease/leases.ts'
 import { createAttempts } from './attempts.ts'
 import { createAttendance } from './attendance.ts'
+import { createBackPressure } from './back-pressure.ts'
 import { createCarryOut, type SlowEffect } from './carry-out.ts'
 import { createChatChannels } from './chat-channels.ts'
 import { isStray, strayError } from './decide-endpoint.ts'
@@ -19,7 +20,6 @@ import { type Effect, type Input, isOfEveryAttempt, type Timer } from './endpoin
 import { createJournalTaker, writeDownQuiet } from './journals.ts'
 import { createLogReader, type SignalSink } from './log-reader.ts'
 import { createOwnerNotices } from './owner-notices.ts'
-import { createPassBrake } from './pass-brake.ts'
 import { createSignalMemory } from './queued-signals.ts'
 
 /** A dispatcher at work: what it is told of, and what it does about it. */
@@ -76,13 +76,13 @@ class Engine implements DispatchEngine {
   /** Endpoints whose logs are to be read. */
   readonly #toLoad: Endpoint[] = []
   #loading = 0
-  readonly #brake
+  readonly #backPressure
   #problem: string | undefined
   #isLooking = false
   #isToLookAgain = false
-  /** Since when the pass has not been at the end of the log; undefined while it is. */
+  /** Since when the tail has not been at the end of the log; undefined while it is. */
   #behindSinceMs: number | undefined
-  /** How far {@link #lookAhead} has come since the pass set out. */
+  /** How far {@link #lookAhead} has come since the tail set out. */
   #lookedAhead: Position | undefined
   #gainedTogether: { readonly shards: HeldShard[]; readonly done: Promise<void> } | undefined
   #strays = 0
@@ -106,7 +106,7 @@ class Engine implements DispatchEngine {
       holds: ({ shard, token }) => leases.held().some((held) => held.shard === shard && held.token === token),
       cutOff: ({ shard }) => this.#registry.shard(shard)?.cutOff.signal ?? signal,
     })
-    this.#brake = createPassBrake(this.#attempts, signal)
+    this.#backPressure = createBackPressure(this.#attempts, signal)
     this.#attendance = createAttendance({
       registry: this.#registry,
       directory: options.directory,
@@ -131,9 +131,9 @@ class Engine implements DispatchEngine {
 
   #surroundings(endpoint: Endpoint, input?: Input): Surroundings {
     const { now, random, catchUpPerSecond = CATCH_UP_PER_SECOND } = this.#options
-    const isAlong = endpoint.state.source === 'pass' && !isOfEveryAttempt(input)
-    const passCursor = isAlong ? this.#reader.cursor(endpoint.id) : undefined
-    return { nowMs: this.#elapsed(), wallMs: now(), random: random(), passCursor, catchUpPerSecond }
+    const isAlong = endpoint.state.source === 'tail' && !isOfEveryAttempt(input)
+    const tailCursor = isAlong ? this.#reader.cursor(endpoint.id) : undefined
+    return { nowMs: this.#elapsed(), wallMs: now(), random: random(), tailCursor, catchUpPerSecond }
   }
 
   /** Something has happened to an endpoint: the one place where what follows from it is carried out. */
@@ -209,7 +209,7 @@ class Engine implements DispatchEngine {
         if (!endpoint.offer(matched, weight)) return false
         this.#attempts.offer(endpoint)
         this.#attempts.pump()
-        if (source === 'pass') this.#brake.look(endpoint)
+        if (source === 'tail') this.#backPressure.look(endpoint)
         return true
       },
       hasRoom: (id) => get(id)?.hasRoom ?? false,
@@ -226,7 +226,7 @@ class Engine implements DispatchEngine {
         for (const id of ids) happen(id, { kind: 'failed', what: 'read' })
       },
       subscription: (event) => this.#onSubscription(event),
-      whenRoom: () => this.#brake.whenRoom(),
+      whenRoom: () => this.#backPressure.whenRoom(),
     }
   }
 
@@ -271,7 +271,7 @@ class Engine implements DispatchEngine {
     for (const subscription of subscriptions) {
       if (shards.has(this.#registry.shardOf(subscription.subscriptionId))) this.#open(subscription)
     }
-    // What changed behind that the pass may have met before the endpoints were here.
+    // What changed behind that the tail may have met before the endpoints were here.
     await this.#reader.showSubscriptions(position)
   }
 
@@ -336,7 +336,7 @@ class Engine implements DispatchEngine {
     this.#happen(endpoint, { kind: 'subscription', subscription })
   }
 
-  /** While the pass is on its way, those who left it behind are found: nothing more may be sent to them. */
+  /** While the tail is on its way, those who left it behind are found: nothing more may be sent to them. */
   async #lookAhead(): Promise<void> {
     const from = this.#lookedAhead ?? this.#reader.position
     const { store } = this.#options

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
+import { isServiceError } from '../../../contracts/errors.ts'
+import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
+import type { Bus } from '../../platform/bus/bus.ts'
 import { createDispatchEngine, type DispatchEngine } from './dispatch-engine.ts'
 import type { Dispatcher, DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
 import { shardOf } from './endpoint-registry.ts'
 import { RELAYED_SUBJECTS } from './signal-relay.ts'
-import { askToSync, serveSync } from './sync-across.ts'
 
 /** How often the log is looked at for what the bus did not tell of. */
 const HEAL_MS = 1_000
@@ -117,3 +119,40 @@ const NOT_BEGUN: DispatcherHealth = {
 /** Each process has a name of its own, since all are woken by each message. */
 const consumerName = (holder: string): string =>
   `dispatcher-${createHash('sha256').update(holder).digest('hex').slice(0, 20)}`
+
+/** Requests about the subscriptions of a shard, answered by the process that has it. */
+const subjectOf = (shard: number): string => `webhooks.refresh.${shard}`
+
+/**
+ * Asks the process that sends for a subscription to look at its stream before it begins anything more.
+ *
+ * @returns whether it has; false where nobody answered in time
+ */
+async function askToSync(bus: Bus, shard: number, subscriptionId: string): Promise<boolean> {
+  try {
+    const timeoutMs = LIMITS.webhookForgetMs
+    return (await bus.request(subjectOf(shard), { subscriptionId }, { timeoutMs })) === true
+  } catch (error) {
+    if (isServiceError(error)) return false
+    throw error
+  }
+}
+
+/** Answers such requests for a shard, for as long as this process has it. */
+function serveSync(
+  bus: Bus,
+  shard: number,
+  sync: (subscriptionId: string) => Promise<void>,
+  signal: AbortSignal,
+): void {
+  bus.serve(
+    subjectOf(shard),
+    async (body) => {
+      const isAsked = typeof body === 'object' && body !== null && 'subscriptionId' in body
+      if (!isAsked || typeof body.subscriptionId !== 'string') return false
+      await sync(body.subscriptionId)
+      return true
+    },
+    { signal },
+  )
+}

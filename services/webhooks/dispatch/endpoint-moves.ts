@@ -52,9 +52,9 @@ const inFront = (replay: Extract<EndpointItem, { kind: 'replay' }>): Effect => (
 export const close = (state: EndpointState): Decision =>
   act({ ...state, phase: 'closed' }, { kind: 'detach' }, { kind: 'drop_queue' }, { kind: 'close' })
 
-/** Reads for it, where it is not along with the pass, and nobody does. */
+/** Reads for it, where it is not along with the tail, and nobody does. */
 export function read(state: EndpointState): Decision {
-  if (!mayBegin(state) || state.source === 'pass' || state.isReading) return act(state)
+  if (!mayBegin(state) || state.source === 'tail' || state.isReading) return act(state)
   return act({ ...state, isReading: true }, { kind: 'read' })
 }
 
@@ -69,13 +69,13 @@ export function seek(state: EndpointState, { deliveries }: Situation): Decision 
   return act({ ...state, sought }, { kind: 'seek', requests })
 }
 
-/** Out of the pass, with nothing in hand that was not begun: it is read again from where its delivery log stands. */
+/** Out of the tail, with nothing in hand that was not begun: it is read again from where its delivery log stands. */
 export function fallBehind(state: EndpointState, now: Situation): Decision {
-  const { deliveries, passCursor, queued, underWay } = now
+  const { deliveries, tailCursor, queued, underWay } = now
   const written = deliveries?.cursor ?? state.standsAt
-  // With nothing in hand, what the pass has seen need not be read again.
-  const isDone = passCursor !== undefined && queued === 0 && underWay === 0
-  const readFrom = isDone && passCursor.sequence === written.sequence ? passCursor : written
+  // With nothing in hand, what the tail has seen need not be read again.
+  const isDone = tailCursor !== undefined && queued === 0 && underWay === 0
+  const readFrom = isDone && tailCursor.sequence === written.sequence ? tailCursor : written
   const behindSinceMs = state.behindSinceMs ?? now.nowMs
   const after: EndpointState = { ...state, source: 'behind', behindSinceMs, isReading: false, readFrom }
   return act(after, { kind: 'detach' }, { kind: 'drop_queue' })
@@ -97,7 +97,7 @@ export function goOn(state: EndpointState, now: Situation): Decision {
 /** An endpoint that has few left of what was read for it is read for again. */
 export function readOn(state: EndpointState, now: Situation): Decision {
   const isWanted = state.health.state === 'active' && now.queued < FEW_LEFT
-  if (!isWanted || state.source === 'pass' || state.isReading || !mayBegin(state)) return act(state)
+  if (!isWanted || state.source === 'tail' || state.isReading || !mayBegin(state)) return act(state)
   return state.readAtMs > now.nowMs ? readLater(state) : read(state)
 }
 

@@ -44,9 +44,9 @@ export interface EndpointState {
   readonly restsUntilMs: number | undefined
   /** How long its latest attempt took. */
   readonly tookMs: number | undefined
-  /** Where its signals come from: the pass through the log that all share, or reading for it alone, from behind. */
-  readonly source: 'pass' | 'behind'
-  /** Since when it is behind; undefined while it is along with the pass. */
+  /** Where its signals come from: the tail of the log that all share, or reading for it alone, from behind. */
+  readonly source: 'tail' | 'behind'
+  /** Since when it is behind; undefined while it is along with the tail. */
   readonly behindSinceMs: number | undefined
   /**
    * Where its delivery log stood when it was read. Until it is in our hand nothing behind this was attempted, however
@@ -103,9 +103,9 @@ export type Input =
   /** A stretch of the log was read for it. */
   | { readonly kind: 'read'; readonly cursor: DeliveryCursor; readonly found: number }
   | { readonly kind: 'joined'; readonly cursor: DeliveryCursor }
-  /** The pass had a signal for which there is no room. */
+  /** The tail had a signal for which there is no room. */
   | { readonly kind: 'left_behind'; readonly cursor: DeliveryCursor }
-  /** No pass brings its signals, and nobody reads for it. */
+  /** The tail brings none of its signals, and nobody reads for it. */
   | { readonly kind: 'stray' }
   | {
       readonly kind: 'sought'
@@ -134,7 +134,7 @@ export interface Sent {
 export type Effect =
   /** Reads its logs. */
   | { readonly kind: 'load' }
-  /** Takes it out of the pass, and ends reading for it. */
+  /** Takes it out of the tail, and ends reading for it. */
   | { readonly kind: 'detach' }
   /** Forgets what was read and not begun. */
   | { readonly kind: 'drop_queue' }
@@ -172,8 +172,8 @@ export interface Situation {
   readonly random: number
   /** What its delivery log says; undefined before it was read. */
   readonly deliveries: Deliveries | undefined
-  /** Where the pass had it, when it was detached with this input; undefined where it was not along. */
-  readonly passCursor: DeliveryCursor | undefined
+  /** Where the tail had it, when it was detached with this input; undefined where it was not along. */
+  readonly tailCursor: DeliveryCursor | undefined
   /** Signals that wait to be sent. */
   readonly queued: number
   /** Attempts that are being sent or recorded. */
@@ -238,7 +238,7 @@ export function nextToProbe(
   return next
 }
 
-/** What happens with every attempt, and takes nobody out of the pass. */
+/** What happens with every attempt, and takes nobody out of the tail. */
 export const isOfEveryAttempt = (input: Input | undefined): boolean =>
   input?.kind === 'sent' ||
   input?.kind === 'free' ||

@@ -9,7 +9,7 @@ import { Endpoint } from './endpoint.ts'
 import type { EndpointItem } from './endpoint-state.ts'
 import { createSignalMemory } from './queued-signals.ts'
 
-const ALONG = { nowMs: 0, wallMs: 0, random: 0, passCursor: undefined, catchUpPerSecond: 500 }
+const ALONG = { nowMs: 0, wallMs: 0, random: 0, tailCursor: undefined, catchUpPerSecond: 500 }
 const NEWS = 1_000_000
 
 /** An endpoint with one new signal, and so many deliveries that wait for another try. */

@@ -19,7 +19,7 @@ import {
 import type { QueuedSignals } from './queued-signals.ts'
 
 /** What an endpoint stands in, besides what it knows itself. */
-export type Surroundings = Pick<Situation, 'nowMs' | 'wallMs' | 'random' | 'passCursor' | 'catchUpPerSecond'>
+export type Surroundings = Pick<Situation, 'nowMs' | 'wallMs' | 'random' | 'tailCursor' | 'catchUpPerSecond'>
 
 /** Attempts of one endpoint that wait to be recorded; past it the log is too slow for more. */
 const MOST_UNDER_WAY = 64
@@ -117,12 +117,12 @@ export class Endpoint {
   }
 
   situation(surroundings: Surroundings): Situation {
-    const { nowMs, wallMs, random, passCursor, catchUpPerSecond } = surroundings
+    const { nowMs, wallMs, random, tailCursor, catchUpPerSecond } = surroundings
     return {
       nowMs,
       wallMs,
       random,
-      passCursor,
+      tailCursor,
       catchUpPerSecond,
       deliveries: this.deliveries,
       queued: this.queued,

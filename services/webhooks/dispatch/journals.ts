@@ -48,7 +48,7 @@ export async function writeDownQuiet(
   const quiet: Endpoint[] = []
   for (const endpoint of endpoints) {
     const { source, writtenAtMs } = endpoint.state
-    const isDue = source === 'pass' && nowMs - writtenAtMs >= AFTER_MS && endpoint.isIdle
+    const isDue = source === 'tail' && nowMs - writtenAtMs >= AFTER_MS && endpoint.isIdle
     if (isDue && quiet.length < AT_A_TIME) quiet.push(endpoint)
   }
   await mapConcurrently(quiet, WRITES_AT_ONCE, async (endpoint) => {

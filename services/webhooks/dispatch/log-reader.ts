@@ -11,43 +11,43 @@ import { SUBSCRIPTION_EVENTS } from './signal-relay.ts'
 
 /** What the reader finds, for whoever has the endpoints. */
 export interface SignalSink {
-  /** A signal for an endpoint, from the pass, or from a stretch of the past. @returns false where there is no room */
-  offer(matched: Matched, weight: number, source: 'pass' | 'behind'): boolean
+  /** A signal for an endpoint, from the tail, or from a stretch of the past. @returns false where there is no room */
+  offer(matched: Matched, weight: number, source: 'tail' | 'behind'): boolean
   hasRoom(subscriptionId: string): boolean
-  /** A subscription as it is now, where it may go along with the pass at this moment. */
+  /** A subscription as it is now, where it may go along with the tail at this moment. */
   joining(subscriptionId: string): Subscription | undefined
-  /** It goes along with the pass from here on. */
+  /** It goes along with the tail from here on. */
   joined(subscriptionId: string, cursor: DeliveryCursor): void
-  /** The pass had a signal for which there was no room, and goes on without it. */
+  /** The tail had a signal for which there was no room, and goes on without it. */
   leftBehind(subscriptionId: string, cursor: DeliveryCursor): void
   /** A stretch was read for one that is behind. */
   read(subscriptionId: string, cursor: DeliveryCursor, found: number): void
   readFailed(subscriptionIds: readonly string[], error: unknown): void
   /** An event of a subscription, behind what was matched before it. */
   subscription(event: ServiceEvent): void
-  /** Asked behind each event of the pass: what is to be waited for before it goes on; undefined where nothing is. */
+  /** Asked behind each event of the tail: what is to be waited for before it goes on; undefined where nothing is. */
   whenRoom(): Promise<void> | undefined
 }
 
-/** Reads the log for all endpoints: one pass along its end, and stretches of the past for those that are behind. */
+/** Reads the log for all endpoints: its tail, and stretches of the past for those that are behind. */
 export interface LogReader {
   /** Everything up to here was looked at. */
   readonly position: Position
   /** Looks through what is new at the end of the log. */
   follow(): Promise<void>
-  /** Shows the events of subscriptions that the pass left behind a position. */
+  /** Shows the events of subscriptions that the tail left behind a position. */
   showSubscriptions(after: Position): Promise<void>
-  /** Reads for one that is behind, together with others that are; it joins the pass at its end. */
+  /** Reads for one that is behind, together with others that are; it joins the tail at its end. */
   readFor(subscription: Subscription, cursor: DeliveryCursor): void
   /** Nothing is brought to it any more. */
   detach(subscriptionId: string): void
-  /** Where the pass has it; undefined where it is not along. */
+  /** Where the tail has it; undefined where it is not along. */
   cursor(subscriptionId: string): DeliveryCursor | undefined
 }
 
 export interface LogReaderOptions {
   readonly store: EventStore
-  /** Where the pass begins, exclusive. */
+  /** Where the tail begins, exclusive. */
   readonly after: Position
   readonly sink: SignalSink
   readonly signal: AbortSignal
@@ -62,20 +62,20 @@ interface Rider {
 
 const PASS_TYPES = [...new Set<string>([...MATCHER_EVENTS, ...SUBSCRIPTION_EVENTS])]
 const OF_SUBSCRIPTIONS: ReadonlySet<string> = new Set(SUBSCRIPTION_EVENTS)
-/** So much of the pass is read before those who want to join have their turn. */
+/** So much of the tail is read before those who want to join have their turn. */
 const PASS_EVENTS = 256
 /** So much is read for those that are behind before others of them have their turn. */
 const STRETCH_EVENTS = 5_000
 
 export function createLogReader({ store, after, sink, signal }: LogReaderOptions): LogReader {
-  const pass = createMatcher({ store, after })
+  const tail = createMatcher({ store, after })
   let position = after
   /** Those that are behind and are read for, or wait for it. */
   const riders = new Map<string, Rider>()
   let stretch: Matcher | undefined
   let waiting: Rider[] = []
   let isRiding = false
-  /** Ends what was begun while the pass stood still, or while it went on: one at a time. */
+  /** Ends what was begun while the tail stood still, or while it went on: one at a time. */
   let last: Promise<unknown> = Promise.resolve()
 
   function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -97,7 +97,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
     const reading = { after: position, upTo: end, filter: { types: PASS_TYPES }, limit: PASS_EVENTS, signal }
     for await (const recorded of comparePositions(end, position) > 0 ? store.readAll(reading) : []) {
       const event = decodeEvent(recorded)
-      const matched = await pass.match(event)
+      const matched = await tail.match(event)
       offerFromPass(matched)
       position = event.position
       if (OF_SUBSCRIPTIONS.has(event.type)) sink.subscription(event)
@@ -115,9 +115,9 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
     let left: Set<string> | undefined
     for (const one of matched) {
       const { subscriptionId, sequence, signal: found } = one
-      if (left?.has(subscriptionId) || sink.offer(one, weightOf(found, matched.length), 'pass')) continue
+      if (left?.has(subscriptionId) || sink.offer(one, weightOf(found, matched.length), 'tail')) continue
       left = (left ?? new Set()).add(subscriptionId)
-      pass.detach(subscriptionId)
+      tail.detach(subscriptionId)
       sink.leftBehind(subscriptionId, { after: placeBefore(one, matched, position), sequence })
     }
   }
@@ -221,7 +221,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
     sink.read(subscriptionId, cursor, rider.found)
   }
 
-  /** While the pass stands still: those that have come to it go along, and so do those that stand further on. */
+  /** While the tail stands still: those that have come to it go along, and so do those that stand further on. */
   function joinAll(matcher: Matcher, aboard: ReadonlyMap<string, Rider>, further: readonly Rider[]): void {
     for (const rider of [...aboard.values(), ...further]) {
       const { subscriptionId } = rider.subscription
@@ -233,7 +233,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
         continue
       }
       riders.delete(subscriptionId)
-      pass.attach(subscription, reached)
+      tail.attach(subscription, reached)
       sink.joined(subscriptionId, reached)
     }
   }
@@ -246,7 +246,7 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
       for (let isAtEnd = false; !isAtEnd && !signal.aborted; ) {
         const advanced = await inTurn(advance)
         isAtEnd = advanced.isAtEnd
-        // Others may join while the pass waits.
+        // Others may join while the tail waits.
         await advanced.room
       }
     },
@@ -268,12 +268,12 @@ export function createLogReader({ store, after, sink, signal }: LogReaderOptions
         .catch((error: unknown) => sink.readFailed([], error))
     },
     detach(subscriptionId) {
-      pass.detach(subscriptionId)
+      tail.detach(subscriptionId)
       stretch?.detach(subscriptionId)
       riders.delete(subscriptionId)
     },
     cursor(subscriptionId) {
-      const cursor = pass.cursor(subscriptionId)
+      const cursor = tail.cursor(subscriptionId)
       return cursor && behind(cursor, position)
     },
   }

@@ -50,9 +50,9 @@ describe.each(['SubscriptionPaused', 'SubscriptionDisabled'] as const)('resumed 
   })
 })
 
-test('resumed while the pass is still in front of its pause, it is sent everything', async () => {
+test('resumed while the tail is still in front of its pause, it is sent everything', async () => {
   const held: Promise<void>[] = []
-  /** The pass through the log is slow, and nothing else is. */
+  /** The tail of the log is slow, and nothing else is. */
   const store: EventStore = {
     ...world.store,
     async *readAll(options) {

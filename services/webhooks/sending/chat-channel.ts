@@ -156,19 +156,21 @@ const CHAT_ID = /^(?:-?\d{1,20}|@[A-Za-z]\w{3,31})$/
  */
 export function addressOf({ form, url, bot_token: token, chat_id: chat }: ChannelRequest): string {
   if (form === 'telegram') {
-    if (url !== undefined) throw refused('url', 'does not go with form telegram')
-    if (!BOT_TOKEN.test(token ?? '')) throw refused('bot_token', 'must be a token as BotFather gives them')
+    if (url !== undefined) throw refusedError('url', 'does not go with form telegram')
+    if (!BOT_TOKEN.test(token ?? ''))
+      throw refusedError('bot_token', 'must be a token as BotFather gives them')
     const id = String(chat ?? '')
-    if (!CHAT_ID.test(id)) throw refused('chat_id', 'must be the number of a chat, or @ and the name of one')
+    if (!CHAT_ID.test(id))
+      throw refusedError('chat_id', 'must be the number of a chat, or @ and the name of one')
     return `https://api.telegram.org/bot${token}/sendMessage?chat_id=${encodeURIComponent(id)}`
   }
-  if (token !== undefined) throw refused('bot_token', 'goes with form telegram alone')
-  if (chat !== undefined) throw refused('chat_id', 'goes with form telegram alone')
-  if (url === undefined) throw refused('url', 'is required')
+  if (token !== undefined) throw refusedError('bot_token', 'goes with form telegram alone')
+  if (chat !== undefined) throw refusedError('chat_id', 'goes with form telegram alone')
+  if (url === undefined) throw refusedError('url', 'is required')
   return url
 }
 
-const refused = (field: string, problem: string): ServiceError =>
+const refusedError = (field: string, problem: string): ServiceError =>
   new ServiceError('invalid_request', {
     message: `${field}: ${problem}`,
     details: { fields: [{ field, problem }] },

@@ -84,9 +84,9 @@ export function checkUrl(url: string, policy: EgressPolicy): CheckedUrl {
   const authority = checkText(url, policy)
   const parsed = parseUrl(url)
   if (!policy.allowPrivate && !PORTS.includes(parsed.port)) {
-    throw refusal(`Port ${parsed.port} is not sent to; 443 and 8443 are.`)
+    throw urlRefusedError(`Port ${parsed.port} is not sent to; 443 and 8443 are.`)
   }
-  if (parsed.port === '0') throw refusal('There is no port 0.')
+  if (parsed.port === '0') throw urlRefusedError('There is no port 0.')
   const hostname = checkHost(parsed.hostname, authority, policy)
   const isLiteral = isIP(hostname) !== 0
   // Without the dot at the end of a full name, which no certificate is made out to.
@@ -100,40 +100,43 @@ export function checkUrl(url: string, policy: EgressPolicy): CheckedUrl {
 }
 
 /** What is wrong with an address of a webhook. */
-export const refusal = (message: string): ServiceError =>
+export const urlRefusedError = (message: string): ServiceError =>
   new ServiceError('url_refused', { message, details: { field: 'url' } })
 
 const BEGINNING = 'The address must begin with https:// and a host, as https://bot.example.com/hook does.'
 
 /** @returns the authority as it was written: host and port */
 function checkText(url: string, { allowPrivate }: EgressPolicy): string {
-  if (url === '') throw refusal('The address is empty.')
+  if (url === '') throw urlRefusedError('The address is empty.')
   if (url.length > LIMITS.webhookUrlCharacters) {
-    throw refusal(
+    throw urlRefusedError(
       `The address has ${url.length} characters; at most ${LIMITS.webhookUrlCharacters} are taken.`,
     )
   }
-  if (!/^[a-z][a-z0-9+.-]*:/i.test(url.trimStart())) throw refusal(BEGINNING)
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(url.trimStart())) throw urlRefusedError(BEGINNING)
   // Parsers drop some of these and read others as something else.
   if (/[\p{Cc}\p{Z}\\]/u.test(url) || !url.isWellFormed()) {
-    throw refusal('The address holds a space, a control character or a backslash; write it percent-encoded.')
+    throw urlRefusedError(
+      'The address holds a space, a control character or a backslash; write it percent-encoded.',
+    )
   }
   const match = /^(https?):\/\/(?!\/)([^/?#]*)/i.exec(url)
   const scheme = match?.[1]?.toLowerCase()
   if (scheme === undefined || (scheme === 'http' && !allowPrivate)) {
-    throw refusal(BEGINNING)
+    throw urlRefusedError(BEGINNING)
   }
   const authority = match?.[2] ?? ''
-  if (authority.includes('@')) throw refusal('The address names a user; leave out what stands before the @.')
-  if (authority.includes('%')) throw refusal('The host is percent-encoded; write it as it is.')
+  if (authority.includes('@'))
+    throw urlRefusedError('The address names a user; leave out what stands before the @.')
+  if (authority.includes('%')) throw urlRefusedError('The host is percent-encoded; write it as it is.')
   if (/[^\u0021-\u007e]/.test(authority)) {
-    throw refusal('The host is not written in ASCII; give the form that begins with xn--.')
+    throw urlRefusedError('The host is not written in ASCII; give the form that begins with xn--.')
   }
   return authority
 }
 
 function parseUrl(url: string): URL {
-  if (!URL.canParse(url)) throw refusal('The address cannot be read as a URL.')
+  if (!URL.canParse(url)) throw urlRefusedError('The address cannot be read as a URL.')
   return new URL(url)
 }
 
@@ -142,15 +145,17 @@ function checkHost(parsedHost: string, authority: string, policy: EgressPolicy):
   const isAdmitted = policy.allowPrivate ? isTrialAddress : isPublicAddress
   if (parsedHost.startsWith('[')) {
     const address = parsedHost.slice(1, -1)
-    if (!isAdmitted(address)) throw refusal(`The address ${address} is not a public one.`)
+    if (!isAdmitted(address)) throw urlRefusedError(`The address ${address} is not a public one.`)
     return address
   }
   if (isIPv4(parsedHost)) {
     // 0x7f.1, 2130706433 and 127.1 are the same machine to some parsers and names to others.
     if (authority.replace(/:\d*$/, '') !== parsedHost) {
-      throw refusal(`The host is another form of ${parsedHost}; give addresses as four decimal numbers.`)
+      throw urlRefusedError(
+        `The host is another form of ${parsedHost}; give addresses as four decimal numbers.`,
+      )
     }
-    if (!isAdmitted(parsedHost)) throw refusal(`The address ${parsedHost} is not a public one.`)
+    if (!isAdmitted(parsedHost)) throw urlRefusedError(`The address ${parsedHost} is not a public one.`)
     return parsedHost
   }
   return checkName(parsedHost.replace(/\.$/, ''), policy)
@@ -159,14 +164,14 @@ function checkHost(parsedHost: string, authority: string, policy: EgressPolicy):
 function checkName(name: string, { allowPrivate, ownHosts }: EgressPolicy): string {
   const labels = name.split('.')
   if (name.length > NAME_CHARACTERS || !labels.every((label) => LABEL.test(label))) {
-    throw refusal('The host is not a name of the domain name system.')
+    throw urlRefusedError('The host is not a name of the domain name system.')
   }
   if (allowPrivate) return name
-  if (labels.length === 1) throw refusal(`The host ${name} is not a public name: it has no domain.`)
+  if (labels.length === 1) throw urlRefusedError(`The host ${name} is not a public name: it has no domain.`)
   const suffix = PRIVATE_SUFFIXES.find((end) => name === end || name.endsWith(`.${end}`))
-  if (suffix !== undefined) throw refusal(`Names that end in .${suffix} are not public.`)
+  if (suffix !== undefined) throw urlRefusedError(`Names that end in .${suffix} are not public.`)
   if (ownHosts.some((host) => host.toLowerCase().replace(/\.$/, '') === name)) {
-    throw refusal(`The host ${name} is this service; give the address of your own.`)
+    throw urlRefusedError(`The host ${name} is this service; give the address of your own.`)
   }
   return name
 }

@@ -6,7 +6,7 @@ import {
   type EgressPolicy,
   isPublicAddress,
   isTrialAddress,
-  refusal,
+  urlRefusedError,
 } from './check-url.ts'
 
 /** One answer of the domain name system. */
@@ -108,7 +108,7 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
   const admits = (address: string): boolean => isReachable(address) && !isBlocked(address)
 
   function requireAllowed(host: string): void {
-    if (isBlocked(host)) throw refusal(`The operator of this service has nothing sent to ${host}.`)
+    if (isBlocked(host)) throw urlRefusedError(`The operator of this service has nothing sent to ${host}.`)
   }
 
   function check(url: string): CheckedUrl {
@@ -123,10 +123,10 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
     // One that is public does not excuse another: which of them is taken is not ours to choose. They are not named,
     // because who asks could read our view of the network from the refusals.
     if (!found.every(({ address }) => isReachable(address))) {
-      throw refusal(`The name ${hostname} stands for an address that is not a public one.`)
+      throw urlRefusedError(`The name ${hostname} stands for an address that is not a public one.`)
     }
     if (found.some(({ address }) => isBlocked(address))) {
-      throw refusal(`The operator of this service has nothing sent to where ${hostname} points.`)
+      throw urlRefusedError(`The operator of this service has nothing sent to where ${hostname} points.`)
     }
     return found
   }
@@ -142,7 +142,7 @@ export function createEgressGuard(options: EgressGuardOptions): EgressGuard {
       await addressesOf(checked.hostname).catch((error: unknown) => {
         throw isServiceError(error)
           ? error
-          : refusal(`The name ${checked.hostname} cannot be resolved: ${reasonOf(error)}`)
+          : urlRefusedError(`The name ${checked.hostname} cannot be resolved: ${reasonOf(error)}`)
       })
       return checked
     },

@@ -3,7 +3,7 @@ import { callbackify } from 'node:util'
 import { buildConnector } from 'undici'
 import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { refusal } from './check-url.ts'
+import { urlRefusedError } from './check-url.ts'
 import type { EgressGuard } from './egress-guard.ts'
 
 export interface GuardedConnectorOptions {
@@ -33,7 +33,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): buildC
     const { hostname, protocol, port } = target
     const isSecure = protocol === 'https:'
     if (isIP(hostname) !== 0 && !guard.admits(hostname)) {
-      queueMicrotask(() => callback(refusal(`The address ${hostname} is not a public one.`), null))
+      queueMicrotask(() => callback(urlRefusedError(`The address ${hostname} is not a public one.`), null))
       return
     }
     const socket = connect({
@@ -66,7 +66,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): buildC
     socket.once('close', () => fail(new Error('the connection was closed')))
     socket.once('connect', () => {
       if (!isAdmittedEnd(socket, guard))
-        fail(refusal('The connection led to an address that is not a public one.'))
+        fail(urlRefusedError('The connection led to an address that is not a public one.'))
       else if (isSecure) secure({ ...target, httpSocket: socket }, finish)
       else finish(null, socket)
     })

@@ -269,7 +269,7 @@ describe('matching', () => {
     )
   })
 
-  test('asks the log for what lies before the pass: the ranking then, and what a series said', async () => {
+  test('asks the log for what lies before the tail: the ranking then, and what a series said', async () => {
     const world = aSignalLog()
     await world.universe('SIM', ['ETH', 'BTC'])
     await world.subscribe(1, aFilter({ assets: ['top:1'], onlyChanges: true }))
@@ -321,7 +321,7 @@ describe('a matcher', () => {
     expect([...missed, ...live].map(({ sequence }) => sequence)).toEqual([2, 3])
   })
 
-  test('refuses a subscription that is behind the pass, and leaves out what it has seen', async () => {
+  test('refuses a subscription that is behind the tail, and leaves out what it has seen', async () => {
     const world = aSignalLog()
     await world.subscribe(1, aFilter())
     const event = await world.verdict({ call: 'BUY' })
@@ -329,7 +329,7 @@ describe('a matcher', () => {
     expect(() => matcher.attach(world.subscription(1), { after: START, sequence: 1 })).toThrow(
       expect.objectContaining({
         code: 'internal_error',
-        message: expect.stringContaining('behind the pass'),
+        message: expect.stringContaining('behind the tail'),
       }),
     )
     matcher.attach(world.subscription(1), { after: world.head(), sequence: 1 })

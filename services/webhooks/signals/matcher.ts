@@ -10,7 +10,7 @@ import type { Matched, Signal } from './signal.ts'
 import { createSignalFacts, SIGNAL_EVENTS, toSignals } from './signal-facts.ts'
 import { createSignalIndex } from './signal-index.ts'
 
-/** Types of the events that a pass through the log must show to a matcher. */
+/** Types of the events that the tail of the log must show to a matcher. */
 export const MATCHER_EVENTS = [
   ...SIGNAL_EVENTS,
   'UniverseRanked',
@@ -19,12 +19,12 @@ export const MATCHER_EVENTS = [
 
 export interface MatcherOptions {
   readonly store: Pick<EventStore, 'read'>
-  /** Where the pass begins, exclusive. */
+  /** Where the tail begins, exclusive. */
   readonly after: Position
 }
 
 /**
- * Matches and numbers the signals of a pass through the log for many subscriptions at once. The numbers are those
+ * Matches and numbers the signals of the tail of the log for many subscriptions at once. The numbers are those
  * that {@link matchRange} gives one subscription alone: they follow from the log and the filters, each from the
  * position at which it was set, and from no clock.
  */
@@ -33,16 +33,16 @@ export interface Matcher {
   readonly position: Position
   readonly size: number
   /**
-   * Takes the next event of the log; one at a time, in order. Events up to the position are left out, so a pass
-   * may begin earlier. Whether a subscription may be sent to is not asked here: a pass that begins in the past meets
+   * Takes the next event of the log; one at a time, in order. Events up to the position are left out, so a tail
+   * may begin earlier. Whether a subscription may be sent to is not asked here: one that begins in the past meets
    * pauses that are long over, so whoever attached it, and knows its newest state, detaches it.
    */
   match(event: ServiceEvent): Promise<readonly Matched[]>
   /**
-   * Takes a subscription into the pass. Its cursor may be ahead of the pass, not behind: what lies between is
+   * Takes a subscription into the tail. Its cursor may be ahead of the tail, not behind: what lies between is
    * for {@link matchRange}, up to the matcher's position.
    *
-   * @throws ServiceError `internal_error` for a cursor behind the pass.
+   * @throws ServiceError `internal_error` for a cursor behind the tail.
    */
   attach(subscription: Pick<Subscription, 'subscriptionId' | 'filters'>, cursor: DeliveryCursor): void
   /** Lets a subscription go. @returns where its numbering stands; undefined where it was not attached. */
@@ -55,7 +55,7 @@ interface Entry {
   readonly subscriptionId: string
   readonly slot: number
   sequence: number
-  /** Up to here it has been matched already; null once the pass has something behind it. */
+  /** Up to here it has been matched already; null once the tail has something behind it. */
   ahead: Position | null
 }
 
@@ -136,17 +136,17 @@ export function createMatcher({ store, after }: MatcherOptions): Matcher {
     attach({ subscriptionId, filters }, cursor) {
       if (comparePositions(cursor.after, position) < 0) {
         throw new ServiceError('internal_error', {
-          message: `subscription ${subscriptionId} stands at ${cursor.after}, behind the pass at ${position}`,
+          message: `subscription ${subscriptionId} stands at ${cursor.after}, behind the tail at ${position}`,
         })
       }
       detach(subscriptionId)
       const slot = freeSlots.pop() ?? slots.length
-      // At the pass counts, too: a cursor may stand between two signals of the next event.
+      // At the tail counts, too: a cursor may stand between two signals of the next event.
       const ahead = cursor.after
       const entry: Entry = { subscriptionId, slot, sequence: cursor.sequence, ahead }
       entries.set(subscriptionId, entry)
       slots[slot] = entry
-      // Later ones are set when the pass meets the event that brought them.
+      // Later ones are set when the tail meets the event that brought them.
       const filter = filters.findLast((period) => comparePositions(period.after, position) <= 0) ?? filters[0]
       if (filter !== undefined) index.put(slot, filter.filter)
     },

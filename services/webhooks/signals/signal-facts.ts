@@ -94,9 +94,9 @@ const shiftId = (verdictId: string): string =>
   uuidV8(createHash('sha256').update(`regime shift\n${verdictId}`).digest())
 
 /**
- * What filters ask about a signal beyond itself, at its place in the log. A pass through the log shows what it
- * meets; what lies before the pass is read where it is asked for. So the answers depend on the log alone, and
- * not on where a pass began.
+ * What filters ask about a signal beyond itself, at its place in the log. The tail of the log shows what it
+ * meets; what lies before the tail is read where it is asked for. So the answers depend on the log alone, and
+ * not on where the tail began.
  */
 export interface SignalFacts {
   /** Takes notice of an event; in the order of the log, each behind the questions about it. */
@@ -109,13 +109,13 @@ export interface SignalFacts {
 
 type Ranks = ReadonlyMap<Coin, number>
 
-/** The newest events of a series that a pass has met. */
+/** The newest events of a series that the tail has met. */
 interface SeenSeries {
   readonly revision: number
   readonly call: Call
 }
 
-/** @example const facts = createSignalFacts({ store }) // one for each pass through the log */
+/** @example const facts = createSignalFacts({ store }) // one for each reader of the log */
 export function createSignalFacts({ store }: { readonly store: Pick<EventStore, 'read'> }): SignalFacts {
   const rankings = new Map<Exchange, Ranks>()
   const seen = new Map<string, SeenSeries>()

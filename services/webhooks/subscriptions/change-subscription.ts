@@ -3,7 +3,11 @@ import type { Origin } from '../../../contracts/event.ts'
 import { comparePositions } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import { createSecret } from '../sending/sign.ts'
-import { decideSubscription, type SubscriptionCommand, unknownSubscription } from './decide-subscription.ts'
+import {
+  decideSubscription,
+  type SubscriptionCommand,
+  unknownSubscriptionError,
+} from './decide-subscription.ts'
 import { changeFilter } from './filter-request.ts'
 import { resolveStart } from './find-position.ts'
 import { findOwn, viewOf } from './read-subscription.ts'
@@ -20,10 +24,10 @@ export async function executeFor(
   commandOf: (state: Subscription) => Promise<SubscriptionCommand> | SubscriptionCommand,
 ): Promise<Subscription> {
   const { after } = await log.execute(subscriptionId, origin, async (state) => {
-    if (state === undefined || state.accountId !== accountId) throw unknownSubscription(subscriptionId)
+    if (state === undefined || state.accountId !== accountId) throw unknownSubscriptionError(subscriptionId)
     return decideSubscription(state, await commandOf(state), state)
   })
-  if (after === undefined) throw unknownSubscription(subscriptionId)
+  if (after === undefined) throw unknownSubscriptionError(subscriptionId)
   return after
 }
 
@@ -56,7 +60,7 @@ export function changing(
     },
     async remove(accountId, id, origin) {
       const before = await log.load(id)
-      if (before === undefined || before.accountId !== accountId) throw unknownSubscription(id)
+      if (before === undefined || before.accountId !== accountId) throw unknownSubscriptionError(id)
       const isRepeat = before.state === 'removed'
       if (!isRepeat) {
         const command = { kind: 'Remove', reason: `removed by ${origin.actor}` } as const
@@ -70,7 +74,7 @@ export function changing(
           isForCallers: true,
         })
       }
-      if (isRepeat) throw unknownSubscription(id)
+      if (isRepeat) throw unknownSubscriptionError(id)
     },
     async rotateSecret(accountId, id, overlapMs, origin) {
       await findOwn(deps, accountId, id)
@@ -78,7 +82,7 @@ export function changing(
       const { generation, sealed } = await sealSecret(owners, id, accountId, secret, origin)
       const overlapUntil = now() + overlapMs
       await executeFor(deps, accountId, id, origin, (state) => {
-        if (state.generation !== generation) throw unknownSubscription(id)
+        if (state.generation !== generation) throw unknownSubscriptionError(id)
         return { kind: 'RotateSecret', generation, sealedSecret: sealed, overlapUntil, now: now() }
       })
       // From here on what is sent is signed with it too, so that a receiver may change at once.

@@ -76,14 +76,14 @@ export function decideSubscription(
   command: SubscriptionCommand,
   state: Subscription | undefined,
 ): SubscriptionFact[] {
-  if (state === undefined || state.state === 'removed') throw unknownSubscription(subscriptionId)
+  if (state === undefined || state.state === 'removed') throw unknownSubscriptionError(subscriptionId)
   switch (command.kind) {
     case 'Change':
       return change(command, state)
     case 'Pause':
       requireNotStopped(state)
       if (state.state === 'disabled') {
-        throw inState(state, 'it sends nothing, and waits to be resumed or deleted')
+        throw inStateError(state, 'it sends nothing, and waits to be resumed or deleted')
       }
       if (state.state === 'paused') return []
       return [{ type: 'SubscriptionPaused', data: { subscriptionId, reason: command.reason } }]
@@ -116,7 +116,7 @@ export function decideSubscription(
   }
 }
 
-export const unknownSubscription = (subscriptionId: string): ServiceError =>
+export const unknownSubscriptionError = (subscriptionId: string): ServiceError =>
   new ServiceError('subscription_unknown', { message: `You have no subscription ${subscriptionId}.` })
 
 /** @throws ServiceError `subscription_stopped` */
@@ -144,7 +144,10 @@ function change(
   const filter = make(before)
   if (canonicalJson(filter) === canonicalJson(before)) return []
   if (filters.length >= LIMITS.subscriptionFilters) {
-    throw inState(state, `it has had ${filters.length} filters, as many as there may be; create another one`)
+    throw inStateError(
+      state,
+      `it has had ${filters.length} filters, as many as there may be; create another one`,
+    )
   }
   return [{ type: 'SubscriptionChanged', data: { subscriptionId, filter } }]
 }
@@ -159,7 +162,7 @@ function rotateSecret(
     ({ signsUntil }) => Math.min(signsUntil ?? overlapUntil, overlapUntil) > now,
   ).length
   if (signing >= LIMITS.webhookSecretsSigning) {
-    throw inState(
+    throw inStateError(
       state,
       `${signing} secrets sign already, as many as there may be; wait for an overlap to end, or give overlap_hours: 0`,
     )
@@ -188,7 +191,7 @@ function requestReplay(
     (replay) => replay.cancelledAt === null && !isDone(replay.replayId, replay.toSequence),
   ).length
   if (underWay >= LIMITS.webhookReplaysKept) {
-    throw inState(
+    throw inStateError(
       state,
       `${underWay} replays are under way, as many as there may be; wait for one to end, or cancel one`,
     )
@@ -213,7 +216,7 @@ function cancelReplay(
   return [{ type: 'ReplayCancelled', data: { subscriptionId, replayId } }]
 }
 
-const inState = ({ subscriptionId, state, reason }: Subscription, what: string): ServiceError =>
+const inStateError = ({ subscriptionId, state, reason }: Subscription, what: string): ServiceError =>
   new ServiceError('subscription_state', {
     message: `Subscription ${subscriptionId} is ${state}: ${what}.`,
     details: { state, reason },

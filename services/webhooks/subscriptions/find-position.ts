@@ -51,7 +51,7 @@ export async function positionBefore(store: Log, instant: number): Promise<Posit
  * @example await resolveStart(store, 'start', '2026-11-20T00:00:00Z', Date.now())
  */
 export async function resolveStart(store: Log, field: string, text: string, now: number): Promise<Position> {
-  const refuse = (problem: string): ServiceError =>
+  const refusedError = (problem: string): ServiceError =>
     new ServiceError('invalid_request', {
       message: `${field}: ${problem}`,
       details: { fields: [{ field, problem }] },
@@ -64,17 +64,18 @@ export async function resolveStart(store: Log, field: string, text: string, now:
     const head = await store.head()
     const isOfOtherKind = position.includes('/') !== head.includes('/')
     if (isOfOtherKind && position !== START && head !== START) {
-      throw refuse(`${position} is not a position of this log`)
+      throw refusedError(`${position} is not a position of this log`)
     }
     if (comparePositions(position, head) > 0) {
-      throw refuse(`${position} lies ahead of the log, which ends at ${head}`)
+      throw refusedError(`${position} lies ahead of the log, which ends at ${head}`)
     }
-    if (isBefore(await firstAfter(store, position), oldest)) throw refuse(tooOld)
+    if (isBefore(await firstAfter(store, position), oldest)) throw refusedError(tooOld)
     return position
   }
   const instant = isInstant.safeParse(text).success ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(instant)) throw refuse(`${text} is neither "now" nor a position nor an ISO 8601 instant`)
-  if (instant < oldest) throw refuse(tooOld)
-  if (instant > now) throw refuse(`${text} lies in the future`)
+  if (Number.isNaN(instant))
+    throw refusedError(`${text} is neither "now" nor a position nor an ISO 8601 instant`)
+  if (instant < oldest) throw refusedError(tooOld)
+  if (instant > now) throw refusedError(`${text} lies in the future`)
   return positionBefore(store, instant)
 }

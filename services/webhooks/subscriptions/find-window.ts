@@ -45,7 +45,7 @@ export async function findWindow(
   const failed = await findFailed(store, subscriptionId, { first, last, open })
   const [lowest, highest] = [failed[0], failed.at(-1)]
   if (lowest === undefined || highest === undefined) {
-    throw refusal('nothing failed in this window that is not tried again by itself')
+    throw refusedError('nothing failed in this window that is not tried again by itself')
   }
   return {
     fromSequence: lowest.sequence,
@@ -79,15 +79,15 @@ async function numbersBetween(
     }
     if (Date.parse(event.at) > to + LIMITS.webhookAttemptMs + RECORDING_MS) break
   }
-  if (looked === LIMITS.webhookScanEvents) throw refusal('the window is too long to be looked through')
-  if (highest === 0) throw refusal('nothing was tried between these instants')
+  if (looked === LIMITS.webhookScanEvents) throw refusedError('the window is too long to be looked through')
+  if (highest === 0) throw refusedError('nothing was tried between these instants')
   return { fromSequence: lowest, toSequence: highest }
 }
 
 /** How long an attempt that has ended may wait to be recorded, while the log is slow. */
 const RECORDING_MS = 60_000
 
-const refusal = (problem: string): ServiceError =>
+const refusedError = (problem: string): ServiceError =>
   new ServiceError('invalid_request', {
     message: `from, to: ${problem}`,
     details: { fields: [{ field: 'from', problem }] },

@@ -6,7 +6,7 @@ import type { Subscription } from '../../../projections/index.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import { shownAddress } from '../sending/chat-channel.ts'
 import { lookThrough } from '../signals/match-range.ts'
-import { unknownSubscription } from './decide-subscription.ts'
+import { unknownSubscriptionError } from './decide-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openUrl } from './subscription-secrets.ts'
 
@@ -54,7 +54,7 @@ export async function findOwn({ log }: Pick<Deps, 'log'>, accountId: string, sub
     subscription.state === 'removed' ||
     subscription.accountId !== accountId
   ) {
-    throw unknownSubscription(subscriptionId)
+    throw unknownSubscriptionError(subscriptionId)
   }
   return subscription
 }

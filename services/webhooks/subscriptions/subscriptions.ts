@@ -13,7 +13,7 @@ import {
   decideSubscription,
   requireNotStopped,
   type SubscriptionCommand,
-  unknownSubscription,
+  unknownSubscriptionError,
 } from './decide-subscription.ts'
 import { filterWarnings } from './filter-warnings.ts'
 import { resolveStart } from './find-position.ts'
@@ -173,7 +173,7 @@ function operating(deps: SubscriptionDeps): Pick<Subscriptions, 'listAll' | 'sho
       decideSubscription({ subscriptionId: id }, command, state),
     )
     await sync(id)
-    if (after === undefined) throw unknownSubscription(id)
+    if (after === undefined) throw unknownSubscriptionError(id)
     return operatorViewOf(deps, after)
   }
   return {

@@ -5,7 +5,7 @@ import { type AppendRefusal, idempotencyConflict, revisionConflict } from '../de
 import type { EncodedAppend } from '../encode-append.ts'
 import type { AppendResult, ExpectedRevision } from '../event-store.ts'
 import type { AppendLine, ServerAnswer } from './append-line.ts'
-import { appendFailure, describeClientError, isClientError } from './client-error.ts'
+import { appendError, describeClientError, isClientError } from './client-error.ts'
 import { type ReadContext, readStoredStream } from './read-events.ts'
 import { proposeEvent, type StoredEvent, toPosition } from './recorded-event.ts'
 
@@ -41,7 +41,7 @@ export async function appendEvents(context: AppendContext, append: EncodedAppend
     const head = actualHead(error)
     if (firstRevision !== undefined) return compareStored(context, append, firstRevision, head)
     // `any` cannot be wrong about the stream: some of the ids were appended before, and others not.
-    throw refused(
+    throw refusedError(
       head === -1 ? revisionConflict(append, head) : idempotencyConflict(append.events[0], append.stream),
     )
   }
@@ -71,20 +71,20 @@ async function sendAppend(
     return await withTimeout(sending, answerTimeoutMs, () => {
       givingUp.abort()
       lookElsewhere()
-      return noAnswer(stream, answerTimeoutMs)
+      return noAnswerError(stream, answerTimeoutMs)
     })
   } catch (error) {
     if (error instanceof ServiceError || isClientError(error, 'wrong-expected-version')) throw error
-    throw appendFailure(error, stream)
+    throw appendError(error, stream)
   }
 }
 
-const noAnswer = (stream: string, answerTimeoutMs: number): ServiceError =>
+const noAnswerError = (stream: string, answerTimeoutMs: number): ServiceError =>
   new ServiceError('append_unknown', {
     message: `append to ${stream}: EventStoreDB did not answer within ${answerTimeoutMs} ms`,
   })
 
-const notReadable = (stream: string, revision: Revision, cause?: ServiceError): ServiceError =>
+const notReadableError = (stream: string, revision: Revision, cause?: ServiceError): ServiceError =>
   new ServiceError('append_unknown', {
     message: `append to ${stream}: revision ${revision} is taken by an event that cannot be read yet`,
     cause,
@@ -112,7 +112,7 @@ async function compareStored(
   const stored = count <= 0 ? [] : await readTaken(context, append, firstRevision, count)
   const ids = new Set(stored.map(({ event }) => event.id))
   const repeated = append.events.find((event) => ids.has(event.id))
-  if (repeated === undefined) throw refused(revisionConflict(append, head))
+  if (repeated === undefined) throw refusedError(revisionConflict(append, head))
   return replayOf(append, stored)
 }
 
@@ -130,7 +130,7 @@ async function readTaken(
   for (const pauseMs of [...TAKEN_PAUSES_MS, undefined]) {
     const stored = await readPlace(context, append, firstRevision, count).catch((error: unknown) => {
       throw isServiceError(error, 'store_unavailable')
-        ? notReadable(append.stream, firstRevision, error)
+        ? notReadableError(append.stream, firstRevision, error)
         : error
     })
     const shown = stored[0]?.event.revision ?? -1
@@ -139,7 +139,7 @@ async function readTaken(
     if (pauseMs === undefined || context.closing.aborted) break
     await context.sleep(pauseMs, context.closing)
   }
-  throw notReadable(append.stream, firstRevision)
+  throw notReadableError(append.stream, firstRevision)
 }
 
 /** Finds out whether an answered append was written by this attempt, or was in the log already. */
@@ -177,7 +177,7 @@ function replayOf(append: EncodedAppend, stored: readonly StoredEvent[]): Append
     )
   })
   if (differing !== undefined || last === undefined)
-    throw refused(idempotencyConflict(differing, append.stream))
+    throw refusedError(idempotencyConflict(differing, append.stream))
   return { revision: last.event.revision, position: last.event.position, replayed: true }
 }
 
@@ -192,4 +192,4 @@ async function readPlace(
   return place
 }
 
-const refused = (refusal: AppendRefusal): ServiceError => new ServiceError(refusal.code, refusal)
+const refusedError = (refusal: AppendRefusal): ServiceError => new ServiceError(refusal.code, refusal)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ServiceError } from '../../../../contracts/errors.ts'
-import { appendFailure, readFailure } from './client-error.ts'
+import { appendError, readError } from './client-error.ts'
 
 const failure = (message: string, properties: object = {}): Error =>
   Object.assign(new Error(message), properties)
@@ -61,18 +61,18 @@ test.each([
   ['too large', failure('too large', { type: 'maximum-append-size-exceeded' }), 'append_too_large'],
   ['a tombstoned stream', failure('deleted', { code: 9, type: 'stream-deleted' }), 'stream_erased'],
 ])('an append that fails by %s', (_name, error, code) => {
-  const failed = appendFailure(error, 's-1')
+  const failed = appendError(error, 's-1')
   expect(failed.code).toBe(code)
   expect(failed.message).toContain('append to s-1: ')
 })
 
 test('a read fails with what the server said, or with what the service itself found', () => {
-  expect(readFailure(failure('14 UNAVAILABLE'), 'reading s-1')).toMatchObject({
+  expect(readError(failure('14 UNAVAILABLE'), 'reading s-1')).toMatchObject({
     code: 'store_unavailable',
     message: 'reading s-1: EventStoreDB answered "14 UNAVAILABLE"',
   })
   const own = new ServiceError('event_unreadable')
-  expect(readFailure(own, 'reading s-1')).toBe(own)
+  expect(readError(own, 'reading s-1')).toBe(own)
 })
 
 test.each([
@@ -83,7 +83,7 @@ test.each([
   ["14 UNAVAILABLE: Host: db. is not in the cert's altnames: DNS:other", 'not for the host'],
   ['14 UNAVAILABLE: Last error: 00A:error:0A00010B:SSL routines:wrong version number', 'tls=false'],
 ])('a read that a closed door ends with "%s" says what is wrong with it', (message, advice) => {
-  const failed = readFailure(failure(message), 'reading s-1')
+  const failed = readError(failure(message), 'reading s-1')
   expect(failed.code).toBe('store_denied')
   expect(failed.message).toContain(advice)
 })

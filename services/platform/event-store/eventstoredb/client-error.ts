@@ -86,30 +86,33 @@ const NOT_WRITTEN_CODES: ReadonlySet<number> = new Set(Object.values(GRPC))
  * What a failed append means to the caller. Whatever is not surely unwritten is `append_unknown`: taking a
  * written append for a failed one loses its event, the reverse costs one repeat.
  *
- * @example appendFailure(error, 'verdict-SIM.BTC.1m').code === 'append_unknown'
+ * @example appendError(error, 'verdict-SIM.BTC.1m').code === 'append_unknown'
  */
-export function appendFailure(error: unknown, stream: string): ServiceError {
+export function appendError(error: unknown, stream: string): ServiceError {
   const { type, code, message } = describeClientError(error)
-  const fail = (failure: ErrorCode, what: string): ServiceError =>
+  const failureError = (failure: ErrorCode, what: string): ServiceError =>
     new ServiceError(failure, { message: `append to ${stream}: ${what}`, cause: error })
-  if (type === 'maximum-append-size-exceeded') return fail('append_too_large', message)
+  if (type === 'maximum-append-size-exceeded') return failureError('append_too_large', message)
   if (type === 'stream-deleted') {
-    return fail('stream_erased', 'the stream was tombstoned in EventStoreDB and takes no events ever again')
+    return failureError(
+      'stream_erased',
+      'the stream was tombstoned in EventStoreDB and takes no events ever again',
+    )
   }
   const denial = denialOf(error)
-  if (denial !== undefined) return fail('store_denied', `not written: ${denial}`)
+  if (denial !== undefined) return failureError('store_denied', `not written: ${denial}`)
   const isNotWritten =
     (type !== undefined && NOT_WRITTEN_TYPES.has(type)) ||
     (code !== undefined && NOT_WRITTEN_CODES.has(code)) ||
     UNREACHED.test(message) ||
     TURNED_AWAY.test(message)
   return isNotWritten
-    ? fail('store_unavailable', `not written, EventStoreDB answered "${message}"`)
-    : fail('append_unknown', `may have been written, EventStoreDB answered "${message}"`)
+    ? failureError('store_unavailable', `not written, EventStoreDB answered "${message}"`)
+    : failureError('append_unknown', `may have been written, EventStoreDB answered "${message}"`)
 }
 
 /** A read or a subscription that failed: nothing is lost, so there is one answer to all causes but a closed door. */
-export function readFailure(error: unknown, what: string): ServiceError {
+export function readError(error: unknown, what: string): ServiceError {
   if (error instanceof ServiceError) return error
   const denial = denialOf(error)
   if (denial !== undefined) {

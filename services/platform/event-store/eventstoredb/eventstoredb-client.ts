@@ -121,19 +121,21 @@ function connect(address: string): EventStoreDBClient {
     return EventStoreDBClient.connectionString(address)
   } catch {
     // Neither the message nor the cause goes on: the parser's error quotes what it was given.
-    throw invalid('cannot be read; it looks like esdb://name:password@host:2113?tls=true')
+    throw invalidError('cannot be read; it looks like esdb://name:password@host:2113?tls=true')
   } finally {
     Object.assign(console, { warn })
   }
 }
 
-const invalid = (why: string): ServiceError =>
+const invalidError = (why: string): ServiceError =>
   new ServiceError('config_invalid', { message: `EVENTSTORE_URL (the connection string) ${why}` })
 
 function splitAddress(address: string): { hosts: string; parameters: string[] } {
   const [hosts = '', query = ''] = address.split('?', 2)
   if (/^esdb\+discover:.*,/.test(hosts)) {
-    throw invalid('asks one host of many: esdb+discover:// takes one name; several stand in esdb://a,b,c')
+    throw invalidError(
+      'asks one host of many: esdb+discover:// takes one name; several stand in esdb://a,b,c',
+    )
   }
   return { hosts, parameters: query.split('&').filter((part) => part !== '') }
 }
@@ -148,10 +150,10 @@ function parameterOf(parameters: readonly string[], name: string): string | unde
 /** What the client would pass over in silence, or call a string that it cannot read. */
 function requireUsable(parameters: readonly string[]): void {
   if (parameterOf(parameters, 'throwOnAppendFailure') === 'false') {
-    throw invalid('sets throwOnAppendFailure=false; remove it')
+    throw invalidError('sets throwOnAppendFailure=false; remove it')
   }
   if (parameterOf(parameters, 'tlsVerifyCert') === 'false') {
-    throw invalid('sets tlsVerifyCert=false, which has no effect; name the authority with tlsCaFile')
+    throw invalidError('sets tlsVerifyCert=false, which has no effect; name the authority with tlsCaFile')
   }
   for (const name of ['tlsCaFile', 'userCertFile', 'userKeyFile']) {
     const file = parameterOf(parameters, name)
@@ -159,7 +161,7 @@ function requireUsable(parameters: readonly string[]): void {
     try {
       accessSync(file, constants.R_OK)
     } catch (error) {
-      throw invalid(`names the ${name} ${file}, which cannot be read: ${reasonOf(error)}`)
+      throw invalidError(`names the ${name} ${file}, which cannot be read: ${reasonOf(error)}`)
     }
   }
 }
@@ -182,6 +184,6 @@ function decode(part: string): string {
     return decodeURIComponent(part)
   } catch (error) {
     if (!(error instanceof URIError)) throw error
-    throw invalid('holds a name or password that is not percent-encoded as it should be')
+    throw invalidError('holds a name or password that is not percent-encoded as it should be')
   }
 }

@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
+import { isServiceError, reasonOf, ServiceError } from '../../../../contracts/errors.ts'
 import type { NewEvent, RecordedEvent } from '../../../../contracts/event.ts'
 import { LIMITS } from '../../../../contracts/limits.ts'
 import type { Position } from '../../../../contracts/position.ts'
 import { sleep } from '../../async/sleep.ts'
+import { withTimeout } from '../../async/with-timeout.ts'
 import { encodeAppend, requireErasable } from '../encode-append.ts'
 import type { EventStore, ExpectedRevision, ReadAllOptions } from '../event-store.ts'
 import { placesOf } from '../places-of.ts'
 import { type AppendContext, appendEvents } from './append-events.ts'
 import { createAppendLine } from './append-line.ts'
 import { createAppendWatch } from './append-watch.ts'
-import { eraseStream } from './erase-stream.ts'
+import { appendError, isClientError } from './client-error.ts'
 import type { EventPulls } from './event-pull.ts'
 import { createEventStoreDbClient } from './eventstoredb-client.ts'
 import { createLogTail, type FollowContext } from './log-tail.ts'
-import { readCopies, readHead, readStoredStream, readWholeLog } from './read-events.ts'
+import { type ReadContext, readCopies, readHead, readStoredStream, readWholeLog } from './read-events.ts'
 import { createSharedReading } from './shared-reading.ts'
 
 export interface EventStoreDbOptions {
@@ -204,3 +205,30 @@ function once(tell: (place: ForeignPlace) => void): (place: ForeignPlace) => voi
     tell({ stream, type, position })
   }
 }
+
+/**
+ * Tombstones a stream. Its bytes leave the server's disk with the next scavenge, which is the operator's to
+ * schedule; until then nothing but a read of the whole log by other means than this service shows them.
+ */
+async function eraseStream(context: ReadContext, stream: string): Promise<void> {
+  // The tombstone of a stream that never was would keep it from ever being.
+  for await (const { event } of readStoredStream(context, stream, { limit: 1 })) {
+    return tombstone(context, event.stream)
+  }
+}
+
+async function tombstone({ client, answerTimeoutMs }: ReadContext, stream: string): Promise<void> {
+  const erasing = client.tombstoneStream(stream, { expectedRevision: 'any', deadline: answerTimeoutMs })
+  try {
+    await withTimeout(erasing, answerTimeoutMs, () => noAnswerError(stream, answerTimeoutMs))
+  } catch (error) {
+    // Somebody else was as quick.
+    if (isClientError(error, 'stream-deleted')) return
+    throw isServiceError(error) ? error : appendError(error, stream)
+  }
+}
+
+const noAnswerError = (stream: string, answerTimeoutMs: number): ServiceError =>
+  new ServiceError('append_unknown', {
+    message: `erasing ${stream}: EventStoreDB did not answer within ${answerTimeoutMs} ms`,
+  })

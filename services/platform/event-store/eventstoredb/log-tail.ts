@@ -5,7 +5,7 @@ import { comparePositions, type Position } from '../../../../contracts/position.
 import { createWakeSignal } from '../../async/wake-signal.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { SubscribeOptions, SubscriptionItem } from '../event-store.ts'
-import { isTooSlow, readFailure } from './client-error.ts'
+import { isTooSlow, readError } from './client-error.ts'
 import { pullEvents } from './event-pull.ts'
 import { type LogEntry, toEntry } from './log-entry.ts'
 import { isNoPlaceError, type ReadContext, readEntries, readHead } from './read-events.ts'
@@ -127,7 +127,7 @@ export function createLogTail(context: FollowContext, closing: AbortSignal): Log
         })
       } catch (error) {
         isSlow = isTooSlow(error)
-        reason = readFailure(error, 'subscription')
+        reason = readError(error, 'subscription')
       }
       if (signal.aborted) return
       isLive = false

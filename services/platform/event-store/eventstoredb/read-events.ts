@@ -7,7 +7,7 @@ import { isErasable, isStreamName } from '../../../../contracts/streams.ts'
 import { withTimeout } from '../../async/with-timeout.ts'
 import { matchesFilter } from '../event-filter.ts'
 import type { ReadAllOptions, ReadOptions } from '../event-store.ts'
-import { isClientError, isNoPlace, readFailure } from './client-error.ts'
+import { isClientError, isNoPlace, readError } from './client-error.ts'
 import { type EventPulls, pullEvents } from './event-pull.ts'
 import { type LogEntry, toEntry } from './log-entry.ts'
 import { parseStored, type StoredEvent, toLogPosition, toPosition } from './recorded-event.ts'
@@ -64,7 +64,7 @@ export async function* readStoredStream(
     }
   } catch (error) {
     if (isClientError(error, 'stream-not-found') || isClientError(error, 'stream-deleted')) return
-    throw readFailure(error, `reading ${stream}`)
+    throw readError(error, `reading ${stream}`)
   }
 }
 
@@ -99,8 +99,8 @@ export async function* readEntries(
       }
       isWhole = true
     } catch (error) {
-      if (await isNoPlaceHere(context, error)) throw noPlace(began)
-      const failure = readFailure(error, 'reading the log')
+      if (await isNoPlaceHere(context, error)) throw noPlaceError(began)
+      const failure = readError(error, 'reading the log')
       // A connection that breaks now and then must not make a long reading begin anew each time: it would never end.
       if (reached === after || !isServiceError(failure, 'store_unavailable')) throw failure
       if (reached !== began) hasTriedAgain = false
@@ -191,7 +191,7 @@ export async function readHead(context: ReadContext, signal?: AbortSignal): Prom
     }
     return START
   } catch (error) {
-    throw readFailure(error, 'reading the head of the log')
+    throw readError(error, 'reading the head of the log')
   }
 }
 
@@ -204,7 +204,7 @@ async function isNoPlaceHere(context: ReadContext, error: unknown): Promise<bool
   )
 }
 
-export const noPlace = (position: Position): ServiceError =>
+export const noPlaceError = (position: Position): ServiceError =>
   new ServiceError('invalid_request', {
     message: `Position ${position} is not one of this log: it is of another log, or of one that was restored from an older copy.`,
     nextStep: 'Begin anew: without a position, or with the one of an event that was read lately.',
@@ -227,7 +227,7 @@ async function* streamEvents(
       const next = pull.take()
       if (next !== undefined) yield next
       else if (pull.ended) return
-      else await withTimeout(pull.change(), context.answerTimeoutMs, () => noAnswer(context))
+      else await withTimeout(pull.change(), context.answerTimeoutMs, () => noAnswerError(context))
     }
   } finally {
     signal?.removeEventListener('abort', pull.wake)
@@ -235,7 +235,7 @@ async function* streamEvents(
   }
 }
 
-function noAnswer({ answerTimeoutMs, lookElsewhere }: ReadContext): ServiceError {
+function noAnswerError({ answerTimeoutMs, lookElsewhere }: ReadContext): ServiceError {
   lookElsewhere()
   return new ServiceError('store_unavailable', {
     message: `EventStoreDB was silent for ${answerTimeoutMs} ms in a read`,

@@ -17,11 +17,11 @@ export interface SharedReading {
   read(after: Position, signal: AbortSignal | undefined): AsyncGenerator<LogEntry, void, void>
 }
 
-/** One pass through the log. */
-interface Pass {
+/** One scan through the log. */
+interface Scan {
   readonly after: Position
   /** Numbers of the pages that those who share it take next. */
-  readonly riders: Set<{ page: number }>
+  readonly readers: Set<{ page: number }>
   /** Pages that somebody has yet to take; the first is number `first`. */
   readonly pages: (readonly LogEntry[])[]
   first: number
@@ -37,7 +37,7 @@ interface Pass {
  * fetched once and few are held.
  */
 export function createSharedReading(context: FollowContext): SharedReading {
-  const passes = new Set<Pass>()
+  const scans = new Set<Scan>()
   const moved = createWakeSignal()
   let lastTurn: Promise<void> = Promise.resolve()
 
@@ -47,11 +47,11 @@ export function createSharedReading(context: FollowContext): SharedReading {
     return lastTurn
   }
 
-  function begin(after: Position): Pass {
+  function begin(after: Position): Scan {
     const ending = new AbortController()
-    const pass: Pass = {
+    const scan: Scan = {
       after,
-      riders: new Set(),
+      readers: new Set(),
       pages: [],
       first: 0,
       entries: readEntries(context, after, ending.signal),
@@ -59,77 +59,77 @@ export function createSharedReading(context: FollowContext): SharedReading {
       fetching: undefined,
       isWhole: false,
     }
-    pass.fetching = context.sleep(GATHER_MS, ending.signal).finally(() => {
-      pass.fetching = undefined
+    scan.fetching = context.sleep(GATHER_MS, ending.signal).finally(() => {
+      scan.fetching = undefined
     })
-    passes.add(pass)
-    return pass
+    scans.add(scan)
+    return scan
   }
 
-  async function fetchPage(pass: Pass): Promise<void> {
+  async function fetchPage(scan: Scan): Promise<void> {
     const page: LogEntry[] = []
     while (page.length < LIMITS.readPageEvents) {
-      const next = await pass.entries.next()
+      const next = await scan.entries.next()
       if (next.done === true) {
-        pass.isWhole = true
+        scan.isWhole = true
         break
       }
       page.push(next.value)
     }
-    pass.pages.push(page)
+    scan.pages.push(page)
   }
 
-  /** The next page for one who shares a pass, once it is there; undefined at the end. */
-  async function take(pass: Pass, rider: { page: number }, signal: AbortSignal) {
+  /** The next page for one who shares a scan, once it is there; undefined at the end. */
+  async function take(scan: Scan, reader: { page: number }, signal: AbortSignal) {
     while (!signal.aborted) {
       const seen = moved.count
-      const page = pass.pages[rider.page - pass.first]
+      const page = scan.pages[reader.page - scan.first]
       if (page !== undefined) {
-        rider.page += 1
-        drop(pass)
+        reader.page += 1
+        drop(scan)
         return page
       }
-      if (pass.isWhole) return undefined
-      const slowest = Math.min(...[...pass.riders].map((other) => other.page))
-      if (pass.fetching === undefined && rider.page - slowest < PAGES_AHEAD) {
-        pass.fetching = fetchPage(pass).finally(() => {
-          pass.fetching = undefined
+      if (scan.isWhole) return undefined
+      const slowest = Math.min(...[...scan.readers].map((other) => other.page))
+      if (scan.fetching === undefined && reader.page - slowest < PAGES_AHEAD) {
+        scan.fetching = fetchPage(scan).finally(() => {
+          scan.fetching = undefined
           moved.notify()
         })
       }
-      await (pass.fetching ?? moved.wait(seen, signal))
+      await (scan.fetching ?? moved.wait(seen, signal))
     }
     return undefined
   }
 
   /** Lets go of the pages that everybody has taken. */
-  function drop(pass: Pass): void {
-    const slowest = Math.min(...[...pass.riders].map((rider) => rider.page))
-    const taken = Math.min(slowest - pass.first, pass.pages.length)
+  function drop(scan: Scan): void {
+    const slowest = Math.min(...[...scan.readers].map((reader) => reader.page))
+    const taken = Math.min(slowest - scan.first, scan.pages.length)
     if (taken <= 0) return
-    pass.pages.splice(0, taken)
-    pass.first += taken
+    scan.pages.splice(0, taken)
+    scan.first += taken
     moved.notify()
   }
 
   return {
     async *read(after, signal = new AbortController().signal) {
-      const shared = [...passes].find((pass) => pass.after === after && pass.first === 0)
-      const pass = shared ?? begin(after)
-      const rider = { page: 0 }
-      pass.riders.add(rider)
+      const shared = [...scans].find((scan) => scan.after === after && scan.first === 0)
+      const scan = shared ?? begin(after)
+      const reader = { page: 0 }
+      scan.readers.add(reader)
       try {
-        for (let page = await take(pass, rider, signal); page !== undefined; ) {
+        for (let page = await take(scan, reader, signal); page !== undefined; ) {
           for (const entry of page) if (comparePositions(entry.position, after) > 0) yield entry
-          page = await take(pass, rider, signal)
+          page = await take(scan, reader, signal)
           await turn()
         }
       } finally {
-        pass.riders.delete(rider)
-        if (pass.riders.size > 0) drop(pass)
+        scan.readers.delete(reader)
+        if (scan.readers.size > 0) drop(scan)
         else {
-          passes.delete(pass)
-          pass.ending.abort()
+          scans.delete(scan)
+          scan.ending.abort()
         }
       }
     },

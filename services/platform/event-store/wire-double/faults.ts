@@ -82,7 +82,7 @@ export function createFaults(
     else work()
   }
 
-  function notLeader(): ServiceError {
+  function notLeaderError(): ServiceError {
     const { host, port } = leader()
     const trailers = { 'leader-endpoint-host': host, 'leader-endpoint-port': String(port) }
     return rpcError(status.NOT_FOUND, 'Leader info available', { exception: 'not-leader', ...trailers })
@@ -90,8 +90,8 @@ export function createFaults(
 
   function applyFault<Result extends Outcome>(fault: AppendFault, steps: AppendSteps<Result>): void {
     if (fault === 'busy') return steps.fail(rpcError(status.UNKNOWN, 'Server Is Busy'))
-    if (fault === 'not-leader') return steps.fail(notLeader())
-    if (fault === 'denied') return steps.fail(denied())
+    if (fault === 'not-leader') return steps.fail(notLeaderError())
+    if (fault === 'denied') return steps.fail(deniedError())
     const dropped = rpcError(status.UNAVAILABLE, 'Connection dropped')
     if (fault === 'lost-before-commit') return steps.fail(dropped)
     const outcome = steps.commit()
@@ -185,7 +185,7 @@ export function createFaults(
   }
 }
 
-const denied = (): ServiceError =>
+const deniedError = (): ServiceError =>
   rpcError(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' })
 
 /** From 0 up to, but not including, 1; the same row of numbers for the same seed. */
