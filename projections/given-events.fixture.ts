@@ -20,6 +20,7 @@ import {
   type SpeechWithdrawn,
 } from '../contracts/model-events.ts'
 import type { Outcome } from '../contracts/outcome.ts'
+import { type Position, START } from '../contracts/position.ts'
 import { QuotaDebited, QuotaGranted } from '../contracts/quota-events.ts'
 import type { Regime } from '../contracts/regime.ts'
 import {
@@ -47,6 +48,26 @@ export interface Fact {
 }
 
 const META = { correlationId: 'given', actor: 'test' }
+
+/** Appends facts to a log, each behind what its stream has. @returns where the last one stands */
+export async function appendFacts(
+  store: {
+    append(
+      stream: string,
+      events: readonly [NewEvent],
+      options: { readonly expected: 'any' },
+    ): Promise<{ readonly position: Position; readonly revision: number }>
+  },
+  ...facts: readonly Fact[]
+) {
+  let place: { readonly position: Position; readonly revision: number } = { position: START, revision: -1 }
+  for (const { stream, event } of facts) place = await store.append(stream, [event], { expected: 'any' })
+  return place
+}
+
+let ids = 0
+/** Ids that a test tells apart; each is another. */
+export const nextFactId = (): string => `0190b000-0000-8000-8000-${(++ids).toString(16).padStart(12, '0')}`
 
 export function verdictRecorded(change: Partial<Verdict> = {}): Fact {
   const data = aVerdict(change)
@@ -284,3 +305,26 @@ export function fold<Row extends JsonObject>(
   for (const event of events) projection.fold(rows, event)
   return Object.fromEntries(rows.entries)
 }
+
+/** Pages of rows, as the tables of a projector give them. */
+export const rangeIn =
+  <Row>(entries: Iterable<readonly [string, Row]>) =>
+  ({
+    prefix = '',
+    after,
+    limit,
+    direction = 'forwards',
+  }: {
+    readonly prefix?: string | undefined
+    readonly after?: string | undefined
+    readonly limit: number
+    readonly direction?: 'forwards' | 'backwards' | undefined
+  }): { key: string; row: Row }[] => {
+    const way = direction === 'forwards' ? 1 : -1
+    return [...entries]
+      .filter(([key]) => key.startsWith(prefix))
+      .filter(([key]) => after === undefined || (way === 1 ? key > after : key < after))
+      .toSorted(([one], [other]) => (one < other ? -way : way))
+      .slice(0, limit)
+      .map(([key, row]) => ({ key, row }))
+  }

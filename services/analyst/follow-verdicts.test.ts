@@ -1,13 +1,9 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { VerdictRecorded } from '../../contracts/event-catalogue.ts'
-import { newEvent } from '../../contracts/event-definition.ts'
-import { verdictStream } from '../../contracts/streams.ts'
-import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import type { VerdictRow } from '../../contracts/verdict-row.ts'
+import { appendFacts, nextFactId, verdictRecorded } from '../../projections/given-events.fixture.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
-import { uuidV8 } from '../platform/ids/uuid.ts'
 import { type FollowItem, followVerdicts } from './follow-verdicts.ts'
 import { AT_START, parseCursor, type ReplayCursor } from './replay-cursor.ts'
 import type { ReplayFilter } from './replay-filter.ts'
@@ -26,14 +22,8 @@ beforeEach(() => {
 })
 
 async function record(validUntil: number, coin = 'BTC'): Promise<string> {
-  const verdictId = uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))
-  const verdict = aVerdict({ verdictId, barClose: made, validUntil, coin })
-  const event = newEvent(VerdictRecorded, {
-    id: verdictId,
-    data: verdict,
-    meta: { correlationId: 'test', actor: 'test' },
-  })
-  await store.append(verdictStream(verdict), [event], { expected: 'any' })
+  const verdictId = nextFactId()
+  await appendFacts(store, verdictRecorded({ verdictId, barClose: ++made, validUntil, coin }))
   return verdictId
 }
 
@@ -136,8 +126,7 @@ describe('a live tail', () => {
       now: 101,
       signal: new AbortController().signal,
     })
-    const shown = []
-    for await (const row of page) shown.push(row)
+    const shown = await Array.fromAsync(page)
     expect(idsOf(shown)).toEqual([first])
     now = 100
     const tail = await follow(cursorOf(shown[0] ?? expect.fail('no row')))

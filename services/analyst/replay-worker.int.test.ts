@@ -3,15 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { VerdictRecorded } from '../../contracts/event-catalogue.ts'
-import { newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { verdictStream } from '../../contracts/streams.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import { appendFacts, nextFactId, verdictRecorded } from '../../projections/given-events.fixture.ts'
 import { createFairScheduler } from '../platform/async/fair-scheduler.ts'
 import { logFile, openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
-import { uuidV8 } from '../platform/ids/uuid.ts'
 import { VERDICT_FORMATS } from './formats/verdict-formats.ts'
 import { AT_START, parseCursor } from './replay-cursor.ts'
 import { type Replay, type ReplayRequest, type ReplaySource, replaysOnThisThread } from './replay-source.ts'
@@ -44,9 +42,8 @@ let made = 0
 /** Verdicts of two coins in turn. */
 async function record(count: number): Promise<void> {
   const events = Array.from({ length: count }, () => {
-    const verdictId = uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))
-    const data = aVerdict({ verdictId, coin: made % 2 === 0 ? 'BTC' : 'ETH', validUntil: made })
-    return newEvent(VerdictRecorded, { id: verdictId, data, meta: { correlationId: 'test', actor: 'test' } })
+    const coin = ++made % 2 === 0 ? 'BTC' : 'ETH'
+    return verdictRecorded({ verdictId: nextFactId(), coin, validUntil: made }).event
   })
   for (let n = 0; n < count; n += 100) {
     await store.append(verdictStream(aVerdict()), events.slice(n, n + 100), { expected: 'any' })
@@ -153,14 +150,7 @@ test('closed it ends what is under way and takes nothing more', async () => {
 
 test('a search that finds nothing ends, and goes on from its cursor without loss', async () => {
   await record(4_000)
-  const { verdictId } = aVerdict()
-  const wanted = aVerdict({ verdictId, coin: 'LATE', validUntil: 0 })
-  const meta = { correlationId: 'test', actor: 'test' }
-  await store.append(
-    verdictStream(wanted),
-    [newEvent(VerdictRecorded, { id: verdictId, data: wanted, meta })],
-    { expected: 'any' },
-  )
+  await appendFacts(store, verdictRecorded({ coin: 'LATE', validUntil: 0 }))
   const limits = LIMITS as { replaySearchEvents: number }
   const before = limits.replaySearchEvents
   limits.replaySearchEvents = 1_000

@@ -1,10 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
-import { OutcomeLabelled, VerdictRecorded } from '../../contracts/event-catalogue.ts'
-import { newEvent } from '../../contracts/event-definition.ts'
-import type { Outcome } from '../../contracts/outcome.ts'
-import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
-import { aVerdict } from '../../contracts/verdict.fixture.ts'
+import { appendFacts, outcomeLabelled, verdictRecorded } from '../../projections/given-events.fixture.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../platform/ids/uuid.ts'
@@ -12,53 +8,19 @@ import { seriesHistory } from './series-history.ts'
 
 const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
 const BARS = 100
-const META = { correlationId: 'test', actor: 'test' }
 const idOf = (n: number, kind: number) => uuidV8(Buffer.from([kind, ...Buffer.alloc(14), n]))
 
 let store: EventStore
 beforeEach(async () => {
   store = openMemoryStore({ now: () => 0 })
   for (let n = 1; n <= BARS; n++) {
-    const verdict = aVerdict({ verdictId: idOf(n, 1), barClose: n * HOUR_MS, call: 'BUY', regimeSince: 0 })
-    await store.append(
-      verdictStream(SERIES),
-      [newEvent(VerdictRecorded, { id: verdict.verdictId, data: verdict, meta: META })],
-      { expected: 'any' },
-    )
+    const at = (bar: number) => ({ verdictId: idOf(bar, 1), barClose: bar * HOUR_MS, call: 'BUY' as const })
+    await appendFacts(store, verdictRecorded({ ...at(n), regimeSince: 0 }))
     // The last eight windows are open; outcomes come in pairs, the later one first.
     const of = n % 2 === 1 ? n + 1 : n - 1
     if (of > BARS - 8) continue
-    const { verdictId, barClose, validUntil, modelVersion, call, probability, barrier } = aVerdict({
-      verdictId: idOf(of, 1),
-      barClose: of * HOUR_MS,
-      call: 'BUY',
-    })
-    const data: Outcome = {
-      ...SERIES,
-      verdictId,
-      barClose,
-      validUntil,
-      modelVersion,
-      call,
-      probability,
-      barrier,
-      race: of % 3 === 0 ? 'up' : 'down',
-      entryPrice: 1,
-      exitPrice: 1,
-      decidedAt: validUntil,
-      highest: 0,
-      lowest: 0,
-      forecast: null,
-      closePrice: 1,
-      recordedLate: false,
-    }
-    await store.append(
-      outcomeStream(SERIES),
-      [newEvent(OutcomeLabelled, { id: idOf(of, 2), data, meta: META })],
-      {
-        expected: 'any',
-      },
-    )
+    const { stream, event } = outcomeLabelled({ ...at(of), race: of % 3 === 0 ? 'up' : 'down' })
+    await appendFacts(store, { stream, event: { ...event, id: idOf(of, 2) } })
   }
 })
 

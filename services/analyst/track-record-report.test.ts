@@ -4,7 +4,7 @@ import { halfWidth95 } from '../../contracts/student-interval.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
 import { trackRecordRowSchema } from '../../contracts/track-record-row.ts'
 import { CALLS } from '../../contracts/verdict.ts'
-import { fold, given, outcomeLabelled } from '../../projections/given-events.fixture.ts'
+import { fold, given, outcomeLabelled, rangeIn } from '../../projections/given-events.fixture.ts'
 import { type TrackRecord, trackRecord } from '../../projections/index.ts'
 import { type TrackRecordSource, trackRecordReport, trackRecordRow } from './track-record-report.ts'
 
@@ -20,15 +20,7 @@ function outcome(barClose: number, change: Partial<Outcome> = {}): Outcome {
 
 function sourceOf(outcomes: readonly Outcome[]): TrackRecordSource {
   const rows = fold(trackRecord, given(...outcomes.map((one) => outcomeLabelled(one))))
-  const entries = Object.entries(rows).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return {
-    position: () => '17',
-    range: ({ prefix, after = '', limit }) =>
-      entries
-        .filter(([key]) => key.startsWith(prefix) && key > after)
-        .slice(0, limit)
-        .map(([key, row]) => ({ key, row })),
-  }
+  return { position: () => '17', range: rangeIn(Object.entries(rows)) }
 }
 const only = (outcomes: readonly Outcome[]) => {
   const [row] = trackRecordReport(sourceOf(outcomes), { groupBy: 'series', limit: 1 }).rows

@@ -1,12 +1,8 @@
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { OutcomeLabelled, VerdictRecorded } from '../../contracts/event-catalogue.ts'
-import { newEvent } from '../../contracts/event-definition.ts'
-import { outcomeStream, verdictStream } from '../../contracts/streams.ts'
 import { HOUR_MS } from '../../contracts/timeframes.ts'
-import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
-import { outcomeLabelled } from '../../projections/given-events.fixture.ts'
+import { appendFacts, outcomeLabelled, verdictRecorded } from '../../projections/given-events.fixture.ts'
 import type { VerdictPlace } from '../../projections/index.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../platform/event-store/memory/memory-store.ts'
@@ -14,7 +10,6 @@ import { uuidV8 } from '../platform/ids/uuid.ts'
 import { eventHash, verifyVerdict } from './verify-verdict.ts'
 
 const T0 = Date.UTC(2025, 0, 1)
-const META = { correlationId: 'test', actor: 'test' }
 const idOf = (kind: number, n: number): string =>
   uuidV8(Buffer.from(`${kind}${n.toString(16).padStart(31, '0')}`, 'hex'))
 
@@ -31,17 +26,15 @@ beforeEach(() => {
 })
 
 async function record(hour: number): Promise<Verdict> {
-  const verdict = aVerdict({ verdictId: idOf(1, hour), barClose: T0 + hour * HOUR_MS })
-  const event = newEvent(VerdictRecorded, { id: verdict.verdictId, data: verdict, meta: META })
-  const { revision, position } = await store.append(verdictStream(verdict), [event], { expected: 'any' })
-  places.set(verdict.verdictId, { series: 'SIM.BTC.1h', revision })
+  const fact = verdictRecorded({ verdictId: idOf(1, hour), barClose: T0 + hour * HOUR_MS })
+  const { revision, position } = await appendFacts(store, fact)
+  places.set(fact.event.id, { series: 'SIM.BTC.1h', revision })
   indexed = position
-  return verdict
+  return fact.event.data as Verdict
 }
 async function label({ verdictId, barClose }: Verdict): Promise<void> {
-  const { data } = outcomeLabelled({ verdictId, barClose, race: 'up' }).event
-  const event = newEvent(OutcomeLabelled, { id: idOf(2, barClose), data: data as never, meta: META })
-  await store.append(outcomeStream(aVerdict()), [event], { expected: 'any' })
+  const { stream, event } = outcomeLabelled({ verdictId, barClose, race: 'up' })
+  await appendFacts(store, { stream, event: { ...event, id: idOf(2, barClose) } })
 }
 
 const verify = (verdictId: string, onWait: () => Promise<void> | void = () => undefined) =>
@@ -90,10 +83,8 @@ describe('verifying', () => {
   })
 
   test('the hash follows from what the event says alone', async () => {
-    const events = []
     for (const hour of [0, 1]) await record(hour)
-    for await (const event of store.readAll()) events.push(event)
-    const [first, second] = events
+    const [first, second] = await Array.fromAsync(store.readAll())
     if (first === undefined || second === undefined) throw new Error('no events')
     expect(eventHash({ ...first, position: '99', revision: 7, at: 'later' })).toBe(eventHash(first))
     expect(eventHash(second)).not.toBe(eventHash(first))

@@ -1,5 +1,6 @@
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { type Position, START } from '../../../contracts/position.ts'
+import { rangeIn } from '../../../projections/given-events.fixture.ts'
 import { type PaymentsRow, payments, rowsInMemory } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { createPaymentIndex, type PaymentIndex } from '../payment-index.ts'
@@ -17,20 +18,7 @@ export function createIndexInMemory(store: EventStore): IndexInMemory {
   let position: Position = START
   const reader = {
     get: (key: string) => rows.get(key),
-    range: ({
-      prefix = '',
-      after = '\u{10FFFF}',
-      limit,
-    }: {
-      prefix?: string
-      after?: string
-      limit: number
-    }) =>
-      [...rows.entries]
-        .filter(([key]) => key.startsWith(prefix) && key < after)
-        .toSorted(([one], [other]) => (one < other ? 1 : -1))
-        .slice(0, limit)
-        .map(([key, row]) => ({ key, row })),
+    range: (page: Parameters<ReturnType<typeof rangeIn>>[0]) => rangeIn(rows.entries)(page),
     health: () => ({
       name: payments.name,
       version: 1,

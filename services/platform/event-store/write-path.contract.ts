@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { isServiceError } from '../../../contracts/errors.ts'
+import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import { createFaultyWorld, type FaultyWorld } from './testing/faulty-store.fixture.ts'
 
 /** Somebody who writes to the log, as one who asks for a thing sees it. */
@@ -21,12 +21,6 @@ export interface WritePathTraits {
 
 /** Longer than anybody waits for. */
 const MANY = Array.from({ length: 60 }, () => 'away' as const)
-
-const codeOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'none',
-    (error: unknown) => (isServiceError(error) ? error.code : String(error)),
-  )
 
 /**
  * What holds for everybody who writes to the log.

@@ -4,38 +4,29 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
-import { newEvent } from '../../../contracts/event-definition.ts'
-import { verdictStream } from '../../../contracts/streams.ts'
-import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { PROMISED_PREFIX } from '../../../projections/index.ts'
-import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../testing/made-up-log.fixture.ts'
+import {
+  type MadeUpLog,
+  NOW,
+  nextId,
+  openMadeUpLog,
+  removeMadeUpLogs,
+} from '../testing/made-up-log.fixture.ts'
 import { createAnchorer } from './anchorer.ts'
 import { formatTimestampFile, merged, parseTimestampFile } from './timestamp-file.ts'
 import { createTimestamper } from './timestamper.ts'
 
 const { signal } = new AbortController()
-const opened: MadeUpLog[] = []
-afterEach(() => {
-  for (const log of opened.splice(0)) log.remove()
-})
+afterEach(removeMadeUpLogs)
 
 async function openLog(): Promise<MadeUpLog> {
   const log = await openMadeUpLog()
-  opened.push(log)
   await log.sign()
   return log
 }
 
-/** @param hours before now; the window is eight hours long */
 async function record(log: MadeUpLog, ...hours: readonly number[]): Promise<void> {
-  for (const hour of hours) {
-    const [id, barClose] = [nextId(), NOW - hour * HOUR_MS]
-    const data = aVerdict({ verdictId: id, barClose, validUntil: barClose + 8 * HOUR_MS })
-    const meta = { correlationId: 'test', actor: 'engine' }
-    await log.append(verdictStream(data), [newEvent(VerdictRecorded, { id, data, meta })])
-  }
+  await log.record(...hours)
   await log.sign()
 }
 

@@ -5,12 +5,15 @@ import type { NewEvent } from '../../../contracts/event.ts'
 import { decodeEvent, StoreInitialised } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
+import { HOUR_MS } from '../../../contracts/timeframes.ts'
+import { appendFacts, rangeIn, verdictRecorded } from '../../../projections/given-events.fixture.ts'
 import { logCheckpoints } from '../../../projections/index.ts'
 import { type Rows, rowsInMemory } from '../../../projections/projection.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { uuidV8 } from '../../platform/ids/uuid.ts'
 import { createLogViews } from '../log-views.ts'
+import { parseVkey } from '../notes/note-keys.ts'
 import { type LogKey, loadLogKeys } from '../signing/log-keys.ts'
 import { keepNewestCheckpoint, type NewestCheckpoint } from '../signing/newest-checkpoint.ts'
 import { createSigner } from '../signing/signer.ts'
@@ -20,6 +23,12 @@ import { createTreeReader } from '../tree/tree-reader.ts'
 
 let made = 0
 export const nextId = (): string => uuidV8(Buffer.from((++made).toString(16).padStart(32, '0'), 'hex'))
+
+const opened: { remove(): void }[] = []
+/** Removes what the logs of a test kept; for its `afterEach`. */
+export const removeMadeUpLogs = (): void => {
+  for (const log of opened.splice(0)) log.remove()
+}
 
 export const NOW = Date.UTC(2026, 0, 1)
 
@@ -65,12 +74,7 @@ export async function openMadeUpLog(
       folded = event.position
     }
   }
-  const rows = ({ prefix, after = '', limit }: { prefix: string; after?: string; limit: number }) =>
-    [...checkpointRows.entries]
-      .filter(([key]) => key.startsWith(prefix) && key > after)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .slice(0, limit)
-      .map(([key, row]) => ({ key, row }))
+  const rows = rangeIn(checkpointRows.entries)
   const log = {
     directory,
     rows,
@@ -89,6 +93,26 @@ export async function openMadeUpLog(
     async append(stream: string, events: readonly NewEvent[]): Promise<void> {
       await store.append(stream, events, { expected: 'any' })
     },
+    /**
+     * Records verdicts, each so many hours before now; the window is eight hours long.
+     *
+     * @returns their ids
+     */
+    async record(...hours: readonly number[]): Promise<string[]> {
+      const ids = hours.map(() => nextId())
+      for (const [index, hour] of hours.entries()) {
+        const barClose = NOW - hour * HOUR_MS
+        const change = { verdictId: ids[index] ?? '', barClose, validUntil: barClose + 8 * HOUR_MS }
+        await appendFacts(store, verdictRecorded(change))
+      }
+      return ids
+    },
+    keys: () =>
+      log.views
+        .vkeys()
+        .trim()
+        .split('\n')
+        .flatMap((line) => parseVkey(line) ?? []),
     /** Folds and signs until there is nothing left to sign; answers what keeps it from that. */
     async sign(): Promise<string | undefined> {
       // Keys first, then the checkpoint that holds them.
@@ -108,6 +132,7 @@ export async function openMadeUpLog(
       meta: { correlationId: 'test', actor: 'start' },
     }),
   ])
+  opened.push(log)
   return log
 }
 

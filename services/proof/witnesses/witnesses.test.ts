@@ -5,14 +5,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { VerdictRecorded } from '../../../contracts/event-catalogue.ts'
-import { newEvent } from '../../../contracts/event-definition.ts'
 import { verdictStream } from '../../../contracts/streams.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { checkCosigned } from '../audit/cosigned-history.ts'
 import { createFindings } from '../audit/finding.ts'
 import { openCheckpoint, signCheckpoint } from '../notes/checkpoint.ts'
-import { parseVkey, SIGNATURE_TYPES, signerOf, type Verifier } from '../notes/note-keys.ts'
+import { SIGNATURE_TYPES, signerOf, type Verifier } from '../notes/note-keys.ts'
 import { checkProof } from '../proof-file.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../testing/made-up-log.fixture.ts'
 import { ENTRY_BYTES } from '../tree/entry.ts'
@@ -22,7 +20,6 @@ import { createCosigner } from './cosigner.ts'
 import { loadPolicy, parsePolicy } from './policy.ts'
 import { cosignersOf, createWitness, witnessServer } from './witness.ts'
 
-const HOUR_MS = 3_600_000
 const ORIGIN = 'signals.example.com/log'
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -160,26 +157,7 @@ async function openLog(): Promise<{ log: MadeUpLog; keys: readonly Verifier[] }>
   const log = await openMadeUpLog()
   closing.push(() => log.remove())
   await log.sign()
-  const keys = log.views
-    .vkeys()
-    .trim()
-    .split('\n')
-    .flatMap((line) => parseVkey(line) ?? [])
-  return { log, keys }
-}
-
-/** @param hours before now; the window is eight hours long */
-async function record(log: MadeUpLog, ...hours: readonly number[]): Promise<string> {
-  let id = ''
-  for (const hour of hours) {
-    id = nextId()
-    const barClose = NOW - hour * HOUR_MS
-    const data = aVerdict({ verdictId: id, barClose, validUntil: barClose + 8 * HOUR_MS })
-    await log.append(verdictStream(data), [
-      newEvent(VerdictRecorded, { id, data, meta: { correlationId: 'test', actor: 'engine' } }),
-    ])
-  }
-  return id
+  return { log, keys: log.keys() }
 }
 
 test('a log has its growth cosigned, with a witness away, and says how many verdicts were in time', async () => {
@@ -204,7 +182,7 @@ test('a log has its growth cosigned, with a witness away, and says how many verd
   expect(log.views.cosigned()).toBe(log.views.checkpoint())
 
   // One window that is open, one that has closed; a new process does not know what the witness knows.
-  const id = await record(log, 20, 2)
+  const [, id] = await log.record(20, 2)
   await cosigning(log, policy).look()
   expect(log.views.witnesses()).toMatchObject({
     newest: { size: first + 2, witnesses: ['witness.example.com/one'] },
@@ -237,7 +215,7 @@ test('a log has its growth cosigned, with a witness away, and says how many verd
   expect(() => audited(policy.replace('any', 'all'))).toThrow(/not enough for the policy/)
 
   // What closes while nobody cosigns counts against the share.
-  await record(log, 30)
+  await log.record(30)
   await log.sign()
   expect(log.views.witnesses()).toMatchObject({ verdicts: 3, share: 1 / 3, entries_waiting: 1 })
 })
@@ -247,7 +225,7 @@ test('a witness that has seen another history of a log is told of, and its word 
   const directory = folder()
   const witness = await openWitness(directory, keys)
   const policy = `witness w ${witness.signers[0]?.vkey} ${witness.url}\nquorum w\n`
-  await record(log, 20, 19, 18)
+  await log.record(20, 19, 18)
   const whole = cosigning(log, policy)
   await whole.look()
   expect(whole.problems).toEqual([])

@@ -1,15 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
-import { answered, DispatchWorld } from './testing/dispatch-world.fixture.ts'
+import { answered, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { expectWhole } from './testing/expect-whole.fixture.ts'
 import { createLogDirectory } from './testing/log-directory.fixture.ts'
 
-let world: DispatchWorld
-beforeEach(() => {
-  world = new DispatchWorld()
-})
-afterEach(() => world.stopAll())
+useDispatchWorld()
 
 /** The store of the world, which counts what is read from the log as a whole. */
 function counting(store: EventStore): { readonly store: EventStore; readonly events: () => number } {

@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { SendOutcome } from '../sending/sender.ts'
-import { answered, DispatchWorld } from './testing/dispatch-world.fixture.ts'
+import { answered, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 
-let world: DispatchWorld
-beforeEach(() => {
-  world = new DispatchWorld()
-})
-afterEach(() => world.stopAll())
+useDispatchWorld()
 
 const textOf = (post: { readonly body: object }): string =>
   String((post.body as { content?: string }).content)

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { answered, DispatchWorld, unreachable } from './testing/dispatch-world.fixture.ts'
+import { describe, expect, test } from 'vitest'
+import { answered, unreachable, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { expectWhole, upTo } from './testing/expect-whole.fixture.ts'
 
 const MINUTE_MS = 60_000
@@ -10,11 +10,7 @@ const noMessages = {
 }
 const HOUR_MS = 3_600_000
 
-let world: DispatchWorld
-beforeEach(() => {
-  world = new DispatchWorld()
-})
-afterEach(() => world.stopAll())
+useDispatchWorld()
 
 describe('a failure', () => {
   test('is tried again by the schedule, ten times in all, and is then given up', async () => {

@@ -1,19 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import { createSecret } from '../sending/sign.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
-import { answered, DispatchWorld, unreachable } from './testing/dispatch-world.fixture.ts'
+import { answered, unreachable, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { upTo } from './testing/expect-whole.fixture.ts'
 import { createLogDirectory } from './testing/log-directory.fixture.ts'
 
-let world: DispatchWorld
-beforeEach(() => {
-  world = new DispatchWorld()
-})
-afterEach(() => world.stopAll())
+useDispatchWorld()
 
 /** An endpoint that answers when it is told to. */
 function hangs(name: string): () => void {
@@ -158,9 +154,9 @@ test('a replay that a restart cuts off goes on with what was not taken, whatever
   isPicky = false
   await world.start()
   await world.time.pass(10_000)
-  const again = world.postsTo('picky').filter(({ headers }) => headers['X-Service-Replay'] === '1')
-  expect(again.filter(({ sequence }) => sequence === 1)).toHaveLength(2)
-  expect([...new Set(again.map(({ sequence }) => sequence))].toSorted((a, b) => a - b)).toEqual(upTo(4))
+  const again = world.replayed('picky')
+  expect(again.filter((sequence) => sequence === 1)).toHaveLength(2)
+  expect([...new Set(again)].toSorted((a, b) => a - b)).toEqual(upTo(4))
   expect((await world.deliveries('picky')).replays.get(window.replayId)).toEqual({
     through: 4,
     delivered: 4,
@@ -213,11 +209,7 @@ test('a replay goes on behind a pause, with what was about to be sent when it ca
 })
 
 describe('a replay', () => {
-  const again = (): number[] =>
-    world
-      .postsTo('all')
-      .filter(({ headers }) => headers['X-Service-Replay'] === '1')
-      .map(({ sequence }) => sequence)
+  const again = () => world.replayed('all')
   const window = { replayId: anId('replay'), fromSequence: 2, toSequence: 4 }
 
   test('that was asked for during a pause is sent once it is resumed, also behind a restart', async () => {
@@ -262,11 +254,7 @@ describe('a replay', () => {
 })
 
 describe('what failed', () => {
-  const again = (): number[] =>
-    world
-      .postsTo('all')
-      .filter(({ headers }) => headers['X-Service-Replay'] === '1')
-      .map(({ sequence }) => sequence)
+  const again = () => world.replayed('all')
   /** Refuses the bodies of these numbers for good, as long as it says so. */
   function refusing(...numbers: readonly number[]): { isOver: boolean } {
     const mood = { isOver: false }

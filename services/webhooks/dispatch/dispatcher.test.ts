@@ -1,18 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SendOutcome } from '../sending/sender.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
-import { answered, DispatchWorld } from './testing/dispatch-world.fixture.ts'
+import { answered, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { expectWhole, upTo } from './testing/expect-whole.fixture.ts'
 
 const HOUR_MS = 3_600_000
 
-let world: DispatchWorld
-beforeEach(() => {
-  world = new DispatchWorld()
-})
-afterEach(() => world.stopAll())
+useDispatchWorld()
 
 describe('a signal', () => {
   test('is sent to whoever asked for it, once, with its number', async () => {

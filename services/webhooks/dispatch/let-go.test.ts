@@ -1,20 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent } from '../../../contracts/event.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import type { SubscriptionDirectory } from './dispatcher-options.ts'
-import { DispatchWorld } from './testing/dispatch-world.fixture.ts'
+import { useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { upTo } from './testing/expect-whole.fixture.ts'
 import { createLogDirectory } from './testing/log-directory.fixture.ts'
 
 const MINUTE_MS = 60_000
 const conflict = new ServiceError('revision_conflict', { message: 'another event is there' })
 
-let world: DispatchWorld
-beforeEach(() => {
-  world = new DispatchWorld()
-})
-afterEach(() => world.stopAll())
+useDispatchWorld()
 
 /** The world's store, in which something happens to the next append of a type of event. */
 function faultyAt(type: string, fault: (append: () => Promise<unknown>) => Promise<void>) {

@@ -1,21 +1,17 @@
 import { createHash, createHmac } from 'node:crypto'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { type SpeechChange, SpeechRestored, SpeechWithdrawn } from '../../../contracts/model-events.ts'
 import { speechStream } from '../../../contracts/streams.ts'
 import { DAY_MS, HOUR_MS } from '../../../contracts/timeframes.ts'
 import { createSecret } from '../sending/sign.ts'
 import { anId, NOON } from '../signals/testing/signal-log.fixture.ts'
-import { DispatchWorld, type Post } from './testing/dispatch-world.fixture.ts'
+import { type Post, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { expectWhole } from './testing/expect-whole.fixture.ts'
 
 const SECRET = createSecret((bytes) => new Uint8Array(bytes).fill(7))
 
-let world: DispatchWorld
-beforeEach(() => {
-  world = new DispatchWorld()
-})
-afterEach(() => world.stopAll())
+useDispatchWorld()
 
 const change = (days: number, auc: number): SpeechChange => ({
   modelVersion: 'barrier-3',

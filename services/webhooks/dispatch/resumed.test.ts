@@ -1,16 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
-import { DispatchWorld } from './testing/dispatch-world.fixture.ts'
+import { useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 import { expectWhole } from './testing/expect-whole.fixture.ts'
 
 const HOUR_MS = 3_600_000
 
-let world: DispatchWorld
-beforeEach(() => {
-  world = new DispatchWorld()
-})
-afterEach(() => world.stopAll())
+useDispatchWorld()
 
 const resume = { from: 'cursor', after: null } as const
 

@@ -1,15 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { anId } from '../signals/testing/signal-log.fixture.ts'
-import { answered, DispatchWorld, type Endpoint } from './testing/dispatch-world.fixture.ts'
+import { answered, type Endpoint, useDispatchWorld, world } from './testing/dispatch-world.fixture.ts'
 
 const SIGNALS = 120
 const SECOND_MS = 1_000
 
-let world: DispatchWorld
-beforeEach(() => {
-  world = new DispatchWorld()
-})
-afterEach(() => world.stopAll())
+useDispatchWorld()
 
 const takes =
   (milliseconds: number): Endpoint =>

@@ -1,13 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createSenderBench, requestTo, type SenderBench } from './testing/sender-bench.fixture.ts'
+import { describe, expect, test } from 'vitest'
+import { bench, requestTo, useSenderBench } from './testing/sender-bench.fixture.ts'
 
-let bench: SenderBench
-beforeEach(() => {
-  bench = createSenderBench()
-})
-afterEach(() => bench.close())
+useSenderBench()
 
 describe('an endpoint that breaks', () => {
   test.each([

@@ -1,16 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isServiceError } from '../../../contracts/errors.ts'
 import { addressOf, type ChannelRequest, restAfter, shownAddress, withAskedWait } from './chat-channel.ts'
-import { createSenderBench, requestTo, type SenderBench } from './testing/sender-bench.fixture.ts'
+import { bench, requestTo, useSenderBench } from './testing/sender-bench.fixture.ts'
 
 const TOKEN = '123456789:AAF-abcdefghijklmnopqrstuvwxyz012345'
 const url = 'https://hooks.example.com/services/T0/B0/s3cret'
 
-let bench: SenderBench
-beforeEach(() => {
-  bench = createSenderBench()
-})
-afterEach(() => bench.close())
+useSenderBench()
 
 /** What a double of a service answers, as this service hears it. */
 async function heard(status: string, headers: Readonly<Record<string, string>>, body: string) {

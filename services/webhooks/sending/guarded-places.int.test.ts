@@ -1,13 +1,13 @@
 import { networkInterfaces } from 'node:os'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createEgressGuard } from './egress-guard.ts'
 import {
   answerAll,
-  createSenderBench,
+  bench,
   OK,
   requestTo,
-  type SenderBench,
   sendInTurn,
+  useSenderBench,
 } from './testing/sender-bench.fixture.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from './testing/test-certificate.fixture.ts'
 
@@ -20,11 +20,7 @@ const IPV6_HERE: [string, string][] = [['::1', 'http://[::1]']]
 /** Addresses of this machine, as they are written in URLs. */
 const PRIVATE_HERE: [string, string][] = [['127.0.0.2', 'http://127.0.0.2'], ...(hasIpv6 ? IPV6_HERE : [])]
 
-let bench: SenderBench
-beforeEach(() => {
-  bench = createSenderBench()
-})
-afterEach(() => bench.close())
+useSenderBench()
 
 describe('places that are not sent to', () => {
   const PUBLIC_HERE = { admits: (address: string) => address === '127.0.0.1' }

@@ -1,19 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { ServerSide } from './testing/hostile-server.fixture.ts'
-import {
-  createSenderBench,
-  OK,
-  requestTo,
-  type SenderBench,
-  sendInTurn,
-} from './testing/sender-bench.fixture.ts'
+import { bench, OK, requestTo, sendInTurn, useSenderBench } from './testing/sender-bench.fixture.ts'
 
-let bench: SenderBench
-beforeEach(() => {
-  bench = createSenderBench()
-})
-afterEach(() => bench.close())
+useSenderBench()
 
 describe('an endpoint that behaves', () => {
   test('is sent the bytes and headers given, over one connection, and its answer is told', async () => {

@@ -1,22 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { SendOutcome } from './sender.ts'
 import type { ServerSide } from './testing/hostile-server.fixture.ts'
-import {
-  createSenderBench,
-  OK,
-  requestTo,
-  type SenderBench,
-  sendInTurn,
-} from './testing/sender-bench.fixture.ts'
+import { bench, OK, requestTo, sendInTurn, useSenderBench } from './testing/sender-bench.fixture.ts'
 
-let bench: SenderBench
-beforeEach(() => {
-  bench = createSenderBench()
-})
-afterEach(() => bench.close())
+useSenderBench()
 
 describe('an endpoint that takes its time', () => {
   /** Sends, waits until the server has seen the request, and lets the time of an attempt go by. */

@@ -1,12 +1,8 @@
 import { once } from 'node:events'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createSenderBench, OK, requestTo, type SenderBench } from './testing/sender-bench.fixture.ts'
+import { expect, test } from 'vitest'
+import { bench, OK, requestTo, useSenderBench } from './testing/sender-bench.fixture.ts'
 
-let bench: SenderBench
-beforeEach(() => {
-  bench = createSenderBench()
-})
-afterEach(() => bench.close())
+useSenderBench()
 
 test('a request that waited for a connection is not sent once it may not begin any more', async () => {
   const answer = Promise.withResolvers<void>()

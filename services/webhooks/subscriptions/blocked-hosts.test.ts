@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isServiceError } from '../../../contracts/errors.ts'
+import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import { createMemoryLog, openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createEgressGuard } from '../sending/egress-guard.ts'
 import { createGuardedSender } from '../sending/guarded-sender.ts'
@@ -20,12 +20,6 @@ function processes() {
     })
   return { log, start }
 }
-
-const codeOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'none',
-    (error: unknown) => (isServiceError(error) ? error.code : String(error)),
-  )
 
 test('a name stands for itself and all below it, an address for itself', async () => {
   const hosts = processes().start()

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import type { ChannelRequest } from '../sending/chat-channel.ts'
 import type { Subscriptions } from './subscription-operations.ts'
-import { ADA, aRequest, aWorld, codeOf, ORIGIN, type World } from './testing/subscriptions.fixture.ts'
+import { ADA, aRequest, aWorld, ORIGIN, type World } from './testing/subscriptions.fixture.ts'
 
 const KEY = 'AAF-abcdefghijklmnopqrstuvwxyz012345'
 let world: World

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { codeOf } from '../../../contracts/code-of.fixture.ts'
 import { DeliveriesAttempted } from '../../../contracts/delivery-events.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
@@ -13,17 +14,7 @@ import { createSign } from '../sending/sign.ts'
 import { currentFilter } from './decide-subscription.ts'
 import { createSubscriptionDirectory } from './subscription-directory.ts'
 import type { Subscriptions } from './subscription-operations.ts'
-import {
-  ADA,
-  aRequest,
-  aWorld,
-  BOB,
-  codeOf,
-  NOON,
-  ORIGIN,
-  URL,
-  type World,
-} from './testing/subscriptions.fixture.ts'
+import { ADA, aRequest, aWorld, BOB, NOON, ORIGIN, URL, type World } from './testing/subscriptions.fixture.ts'
 
 const UUID = '019abcde-7c00-7001-8000-0000000000e1'
 

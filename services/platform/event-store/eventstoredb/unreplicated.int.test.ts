@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { codeOf } from '../../../../contracts/code-of.fixture.ts'
 import { sleep } from '../../async/sleep.ts'
 import { appendUntilKnown, CALLER_WAITS } from '../append-until-known.ts'
 import { anEvent, collect } from '../event-store.contract.ts'
@@ -22,12 +23,6 @@ function stall(): void {
   double.log.holdReplication()
   double.faults.failNextAppend('timeout-after-commit')
 }
-
-const codeOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'none',
-    (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error)),
-  )
 
 describe('an append that is written and not replicated yet', () => {
   test('stays unknown however often it is repeated, and is a replay once it can be read', async () => {

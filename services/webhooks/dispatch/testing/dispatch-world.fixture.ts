@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { afterEach, beforeEach } from 'vitest'
 import {
   EVENT_CATALOGUE,
   type EventType,
@@ -71,6 +72,15 @@ export interface RunningDispatcher {
   /** What this process reaches of the world; undefined where it cannot be killed. */
   readonly mortal: Mortal | undefined
   stop(): Promise<void>
+}
+
+/** What a test has of it; a new one for each. */
+export let world: DispatchWorld
+export function useDispatchWorld(): void {
+  beforeEach(() => {
+    world = new DispatchWorld()
+  })
+  afterEach(() => world.stopAll())
 }
 
 /** A log, endpoints that are functions, and dispatchers between them, on a clock that stands until it is told to go. */
@@ -256,6 +266,13 @@ export class DispatchWorld {
 
   postsTo(name: string): Post[] {
     return this.posts.filter(({ url }) => url === `https://${name}.example.com/`)
+  }
+
+  /** Sequences of the replays that an endpoint saw. */
+  replayed(name: string): number[] {
+    return this.postsTo(name)
+      .filter(({ headers }) => headers['X-Service-Replay'] === '1')
+      .map(({ sequence }) => sequence)
   }
 
   /** Sequences that an endpoint saw, in their order of arrival. */

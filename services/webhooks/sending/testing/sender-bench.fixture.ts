@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { afterEach, beforeEach } from 'vitest'
 import { createFakeClock, type FakeClock } from '../../../platform/async/testing/fake-clock.fixture.ts'
 import { createEgressGuard, type EgressGuardOptions } from '../egress-guard.ts'
 import { createGuardedSender, type GuardedSenderOptions } from '../guarded-sender.ts'
@@ -18,7 +19,16 @@ export interface SenderBench {
   readonly close: () => Promise<void>
 }
 
-export function createSenderBench(): SenderBench {
+/** What a test has of it; a new one for each. */
+export let bench: SenderBench
+export function useSenderBench(): void {
+  beforeEach(() => {
+    bench = createSenderBench()
+  })
+  afterEach(() => bench.close())
+}
+
+function createSenderBench(): SenderBench {
   const servers: HostileServer[] = []
   const senders: Sender[] = []
   const clock = createFakeClock(0)

@@ -168,10 +168,3 @@ const ANSWERED: SendOutcome = {
   durationMs: 3,
   detail: 'ok',
 }
-
-/** The code of the error that a promise rejects with; `none` where it resolves. */
-export const codeOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'none',
-    (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error)),
-  )
