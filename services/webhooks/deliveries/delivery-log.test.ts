@@ -11,7 +11,13 @@ import { anId } from '../signals/testing/signal-log.fixture.ts'
 import { type Deliveries, evolveDeliveries, initialDeliveries, wasAttempted } from './delivery-state.ts'
 import type { PreparedDelivery } from './prepare-delivery.ts'
 import { deliveryEvent, readDeliveries } from './read-deliveries.ts'
-import { aDeliveryWorld, anAttempt, type DeliveryWorld, recordOf } from './testing/delivery-world.fixture.ts'
+import {
+  aDeliveryWorld,
+  anAttempt,
+  type DeliveryWorld,
+  recordOf,
+  sent,
+} from './testing/delivery-world.fixture.ts'
 
 /** The state from every event of the log, oldest first, without any use of snapshots. */
 function foldAll(world: DeliveryWorld, upTo = Infinity): Deliveries {
@@ -45,14 +51,11 @@ const faulty = (store: EventStore, fault: (append: () => Promise<unknown>) => Pr
 
 describe('a delivery log', () => {
   test('remembers what was delivered, what is to be tried again, and where the cursor stands', async () => {
-    const world = await aDeliveryWorld()
-    await world.signals(4)
-    const [one, two, three] = (await world.prepared()) as [
-      PreparedDelivery,
-      PreparedDelivery,
-      PreparedDelivery,
-    ]
-    const journal = await world.deliveries.take(world.own(), 3, 'here')
+    const {
+      world,
+      journal,
+      all: [one, two, three],
+    } = await sent(0, 4, 3)
     await journal.record(recordOf(anAttempt(three)))
     expect(journal.state.cursor).toEqual({ after: world.own().startAfter, sequence: 1 })
     await journal.record(recordOf(anAttempt(one), anAttempt(two, { result: 'failed', nextAt: 9_000 })))
@@ -124,10 +127,7 @@ describe('a delivery log', () => {
   })
 
   test('writes a snapshot now and then, so that little is read to go on', async () => {
-    const world = await aDeliveryWorld()
-    await world.signals(600)
-    const all = await world.prepared()
-    const journal = await world.deliveries.take(world.own(), 1, 'here')
+    const { world, journal, all } = await sent(0, 600)
     for (const delivery of all) await journal.record(recordOf(anAttempt(delivery)))
     let read = 0
     const counting = {
@@ -160,10 +160,11 @@ describe('a delivery log', () => {
   })
 
   test('keeps attempts apart whose bodies were made with another address', async () => {
-    const world = await aDeliveryWorld()
-    await world.signals(2)
-    const [one, two] = (await world.prepared()) as [PreparedDelivery, PreparedDelivery]
-    const journal = await world.deliveries.take(world.own(), 1, 'here')
+    const {
+      world,
+      journal,
+      all: [one, two],
+    } = await sent(0, 2)
     const failed = { result: 'failed' } as const
     await Promise.all([
       journal.record(recordOf(anAttempt(one, failed))),
@@ -193,10 +194,11 @@ function expectConsistent(state: Deliveries, all: readonly PreparedDelivery[]): 
 
 describe('a holder', () => {
   test('that another has replaced can record nothing, and is told so', async () => {
-    const world = await aDeliveryWorld()
-    await world.signals(2)
-    const [one, two] = (await world.prepared()) as [PreparedDelivery, PreparedDelivery]
-    const former = await world.deliveries.take(world.own(), 1, 'former')
+    const {
+      world,
+      journal: former,
+      all: [one, two],
+    } = await sent(0, 2)
     await former.record(recordOf(anAttempt(one)))
     const newer = await world.open().take(world.own(), 2, 'newer')
     expect(newer.state.cursor.sequence).toBe(2)
@@ -214,10 +216,7 @@ describe('a holder', () => {
   })
 
   test('takes over between two appends of the former one: one of them wins, nothing is lost', async () => {
-    const world = await aDeliveryWorld()
-    await world.signals(40)
-    const all = await world.prepared()
-    const former = await world.deliveries.take(world.own(), 1, 'former')
+    const { world, journal: former, all } = await sent(0, 40)
     const ends = all.map((delivery) =>
       former.record(recordOf(anAttempt(delivery))).catch((error: unknown) => error),
     )
@@ -265,14 +264,11 @@ describe('a holder', () => {
   })
 
   test('is told of a record that cannot be written; those beside it are recorded', async () => {
-    const world = await aDeliveryWorld()
-    await world.signals(3)
-    const [one, two, three] = (await world.prepared()) as [
-      PreparedDelivery,
-      PreparedDelivery,
-      PreparedDelivery,
-    ]
-    const journal = await world.deliveries.take(world.own(), 1, 'here')
+    const {
+      world,
+      journal,
+      all: [one, two, three],
+    } = await sent(0, 3)
     const ends = await Promise.allSettled([
       journal.record(recordOf(anAttempt(one))),
       journal.record(

@@ -6,7 +6,6 @@ import { SubscriptionResumed } from '../../../contracts/subscription-events.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import { windowClosesAt } from '../signals/signal-window.ts'
 import { aFilter, anId } from '../signals/testing/signal-log.fixture.ts'
-import type { DeliveryJournal } from './delivery-journal.ts'
 import { createDeliveryQueries } from './delivery-queries.ts'
 import { type PreparedDelivery, prepareAgain } from './prepare-delivery.ts'
 import { numberedDeliveries } from './read-deliveries.ts'
@@ -17,23 +16,8 @@ import {
   type DeliveryWorld,
   idOf,
   recordOf,
+  sent,
 } from './testing/delivery-world.fixture.ts'
-
-interface Sent {
-  readonly world: DeliveryWorld
-  readonly all: readonly PreparedDelivery[]
-  readonly journal: DeliveryJournal
-}
-
-/** So many signals, the first of which were delivered, each recorded by itself. */
-async function sent(delivered: number, signals: number): Promise<Sent> {
-  const world = await aDeliveryWorld()
-  await world.signals(signals)
-  const all = await world.prepared()
-  const journal = await world.deliveries.take(world.own(), 1, 'here')
-  for (const delivery of all.slice(0, delivered)) await journal.record(recordOf(anAttempt(delivery)))
-  return { world, all, journal }
-}
 
 /** When every window of these tests has closed, unless they say otherwise. */
 const LATER = Date.UTC(2100, 0, 1)
@@ -96,7 +80,7 @@ describe('attempts', () => {
 describe('one delivery', () => {
   test('is shown with all its attempts and the very bytes that were sent', async () => {
     const { world, all, journal } = await sent(3, 5)
-    const four = all[3] as PreparedDelivery
+    const four = all[3]
     await journal.record(recordOf(anAttempt(four, { result: 'failed' })))
     await world.signals(3)
     await journal.record(recordOf(anAttempt(four, { attempt: 2, at: 10_000 })))
@@ -112,7 +96,7 @@ describe('one delivery', () => {
 
   test('whose recorded SHA-256 its body does not have is not shown', async () => {
     const { world, all, journal } = await sent(0, 1)
-    const [one] = all as [PreparedDelivery]
+    const [one] = all
     await journal.record(recordOf(anAttempt(one, { bodySha256: '0'.repeat(64) })))
     await expect(queriesOf(world).show(world.own(), one.deliveryId)).rejects.toEqual(
       expect.objectContaining({ code: 'event_unreadable', message: expect.stringContaining(one.bodySha256) }),
@@ -160,7 +144,7 @@ describe('what was missed', () => {
 
   test('is whole where one delivery hung while very many behind it were taken', async () => {
     const { world, all, journal } = await sent(0, 700)
-    const [first, ...others] = all as [PreparedDelivery, ...PreparedDelivery[]]
+    const [first, ...others] = all
     for (const delivery of others) await journal.record(recordOf(anAttempt(delivery)))
     await journal.record(recordOf(anAttempt(first)))
     const found = await pages((after = '0') => queriesOf(world).missed(world.own(), { after, limit: 100 }))
@@ -169,7 +153,7 @@ describe('what was missed', () => {
 
   test('is told from the cursor on for one that is moved: numbers that were never used are left out', async () => {
     const { world, all, journal } = await sent(2, 5)
-    await journal.record(recordOf(anAttempt(all[3] as PreparedDelivery)))
+    await journal.record(recordOf(anAttempt(all[3])))
     const data = { subscriptionId: world.subscriptionId, from: 'now' as const, after: world.head() }
     await world.append(subscriptionStream(anId(1)), { definition: SubscriptionResumed, data })
     await world.signals(1)
@@ -217,7 +201,7 @@ test('deliveries of a window are found by their numbers, to be sent again byte f
 
 test('a delivery whose event is not where it is said to be is not sent again', async () => {
   const { world, all } = await sent(0, 2)
-  const [one, two] = all as [PreparedDelivery, PreparedDelivery]
+  const [one, two] = all
   for (const place of [
     { ...one, eventId: two.eventId },
     { ...one, revision: 99 },
@@ -267,7 +251,7 @@ describe('while windows are open', () => {
 
   test('nothing is pulled for an endpoint that never took a delivery, tried or not, and not shown either', async () => {
     const { world, all, journal } = await sent(0, 5)
-    const [one, two] = all as [PreparedDelivery, PreparedDelivery]
+    const [one, two] = all
     await journal.record(recordOf(anAttempt(one, { result: 'failed' })))
     await journal.record(recordOf(anAttempt(two, { result: 'skipped', bodySha256: null })))
     expect(await numbersOf(world, FRESH)).toEqual([])
@@ -280,7 +264,7 @@ describe('while windows are open', () => {
 
   test('an endpoint that took one before can pull all that is due, while it is degraded as well', async () => {
     const { world, all, journal } = await sent(1, 5)
-    await journal.record(recordOf(anAttempt(all[1] as PreparedDelivery, { result: 'failed' })))
+    await journal.record(recordOf(anAttempt(all[1], { result: 'failed' })))
     for (const state of ['active', 'degraded'] as const) {
       expect(await numbersOf(world, FRESH, { state })).toEqual([1, 2, 3, 4, 5])
     }
@@ -292,7 +276,7 @@ describe('while windows are open', () => {
     async (state) => {
       const { world, all, journal } = await sent(2, 6)
       // Tried out of its turn: what lies in front of it is not due.
-      await journal.record(recordOf(anAttempt(all[4] as PreparedDelivery)))
+      await journal.record(recordOf(anAttempt(all[4])))
       expect(await numbersOf(world, FRESH, { state })).toEqual([1, 2])
       expect(await numbersOf(world, LATER, { state })).toEqual([1, 2, 3, 4, 5, 6])
     },

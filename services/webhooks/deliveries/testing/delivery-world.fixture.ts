@@ -3,7 +3,6 @@ import type { Subscription } from '../../../../projections/index.ts'
 import type { EventStore } from '../../../platform/event-store/event-store.ts'
 import { createFactIds } from '../../../platform/ids/fact-id.ts'
 import { matchRange } from '../../signals/match-range.ts'
-import type { Matched } from '../../signals/signal.ts'
 import { aFilter, anId, aSignalLog, type SignalLog } from '../../signals/testing/signal-log.fixture.ts'
 import { type DeliveryLog, type DeliveryLogOptions, openDeliveryLog } from '../delivery-log.ts'
 import { type PreparedDelivery, prepareDelivery } from '../prepare-delivery.ts'
@@ -49,12 +48,30 @@ export async function aDeliveryWorld(): Promise<DeliveryWorld> {
     async prepared(baseUrl = BASE_URL) {
       const { startAfter } = world.subscription(1)
       const cursor = { after: startAfter, sequence: 1 }
-      const found: Matched[] = []
-      for await (const matched of matchRange(world, world.subscription(1), cursor, world.head()))
-        found.push(matched)
+      const found = await Array.fromAsync(matchRange(world, world.subscription(1), cursor, world.head()))
       return found.map((matched) => prepareDelivery(matched, { idOf, baseUrl }))
     },
   })
+}
+
+/** As many as a test names, and more where there are. */
+type All = readonly [
+  PreparedDelivery,
+  PreparedDelivery,
+  PreparedDelivery,
+  PreparedDelivery,
+  PreparedDelivery,
+  ...PreparedDelivery[],
+]
+
+/** A world with so many signals, the first of which were delivered, each recorded by itself, under a token. */
+export async function sent(delivered: number, signals: number, token = 1) {
+  const world = await aDeliveryWorld()
+  await world.signals(signals)
+  const all = (await world.prepared()) as unknown as All
+  const journal = await world.deliveries.take(world.own(), token, 'here')
+  for (const delivery of all.slice(0, delivered)) await journal.record(recordOf(anAttempt(delivery)))
+  return { world, all, journal }
 }
 
 /** An attempt at a delivery; delivered at once, unless a test says otherwise. */
