@@ -18,19 +18,20 @@ import type { VerdictsMissing } from '../../../contracts/verdicts-missing.ts'
 import { ENTRY_KINDS, type Entry } from '../tree/entry.ts'
 import type { Findings } from './finding.ts'
 
+/** What an outcome repeats of its verdict. */
+const COPIED = [
+  'barClose',
+  'validUntil',
+  'modelVersion',
+  'call',
+  'probability',
+  'barrier',
+  'forecast',
+  'recordedLate',
+] as const
+
 /** What an outcome has to agree with. */
-export type Judged = Pick<
-  Verdict,
-  | 'verdictId'
-  | 'barClose'
-  | 'validUntil'
-  | 'modelVersion'
-  | 'call'
-  | 'probability'
-  | 'barrier'
-  | 'forecast'
-  | 'recordedLate'
->
+export type Judged = Pick<Verdict, 'verdictId' | (typeof COPIED)[number]>
 
 /** An outcome with the verdict that it is about, to be recomputed. */
 export interface Pair {
@@ -62,13 +63,6 @@ export interface AuditedSeries {
   readonly stretches: readonly Stretch[]
   /** Close of the last bar that is accounted for. */
   readonly covered: number
-}
-
-export interface AuditedContents {
-  /** Takes the contents in the order of the entries; undefined where one is not shown. */
-  take(index: number, entry: Entry, event: ServiceEvent | undefined): void
-  /** After the last: what is found at the end only. */
-  end(): ContentsSummary
 }
 
 export interface ContentsSummary {
@@ -104,34 +98,69 @@ const NO_WINDOW_MS = (MOST_WINDOW_BARS + 1) * Math.max(...TIMEFRAMES.map(timefra
  */
 const VERDICTS_AHEAD = { live: 3, others: 256 } as const
 
-/** Checks what a log says against itself: this needs no word of anybody else. */
-export function auditContents(
-  findings: Findings,
-  {
-    origin,
-    seen,
-    now,
-  }: {
-    readonly origin: string
-    readonly seen: { readonly size: number; readonly seenAt: number } | undefined
-    /** Unix milliseconds. */
-    readonly now: number
-  },
-): AuditedContents {
-  const states = new Map<string, SeriesState>()
-  const models = new Map<string, string>()
-  const monitored = new Map<string, { readonly names: ReadonlySet<string>; readonly since: number }>()
-  const hidden: { readonly index: number; readonly opensAt: number }[] = []
-  const hiddenTimes = new Set<number>()
-  const counts = { verdicts: 0, outcomes: 0, late: 0 }
-  const reasons: Record<string, number> = {}
-  const sealed = new Map<string, string>()
-  let horizon = 0
-  let market: string | undefined
+/** What an audit knows beside the log: where it is from, what was seen of it before, and the time, Unix milliseconds. */
+export interface AuditContext {
+  readonly origin: string
+  readonly seen: { readonly size: number; readonly seenAt: number } | undefined
+  readonly now: number
+}
 
-  function stateOf(series: Series): SeriesState {
+/** Checks what a log says against itself: this needs no word of anybody else. */
+export class AuditedContents {
+  readonly #findings: Findings
+  readonly #context: AuditContext
+  readonly #states = new Map<string, SeriesState>()
+  readonly #models = new Map<string, string>()
+  readonly #monitored = new Map<string, { readonly names: ReadonlySet<string>; readonly since: number }>()
+  readonly #hidden: { readonly index: number; readonly opensAt: number }[] = []
+  readonly #hiddenTimes = new Set<number>()
+  readonly #counts = { verdicts: 0, outcomes: 0, late: 0 }
+  readonly #reasons: Record<string, number> = {}
+  readonly #sealed = new Map<string, string>()
+  #horizon = 0
+  #market: string | undefined
+
+  constructor(findings: Findings, context: AuditContext) {
+    this.#findings = findings
+    this.#context = context
+  }
+
+  /** Takes the contents in the order of the entries; undefined where one is not shown. */
+  take(index: number, entry: Entry, event: ServiceEvent | undefined): void {
+    if (index === 0 && event?.type !== 'StoreInitialised')
+      this.#findings.add('second_log', 0, 'the log does not begin with the identity of its store')
+    if (event !== undefined) return this.#takeEvent(index, event)
+    this.#hidden.push({ index, opensAt: entry.opensAt })
+    this.#hiddenTimes.add(entry.opensAt)
+    if (entry.kind !== ENTRY_KINDS.VerdictRecorded && entry.opensAt === 0)
+      this.#findings.add('withheld_content', index, `entry ${index} may be shown at any time, and is not`)
+  }
+
+  /** After the last: what is found at the end only. */
+  end(): ContentsSummary {
+    this.#checkHidden()
+    const states = [...this.#states.values()]
+    for (const state of states) this.#checkUnlabelled(state)
+    return {
+      ...this.#counts,
+      hidden: this.#hidden.length,
+      models: this.#models.size,
+      horizon: this.#horizon,
+      market: this.#market,
+      silent: this.#silent(),
+      missing: this.#reasons,
+      series: states.map(({ series, pairs, stretches, covered = 0 }) => ({
+        series,
+        pairs,
+        stretches,
+        covered,
+      })),
+    }
+  }
+
+  #stateOf(series: Series): SeriesState {
     const name = seriesName(series)
-    const state = states.get(name) ?? {
+    const state = this.#states.get(name) ?? {
       series,
       covered: undefined,
       open: [],
@@ -139,20 +168,20 @@ export function auditContents(
       stretches: [],
       windows: new Map(),
     }
-    states.set(name, state)
+    this.#states.set(name, state)
     return state
   }
 
   /** Bars between two that are accounted for; a verdict that is not shown yet may stand for one. */
-  function checkGap(index: number, { series, covered }: SeriesState, next: number): void {
+  #checkGap(index: number, { series, covered }: SeriesState, next: number): void {
     if (covered === undefined) return
     const barMs = timeframeMs(series.timeframe)
     const windowMs = WINDOW_BARS[series.timeframe] * barMs
     let missing = 0
     for (let close = covered + barMs; close < next; close += barMs)
-      if (!hiddenTimes.has(close + windowMs)) missing += 1
+      if (!this.#hiddenTimes.has(close + windowMs)) missing += 1
     if (missing === 0) return
-    findings.add(
+    this.#findings.add(
       'dropped_bar',
       index,
       `${seriesName(series)}: ${missing} bars between ${isoTime(covered)} and ${isoTime(next)} have neither a verdict nor a reason`,
@@ -163,18 +192,18 @@ export function auditContents(
    * A verdict is of a bar of its timeframe, and its race as long as that of its neighbours: whoever chooses the length
    * chooses the outcome. A release may change it once, and does not go back and forth.
    */
-  function checkWindow(index: number, { series, windows }: SeriesState, verdict: Verdict): void {
+  #checkWindow(index: number, { series, windows }: SeriesState, verdict: Verdict): void {
     const { barClose, validUntil, modelVersion } = verdict
     const barMs = timeframeMs(series.timeframe)
     const name = `${seriesName(series)} at ${isoTime(barClose)}`
     if (barClose % barMs !== 0)
-      findings.add('edited_verdict', index, `${name}: no bar of ${series.timeframe} closes then`)
+      this.#findings.add('edited_verdict', index, `${name}: no bar of ${series.timeframe} closes then`)
     const bars = (validUntil - barClose) / barMs
     const known = windows.get(modelVersion) ?? { bars, left: new Set<number>() }
     if (bars !== known.bars) windows.set(modelVersion, { bars, left: new Set([...known.left, known.bars]) })
     else if (!windows.has(modelVersion)) windows.set(modelVersion, known)
     if (known.left.has(bars) && bars !== known.bars)
-      findings.add(
+      this.#findings.add(
         'wrong_outcome',
         index,
         `${name}: its window has ${bars} bars, as others had before those with ${known.bars}`,
@@ -182,186 +211,169 @@ export function auditContents(
   }
 
   /** A day may be sealed again by a process that did not know of it; its files are the same then. */
-  function takeSealed(index: number, { data }: EventOf<typeof DaySealed>): void {
+  #takeSealed(index: number, { data }: EventOf<typeof DaySealed>): void {
     const name = `${data.exchange} on ${data.day}`
     const files = sealedFiles(data.manifest)
-    const before = sealed.get(name) ?? files
-    sealed.set(name, before)
-    if (files !== before) findings.add('replaced_file', index, `${name} was sealed again, with other files`)
+    const before = this.#sealed.get(name) ?? files
+    this.#sealed.set(name, before)
+    if (files !== before)
+      this.#findings.add('replaced_file', index, `${name} was sealed again, with other files`)
     if (hash('sha256', data.manifest) !== data.sha256)
-      findings.add('replaced_file', index, `the manifest of ${name} does not hash to what the log says`)
+      this.#findings.add('replaced_file', index, `the manifest of ${name} does not hash to what the log says`)
   }
 
-  function takeVerdict(index: number, { data }: EventOf<typeof VerdictRecorded>): void {
-    counts.verdicts += 1
-    const state = stateOf(data)
+  #takeVerdict(index: number, { data }: EventOf<typeof VerdictRecorded>): void {
+    this.#counts.verdicts += 1
+    const state = this.#stateOf(data)
     const { barClose, validUntil, modelVersion, recordedLate } = data
     const name = `${seriesName(data)} at ${isoTime(barClose)}`
-    if (!models.has(modelVersion))
-      findings.add(
+    if (!this.#models.has(modelVersion))
+      this.#findings.add(
         'unannounced_model',
         index,
         `${name} was computed with ${modelVersion}, which was not announced before`,
       )
     if (state.covered !== undefined && barClose <= state.covered) {
-      findings.add('edited_verdict', index, `${name} has a verdict for the second time`)
+      this.#findings.add('edited_verdict', index, `${name} has a verdict for the second time`)
       return
     }
-    if (recordedLate) counts.late += 1
-    checkWindow(index, state, data)
-    checkGap(index, state, barClose)
+    if (recordedLate) this.#counts.late += 1
+    this.#checkWindow(index, state, data)
+    this.#checkGap(index, state, barClose)
     state.covered = barClose
     state.open.push(data)
-    if (market === 'live' && !recordedLate) {
-      if (validUntil < horizon)
-        findings.add(
+    if (this.#market === 'live' && !recordedLate) {
+      if (validUntil < this.#horizon)
+        this.#findings.add(
           'backdated_verdict',
           index,
-          `${name}: its window closed at ${isoTime(validUntil)}, and it stands behind what was known at ${isoTime(horizon)}`,
+          `${name}: its window closed at ${isoTime(validUntil)}, and it stands behind what was known at ${isoTime(this.#horizon)}`,
         )
-      else if (seen !== undefined && index >= seen.size && validUntil <= seen.seenAt)
-        findings.add(
+      else if (
+        this.#context.seen !== undefined &&
+        index >= this.#context.seen.size &&
+        validUntil <= this.#context.seen.seenAt
+      )
+        this.#findings.add(
           'backdated_verdict',
           index,
-          `${name}: its window closed at ${isoTime(validUntil)}, and it was not there at ${isoTime(seen.seenAt)}`,
+          `${name}: its window closed at ${isoTime(validUntil)}, and it was not there at ${isoTime(this.#context.seen.seenAt)}`,
         )
     }
-    horizon = Math.max(horizon, barClose)
+    this.#horizon = Math.max(this.#horizon, barClose)
   }
 
-  function takeMissing(index: number, { data }: EventOf<typeof VerdictsMissingEvent>): void {
-    const state = stateOf(data)
-    reasons[data.reason] = (reasons[data.reason] ?? 0) + data.bars
+  #takeMissing(index: number, { data }: EventOf<typeof VerdictsMissingEvent>): void {
+    const state = this.#stateOf(data)
+    this.#reasons[data.reason] = (this.#reasons[data.reason] ?? 0) + data.bars
     const { from, to, reason } = data
     state.stretches.push({ from, to, reason })
-    checkGap(index, state, data.from)
+    this.#checkGap(index, state, data.from)
     if (state.covered === undefined || data.to > state.covered) state.covered = data.to
   }
 
-  function takeOutcome(index: number, { data }: EventOf<typeof OutcomeLabelled>): void {
-    counts.outcomes += 1
-    const { open, pairs } = stateOf(data)
+  #takeOutcome(index: number, { data }: EventOf<typeof OutcomeLabelled>): void {
+    this.#counts.outcomes += 1
+    const { open, pairs } = this.#stateOf(data)
     const name = `${seriesName(data)} at ${isoTime(data.barClose)}`
     const at = open.findIndex(({ verdictId }) => verdictId === data.verdictId)
     const verdict = open[at]
     if (verdict === undefined)
-      return findings.add('wrong_outcome', index, `${name} is of no verdict that waits for one`)
+      return this.#findings.add('wrong_outcome', index, `${name} is of no verdict that waits for one`)
     for (const { barClose } of open.splice(0, at + 1).slice(0, -1))
-      findings.add(
+      this.#findings.add(
         'wrong_outcome',
         index,
         `${seriesName(data)} at ${isoTime(barClose)} has none, and the verdict behind it has`,
       )
     const differing = COPIED.filter((field) => canonicalJson(verdict[field]) !== canonicalJson(data[field]))
     if (differing.length > 0)
-      return findings.add('wrong_outcome', index, `${name}: ${differing.join(', ')} differs from the verdict`)
+      return this.#findings.add(
+        'wrong_outcome',
+        index,
+        `${name}: ${differing.join(', ')} differs from the verdict`,
+      )
     pairs.push({ index, verdict, outcome: data })
     // It was labelled when the window had closed.
-    if (!data.recordedLate) horizon = Math.max(horizon, data.validUntil)
+    if (!data.recordedLate) this.#horizon = Math.max(this.#horizon, data.validUntil)
   }
 
-  function takeModel(index: number, { data }: EventOf<typeof ModelAnnounced>): void {
-    const known = models.get(data.modelVersion)
+  #takeModel(index: number, { data }: EventOf<typeof ModelAnnounced>): void {
+    const known = this.#models.get(data.modelVersion)
     if (known !== undefined && known !== data.sha256)
-      findings.add(
+      this.#findings.add(
         'unannounced_model',
         index,
         `${data.modelVersion} is another file than the one that was announced by this name`,
       )
-    models.set(data.modelVersion, known ?? data.sha256)
+    this.#models.set(data.modelVersion, known ?? data.sha256)
   }
 
-  function takeMonitored({ data }: EventOf<typeof MonitoringChanged>): void {
+  #takeMonitored({ data }: EventOf<typeof MonitoringChanged>): void {
     const { exchange, since, monitored: coins } = data
     const names = coins.flatMap(({ coin, timeframes }) =>
       timeframes.map((timeframe) => seriesName({ exchange, coin, timeframe })),
     )
-    monitored.set(exchange, { names: new Set(names), since })
+    this.#monitored.set(exchange, { names: new Set(names), since })
   }
 
-  function takeEvent(index: number, event: ServiceEvent): void {
+  #takeEvent(index: number, event: ServiceEvent): void {
     switch (event.type) {
       case 'StoreInitialised':
-        if (index > 0) findings.add('second_log', index, 'a second store begins in the midst of the log')
-        market = event.data.market
+        if (index > 0)
+          this.#findings.add('second_log', index, 'a second store begins in the midst of the log')
+        this.#market = event.data.market
         return
       case 'LogKeysPublished':
-        if (event.data.origin !== origin || event.data.leaves !== null)
-          findings.add(
+        if (event.data.origin !== this.#context.origin || event.data.leaves !== null)
+          this.#findings.add(
             'second_log',
             index,
             `the log signed as ${event.data.leaves?.origin ?? event.data.origin}, and as ${event.data.origin} then: ${event.data.reason}`,
           )
         return
       case 'VerdictRecorded':
-        return takeVerdict(index, event)
+        return this.#takeVerdict(index, event)
       case 'VerdictsMissing':
-        return takeMissing(index, event)
+        return this.#takeMissing(index, event)
       case 'OutcomeLabelled':
-        return takeOutcome(index, event)
+        return this.#takeOutcome(index, event)
       case 'ModelAnnounced':
-        return takeModel(index, event)
+        return this.#takeModel(index, event)
       case 'MonitoringChanged':
-        return takeMonitored(event)
+        return this.#takeMonitored(event)
       case 'DaySealed':
-        return takeSealed(index, event)
+        return this.#takeSealed(index, event)
       default:
     }
   }
 
-  return {
-    take(index, entry, event) {
-      if (index === 0 && event?.type !== 'StoreInitialised')
-        findings.add('second_log', 0, 'the log does not begin with the identity of its store')
-      if (event !== undefined) return takeEvent(index, event)
-      hidden.push({ index, opensAt: entry.opensAt })
-      hiddenTimes.add(entry.opensAt)
-      if (entry.kind !== ENTRY_KINDS.VerdictRecorded && entry.opensAt === 0)
-        findings.add('withheld_content', index, `entry ${index} may be shown at any time, and is not`)
-    },
-    end() {
-      checkHidden()
-      for (const state of states.values()) checkUnlabelled(state)
-      return {
-        ...counts,
-        hidden: hidden.length,
-        models: models.size,
-        horizon,
-        market,
-        silent: silent(),
-        missing: reasons,
-        series: [...states.values()].map(({ series, pairs, stretches, covered = 0 }) => ({
-          series,
-          pairs,
-          stretches,
-          covered,
-        })),
-      }
-    },
-  }
-
-  function checkHidden(): void {
-    for (const { index, opensAt } of hidden) {
-      if (market === 'live' && opensAt > now + NO_WINDOW_MS)
-        findings.add(
+  #checkHidden(): void {
+    for (const { index, opensAt } of this.#hidden) {
+      if (this.#market === 'live' && opensAt > this.#context.now + NO_WINDOW_MS)
+        this.#findings.add(
           'withheld_content',
           index,
           `entry ${index} is not to be shown before ${isoTime(opensAt)}: no window is that long`,
         )
-      if (opensAt > 0 && opensAt + GRACE_MS < horizon)
-        findings.add('withheld_content', index, `entry ${index} was to be shown from ${isoTime(opensAt)} on`)
+      if (opensAt > 0 && opensAt + GRACE_MS < this.#horizon)
+        this.#findings.add(
+          'withheld_content',
+          index,
+          `entry ${index} was to be shown from ${isoTime(opensAt)} on`,
+        )
     }
   }
 
   /** Verdicts that were to have an outcome before others behind them were recorded. */
-  function checkUnlabelled({ series, open }: SeriesState): void {
-    const ahead = market === 'live' ? VERDICTS_AHEAD.live : VERDICTS_AHEAD.others
+  #checkUnlabelled({ series, open }: SeriesState): void {
+    const ahead = this.#market === 'live' ? VERDICTS_AHEAD.live : VERDICTS_AHEAD.others
     const inTime = open.filter(({ recordedLate }) => !recordedLate)
     const reached = inTime.at(-ahead)
     if (reached === undefined) return
     for (const { barClose, validUntil } of open)
       if (validUntil + GRACE_MS < reached.barClose)
-        findings.add(
+        this.#findings.add(
           'wrong_outcome',
           null,
           `${seriesName(series)} at ${isoTime(barClose)} has none, though its window closed at ${isoTime(validUntil)} and verdicts were recorded since`,
@@ -369,12 +381,12 @@ export function auditContents(
   }
 
   /** Series that are followed and have said nothing for longer than their window. */
-  function silent(): string[] {
+  #silent(): string[] {
     const isLong = (since: number, timeframe: Series['timeframe']): boolean =>
-      since + (1 + GRACE_BARS + WINDOW_BARS[timeframe]) * timeframeMs(timeframe) < horizon
-    return [...monitored.values()].flatMap(({ names, since }) =>
+      since + (1 + GRACE_BARS + WINDOW_BARS[timeframe]) * timeframeMs(timeframe) < this.#horizon
+    return [...this.#monitored.values()].flatMap(({ names, since }) =>
       [...names].filter((name) => {
-        const { series, covered } = states.get(name) ?? {}
+        const { series, covered } = this.#states.get(name) ?? {}
         const timeframe = series?.timeframe ?? TIMEFRAMES.find((one) => name.endsWith(`.${one}`))
         return timeframe !== undefined && isLong(covered ?? since, timeframe)
       }),
@@ -397,15 +409,3 @@ function parsedOr(text: string): unknown {
     return text
   }
 }
-
-/** What an outcome repeats of its verdict. */
-const COPIED = [
-  'barClose',
-  'validUntil',
-  'modelVersion',
-  'call',
-  'probability',
-  'barrier',
-  'forecast',
-  'recordedLate',
-] as const

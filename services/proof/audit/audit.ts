@@ -13,8 +13,8 @@ import { parseContent } from '../proof-file.ts'
 import { type Entry, entryOf } from '../tree/entry.ts'
 import type { Policy } from '../witnesses/policy.ts'
 import {
+  AuditedContents,
   type AuditedSeries,
-  auditContents,
   type ContentsSummary,
   type Judged,
   MOST_WINDOW_BARS,
@@ -110,7 +110,7 @@ export async function audit({
   const cosigners =
     policy === undefined ? [] : checkCosigned(cosigned?.toString(), { log, keys, policy, findings })
 
-  const contents = auditContents(findings, { origin: checkpoint.origin, seen, now })
+  const contents = new AuditedContents(findings, { origin: checkpoint.origin, seen, now })
   const record = recountRecord(said)
   let index = 0
   for await (const lines of contentLines(source, checkpoint.size)) {
