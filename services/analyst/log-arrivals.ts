@@ -26,17 +26,18 @@ export interface LogArrivals {
 /** What is appended in one commit arrives within this time of its first event. */
 const GATHER_MS = 5
 
+export interface LogArrivalsOptions {
+  readonly after: Position
+  readonly filter: ReplayFilter
+  readonly signal: AbortSignal
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+}
+
 /** Subscribes to the verdicts behind a position. */
 export function createLogArrivals(
   store: EventStore,
-  options: {
-    readonly after: Position
-    readonly filter: ReplayFilter
-    readonly signal: AbortSignal
-    readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
-  },
+  { after, filter, signal, sleep }: LogArrivalsOptions,
 ): LogArrivals {
-  const { after, filter, signal, sleep } = options
   const items = store.subscribe({ after, filter: storeFilter(filter), signal })[Symbol.asyncIterator]()
   let previous = after
   /** Asked for; kept over waits, so that nothing is lost between them. */
@@ -77,9 +78,8 @@ export function createLogArrivals(
   }
 
   function arrivalOf(item: SubscriptionItem): Arrival | undefined {
-    if (item.kind !== 'event') return undefined
-    const event = decodeEvent(item.event)
-    if (event.type !== 'VerdictRecorded' || !matchesFilter(filter, event.data)) return undefined
+    const event = verdictIn(item, filter)
+    if (event === undefined) return undefined
     const arrival = { event, previous }
     previous = event.position
     return arrival
@@ -109,4 +109,11 @@ export function createLogArrivals(
       await next
     },
   }
+}
+
+/** The verdict that a filter asks for. */
+function verdictIn(item: SubscriptionItem, filter: ReplayFilter): Arrival['event'] | undefined {
+  if (item.kind !== 'event') return undefined
+  const event = decodeEvent(item.event)
+  return event.type === 'VerdictRecorded' && matchesFilter(filter, event.data) ? event : undefined
 }

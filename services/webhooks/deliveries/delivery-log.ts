@@ -57,19 +57,6 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
     if (outcome.kind !== 'appended') throw outcome.error
   }
 
-  /** Whether events are in the log where they were to be, whatever was said of them. */
-  async function isThere(subscriptionId: string, { events, after }: Plan): Promise<boolean> {
-    const from = Number(after.revision) - events.length + 1
-    const ids: string[] = []
-    for await (const { id, revision } of store.read(deliveryStream(subscriptionId), {
-      from,
-      limit: events.length,
-    })) {
-      if (revision >= from) ids.push(id)
-    }
-    return ids.length === events.length && events.every(({ id }, index) => id === ids[index])
-  }
-
   async function takeAt(
     { subscriptionId }: Deliverable,
     before: Deliveries,
@@ -113,7 +100,7 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
               const newest = await readDeliveries(store, subscription)
               if (newest.token > token) throw leaseLostError(subscriptionId, token, newest.token)
               // Nobody took it: the place is our own, or what has it came from this very holding.
-              return (await isThere(subscriptionId, plan)) ? undefined : newest
+              return (await isThere(store, subscriptionId, plan)) ? undefined : newest
             }
           },
         })
@@ -125,6 +112,16 @@ export function openDeliveryLog({ store, newId, now, sleep, signal }: DeliveryLo
       })
     },
   }
+}
+
+/** Whether events are in the log where they were to be, whatever was said of them. */
+async function isThere(store: EventStore, subscriptionId: string, { events, after }: Plan): Promise<boolean> {
+  const from = Number(after.revision) - events.length + 1
+  const found = await Array.fromAsync(
+    store.read(deliveryStream(subscriptionId), { from, limit: events.length }),
+  )
+  const ids = found.filter(({ revision }) => revision >= from).map(({ id }) => id)
+  return ids.length === events.length && events.every(({ id }, index) => id === ids[index])
 }
 
 /** An append that names a revision cannot happen any more once another event is in its place. */

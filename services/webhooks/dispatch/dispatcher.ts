@@ -24,21 +24,9 @@ const BEGIN_AGAIN_MS = 1_000
  * const running = dispatcher.run(signal)
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { store, bus, leases, shards, sleep, report, healMs = HEAL_MS } = options
+  const { bus, leases, shards, sleep, report, healMs = HEAL_MS } = options
   const elapsed = options.elapsed ?? (() => performance.now())
   let engine: DispatchEngine | undefined
-
-  async function begin(signal: AbortSignal): Promise<DispatchEngine | undefined> {
-    while (!signal.aborted) {
-      try {
-        return createDispatchEngine(options, { after: await store.head(), signal })
-      } catch (error) {
-        report(error)
-        await sleep(BEGIN_AGAIN_MS, signal)
-      }
-    }
-    return undefined
-  }
 
   /** Each message wakes; what it says is in the log. */
   async function followBus(working: DispatchEngine, signal: AbortSignal): Promise<void> {
@@ -70,7 +58,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     async run(signal) {
-      engine = await begin(signal)
+      engine = await begin(options, signal)
       if (engine === undefined) return
       const working = engine
       const serving = new Map<number, AbortController>()
@@ -102,6 +90,19 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     health: () => engine?.health() ?? NOT_BEGUN,
   }
+}
+
+/** An engine at the end of the log, once the store says where that is. */
+async function begin(options: DispatcherOptions, signal: AbortSignal): Promise<DispatchEngine | undefined> {
+  while (!signal.aborted) {
+    try {
+      return createDispatchEngine(options, { after: await options.store.head(), signal })
+    } catch (error) {
+      options.report(error)
+      await options.sleep(BEGIN_AGAIN_MS, signal)
+    }
+  }
+  return undefined
 }
 
 const NOT_BEGUN: DispatcherHealth = {

@@ -89,20 +89,8 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
     () => pools.cutFloods(),
   )
   const abortable = createAbortable()
-  const checkedUrls = new Map<string, CheckedUrl>()
+  const check = createUrlCheck(guard)
   let isClosing = false
-
-  function check(url: string): CheckedUrl {
-    const known = checkedUrls.get(url)
-    if (known !== undefined) {
-      guard.requireAllowed(known.hostname)
-      return known
-    }
-    const checked = guard.check(url)
-    if (checkedUrls.size >= CHECKED_URLS_KEPT) checkedUrls.clear()
-    checkedUrls.set(url, checked)
-    return checked
-  }
 
   function post(request: WebhookRequest, signal: AbortSignal | undefined): Promise<SendOutcome> {
     const startedAt = clock.now()
@@ -155,6 +143,22 @@ export function createGuardedSender(options: GuardedSenderOptions): Sender {
       isClosing = true
       await pools.close()
     },
+  }
+}
+
+/** Checks addresses, most of which come again and again. */
+function createUrlCheck(guard: GuardedSenderOptions['guard']): (url: string) => CheckedUrl {
+  const checkedUrls = new Map<string, CheckedUrl>()
+  return (url) => {
+    const known = checkedUrls.get(url)
+    if (known !== undefined) {
+      guard.requireAllowed(known.hostname)
+      return known
+    }
+    const checked = guard.check(url)
+    if (checkedUrls.size >= CHECKED_URLS_KEPT) checkedUrls.clear()
+    checkedUrls.set(url, checked)
+    return checked
   }
 }
 
