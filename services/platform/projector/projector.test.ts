@@ -100,8 +100,11 @@ async function startedUp(...given: Parameters<typeof start>): Promise<Projector>
 }
 
 /** Folds all there is, as a process does that ends then. */
-const foldOnce = async (...given: Parameters<typeof start>): Promise<void> =>
-  (await startedUp(...given)).close()
+async function foldOnce(...given: Parameters<typeof start>): Promise<void> {
+  const projector = await startedUp(...given)
+  open.delete(projector)
+  await projector.close()
+}
 
 /** Row tables whose file outlives the projector that closes them. */
 function keptOpen(tables: RowTables): RowTables {
