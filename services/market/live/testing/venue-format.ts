@@ -28,23 +28,23 @@ export interface Asked {
   readonly fake: FakeMarket
   /** The contract that is asked for, where the route is of one contract. */
   readonly coin: Coin
-  number(name: string): number | undefined
+  readonly number: (name: string) => number | undefined
   /** How many rows are asked for: so many where it is not said, and at most so many. */
-  limit(name: string, otherwise: number, most?: number): number
+  readonly limit: (name: string, otherwise: number, most?: number) => number
   /** The ends of a range, by the names of their parameters. */
-  span(from: string, to?: string, unitMs?: number): Pick<CandleRange, 'from' | 'to'>
-  bars(range: Omit<CandleRange, 'keep'> & Partial<Pick<CandleRange, 'keep'>>): readonly Candle[]
+  readonly span: (from: string, to?: string, unitMs?: number) => Pick<CandleRange, 'from' | 'to'>
+  readonly bars: (range: Omit<CandleRange, 'keep'> & Partial<Pick<CandleRange, 'keep'>>) => readonly Candle[]
   /** The newest settlements of a range, newest first. */
-  rates(limit: number, range?: Pick<CandleRange, 'from' | 'to'>): readonly FundingRate[]
+  readonly rates: (limit: number, range?: Pick<CandleRange, 'from' | 'to'>) => readonly FundingRate[]
 }
 
 export type Writer = (asked: Asked) => unknown
 
 /** What a venue does in its own way. */
 export interface VenueShape {
-  symbolOf(coin: Coin): string
+  readonly symbolOf: (coin: Coin) => string
   /** The name of a contract where its funding is asked for, if that is another. */
-  fundingSymbolOf?(coin: Coin): string
+  readonly fundingSymbolOf?: (coin: Coin) => string
   /** The parameter that names the contract. */
   readonly symbolIn?: string
   /** The parameter that names the timeframe, and the timeframes that the venue calls otherwise. */
@@ -53,7 +53,7 @@ export interface VenueShape {
   /** What it answers about a contract that it does not list. */
   readonly unknown: Omit<FakeAnswer, 'route'>
   /** Around the body of each answer that is no error. */
-  wrap?(data: unknown): unknown
+  readonly wrap?: (data: unknown) => unknown
   /** Routes that are of one contract: candles and funding. */
   readonly perContract?: readonly Route[]
   /** What stands at an address. One that ends in a slash is followed by the contract's name. */
