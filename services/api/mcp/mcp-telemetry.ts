@@ -1,7 +1,10 @@
 import { Histogram, type Registry } from 'prom-client'
 import type { Json } from '../../../contracts/json.ts'
+import { HISTORY_TOOLS } from '../../../contracts/tools/history-catalogue.ts'
+import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
+import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Tracing } from '../../platform/tracing/tracing.ts'
-import { listedTools } from './tool-list.ts'
+import { WEBHOOK_TOOL_NAMES } from './webhook-tools.ts'
 
 /** Methods that are told apart; what else a caller sends must not make labels. */
 const METHODS: ReadonlySet<string> = new Set([
@@ -17,9 +20,10 @@ const METHODS: ReadonlySet<string> = new Set([
   'completion/complete',
   'subscriptions/listen',
 ])
-const TOOLS: ReadonlySet<string> = new Set(
-  listedTools({ hasKnowledge: true, hasHistory: true, hasWebhooks: true }).map(({ name }) => name),
-)
+const NAMES: ReadonlySet<string> = new Set([
+  ...Object.keys({ ...TOOLS, ...KNOWLEDGE_TOOLS, ...HISTORY_TOOLS }),
+  ...WEBHOOK_TOOL_NAMES,
+])
 const OTHER = '_OTHER'
 
 /** Durations and spans of MCP's operations, by the names of OpenTelemetry. */
@@ -56,7 +60,7 @@ export function createMcpTelemetry(options: {
   return {
     toolCall(name, traceparent) {
       const startedAt = monotonic()
-      const tool = typeof name === 'string' && TOOLS.has(name) ? name : OTHER
+      const tool = typeof name === 'string' && NAMES.has(name) ? name : OTHER
       const attributes = {
         'mcp.method.name': 'tools/call',
         'gen_ai.operation.name': 'execute_tool',
