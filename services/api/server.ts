@@ -22,7 +22,7 @@ import { discoveryRoutes } from './discovery/discovery-routes.ts'
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from './errors.ts'
 import { useJsonBodies } from './json-bodies.ts'
 import type { ListenOptions } from './mcp/listen.ts'
-import { type McpServerOptions, mcpServer } from './mcp/mcp-server.ts'
+import { type McpServerOptions, mcpServer, TOOL_NAMES } from './mcp/mcp-server.ts'
 import { createMcpTelemetry } from './mcp/mcp-telemetry.ts'
 import { scopeOfTool } from './mcp/webhook-tools.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
@@ -299,6 +299,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     const listen = { follow, marketNow, identify, rankAt }
     const telemetry = createMcpTelemetry({
       registry: options.metrics,
+      tools: TOOL_NAMES,
       tracing: options.tracing,
       monotonic: () => performance.now(),
     })

@@ -1,10 +1,6 @@
 import { Histogram, type Registry } from 'prom-client'
 import type { Json } from '../../../contracts/json.ts'
-import { HISTORY_TOOLS } from '../../../contracts/tools/history-catalogue.ts'
-import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
-import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
 import type { Tracing } from '../../platform/tracing/tracing.ts'
-import { WEBHOOK_TOOL_NAMES } from './webhook-tools.ts'
 
 /** Methods that are told apart; what else a caller sends must not make labels. */
 const METHODS: ReadonlySet<string> = new Set([
@@ -19,10 +15,6 @@ const METHODS: ReadonlySet<string> = new Set([
   'prompts/get',
   'completion/complete',
   'subscriptions/listen',
-])
-const NAMES: ReadonlySet<string> = new Set([
-  ...Object.keys({ ...TOOLS, ...KNOWLEDGE_TOOLS, ...HISTORY_TOOLS }),
-  ...WEBHOOK_TOOL_NAMES,
 ])
 const OTHER = '_OTHER'
 
@@ -41,14 +33,16 @@ export interface McpOperation {
 }
 
 /**
+ * @param options.tools names that are told apart
  * @param options.monotonic milliseconds
  */
 export function createMcpTelemetry(options: {
   readonly registry: Registry
+  readonly tools: ReadonlySet<string>
   readonly tracing?: Tracing | undefined
   readonly monotonic: () => number
 }): McpTelemetry {
-  const { tracing, monotonic } = options
+  const { tracing, monotonic, tools } = options
   const duration = new Histogram({
     name: 'mcp_server_operation_duration_seconds',
     help: 'Time that the operations of MCP take, by method, tool, and why they failed',
@@ -60,7 +54,7 @@ export function createMcpTelemetry(options: {
   return {
     toolCall(name, traceparent) {
       const startedAt = monotonic()
-      const tool = typeof name === 'string' && NAMES.has(name) ? name : OTHER
+      const tool = typeof name === 'string' && tools.has(name) ? name : OTHER
       const attributes = {
         'mcp.method.name': 'tools/call',
         'gen_ai.operation.name': 'execute_tool',
