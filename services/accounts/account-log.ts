@@ -30,11 +30,13 @@ import type { Clock } from '../platform/async/clock.ts'
 import { CALLER_WAITS, type UnknownOutcome } from '../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { createStreamRepository } from '../platform/event-store/stream-repository.ts'
-import { type AccountFact, type AccountState, evolve, initialState } from './account-state.ts'
-import { type AccountCommand, decide } from './decide-account.ts'
+import { type AccountFact, type AccountState, initialState } from './account-state.ts'
+import type { AccountCommand, AccountRules } from './decide-account.ts'
+import type { AppCommand } from './oauth/decide-apps.ts'
 
-export interface AccountLogOptions extends Pick<Clock, 'now' | 'sleep'> {
+export interface AccountLogOptions<Command> extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
+  readonly rules: AccountRules<Command>
   readonly newId: () => string
   /** Ends all waiting. */
   readonly signal: AbortSignal
@@ -43,7 +45,7 @@ export interface AccountLogOptions extends Pick<Clock, 'now' | 'sleep'> {
 }
 
 /** The streams of accounts. */
-export interface AccountLog {
+export interface AccountLog<Command = AccountCommand | AppCommand> {
   /** The newest state, other processes' events included. */
   load(accountId: string): Promise<AccountState>
   /**
@@ -51,12 +53,12 @@ export interface AccountLog {
    *
    * @param commandOf makes the command for the state that it is decided on
    * @returns the state before, and what was recorded; durable.
-   * @throws ServiceError those of {@link decide} and {@link executeCommand}
+   * @throws ServiceError those of {@link AccountRules.decide} and {@link executeCommand}
    */
   execute(
     accountId: string,
     origin: Origin,
-    commandOf: (state: AccountState) => Promise<readonly AccountCommand[]> | readonly AccountCommand[],
+    commandOf: (state: AccountState) => Promise<readonly Command[]> | readonly Command[],
   ): Promise<{ readonly before: AccountState; readonly facts: readonly AccountFact[] }>
 }
 
@@ -86,14 +88,14 @@ const UNKNOWN: UnknownOutcome = {
     'What was asked for with a payment can be sent again as it was; before anything else is, `GET /api/account` shows whether it happened.',
 }
 
-export function createAccountLog(options: AccountLogOptions): AccountLog {
-  const { newId, onChange } = options
+export function createAccountLog<Command>(options: AccountLogOptions<Command>): AccountLog<Command> {
+  const { newId, onChange, rules } = options
   const repository = createStreamRepository<AccountState>({
     ...options,
     policy: CALLER_WAITS,
     streamOf: accountStream,
     initial: initialState,
-    evolve: (state, recorded) => evolve(state, factOf(recorded), Date.parse(recorded.at)),
+    evolve: (state, recorded) => rules.evolve(state, factOf(recorded), Date.parse(recorded.at)),
     keep: LIMITS.accountsKept,
   })
 
@@ -103,7 +105,7 @@ export function createAccountLog(options: AccountLogOptions): AccountLog {
       const { before, result, appended } = await repository.execute(
         accountId,
         async (state) => {
-          const decided = decideAll(accountId, await commandOf(state), state)
+          const decided = decideAll(rules, accountId, await commandOf(state), state)
           const events = decided.facts.map(({ type, data }) =>
             newEvent(DEFINITIONS[type], { id: newId(), data, meta: { ...origin } }),
           )
@@ -123,14 +125,19 @@ export function createAccountLog(options: AccountLogOptions): AccountLog {
 }
 
 /** Each command over what those in front of it came to; the first refusal is thrown once everything is recorded. */
-function decideAll(accountId: string, commands: readonly AccountCommand[], before: AccountState) {
+function decideAll<Command>(
+  rules: AccountRules<Command>,
+  accountId: string,
+  commands: readonly Command[],
+  before: AccountState,
+) {
   const facts: AccountFact[] = []
   let refusal: ServiceError | undefined
   let state = before
   for (const command of commands) {
-    const decision = decide(accountId, command, state)
+    const decision = rules.decide(accountId, command, state)
     facts.push(...decision.facts)
-    state = decision.facts.reduce((next, fact) => evolve(next, fact, 0), state)
+    state = decision.facts.reduce((next, fact) => rules.evolve(next, fact, 0), state)
     refusal ??= decision.refusal
   }
   return { facts, refusal }

@@ -5,7 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { Accounts } from './accounts.ts'
-import { createApiKey } from './api-key.ts'
+import { createApiKey } from './credentials.ts'
 import { aWorld, CLIENT, codeOf, NOON, ORIGIN, type World } from './testing/accounts.fixture.ts'
 
 const EMAIL = 'ada@example.com'

@@ -57,8 +57,6 @@ export interface Apps {
   readonly machines: readonly Machine[]
 }
 
-export const NO_APPS: Apps = { grants: [], machines: [] }
-
 export const liveGrants = (grants: readonly Grant[], now: number): Grant[] =>
   grants.filter(({ expiresAt }) => expiresAt > now)
 

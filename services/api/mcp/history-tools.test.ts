@@ -2,7 +2,7 @@ import { fromJsonSchema } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { regimeHistory } from '../routes/regime-shifts.ts'
-import type { HistoryTools } from './history-tools.ts'
+import type { HistoryTools } from './free-tools.ts'
 import { createMcpEdge } from './testing/mcp-edge.fixture.ts'
 import { type ListedTool, listedTools } from './tool-list.ts'
 

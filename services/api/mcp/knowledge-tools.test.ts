@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
 import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
 import { CHAT_ANSWER, fakeKnowledgeService, SEARCH_ANSWER } from '../testing/knowledge-service.fixture.ts'
+import { knowledgeTools } from './free-tools.ts'
 import { createMcpEdge } from './testing/mcp-edge.fixture.ts'
 import { type ListedTool, listedTools } from './tool-list.ts'
 
@@ -140,7 +141,7 @@ test('without search and chat they are neither listed nor known', async () => {
 test('their schemas admit their answers and refusals, and no half ones', async () => {
   const isValid = async (schema: object, value: unknown): Promise<boolean> =>
     !('issues' in (await fromJsonSchema(schema)['~standard'].validate(value)))
-  const [search, chat] = listedTools({ hasKnowledge: true }).slice(4)
+  const [search, chat] = listedTools(knowledgeTools(fake.service)).slice(4)
   for (const [tool, answer] of [
     [search, SEARCH_ANSWER],
     [chat, CHAT_ANSWER],
