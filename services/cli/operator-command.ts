@@ -17,7 +17,7 @@ export interface OperatorCommand<Flags extends FlagDefinitions>
   /** Refuses flags that do not go together, before anything is asked. @throws ServiceError `config_invalid` */
   readonly check?: (flags: FlagsOf<Flags>, operand: string) => void
   /** @returns what is written: a text, or rows, one JSON object a line */
-  act(asked: Asked<Flags>): Promise<string | undefined> | AsyncIterable<object>
+  readonly act: (asked: Asked<Flags>) => Promise<string | undefined> | AsyncIterable<object>
 }
 
 type FlagsOf<Flags extends FlagDefinitions> = CommandInput<Flags & typeof OPERATOR_FLAGS>['flags']
@@ -29,7 +29,7 @@ interface Asked<Flags extends FlagDefinitions> extends Pick<CommandInput, 'stder
   readonly operand: string
 }
 
-export const operatorCommand = <const Flags extends FlagDefinitions = Record<never, never>>({
+export const operatorCommand = <const Flags extends FlagDefinitions>({
   notes = [],
   operand,
   flags,
