@@ -146,10 +146,12 @@ type DefinitionsIn<Module> = {
     : never]: Module[Name]
 }
 
-/** What a file defines of events; it may hold schemas beside them. */
+/** What a file defines of events, by their names; it may hold schemas beside them. */
 const definitionsIn = <Module extends object>(module: Module): DefinitionsIn<Module> =>
   Object.fromEntries(
-    Object.entries(module).filter(([, value]) => typeof value === 'object' && 'upcasters' in value),
+    Object.entries(module)
+      .filter(([, value]) => typeof value === 'object' && 'upcasters' in value)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1)),
   ) as DefinitionsIn<Module>
 
 /** Every event the service writes, by type. */
