@@ -53,6 +53,7 @@ export const MAY_BE_THERE: ReadonlySet<string> = new Set([
   'newest-checkpoint',
   'erased-subjects',
   'sealed',
+  'archive',
 ])
 
 /**

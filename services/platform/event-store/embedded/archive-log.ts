@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
 import { takeFileLock } from '../../sqlite/file-lock.ts'
 import { type ArchiveBlock, archivedMark, BLOCK_BYTES, blocksOf, packBlock } from './archive-block.ts'
+import { archiveFiles, hasArchive } from './archive-tables.ts'
 import { archiveFolder, readBlock } from './archived-contents.ts'
 import { prepareArchive, prepareArchiver } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
@@ -80,17 +81,6 @@ export async function archiveLog(options: ArchiveOptions): Promise<ArchiveResult
     lock.release()
   }
 }
-
-/** Files of an archive that a log names. */
-export const archiveFiles = (db: DatabaseSync): string[] =>
-  hasArchive(db)
-    ? (db.prepare('SELECT name FROM archive_file ORDER BY id').all() as unknown as { name: string }[]).map(
-        ({ name }) => name,
-      )
-    : []
-
-const hasArchive = (db: DatabaseSync): boolean =>
-  db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'archive_block'").get() !== undefined
 
 /** A folder in which what was archived before is not is another one, or its disk is away: nothing is put there. */
 function requireFiles(db: DatabaseSync, folder: string): void {
