@@ -1,30 +1,10 @@
-import {
-  AccountErased,
-  AccountOpened,
-  KeyIssued,
-  KeyRevoked,
-  PlanEnded,
-  PlanStarted,
-  SignInConfirmed,
-  SignInFailed,
-  SignInRequested,
-} from '../../contracts/account-events.ts'
+import { AccountOpened } from '../../contracts/account-events.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { Origin, RecordedEvent } from '../../contracts/event.ts'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
-import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
+import { decodeEvent, EVENT_CATALOGUE, eventOf } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import {
-  AppAuthorized,
-  AppEnded,
-  AppTokenIssued,
-  MachineClientCreated,
-  MachineClientRemoved,
-  MachineTokenIssued,
-} from '../../contracts/oauth-events.ts'
 import type { Position } from '../../contracts/position.ts'
 import { accountStream } from '../../contracts/streams.ts'
-import { SubscriptionSlotFreed, SubscriptionSlotTaken } from '../../contracts/subscription-events.ts'
 import { accounts } from '../../projections/index.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import { CALLER_WAITS, type UnknownOutcome } from '../platform/event-store/append-until-known.ts'
@@ -62,26 +42,6 @@ export interface AccountLog<Command = AccountCommand | AppCommand> {
   ): Promise<{ readonly before: AccountState; readonly facts: readonly AccountFact[] }>
 }
 
-const DEFINITIONS: Readonly<Record<AccountFact['type'], EventDefinition>> = {
-  AccountOpened,
-  SignInRequested,
-  SignInFailed,
-  SignInConfirmed,
-  KeyIssued,
-  KeyRevoked,
-  PlanStarted,
-  PlanEnded,
-  AccountErased,
-  SubscriptionSlotTaken,
-  SubscriptionSlotFreed,
-  AppAuthorized,
-  AppTokenIssued,
-  AppEnded,
-  MachineClientCreated,
-  MachineTokenIssued,
-  MachineClientRemoved,
-}
-
 const UNKNOWN: UnknownOutcome = {
   what: 'the account was changed',
   again:
@@ -106,9 +66,7 @@ export function createAccountLog<Command>(options: AccountLogOptions<Command>): 
         accountId,
         async (state) => {
           const decided = decideAll(rules, accountId, await commandOf(state), state)
-          const events = decided.facts.map(({ type, data }) =>
-            newEvent(DEFINITIONS[type], { id: newId(), data, meta: { ...origin } }),
-          )
+          const events = decided.facts.map((fact) => eventOf(fact, { id: newId(), meta: { ...origin } }))
           return { events, result: decided }
         },
         UNKNOWN,
@@ -145,7 +103,7 @@ function decideAll<Command>(
 
 function factOf(recorded: RecordedEvent): AccountFact {
   const event = decodeEvent(recorded)
-  if (Object.hasOwn(DEFINITIONS, event.type)) return event as AccountFact
+  if (EVENT_CATALOGUE[event.type].stream === AccountOpened.stream) return event as AccountFact
   throw new ServiceError('event_unreadable', {
     message: `The stream ${recorded.stream} holds a ${recorded.type} at revision ${recorded.revision}.`,
   })

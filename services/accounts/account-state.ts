@@ -1,37 +1,15 @@
-import type {
-  AccountErased,
-  AccountOpened,
-  KeyIssued,
-  KeyLabel,
-  KeyRevoked,
-  PlanEnded,
-  PlanStarted,
-  SignInConfirmed,
-  SignInFailed,
-  SignInRequested,
-} from '../../contracts/account-events.ts'
-import type { EventOf } from '../../contracts/event-definition.ts'
+import type { KeyLabel } from '../../contracts/account-events.ts'
+import type { FactOf } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { SubscriptionSlot } from '../../contracts/owner-accounts.ts'
-import type { SubscriptionSlotFreed, SubscriptionSlotTaken } from '../../contracts/subscription-events.ts'
 import type { PlanPeriod } from '../../projections/index.ts'
 import type { AppFact, Apps } from './oauth/app-state.ts'
 
-type FactOf<Definition> = Pick<EventOf<Definition>, 'type' | 'data'>
-
 /** What the events of an account's stream say. */
 export type AccountFact =
-  | FactOf<typeof AccountOpened>
-  | FactOf<typeof SignInRequested>
-  | FactOf<typeof SignInFailed>
-  | FactOf<typeof SignInConfirmed>
-  | FactOf<typeof KeyIssued>
-  | FactOf<typeof KeyRevoked>
-  | FactOf<typeof PlanStarted>
-  | FactOf<typeof PlanEnded>
-  | FactOf<typeof AccountErased>
-  | FactOf<typeof SubscriptionSlotTaken>
-  | FactOf<typeof SubscriptionSlotFreed>
+  | FactOf<'AccountOpened' | 'SignInRequested' | 'SignInFailed' | 'SignInConfirmed' | 'AccountErased'>
+  | FactOf<'KeyIssued' | 'KeyRevoked' | 'PlanStarted' | 'PlanEnded'>
+  | FactOf<'SubscriptionSlotTaken' | 'SubscriptionSlotFreed'>
   | AppFact
 
 /** A key that applies. */

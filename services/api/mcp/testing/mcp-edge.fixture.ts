@@ -88,3 +88,21 @@ export async function listen(app: FastifyInstance): Promise<string> {
   if (address === null || typeof address === 'string') throw new Error('the server has no port')
   return `http://127.0.0.1:${address.port}/mcp`
 }
+
+/** What `/mcp` of an app answers to a message. */
+export const messageTo = (
+  app: FastifyInstance,
+  method: string,
+  params: JsonObject,
+  headers: Record<string, string> = {},
+) =>
+  app.inject({
+    method: 'POST',
+    url: '/mcp',
+    payload: { jsonrpc: '2.0', id: 1, method, params },
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+  })
