@@ -74,6 +74,8 @@ export async function archiveLog(options: ArchiveOptions): Promise<ArchiveResult
       prepareArchiver(db)
       requireFiles(db, folder)
       return await move(db, folder, options)
+    } catch (error) {
+      throw refused(error)
     } finally {
       db.close()
     }
@@ -270,8 +272,7 @@ function transaction(db: DatabaseSync, work: () => void): void {
     db.exec('COMMIT')
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK')
-    const refusal = refusalOf(error, false)
-    throw new ServiceError(refusal.code, { ...refusal, cause: error })
+    throw error
   }
 }
 
@@ -288,14 +289,20 @@ export function shrinkLog(file: string): void {
       prepareArchiver(db)
       db.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
     } catch (error) {
-      const refusal = refusalOf(error, false)
-      throw new ServiceError(refusal.code, { ...refusal, cause: error })
+      throw refused(error)
     } finally {
       db.close()
     }
   } finally {
     lock.release()
   }
+}
+
+/** What SQLite refuses, as others are told of it. */
+function refused(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  const refusal = refusalOf(error, false)
+  return new ServiceError(refusal.code, { ...refusal, cause: error })
 }
 
 function attempt<Result>(what: string, work: () => Result): Result {

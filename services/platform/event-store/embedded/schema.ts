@@ -79,14 +79,16 @@ export function prepareArchive(db: DatabaseSync): void {
 
 /** Prepares a connection that moves events into an archive beside the one that appends: nothing is lost with a commit of it. */
 export function prepareArchiver(db: DatabaseSync): void {
+  // Before anything else: the first look may have to wait for a log to be put in order behind a process that was killed.
+  db.exec(WAITS_FOR_OTHERS)
   requireLayout(db)
-  db.exec(`${DURABLE} ${WAITS_FOR_OTHERS} PRAGMA synchronous = NORMAL`)
+  db.exec(`${DURABLE} PRAGMA synchronous = NORMAL`)
 }
 
 /** Prepares a connection that writes: settings, then tables where the file is new. */
 export function prepareWriter(db: DatabaseSync): void {
   db.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
-  db.exec(`${DURABLE} ${WAITS_FOR_OTHERS}`)
+  db.exec(`${WAITS_FOR_OTHERS} ${DURABLE}`)
   const version = requireLayout(db)
   db.exec(
     `BEGIN IMMEDIATE; ${TABLE} ${INDEXES} PRAGMA user_version = ${Math.max(version, SCHEMA_VERSION)}; COMMIT;`,
