@@ -143,6 +143,15 @@ describe('the image', () => {
     return found
   }
 
+  test('is built from nothing that is not sent to the builder', () => {
+    const sent = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
+    const copied = [...read('deploy/Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
+      ([, sources = '']) => sources.split(' '),
+    )
+    expect(copied.length).toBeGreaterThan(0)
+    expect(copied.filter((source) => !sent.includes(source) || isExcluded(source))).toEqual([])
+  })
+
   test('holds what the service and the command line import, and of the code nothing else', () => {
     const wanted = needed()
     expect([...wanted].filter(isExcluded)).toEqual([])

@@ -7,6 +7,7 @@ import type { RemoteToolHandler } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
 import type { DemoChain, RefundHealth, SettlerHealth } from '../payments/index.ts'
 import { withTimeout } from '../platform/async/with-timeout.ts'
+import type { StoreHealth } from '../platform/event-store/event-store.ts'
 import type { Leases } from '../platform/lease/leases.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import type { DispatcherHealth } from '../webhooks/index.ts'
@@ -67,6 +68,7 @@ export async function componentsOf(deps: {
       detail: `${cache.adapter}: ${cache.detail}`,
     },
   ]
+  if (store.archive !== undefined && store.archive.files > 0) components.push(archiveComponent(store.archive))
   const { hasCallers } = deps
   for (const health of models) components.push(projectionComponent(health, { hasCallers, head: store.head }))
   if (engine !== undefined) components.push(marketComponent(deps.feed, engine, deps.staleAfterMs))
@@ -94,6 +96,7 @@ interface PartHealth {
   readonly detail: string
   readonly head?: Position
   readonly late?: string
+  readonly archive?: StoreHealth['archive']
 }
 
 async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHealth> {
@@ -104,6 +107,19 @@ async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHe
     return { ok: false, adapter: name, detail: reasonOf(error) }
   }
 }
+
+/** What was appended long ago; nothing that is new waits for it. */
+export const archiveComponent = ({
+  files,
+  missing,
+  problem,
+}: NonNullable<StoreHealth['archive']>): Component => ({
+  name: 'archive',
+  isRequired: false,
+  state: problem === undefined ? 'ok' : 'degraded',
+  detail: problem ?? `${files} files are there`,
+  more: { files, missing },
+})
 
 /** Whether bars come as they close, of all that is monitored. */
 export function marketComponent(

@@ -8,47 +8,70 @@ export interface PaymentSources {
   readonly refunds: () => RefundHealth | undefined
 }
 
-/** Money that is claimed and not there, and what brings it in. */
-export function gaugePayments(registers: Registry[], { payments, settler }: PaymentSources): void {
-  const labelNames = ['state'] as const
-  new Gauge({
-    name: 'payments_usdc',
-    help: 'USDC of answers that were served: unsettled, where the money is on its way; debt, where it never comes',
-    labelNames,
-    registers,
-    collect() {
-      const totals = payments()
-      if (totals === undefined) return
-      this.set({ state: 'unsettled' }, Number(totals.unsettled) / 1e6)
-      this.set({ state: 'debt' }, Number(totals.debt) / 1e6)
-    },
-  })
-  new Gauge({
-    name: 'payments_open',
-    help: 'Payments that are not at their end; unknown, where it cannot be told at the moment whether they are settled',
-    labelNames,
-    registers,
-    collect() {
-      const health = settler()
-      if (health === undefined) return
-      this.set({ state: 'open' }, health.open)
-      this.set({ state: 'unknown' }, health.unknown)
-    },
-  })
-  new Gauge({
-    name: 'payments_oldest_unsettled_seconds',
-    help: 'Age of the oldest payment that was served and is not settled',
-    labelNames: ['settler'] as const,
-    registers,
-    collect() {
-      const health = settler()
-      if (health !== undefined) this.set({ settler: 'here' }, health.oldestOpenMs / 1_000)
-    },
-  })
+/** A gauge: its name, its help, the label that tells its values apart, and its values by that label. */
+type GaugeRow<Source> = readonly [
+  name: string,
+  help: string,
+  label: string,
+  read: (source: Source) => Readonly<Record<string, number>>,
+]
+
+/** Gauges of one source, which is read at each scrape. While it is undefined they say what they said last. */
+export function gaugesOf<Source>(
+  registry: Registry,
+  source: () => Source | undefined,
+  rows: readonly GaugeRow<Source>[],
+): void {
+  for (const [name, help, label, read] of rows)
+    new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers: [registry],
+      collect() {
+        const found = source()
+        if (found === undefined) return
+        for (const [key, value] of Object.entries(read(found))) this.set({ [label]: key }, value)
+      },
+    })
+}
+
+const usdc = (value: bigint): number => Number(value) / 1e6
+
+/** Money that is claimed and not there, what brings it in, and what is given back by itself. */
+export function gaugePayments(registry: Registry, { payments, settler, refunds }: PaymentSources): void {
+  gaugesOf(registry, payments, [
+    [
+      'payments_usdc',
+      'USDC of answers that were served: unsettled, where the money is on its way; debt, where it never comes',
+      'state',
+      ({ unsettled, debt }) => ({ unsettled: usdc(unsettled), debt: usdc(debt) }),
+    ],
+  ])
+  gaugesOf(registry, settler, [
+    [
+      'payments_open',
+      'Payments that are not at their end; unknown, where it cannot be told at the moment whether they are settled',
+      'state',
+      ({ open, unknown }) => ({ open, unknown }),
+    ],
+    [
+      'payments_oldest_unsettled_seconds',
+      'Age of the oldest payment that was served and is not settled',
+      'settler',
+      ({ oldestOpenMs }) => ({ here: oldestOpenMs / 1_000 }),
+    ],
+    [
+      'settler_gas_ether',
+      'What the wallet that settles has left for gas',
+      'settler',
+      ({ gasBalance }) => (gasBalance === undefined ? {} : { here: Number(gasBalance) / 1e18 }),
+    ],
+  ])
   new Gauge({
     name: 'payments_oldest_payable_seconds',
     help: 'Age of the oldest payment that could be settled and is not, wherever settling is done; 0 where there is none',
-    registers,
+    registers: [registry],
     collect() {
       const health = settler()
       if (health === undefined) return
@@ -56,63 +79,31 @@ export function gaugePayments(registers: Registry[], { payments, settler }: Paym
       this.set(payableSince === undefined ? 0 : Math.max(0, Date.now() - payableSince) / 1_000)
     },
   })
-  new Gauge({
-    name: 'settler_gas_ether',
-    help: 'What the wallet that settles has left for gas',
-    labelNames: ['settler'] as const,
-    registers,
-    collect() {
-      const balance = settler()?.gasBalance
-      if (balance !== undefined) this.set({ settler: 'here' }, Number(balance) / 1e18)
-    },
-  })
-}
-
-/** What is given back by itself, and what is left for it. */
-export function gaugeRefunds(registers: Registry[], { refunds }: PaymentSources): void {
-  const usdc = (value: bigint): number => Number(value) / 1e6
-  new Gauge({
-    name: 'refunds_usdc',
-    help: 'USDC that was given back by itself so far: as a transfer, or as a credit',
-    labelNames: ['form'] as const,
-    registers,
-    collect() {
-      const health = refunds()
-      if (health === undefined) return
-      this.set({ form: 'transfer' }, usdc(health.transferred))
-      this.set({ form: 'credit' }, usdc(health.credited))
-    },
-  })
-  new Gauge({
-    name: 'refunds_day_usdc',
-    help: 'USDC that refunds have transferred in this UTC day, and may at most',
-    labelNames: ['what'] as const,
-    registers,
-    collect() {
-      const health = refunds()
-      if (health === undefined) return
-      this.set({ what: 'transferred' }, usdc(health.allottedToday))
-      this.set({ what: 'cap' }, usdc(health.dailyCap))
-    },
-  })
-  new Gauge({
-    name: 'refund_wallet_usdc',
-    help: 'What the wallet has that refunds are paid from; nothing where there is none',
-    labelNames: ['wallet'] as const,
-    registers,
-    collect() {
-      const { balance, address } = refunds() ?? {}
-      if (balance !== undefined && address !== undefined) this.set({ wallet: address }, usdc(balance))
-    },
-  })
-  new Gauge({
-    name: 'refunds_oldest_begun_seconds',
-    help: 'Age of the oldest refund that was begun and is not done; 0 where there is none',
-    labelNames: ['settler'] as const,
-    registers,
-    collect() {
-      const health = refunds()
-      if (health !== undefined) this.set({ settler: 'here' }, health.oldestBegunMs / 1_000)
-    },
-  })
+  gaugesOf(registry, refunds, [
+    [
+      'refunds_usdc',
+      'USDC that was given back by itself so far: as a transfer, or as a credit',
+      'form',
+      ({ transferred, credited }) => ({ transfer: usdc(transferred), credit: usdc(credited) }),
+    ],
+    [
+      'refunds_day_usdc',
+      'USDC that refunds have transferred in this UTC day, and may at most',
+      'what',
+      ({ allottedToday, dailyCap }) => ({ transferred: usdc(allottedToday), cap: usdc(dailyCap) }),
+    ],
+    [
+      'refund_wallet_usdc',
+      'What the wallet has that refunds are paid from; nothing where there is none',
+      'wallet',
+      ({ balance, address }): Record<string, number> =>
+        balance === undefined || address === undefined ? {} : { [address]: usdc(balance) },
+    ],
+    [
+      'refunds_oldest_begun_seconds',
+      'Age of the oldest refund that was begun and is not done; 0 where there is none',
+      'settler',
+      ({ oldestBegunMs }) => ({ here: oldestBegunMs / 1_000 }),
+    ],
+  ])
 }

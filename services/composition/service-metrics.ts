@@ -2,12 +2,13 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Outcome } from '../../contracts/outcome.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import { VENUE_FAULTS, type VenueHealth } from '../market/index.ts'
+import type { StoreHealth } from '../platform/event-store/event-store.ts'
 import type { ProjectionHealth } from '../platform/projector/projector.ts'
 import type { AppendDone } from '../platform/tracing/trace-appends.ts'
 import type { DispatcherHealth, DispatchMetrics } from '../webhooks/index.ts'
 import type { MonitoredCounts } from './monitored-series.ts'
 import type { LogFollowing } from './open-platform.ts'
-import { gaugePayments, gaugeRefunds, type PaymentSources } from './payment-metrics.ts'
+import { gaugePayments, gaugesOf, type PaymentSources } from './payment-metrics.ts'
 
 /** What the service counts about itself, beside the process and the HTTP edge. */
 export interface ServiceMetrics {
@@ -22,6 +23,11 @@ export interface ServiceMetrics {
   readonly webhooks: DispatchMetrics
 }
 
+const counterIn =
+  (registry: Registry) =>
+  <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+
 /**
  * @param sources read at each scrape.
  */
@@ -30,6 +36,7 @@ export function createServiceMetrics(
     readonly market: string
     readonly projections: () => readonly ProjectionHealth[]
     readonly following: LogFollowing
+    readonly archive: () => Promise<StoreHealth['archive']>
     /** Age of the newest bar in market time, milliseconds; undefined before the first. */
     readonly dataAgeMs: () => number | undefined
     readonly venues: () => readonly Pick<VenueHealth, 'exchange' | 'faults'>[]
@@ -44,24 +51,26 @@ export function createServiceMetrics(
   for (const what of ['handles', 'requests', 'resources'])
     registry.removeSingleMetric(`nodejs_active_${what}_total`)
   const registers = [registry]
-  const recorded = new Counter({
-    name: 'verdicts_recorded_total',
-    help: 'Verdicts appended by this process',
-    labelNames: ['exchange', 'timeframe', 'call'] as const,
-    registers,
-  })
-  const labelled = new Counter({
-    name: 'outcomes_labelled_total',
-    help: 'Outcomes of verdicts appended by this process, by how the race ended',
-    labelNames: ['exchange', 'timeframe', 'race'] as const,
-    registers,
-  })
-  const problem = new Counter({
-    name: 'append_failures_total',
-    help: 'Times that verdicts began to wait for the event store, by error code',
-    labelNames: ['code'] as const,
-    registers,
-  })
+  const counter = counterIn(registry)
+  const recorded = counter(
+    'verdicts_recorded_total',
+    'Verdicts appended by this process',
+    'exchange',
+    'timeframe',
+    'call',
+  )
+  const labelled = counter(
+    'outcomes_labelled_total',
+    'Outcomes of verdicts appended by this process, by how the race ended',
+    'exchange',
+    'timeframe',
+    'race',
+  )
+  const problem = counter(
+    'append_failures_total',
+    'Times that verdicts began to wait for the event store, by error code',
+    'code',
+  )
   const appends = new Histogram({
     // Names and buckets of OpenTelemetry's semantic conventions.
     name: 'db_client_operation_duration_seconds',
@@ -70,28 +79,26 @@ export function createServiceMetrics(
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
     registers,
   })
-  const refused = new Counter({
-    name: 'market_data_refused_total',
-    help: 'Bars and fundings that cannot be, by venue and what is wrong with them; nothing is computed from them',
-    labelNames: ['exchange', 'fault'] as const,
-    registers,
-  })
-  const closed = new Counter({
-    name: 'series_closed_total',
-    help: 'Times that a monitored series was closed because of a fault of its own, by error code',
-    labelNames: ['exchange', 'code'] as const,
-    registers,
-  })
-  new Gauge({
-    name: 'log_subscription_breaks',
-    help: 'Times since the start that the subscription of EventStoreDB ended: cut off for being slow, or broken',
-    labelNames: ['cause'] as const,
-    registers,
-    collect() {
-      this.set({ cause: 'slow' }, sources.following.cutOff)
-      this.set({ cause: 'broken' }, sources.following.broken)
-    },
-  })
+  const refused = counter(
+    'market_data_refused_total',
+    'Bars and fundings that cannot be, by venue and what is wrong with them; nothing is computed from them',
+    'exchange',
+    'fault',
+  )
+  const closed = counter(
+    'series_closed_total',
+    'Times that a monitored series was closed because of a fault of its own, by error code',
+    'exchange',
+    'code',
+  )
+  gaugesOf(registry, () => sources.following, [
+    [
+      'log_subscription_breaks',
+      'Times since the start that the subscription of EventStoreDB ended: cut off for being slow, or broken',
+      'cause',
+      ({ cutOff, broken }) => ({ slow: cutOff, broken }),
+    ],
+  ])
   new Gauge({
     name: 'log_foreign_events',
     help: 'Events in EventStoreDB that something else wrote, which are left out',
@@ -100,12 +107,19 @@ export function createServiceMetrics(
       this.set(sources.following.foreign)
     },
   })
-  const signInMails = new Counter({
-    name: 'sign_in_mails_total',
-    help: 'Sign-in mails that were sent, and that were held back by a limit',
-    labelNames: ['outcome'] as const,
+  new Gauge({
+    name: 'archive_files_missing',
+    help: 'Files of the archive that are not there; what they hold is refused until they are back',
     registers,
+    async collect() {
+      this.set((await sources.archive())?.missing ?? 0)
+    },
   })
+  const signInMails = counter(
+    'sign_in_mails_total',
+    'Sign-in mails that were sent, and that were held back by a limit',
+    'outcome',
+  )
   new Gauge({
     name: 'projection_live',
     help: '1 where a projection has caught up with the log and follows it, else 0',
@@ -117,17 +131,15 @@ export function createServiceMetrics(
       }
     },
   })
-  new Gauge({
-    name: 'market_data_age_seconds',
-    help: 'Age of the newest bar, in market time',
+  gaugesOf(registry, sources.dataAgeMs, [
     // A label, so that there is no value before the first bar.
-    labelNames: ['market'] as const,
-    registers,
-    collect() {
-      const age = sources.dataAgeMs()
-      if (age !== undefined) this.set({ market: sources.market }, age / 1_000)
-    },
-  })
+    [
+      'market_data_age_seconds',
+      'Age of the newest bar, in market time',
+      'market',
+      (ageMs) => ({ [sources.market]: ageMs / 1_000 }),
+    ],
+  ])
   new Counter({
     name: 'venue_faults_total',
     help: 'What venues sent and could not be used: rows that are no bars, prices a hundred times off, newest bars told differently afterwards, clocks that went back',
@@ -151,11 +163,10 @@ export function createServiceMetrics(
           this.set({ exchange, state }, count)
     },
   })
-  gaugePayments(registers, sources)
-  gaugeRefunds(registers, sources)
+  gaugePayments(registry, sources)
   return {
     registry,
-    webhooks: countWebhooks(registers, sources.dispatcher),
+    webhooks: countWebhooks(registry, sources.dispatcher),
     signInMail: (outcome) => signInMails.inc({ outcome }),
     outcomesLabelled(outcomes) {
       for (const { exchange, timeframe, race } of outcomes) labelled.inc({ exchange, timeframe, race })
@@ -171,16 +182,10 @@ export function createServiceMetrics(
   }
 }
 
-function countWebhooks(
-  registers: Registry[],
-  dispatcher: () => DispatcherHealth | undefined,
-): DispatchMetrics {
-  const attempts = new Counter({
-    name: 'webhook_attempts_total',
-    help: 'Attempts to deliver, by what came of them',
-    labelNames: ['result'] as const,
-    registers,
-  })
+function countWebhooks(registry: Registry, dispatcher: () => DispatcherHealth | undefined): DispatchMetrics {
+  const registers = [registry]
+  const counter = counterIn(registry)
+  const attempts = counter('webhook_attempts_total', 'Attempts to deliver, by what came of them', 'result')
   const sending = new Histogram({
     // Names of OpenTelemetry's semantic conventions for messaging.
     name: 'messaging_client_operation_duration_seconds',
@@ -195,56 +200,43 @@ function countWebhooks(
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
     registers,
   })
-  const endpoints = new Counter({
-    name: 'webhook_endpoint_changes_total',
-    help: 'Endpoints that became degraded, recovered or were disabled',
-    labelNames: ['change'] as const,
-    registers,
-  })
-  new Gauge({
-    name: 'webhook_subscriptions',
-    help: 'Subscriptions that this process sends for; behind, those that catch up, long_behind for more than a minute; unattended, those of its shards that it does not work on',
-    labelNames: ['state'] as const,
-    registers,
-    collect() {
-      const shards = dispatcher()?.shards ?? []
-      const sum = (of: (shard: (typeof shards)[number]) => number): number =>
-        shards.reduce((total, shard) => total + of(shard), 0)
-      this.set(
-        { state: 'all' },
-        sum(({ subscriptions }) => subscriptions),
-      )
-      this.set(
-        { state: 'behind' },
-        sum(({ behind }) => behind),
-      )
-      this.set({ state: 'long_behind' }, dispatcher()?.longBehind ?? 0)
-      this.set({ state: 'unattended' }, dispatcher()?.unattended ?? 0)
-      this.set(
-        { state: 'degraded' },
-        sum(({ degraded }) => degraded),
-      )
-      this.set(
-        { state: 'disabled' },
-        sum(({ disabled }) => disabled),
-      )
-    },
-  })
-  new Gauge({
-    name: 'webhook_pass_behind_seconds',
-    help: 'For how long the dispatcher has been behind the end of the log; 0 where it is not',
-    labelNames: ['dispatcher'] as const,
-    registers,
-    collect() {
-      const health = dispatcher()
-      if (health !== undefined) this.set({ dispatcher: 'here' }, health.behindMs / 1_000)
-    },
-  })
-  const strays = new Counter({
-    name: 'webhook_endpoints_reattached_total',
-    help: 'Active endpoints that were found attached to nothing, and read for again',
-    registers,
-  })
+  const endpoints = counter(
+    'webhook_endpoint_changes_total',
+    'Endpoints that became degraded, recovered or were disabled',
+    'change',
+  )
+  // Nothing is sent where nobody dispatches: that is said as zeros.
+  gaugesOf(registry, () => dispatcher() ?? { shards: [], longBehind: 0, unattended: 0 }, [
+    [
+      'webhook_subscriptions',
+      'Subscriptions that this process sends for; behind, those that catch up, long_behind for more than a minute; unattended, those of its shards that it does not work on',
+      'state',
+      ({ shards, longBehind, unattended }) => {
+        const sum = (count: 'subscriptions' | 'behind' | 'degraded' | 'disabled'): number =>
+          shards.reduce((total, shard) => total + shard[count], 0)
+        return {
+          all: sum('subscriptions'),
+          behind: sum('behind'),
+          long_behind: longBehind,
+          unattended,
+          degraded: sum('degraded'),
+          disabled: sum('disabled'),
+        }
+      },
+    ],
+  ])
+  gaugesOf(registry, dispatcher, [
+    [
+      'webhook_pass_behind_seconds',
+      'For how long the dispatcher has been behind the end of the log; 0 where it is not',
+      'dispatcher',
+      ({ behindMs }) => ({ here: behindMs / 1_000 }),
+    ],
+  ])
+  const strays = counter(
+    'webhook_endpoints_reattached_total',
+    'Active endpoints that were found attached to nothing, and read for again',
+  )
   return {
     stray: () => strays.inc(),
     attempt({ result, durationMs, firstAfterMs }) {

@@ -5,16 +5,7 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { serviceBlockSchema } from '../../contracts/service-block.ts'
 import type { Identity } from '../accounts/index.ts'
-import {
-  closePayments,
-  type PaymentsInMemory,
-  paymentsInMemory,
-  signedHeader,
-  TRANSACTION,
-  type WatchedPayments,
-  WEEK,
-  watch,
-} from '../payments/testing/payments-in-memory.fixture.ts'
+import { closePayments, type PaymentsInMemory, paymentsInMemory, signedHeader, TRANSACTION, type WatchedPayments, WEEK, watch } from '../payments/testing/payments-in-memory.fixture.ts'
 import { createMemoryLog, type MemoryLog } from '../platform/event-store/memory/memory-store.ts'
 import type { PaidCall, PaidOutcome, SentBody } from './paid-call.ts'
 import { createPaidCalls, type PaidCalls } from './paid-calls.ts'
@@ -354,26 +345,6 @@ describe('one authorization', () => {
     expect(JSON.stringify(after)).toBe(JSON.stringify(before))
     expect([one, two]).toMatchObject([{ request_id: 'request-1' }, { request_id: 'r2' }])
     expect(computed).toHaveLength(1)
-  })
-
-  test('is refused for another request, and for another tool', async () => {
-    await pay(1)
-    expect(await codeOf(pay(1, { body: json({ coin: 'ETH' }) }))).toBe('payment_mismatch')
-    expect(await codeOf(pay(1, { tool: 'get_market_regime' }))).toBe('payment_mismatch')
-    expect(await world.claims()).toHaveLength(1)
-  })
-
-  test('presented many times at once is computed once, claimed once, answered alike', async () => {
-    const gate = Promise.withResolvers<JsonObject>()
-    compute = () => gate.promise
-    const same = Array.from({ length: 20 }, () => pay(1))
-    const other = codeOf(pay(1, { body: json({ coin: 'ETH' }) }))
-    gate.resolve({ call: 'SELL' })
-    const answers = (await Promise.all(same)).map(answerIn)
-    expect(await other).toBe('payment_mismatch')
-    expect([computed.length, (await world.claims()).length]).toEqual([1, 1])
-    expect(answers.map(({ isReplay }) => isReplay)).toEqual([false, ...Array(19).fill(true)])
-    expect(new Set(answers.map(({ body }) => body.call))).toEqual(new Set(['SELL']))
   })
 
   test('that another process claimed meanwhile has the answer of that process', async () => {

@@ -4,13 +4,13 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { firstStreamOf, STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { buildLog, type LogBuild } from '../event-store/embedded/build-log.ts'
 import { logFile } from '../event-store/embedded/embedded-store.ts'
-import type { StoredRow } from '../event-store/embedded/stored-row.ts'
+import { rowsOf, type StoredRow, textOf } from '../event-store/embedded/stored-row.ts'
 import { openStoredRows } from '../event-store/embedded/stored-rows.ts'
 import { takeFileLock } from '../sqlite/file-lock.ts'
 import { makePrivateFolder } from '../sqlite/private-files.ts'
 import { hashBefore, MANIFEST_NAME, type Manifest, parseManifest } from './manifest.ts'
 import type { BackupPlace } from './place.ts'
-import { chained, damaged, rowsOf, sha256Of, textOf, unpackSegment } from './segment.ts'
+import { chained, damaged, sha256Of, unpackSegment } from './segment.ts'
 
 /** Up to where: an event, inclusive, or all that was appended at an instant or earlier. */
 export type RestorePoint = { readonly position: number } | { readonly instant: Date } | undefined
@@ -53,6 +53,7 @@ export const MAY_BE_THERE: ReadonlySet<string> = new Set([
   'newest-checkpoint',
   'erased-subjects',
   'sealed',
+  'archive',
 ])
 
 /**
@@ -155,11 +156,10 @@ async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild
     if (entry.first > head) break
     signal.throwIfAborted()
     const body = await place.get(entry.name)
-    if (body === undefined)
-      throw damaged(entry.name, `it is missing; what is whole goes up to position ${entry.first - 1}`)
+    if (body === undefined) throw damaged(entry, 'it is missing')
     const rows = rowsOf(unpackSegment(body, entry))
     if (rows.length !== entry.events)
-      throw damaged(entry.name, `it holds ${rows.length} events, not ${entry.events}`)
+      throw damaged(entry, `it holds ${rows.length} events, not ${entry.events}`)
     const own = keys.filter(([position]) => position >= entry.first && position <= entry.last)
     const all = own.length === 0 ? rows : [...rows, ...own].toSorted((a, b) => a[0] - b[0])
     const cut = all.filter((row) => isUpTo(row, upTo))
@@ -196,8 +196,7 @@ const blank = (text: string): string => ' '.repeat(Buffer.byteLength(text))
 async function readKeys({ place, erased }: RestoreOptions, { keys }: Manifest): Promise<StoredRow[]> {
   if (keys === null) return []
   const body = await place.get(keys.name)
-  if (body === undefined)
-    throw damaged(keys.name, 'it is missing, and with it what is personal of every account')
+  if (body === undefined) throw damaged(keys, 'it is missing, and with it what is personal of every account')
   const rows = rowsOf(unpackSegment(body, keys))
   // The newest copy of a key: where it was sealed anew, the older one was erased.
   const newest = new Map(rows.filter((row) => !isErased(row)).map((row) => [firstStreamOf(row[1]), row]))

@@ -2,7 +2,6 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import { comparePositions } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
-import { createSecret } from '../sending/sign.ts'
 import {
   decideSubscription,
   type SubscriptionCommand,
@@ -13,7 +12,7 @@ import { resolveStart } from './find-position.ts'
 import { findOwn, viewOf } from './read-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 import type { Subscriptions } from './subscription-operations.ts'
-import { sealSecret } from './subscription-secrets.ts'
+import { createSecret, sealSecret } from './subscription-secrets.ts'
 
 /** Decides a command for the owner over the newest state. */
 export async function executeFor(

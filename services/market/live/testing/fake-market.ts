@@ -29,9 +29,9 @@ export interface FakeTicker {
 /** Which candles of a range a venue keeps when there are more than it sends: venues differ. */
 export interface CandleRange {
   /** First open time. */
-  readonly from?: number
+  readonly from?: number | undefined
   /** Last open time. */
-  readonly to?: number
+  readonly to?: number | undefined
   readonly limit: number
   readonly keep: 'first' | 'last'
 }

@@ -70,7 +70,7 @@ export async function startFakeVenue(format: VenueFormat, market: FakeMarket): P
     planned.find((one) => one.route === route && one.left > 0 && one.only(request))
 
   /** Counts the request and takes the fault that is planned for it. */
-  function answer(request: FakeRequest, known = format.answer(request, market)): Answer {
+  function answer(request: FakeRequest, known = format(request, market)): Answer {
     const route = known?.route ?? 'unknown'
     requests.set(route, (requests.get(route) ?? 0) + 1)
     const headers = { date: new Date(market.now()).toUTCString(), 'content-type': 'application/json' }
@@ -92,7 +92,7 @@ export async function startFakeVenue(format: VenueFormat, market: FakeMarket): P
 
   const fetchInMemory: typeof fetch = async (input, init) => {
     const request = requestOf(new URL(addressOf(input)), typeof init?.body === 'string' ? init.body : '')
-    const known = format.answer(request, market)
+    const known = format(request, market)
     const expected = known && faultOf(known.route, request)?.fault.kind
     if (expected !== undefined && OF_CONNECTIONS.has(expected)) return fetch(input, init)
     const { status, headers, text, fault } = answer(request, known)

@@ -1,12 +1,13 @@
-import { BY_HAND, type VenueFormat } from '../venue-format.ts'
-import { binanceAnswer } from './binance-format.ts'
+import { createVenueFormat } from '../venue-format.ts'
+import { binanceShape } from './binance-format.ts'
 
-/** Aster's interface is a copy of Binance's, under its own addresses. */
-export const asterFormat: VenueFormat = {
-  exchange: 'ASTER',
-  source: BY_HAND,
-  answer: (request, fake) =>
-    request.path === '/api/v3/exchangeInfo'
-      ? { route: 'markets', body: { timezone: 'UTC', symbols: [] } }
-      : binanceAnswer(request, fake, '/fapi/v3'),
-}
+const { routes, ...shape } = binanceShape('/fapi/v3')
+
+/** Aster's interface is a copy of Binance's, under its own addresses. Made by hand from the venue's documentation. */
+export const asterFormat = createVenueFormat({
+  ...shape,
+  routes: {
+    ...routes,
+    markets: { ...routes.markets, '/api/v3/exchangeInfo': () => ({ timezone: 'UTC', symbols: [] }) },
+  },
+})

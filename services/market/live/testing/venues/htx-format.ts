@@ -1,25 +1,10 @@
 import type { Coin } from '../../../../../contracts/series.ts'
-import type { FakeMarket } from '../fake-market.ts'
-import {
-  BY_HAND,
-  coinNamed,
-  newestFirst,
-  numberOf,
-  timeframeNamed,
-  type VenueFormat,
-} from '../venue-format.ts'
+import type { FakeMarket, FakeTicker } from '../fake-market.ts'
+import { createVenueFormat, eachTicker, secondFunding } from '../venue-format.ts'
 
-const NAMES = { '1m': '1min', '5m': '5min', '15m': '15min', '30m': '30min', '1h': '60min', '4h': '4hour' }
 const COINS_PER_CONTRACT = 0.001
-const CANDLES = 2_000
 
 const symbolOf = (coin: Coin): string => `${coin}-USDT`
-const unknown = {
-  status: 'error',
-  'err-code': 'bad-request',
-  'err-msg': 'invalid contract code',
-  ts: 1_640_736_207_263,
-}
 
 const market = (coin: Coin) => ({
   symbol: coin,
@@ -38,25 +23,67 @@ const market = (coin: Coin) => ({
   trade_partition: 'USDT',
 })
 
-export const htxFormat: VenueFormat = {
-  exchange: 'HTX',
-  source: BY_HAND,
-  answer({ path, query }, fake) {
-    const coin = coinNamed(fake, symbolOf, query['contract_code'])
-    const ts = fake.now()
-    switch (path) {
-      case '/linear-swap-api/v1/swap_contract_info':
-        return { route: 'markets', body: { status: 'ok', data: fake.coins().map(market), ts } }
-      case '/linear-swap-ex/market/history/kline': {
-        if (coin === undefined) return { route: 'candles', body: unknown }
-        const [from, to, size] = ['from', 'to', 'size'].map((name) => numberOf(query[name]))
-        const rows = fake.candles(coin, timeframeNamed(NAMES, query['period']), {
-          limit: size ?? CANDLES,
-          keep: 'last',
-          // A number of candles makes it ignore the times.
-          ...(size === undefined && from !== undefined && { from: from * 1_000 }),
-          ...(size === undefined && to !== undefined && { to: to * 1_000 }),
-        })
+const present = (coin: Coin, fake: FakeMarket) => ({
+  contract_code: symbolOf(coin),
+  funding_rate: '0.000100000000000000',
+  funding_time: String(fake.nextFunding(coin)),
+  next_funding_time: String(secondFunding(coin, fake)),
+})
+
+const ticker = ({ coin, last, open, high, low, volume, turnover }: FakeTicker, fake: FakeMarket) => ({
+  id: Math.floor(fake.now() / 1_000),
+  ts: fake.now(),
+  ask: [last, 100],
+  bid: [last, 26],
+  contract_code: symbolOf(coin),
+  business_type: 'swap',
+  open: String(open),
+  close: String(last),
+  low: String(low),
+  high: String(high),
+  amount: String(volume),
+  count: 882,
+  vol: String(volume / COINS_PER_CONTRACT),
+  trade_turnover: String(turnover),
+})
+
+/** Made by hand from the venue's documentation. */
+export const htxFormat = createVenueFormat({
+  symbolOf,
+  symbolIn: 'contract_code',
+  timeframeIn: 'period',
+  timeframes: {
+    '1m': '1min',
+    '5m': '5min',
+    '15m': '15min',
+    '30m': '30min',
+    '1h': '60min',
+    '4h': '4hour',
+  },
+  perContract: ['candles', 'funding', 'intervals'],
+  unknown: {
+    body: {
+      status: 'error',
+      'err-code': 'bad-request',
+      'err-msg': 'invalid contract code',
+      ts: 1_640_736_207_263,
+    },
+  },
+  routes: {
+    markets: {
+      '/linear-swap-api/v1/swap_contract_info': ({ fake }) => ({
+        status: 'ok',
+        data: fake.coins().map(market),
+        ts: fake.now(),
+      }),
+    },
+    candles: {
+      '/linear-swap-ex/market/history/kline'({ query, fake, number, span, bars }) {
+        const size = number('size')
+        // A number of candles makes it ignore the times.
+        const rows = bars(
+          size === undefined ? { limit: 2_000, ...span('from', 'to', 1_000) } : { limit: size },
+        )
         const data = rows.map(({ openTime, open, high, low, close, volume }) => ({
           id: openTime / 1_000,
           open,
@@ -69,60 +96,35 @@ export const htxFormat: VenueFormat = {
           trade_turnover: volume * close,
         }))
         const ch = `market.${query['contract_code']}.kline.${query['period']}`
-        return { route: 'candles', body: { ch, ts, status: 'ok', data } }
-      }
-      case '/v5/market/funding_rate_history': {
-        if (coin === undefined) return { route: 'funding', body: unknown }
-        const rates = fake.funding(coin, Number(query['start_time'] ?? 0), ts)
-        const data = newestFirst(rates, Math.min(100, Number(query['limit'] ?? 10))).map(
-          ({ time, rate }, index) => ({
-            id: String(index + 1),
-            contract_code: query['contract_code'],
-            funding_rate: String(rate),
-            funding_time: String(time),
-          }),
-        )
-        return { route: 'funding', body: { code: 200, message: 'Success', data, ts } }
-      }
-      case '/v5/market/funding_rate': {
-        if (coin === undefined) return { route: 'intervals', body: unknown }
-        return {
-          route: 'intervals',
-          body: { code: 200, message: 'Success', data: [present(coin, fake)], ts },
-        }
-      }
-      case '/linear-swap-ex/market/detail/batch_merged':
-        return { route: 'tickers', body: { status: 'ok', ticks: tickers(fake), ts } }
-      default:
-        return undefined
-    }
+        return { ch, ts: fake.now(), status: 'ok', data }
+      },
+    },
+    funding: {
+      '/v5/market/funding_rate_history'({ query, fake, limit, span, rates }) {
+        const found = rates(limit('limit', 10, 100), span('start_time'))
+        const data = found.map(({ time, rate }, index) => ({
+          id: String(index + 1),
+          contract_code: query['contract_code'],
+          funding_rate: String(rate),
+          funding_time: String(time),
+        }))
+        return { code: 200, message: 'Success', data, ts: fake.now() }
+      },
+    },
+    intervals: {
+      '/v5/market/funding_rate': ({ coin, fake }) => ({
+        code: 200,
+        message: 'Success',
+        data: [present(coin, fake)],
+        ts: fake.now(),
+      }),
+    },
+    tickers: {
+      '/linear-swap-ex/market/detail/batch_merged': (asked) => ({
+        status: 'ok',
+        ticks: eachTicker(ticker)(asked),
+        ts: asked.fake.now(),
+      }),
+    },
   },
-}
-
-const present = (coin: Coin, fake: FakeMarket) => ({
-  contract_code: symbolOf(coin),
-  funding_rate: '0.000100000000000000',
-  funding_time: String(fake.nextFunding(coin)),
-  next_funding_time: String(fake.nextFunding(coin) + fake.fundingHours(coin) * 3_600_000),
 })
-
-const tickers = (fake: FakeMarket) =>
-  fake.coins().map((coin) => {
-    const { last, open, high, low, volume, turnover } = fake.ticker(coin)
-    return {
-      id: Math.floor(fake.now() / 1_000),
-      ts: fake.now(),
-      ask: [last, 100],
-      bid: [last, 26],
-      contract_code: symbolOf(coin),
-      business_type: 'swap',
-      open: String(open),
-      close: String(last),
-      low: String(low),
-      high: String(high),
-      amount: String(volume),
-      count: 882,
-      vol: String(volume / COINS_PER_CONTRACT),
-      trade_turnover: String(turnover),
-    }
-  })

@@ -1,7 +1,7 @@
 import type { Timeframe } from '../../../../../contracts/timeframes.ts'
 import { timeframeMs } from '../../../../../contracts/timeframes.ts'
 import type { FakeMarket } from '../fake-market.ts'
-import { BY_HAND, type FakeAnswer, type VenueFormat } from '../venue-format.ts'
+import type { FakeAnswer, VenueFormat } from '../venue-format.ts'
 
 /** Candles that the venue keeps, whatever their length. */
 const KEPT = 5_000
@@ -72,30 +72,27 @@ const markets = (fake: FakeMarket): unknown => [
   ],
 ]
 
-export const hyperliquidFormat: VenueFormat = {
-  exchange: 'HL',
-  source: `${BY_HAND}; candles, funding and contracts as in recorded answers`,
-  answer({ path, body }, fake) {
-    if (path !== '/info') return undefined
-    switch (body['type']) {
-      case 'metaAndAssetCtxs':
-        return { route: 'markets', body: markets(fake) }
-      case 'candleSnapshot':
-        return candles(body['req'] as CandleRequest, fake)
-      case 'fundingHistory': {
-        const coin = String(body['coin'])
-        const rates = fake.funding(coin, Number(body['startTime']), Number(body['endTime'] ?? fake.now()))
-        // Settled some milliseconds late, as the venue writes it.
-        const rows = rates.slice(0, 500).map(({ time, rate }) => ({
-          coin,
-          fundingRate: String(rate),
-          premium: '0.00031774',
-          time: time + 31,
-        }))
-        return { route: 'funding', body: rows }
-      }
-      default:
-        return undefined
+/** Made by hand from the venue's documentation; candles, funding and contracts as in recorded answers. */
+export const hyperliquidFormat: VenueFormat = ({ path, body }, fake) => {
+  if (path !== '/info') return undefined
+  switch (body['type']) {
+    case 'metaAndAssetCtxs':
+      return { route: 'markets', body: markets(fake) }
+    case 'candleSnapshot':
+      return candles(body['req'] as CandleRequest, fake)
+    case 'fundingHistory': {
+      const coin = String(body['coin'])
+      const rates = fake.funding(coin, Number(body['startTime']), Number(body['endTime'] ?? fake.now()))
+      // Settled some milliseconds late, as the venue writes it.
+      const rows = rates.slice(0, 500).map(({ time, rate }) => ({
+        coin,
+        fundingRate: String(rate),
+        premium: '0.00031774',
+        time: time + 31,
+      }))
+      return { route: 'funding', body: rows }
     }
-  },
+    default:
+      return undefined
+  }
 }

@@ -1,15 +1,12 @@
 import type { Coin } from '../../../../../contracts/series.ts'
-import { TIMEFRAMES, timeframeMs } from '../../../../../contracts/timeframes.ts'
 import type { FakeMarket } from '../fake-market.ts'
-import { BY_HAND, coinNamed, newestFirst, type VenueFormat } from '../venue-format.ts'
+import { createVenueFormat, eachCoin, timeframesInUnits } from '../venue-format.ts'
 
 const COINS_PER_CONTRACT = 0.001
 
 /** It calls bitcoin XBT. */
 const baseOf = (coin: Coin): string => (coin === 'BTC' ? 'XBT' : coin)
 const symbolOf = (coin: Coin): string => `${baseOf(coin)}USDTM`
-const wrap = (data: unknown) => ({ code: '200000', data })
-const unknown = { code: '100001', msg: 'Symbol not exists' }
 
 const market = (coin: Coin, fake: FakeMarket) => {
   const { last, open, high, low, volume, turnover, openInterest } = fake.ticker(coin)
@@ -48,46 +45,35 @@ const market = (coin: Coin, fake: FakeMarket) => {
   }
 }
 
-export const kucoinFormat: VenueFormat = {
-  exchange: 'KUCOIN',
-  source: `${BY_HAND}; candles as in answers of another client's tests`,
-  answer({ path, query }, fake) {
-    const coin = coinNamed(fake, symbolOf, query['symbol'])
-    switch (path) {
-      case '/api/v1/contracts/active':
-        return { route: 'markets', body: wrap(fake.coins().map((one) => market(one, fake))) }
-      case '/api/v1/kline/query': {
-        if (coin === undefined) return { route: 'candles', body: unknown }
-        const minutes = Number(query['granularity'])
-        const timeframe = TIMEFRAMES.find((one) => timeframeMs(one) === minutes * 60_000) ?? '1m'
-        const rows = fake.candles(coin, timeframe, {
-          limit: 200,
-          keep: 'first',
-          from: Number(query['from']),
-          to: Number(query['to']),
-        })
-        const data = rows.map(({ openTime, open, high, low, close, volume }) => [
-          openTime,
-          open,
-          high,
-          low,
-          close,
-          volume / COINS_PER_CONTRACT,
-        ])
-        return { route: 'candles', body: wrap(data) }
-      }
-      case '/api/v1/contract/funding-rates': {
-        if (coin === undefined) return { route: 'funding', body: unknown }
-        const rates = fake.funding(coin, Number(query['from'] ?? 0), Number(query['to'] ?? fake.now()))
-        const data = newestFirst(rates, 1_000).map(({ time, rate }) => ({
+/** Made by hand from the venue's documentation; candles as in answers of another client's tests. */
+export const kucoinFormat = createVenueFormat({
+  symbolOf,
+  timeframeIn: 'granularity',
+  timeframes: timeframesInUnits(60_000),
+  unknown: { body: { code: '100001', msg: 'Symbol not exists' } },
+  wrap: (data) => ({ code: '200000', data }),
+  routes: {
+    markets: { '/api/v1/contracts/active': eachCoin(market) },
+    candles: {
+      '/api/v1/kline/query': ({ span, bars }) =>
+        bars({ limit: 200, keep: 'first', ...span('from', 'to') }).map(
+          ({ openTime, open, high, low, close, volume }) => [
+            openTime,
+            open,
+            high,
+            low,
+            close,
+            volume / COINS_PER_CONTRACT,
+          ],
+        ),
+    },
+    funding: {
+      '/api/v1/contract/funding-rates': ({ query, span, rates }) =>
+        rates(1_000, span('from', 'to')).map(({ time, rate }) => ({
           symbol: query['symbol'],
           fundingRate: rate,
           timepoint: time,
-        }))
-        return { route: 'funding', body: wrap(data) }
-      }
-      default:
-        return undefined
-    }
+        })),
+    },
   },
-}
+})

@@ -1,20 +1,10 @@
 import type { Coin } from '../../../../../contracts/series.ts'
-import type { FakeMarket } from '../fake-market.ts'
-import {
-  BY_HAND,
-  coinNamed,
-  newestFirst,
-  numberOf,
-  timeframeNamed,
-  type VenueFormat,
-} from '../venue-format.ts'
+import type { FakeMarket, FakeTicker } from '../fake-market.ts'
+import { createVenueFormat, eachCoin, eachTicker, secondFunding, type Writer } from '../venue-format.ts'
 
-const NAMES = { '1h': '1H', '2h': '2H', '4h': '4H' }
 const COINS_PER_CONTRACT = 0.01
 
 const symbolOf = (coin: Coin): string => `${coin}-USDT-SWAP`
-const wrap = (data: unknown) => ({ code: '0', msg: '', data })
-const unknown = { code: '51001', msg: "Instrument ID or Spread ID doesn't exist.", data: [] }
 
 const market = (coin: Coin) => ({
   alias: '',
@@ -51,60 +41,6 @@ const inverse = {
   ctType: 'inverse',
 }
 
-export const okxFormat: VenueFormat = {
-  exchange: 'OKX',
-  source: `${BY_HAND}; candles, contracts and funding as in recorded answers`,
-  answer({ path, query }, fake) {
-    const coin = coinNamed(fake, symbolOf, query['instId'])
-    switch (path) {
-      case '/api/v5/public/instruments':
-        return { route: 'markets', body: wrap([...fake.coins().map(market), inverse]) }
-      case '/api/v5/market/candles':
-      case '/api/v5/market/history-candles': {
-        if (coin === undefined) return { route: 'candles', body: unknown }
-        const after = numberOf(query['after'])
-        const before = numberOf(query['before'])
-        const rows = fake.candles(coin, timeframeNamed(NAMES, query['bar']), {
-          limit: Math.min(300, Number(query['limit'] ?? 100)),
-          keep: 'last',
-          // Both ends are left out.
-          ...(before !== undefined && { from: before + 1 }),
-          ...(after !== undefined && { to: after - 1 }),
-        })
-        const data = rows.map(({ openTime, open, high, low, close, volume }) =>
-          [openTime, open, high, low, close, volume / COINS_PER_CONTRACT, volume, volume * close, '1'].map(
-            String,
-          ),
-        )
-        return { route: 'candles', body: wrap(data.toReversed()) }
-      }
-      case '/api/v5/public/funding-rate-history': {
-        if (coin === undefined) return { route: 'funding', body: unknown }
-        const [from, to] = [Number(query['before'] ?? 0) + 1, Number(query['after'] ?? fake.now() + 1) - 1]
-        const data = newestFirst(fake.funding(coin, from, to), Number(query['limit'] ?? 100)).map(
-          ({ time, rate }) => ({
-            instType: 'SWAP',
-            instId: query['instId'],
-            fundingRate: String(rate),
-            realizedRate: String(rate),
-            fundingTime: String(time),
-            method: 'current_period',
-          }),
-        )
-        return { route: 'funding', body: wrap(data) }
-      }
-      case '/api/v5/public/funding-rate':
-        return { route: 'intervals', body: wrap(fake.coins().map((one) => present(one, fake))) }
-      case '/api/v5/market/tickers':
-        return { route: 'tickers', body: wrap(tickers(fake)) }
-      case '/api/v5/public/open-interest':
-        return { route: 'openInterest', body: wrap(openInterests(fake)) }
-      default:
-        return undefined
-    }
-  },
-}
-
 const present = (coin: Coin, fake: FakeMarket) => ({
   instType: 'SWAP',
   instId: symbolOf(coin),
@@ -112,39 +48,75 @@ const present = (coin: Coin, fake: FakeMarket) => ({
   fundingRate: '0.0001',
   fundingTime: String(fake.nextFunding(coin)),
   nextFundingRate: '',
-  nextFundingTime: String(fake.nextFunding(coin) + fake.fundingHours(coin) * 3_600_000),
+  nextFundingTime: String(secondFunding(coin, fake)),
 })
 
-const tickers = (fake: FakeMarket) =>
-  fake.coins().map((coin) => {
-    const { last, open, high, low, volume } = fake.ticker(coin)
-    return {
-      instType: 'SWAP',
-      instId: symbolOf(coin),
-      last: String(last),
-      lastSz: '1',
-      askPx: String(last),
-      askSz: '4',
-      bidPx: String(last),
-      bidSz: '4',
-      open24h: String(open),
-      high24h: String(high),
-      low24h: String(low),
-      volCcy24h: String(volume),
-      vol24h: String(volume / COINS_PER_CONTRACT),
-      ts: String(fake.now()),
-    }
-  })
+const ticker = ({ coin, last, open, high, low, volume }: FakeTicker, fake: FakeMarket) => ({
+  instType: 'SWAP',
+  instId: symbolOf(coin),
+  last: String(last),
+  lastSz: '1',
+  askPx: String(last),
+  askSz: '4',
+  bidPx: String(last),
+  bidSz: '4',
+  open24h: String(open),
+  high24h: String(high),
+  low24h: String(low),
+  volCcy24h: String(volume),
+  vol24h: String(volume / COINS_PER_CONTRACT),
+  ts: String(fake.now()),
+})
 
-const openInterests = (fake: FakeMarket) =>
-  fake.coins().map((coin) => {
-    const { last, openInterest } = fake.ticker(coin)
-    return {
-      instId: symbolOf(coin),
-      instType: 'SWAP',
-      oi: String(openInterest / COINS_PER_CONTRACT),
-      oiCcy: String(openInterest),
-      oiUsd: String(openInterest * last),
-      ts: String(fake.now()),
-    }
-  })
+const interest = ({ coin, last, openInterest }: FakeTicker, fake: FakeMarket) => ({
+  instId: symbolOf(coin),
+  instType: 'SWAP',
+  oi: String(openInterest / COINS_PER_CONTRACT),
+  oiCcy: String(openInterest),
+  oiUsd: String(openInterest * last),
+  ts: String(fake.now()),
+})
+
+const candles: Writer = ({ limit, span, bars }) => {
+  const { from, to } = span('before', 'after')
+  // Both ends are left out.
+  const rows = bars({ limit: limit('limit', 100, 300), from: from && from + 1, to: to && to - 1 })
+  return rows
+    .toReversed()
+    .map(({ openTime, open, high, low, close, volume }) =>
+      [openTime, open, high, low, close, volume / COINS_PER_CONTRACT, volume, volume * close, '1'].map(
+        String,
+      ),
+    )
+}
+
+/** Made by hand from the venue's documentation; candles, contracts and funding as in recorded answers. */
+export const okxFormat = createVenueFormat({
+  symbolOf,
+  symbolIn: 'instId',
+  timeframeIn: 'bar',
+  timeframes: { '1h': '1H', '2h': '2H', '4h': '4H' },
+  unknown: { body: { code: '51001', msg: "Instrument ID or Spread ID doesn't exist.", data: [] } },
+  wrap: (data) => ({ code: '0', msg: '', data }),
+  routes: {
+    markets: { '/api/v5/public/instruments': ({ fake }) => [...fake.coins().map(market), inverse] },
+    candles: { '/api/v5/market/candles': candles, '/api/v5/market/history-candles': candles },
+    funding: {
+      '/api/v5/public/funding-rate-history'({ query, limit, span, rates }) {
+        const { from = 0, to } = span('before', 'after')
+        const found = rates(limit('limit', 100), { from: from + 1, to: to && to - 1 })
+        return found.map(({ time, rate }) => ({
+          instType: 'SWAP',
+          instId: query['instId'],
+          fundingRate: String(rate),
+          realizedRate: String(rate),
+          fundingTime: String(time),
+          method: 'current_period',
+        }))
+      },
+    },
+    intervals: { '/api/v5/public/funding-rate': eachCoin(present) },
+    tickers: { '/api/v5/market/tickers': eachTicker(ticker) },
+    openInterest: { '/api/v5/public/open-interest': eachTicker(interest) },
+  },
+})

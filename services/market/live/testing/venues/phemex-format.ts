@@ -1,12 +1,11 @@
 import type { Coin } from '../../../../../contracts/series.ts'
-import { TIMEFRAMES, timeframeMs } from '../../../../../contracts/timeframes.ts'
-import type { FakeMarket } from '../fake-market.ts'
-import { BY_HAND, coinNamed, newestFirst, type VenueFormat } from '../venue-format.ts'
+import type { FakeMarket, FakeTicker } from '../fake-market.ts'
+import { createVenueFormat, eachTicker, timeframesInUnits } from '../venue-format.ts'
 
 const symbolOf = (coin: Coin): string => `${coin}USDT`
 const fundingSymbolOf = (coin: Coin): string => `.${coin}USDTFR8H`
+
 const wrap = (data: unknown) => ({ code: 0, msg: 'OK', data })
-const unknown = { code: 6_001, msg: 'invalid argument', data: null }
 
 const market = (coin: Coin, fake: FakeMarket) => ({
   symbol: symbolOf(coin),
@@ -34,83 +33,69 @@ const market = (coin: Coin, fake: FakeMarket) => ({
   qtyStepSize: '0.001',
 })
 
-export const phemexFormat: VenueFormat = {
-  exchange: 'PHEMEX',
-  source: BY_HAND,
-  answer({ path, query }, fake) {
-    switch (path) {
-      case '/public/products': {
-        const perpProductsV2 = fake.coins().map((coin) => market(coin, fake))
-        return {
-          route: 'markets',
-          body: wrap({ currencies: [], products: [], perpProductsV2, riskLimits: [] }),
-        }
-      }
-      case '/v1/exchange/public/products':
-        return { route: 'markets', body: wrap([]) }
-      case '/exchange/public/md/v2/kline/list': {
-        const coin = coinNamed(fake, symbolOf, query['symbol'])
-        if (coin === undefined) return { route: 'candles', body: unknown }
-        const seconds = Number(query['resolution'])
-        const timeframe = TIMEFRAMES.find((one) => timeframeMs(one) === seconds * 1_000) ?? '1m'
-        const found = fake.candles(coin, timeframe, {
-          limit: Math.min(2_000, Number(query['limit'] ?? 1_000)),
-          keep: 'last',
-          from: Number(query['from']) * 1_000,
-          to: Number(query['to']) * 1_000,
-        })
+const ticker = (
+  { coin, last, open, high, low, volume, turnover, openInterest }: FakeTicker,
+  fake: FakeMarket,
+) => ({
+  closeRp: String(last),
+  fundingRateRr: '0.0001',
+  highRp: String(high),
+  indexPriceRp: String(last),
+  lowRp: String(low),
+  markPriceRp: String(last),
+  openInterestRv: String(openInterest),
+  openRp: String(open),
+  predFundingRateRr: '0.0001',
+  symbol: symbolOf(coin),
+  timestamp: fake.now() * 1_000_000,
+  turnoverRv: String(turnover),
+  volumeRq: String(volume),
+})
+
+/** Made by hand from the venue's documentation. */
+export const phemexFormat = createVenueFormat({
+  symbolOf,
+  fundingSymbolOf,
+  timeframeIn: 'resolution',
+  timeframes: timeframesInUnits(1_000),
+  unknown: { body: { code: 6_001, msg: 'invalid argument', data: null } },
+  routes: {
+    markets: {
+      '/public/products': ({ fake }) =>
+        wrap({
+          currencies: [],
+          products: [],
+          perpProductsV2: fake.coins().map((coin) => market(coin, fake)),
+          riskLimits: [],
+        }),
+      '/v1/exchange/public/products': () => wrap([]),
+    },
+    candles: {
+      '/exchange/public/md/v2/kline/list'({ query, limit, span, bars }) {
+        const found = bars({ limit: limit('limit', 1_000, 2_000), ...span('from', 'to', 1_000) })
         const rows = found.map(({ openTime, open, high, low, close, volume }) => [
           openTime / 1_000,
-          seconds,
-          String(open),
-          String(open),
-          String(high),
-          String(low),
-          String(close),
-          String(volume),
-          String(volume * close),
+          Number(query['resolution']),
+          ...[open, open, high, low, close, volume, volume * close].map(String),
           query['symbol'],
         ])
-        return { route: 'candles', body: wrap({ total: -1, rows }) }
-      }
-      case '/api-data/public/data/funding-rate-history': {
-        const coin = coinNamed(fake, fundingSymbolOf, query['symbol'])
-        if (coin === undefined) return { route: 'funding', body: unknown }
-        const rates = fake.funding(coin, Number(query['start'] ?? 0), Number(query['end'] ?? fake.now()))
-        const rows = newestFirst(rates, Math.min(100, Number(query['limit'] ?? 100))).map(
-          ({ time, rate, intervalHours }) => ({
-            symbol: query['symbol'],
-            fundingRate: String(rate),
-            fundingTime: time,
-            intervalSeconds: intervalHours * 3_600,
-          }),
-        )
-        return { route: 'funding', body: wrap({ rows }) }
-      }
-      case '/md/v2/ticker/24hr/all':
-        return { route: 'tickers', body: { error: null, id: 0, result: tickers(fake) } }
-      default:
-        return undefined
-    }
+        return wrap({ total: -1, rows })
+      },
+    },
+    funding: {
+      '/api-data/public/data/funding-rate-history'({ query, limit, span, rates }) {
+        const found = rates(limit('limit', 100, 100), span('start', 'end'))
+        const rows = found.map(({ time, rate, intervalHours }) => ({
+          symbol: query['symbol'],
+          fundingRate: String(rate),
+          fundingTime: time,
+          intervalSeconds: intervalHours * 3_600,
+        }))
+        return wrap({ rows })
+      },
+    },
+    tickers: {
+      '/md/v2/ticker/24hr/all': (asked) => ({ error: null, id: 0, result: eachTicker(ticker)(asked) }),
+    },
   },
-}
-
-const tickers = (fake: FakeMarket) =>
-  fake.coins().map((coin) => {
-    const { last, open, high, low, volume, turnover, openInterest } = fake.ticker(coin)
-    return {
-      closeRp: String(last),
-      fundingRateRr: '0.0001',
-      highRp: String(high),
-      indexPriceRp: String(last),
-      lowRp: String(low),
-      markPriceRp: String(last),
-      openInterestRv: String(openInterest),
-      openRp: String(open),
-      predFundingRateRr: '0.0001',
-      symbol: symbolOf(coin),
-      timestamp: fake.now() * 1_000_000,
-      turnoverRv: String(turnover),
-      volumeRq: String(volume),
-    }
-  })
+})

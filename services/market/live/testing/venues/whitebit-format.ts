@@ -1,12 +1,8 @@
 import type { Coin } from '../../../../../contracts/series.ts'
-import type { Timeframe } from '../../../../../contracts/timeframes.ts'
-import type { FakeMarket } from '../fake-market.ts'
-import { BY_HAND, coinNamed, newestFirst, numberOf, type VenueFormat } from '../venue-format.ts'
-
-const FUNDING_PATH = '/api/v4/public/funding-history/'
+import type { FakeMarket, FakeTicker } from '../fake-market.ts'
+import { createVenueFormat, eachTicker } from '../venue-format.ts'
 
 const symbolOf = (coin: Coin): string => `${coin}_PERP`
-const unknown = { success: false, message: { market: ['Market is not available.'] }, result: [] }
 
 const market = (coin: Coin) => ({
   name: symbolOf(coin),
@@ -28,69 +24,65 @@ const market = (coin: Coin) => ({
 /** Not to be listed. */
 const spot = { ...market('BTC'), name: 'BTC_USDT', type: 'spot' }
 
-export const whitebitFormat: VenueFormat = {
-  exchange: 'WHITEBIT',
-  source: BY_HAND,
-  answer({ path, query }, fake) {
-    if (path.startsWith(FUNDING_PATH)) {
-      const coin = coinNamed(fake, symbolOf, path.slice(FUNDING_PATH.length))
-      if (coin === undefined) return { route: 'funding', status: 422, body: unknown }
-      const rates = fake.funding(coin, Number(query['startDate'] ?? 0) * 1_000, fake.now())
-      const body = newestFirst(rates, Math.min(100, Number(query['limit'] ?? 50))).map(({ time, rate }) => ({
-        fundingTime: String(time / 1_000),
-        fundingRate: String(rate),
-        market: symbolOf(coin),
-        settlementPrice: '2248.47',
-        rateCalculatedTime: String(time / 1_000 - 28_800),
-      }))
-      return { route: 'funding', body }
-    }
-    switch (path) {
-      case '/api/v4/public/markets':
-        return { route: 'markets', body: [spot, ...fake.coins().map(market)] }
-      case '/api/v1/public/kline': {
-        const coin = coinNamed(fake, symbolOf, query['market'])
-        if (coin === undefined) return { route: 'candles', status: 422, body: unknown }
-        const from = numberOf(query['start'])
-        const rows = fake.candles(coin, query['interval'] as Timeframe, {
-          limit: Math.min(1_440, Number(query['limit'] ?? 1_440)),
-          keep: from === undefined ? 'last' : 'first',
-          ...(from !== undefined && { from: from * 1_000 }),
-        })
+const ticker = ({ coin, last, high, low, volume, turnover, openInterest }: FakeTicker, fake: FakeMarket) => ({
+  ticker_id: symbolOf(coin),
+  stock_currency: coin,
+  money_currency: 'USDT',
+  last_price: String(last),
+  stock_volume: String(volume),
+  money_volume: String(turnover),
+  bid: String(last),
+  ask: String(last),
+  high: String(high),
+  low: String(low),
+  product_type: 'Perpetual',
+  open_interest: String(openInterest),
+  index_price: String(last),
+  funding_rate: '-0.00000778',
+  next_funding_rate_timestamp: '1772467200000',
+  max_leverage: 50,
+  funding_interval_minutes: fake.fundingHours(coin) * 60,
+})
+
+/** Made by hand from the venue's documentation. */
+export const whitebitFormat = createVenueFormat({
+  symbolOf,
+  symbolIn: 'market',
+  timeframeIn: 'interval',
+  unknown: {
+    status: 422,
+    body: { success: false, message: { market: ['Market is not available.'] }, result: [] },
+  },
+  routes: {
+    markets: { '/api/v4/public/markets': ({ fake }) => [spot, ...fake.coins().map(market)] },
+    candles: {
+      '/api/v1/public/kline'({ limit, span, bars }) {
+        const range = span('start', '', 1_000)
+        const keep = range.from === undefined ? 'last' : 'first'
+        const rows = bars({ limit: limit('limit', 1_440, 1_440), keep, ...range })
         const result = rows.map(({ openTime, open, high, low, close, volume }) => [
           openTime / 1_000,
           ...[open, close, high, low, volume, volume * close].map(String),
         ])
-        return { route: 'candles', body: { success: true, message: '', result } }
-      }
-      case '/api/v4/public/futures':
-        return { route: 'tickers', body: { success: true, message: null, result: tickers(fake) } }
-      default:
-        return undefined
-    }
+        return { success: true, message: '', result }
+      },
+    },
+    funding: {
+      '/api/v4/public/funding-history/': ({ coin, limit, span, rates }) =>
+        rates(limit('limit', 50, 100), span('startDate', '', 1_000)).map(({ time, rate }) => ({
+          fundingTime: String(time / 1_000),
+          fundingRate: String(rate),
+          market: symbolOf(coin),
+          settlementPrice: '2248.47',
+          rateCalculatedTime: String(time / 1_000 - 28_800),
+        })),
+    },
+    tickers: {
+      '/api/v4/public/futures': (asked) => ({
+        success: true,
+        message: null,
+        result: eachTicker(ticker)(asked),
+      }),
+    },
   },
-}
-
-const tickers = (fake: FakeMarket) =>
-  fake.coins().map((coin) => {
-    const { last, high, low, volume, turnover, openInterest } = fake.ticker(coin)
-    return {
-      ticker_id: symbolOf(coin),
-      stock_currency: coin,
-      money_currency: 'USDT',
-      last_price: String(last),
-      stock_volume: String(volume),
-      money_volume: String(turnover),
-      bid: String(last),
-      ask: String(last),
-      high: String(high),
-      low: String(low),
-      product_type: 'Perpetual',
-      open_interest: String(openInterest),
-      index_price: String(last),
-      funding_rate: '-0.00000778',
-      next_funding_rate_timestamp: '1772467200000',
-      max_leverage: 50,
-      funding_interval_minutes: fake.fundingHours(coin) * 60,
-    }
-  })
+})

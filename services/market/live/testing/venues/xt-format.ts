@@ -1,19 +1,11 @@
 import type { Coin } from '../../../../../contracts/series.ts'
-import type { Timeframe } from '../../../../../contracts/timeframes.ts'
-import type { FakeMarket } from '../fake-market.ts'
-import { BY_HAND, coinNamed, newestFirst, numberOf, type VenueFormat } from '../venue-format.ts'
+import type { FakeMarket, FakeTicker } from '../fake-market.ts'
+import { createVenueFormat, eachCoin, eachTicker } from '../venue-format.ts'
 
 const COINS_PER_CONTRACT = 0.0001
 const PUBLIC = '/future/market/v1/public'
 
 const symbolOf = (coin: Coin): string => `${coin.toLowerCase()}_usdt`
-const wrap = (result: unknown) => ({ returnCode: 0, msgInfo: 'success', error: null, result })
-const unknown = {
-  returnCode: 1,
-  msgInfo: 'failure',
-  error: { code: 'invalid_symbol', msg: 'Invalid symbol' },
-  result: null,
-}
 
 const market = (coin: Coin) => ({
   id: 52,
@@ -43,24 +35,41 @@ const market = (coin: Coin) => ({
   deliveryDate: 4_102_416_000_000,
 })
 
-export const xtFormat: VenueFormat = {
-  exchange: 'XT',
-  source: BY_HAND,
-  answer({ path, query }, fake) {
-    const coin = coinNamed(fake, symbolOf, query['symbol'])
-    switch (path) {
-      case `${PUBLIC}/symbol/list`:
-        return { route: 'markets', body: wrap(fake.coins().map(market)) }
-      case `${PUBLIC}/q/kline`: {
-        if (coin === undefined) return { route: 'candles', body: unknown }
-        const [from, to] = [numberOf(query['startTime']), numberOf(query['endTime'])]
-        const rows = fake.candles(coin, query['interval'] as Timeframe, {
-          limit: Math.min(1_500, Number(query['limit'] ?? 500)),
-          keep: 'last',
-          ...(from !== undefined && { from }),
-          ...(to !== undefined && { to }),
-        })
-        const result = rows.toReversed().map(({ openTime, open, high, low, close, volume }) => ({
+const ticker = ({ coin, last, open, high, low, volume, turnover }: FakeTicker, fake: FakeMarket) => ({
+  t: fake.now(),
+  s: symbolOf(coin),
+  c: String(last),
+  h: String(high),
+  l: String(low),
+  a: String(volume / COINS_PER_CONTRACT),
+  v: String(turnover),
+  o: String(open),
+  r: String((last - open) / open),
+  i: String(last),
+  m: String(last),
+  bp: String(last),
+  ap: String(last),
+})
+
+/** Made by hand from the venue's documentation. */
+export const xtFormat = createVenueFormat({
+  symbolOf,
+  timeframeIn: 'interval',
+  unknown: {
+    body: {
+      returnCode: 1,
+      msgInfo: 'failure',
+      error: { code: 'invalid_symbol', msg: 'Invalid symbol' },
+      result: null,
+    },
+  },
+  wrap: (result) => ({ returnCode: 0, msgInfo: 'success', error: null, result }),
+  routes: {
+    markets: { [`${PUBLIC}/symbol/list`]: eachCoin(market) },
+    candles: {
+      [`${PUBLIC}/q/kline`]({ query, limit, span, bars }) {
+        const rows = bars({ limit: limit('limit', 500, 1_500), ...span('startTime', 'endTime') })
+        return rows.toReversed().map(({ openTime, open, high, low, close, volume }) => ({
           s: query['symbol'],
           p: query['symbol'],
           t: openTime,
@@ -71,47 +80,20 @@ export const xtFormat: VenueFormat = {
           a: String(volume / COINS_PER_CONTRACT),
           v: String(volume * close),
         }))
-        return { route: 'candles', body: wrap(result) }
-      }
-      case `${PUBLIC}/q/funding-rate-record`: {
-        if (coin === undefined) return { route: 'funding', body: unknown }
-        const rates = newestFirst(
-          fake.funding(coin, 0, fake.now()),
-          Math.min(200, Number(query['limit'] ?? 10)),
-        )
-        const items = rates.map(({ time, rate, intervalHours }) => ({
+      },
+    },
+    funding: {
+      [`${PUBLIC}/q/funding-rate-record`]({ query, limit, rates }) {
+        const items = rates(limit('limit', 10, 200)).map(({ time, rate, intervalHours }) => ({
           id: String(time),
           symbol: query['symbol'],
           fundingRate: String(rate),
           createdTime: time,
           collectionInternal: intervalHours * 3_600,
         }))
-        return { route: 'funding', body: wrap({ hasPrev: false, hasNext: true, items }) }
-      }
-      case `${PUBLIC}/q/agg-tickers`:
-        return { route: 'tickers', body: wrap(tickers(fake)) }
-      default:
-        return undefined
-    }
+        return { hasPrev: false, hasNext: true, items }
+      },
+    },
+    tickers: { [`${PUBLIC}/q/agg-tickers`]: eachTicker(ticker) },
   },
-}
-
-const tickers = (fake: FakeMarket) =>
-  fake.coins().map((coin) => {
-    const { last, open, high, low, volume, turnover } = fake.ticker(coin)
-    return {
-      t: fake.now(),
-      s: symbolOf(coin),
-      c: String(last),
-      h: String(high),
-      l: String(low),
-      a: String(volume / COINS_PER_CONTRACT),
-      v: String(turnover),
-      o: String(open),
-      r: String((last - open) / open),
-      i: String(last),
-      m: String(last),
-      bp: String(last),
-      ap: String(last),
-    }
-  })
+})
