@@ -44,7 +44,8 @@ test.each([
   }
   await append(paymentFact('PayerBlocked', { payer: BOB, reason: 'a test' }))
 
-  const { index, close } = await open(store)
+  const opened = await open(store)
+  const { index } = opened
   expect(index.position()).toBe(await store.head())
   expect(index.payer(ALICE)).toMatchObject({ unsettled: '40000', claims: 2, isBlocked: false })
   expect(index.payer(BOB)).toMatchObject({ unsettled: '20000', claims: 1, isBlocked: true })
@@ -56,6 +57,6 @@ test.each([
     index.newest(page).map(({ paymentId }) => paymentId)
   expect(idsOf({ limit: 2 })).toEqual([paymentIdOf(3), paymentIdOf(2)])
   expect(idsOf({ limit: 2, after: paymentIdOf(2) })).toEqual([paymentIdOf(1)])
-  await close()
+  await opened.close()
   await store.close()
 })

@@ -129,8 +129,8 @@ function confineStore(store: EventStore, prefix: string, base: Position): EventS
       return placesOf(this.readAll(options))
     },
     async *subscribe({ after, filter, signal }) {
-      const start = after === 'end' ? after : fromBase(after)
-      for await (const item of store.subscribe({ after: start, filter: confine(filter), signal }))
+      const from = after === 'end' ? after : fromBase(after)
+      for await (const item of store.subscribe({ after: from, filter: confine(filter), signal }))
         yield stripItem(item)
     },
     erase: (stream) => store.erase(within(stream)),
