@@ -495,7 +495,7 @@ describe('the board', () => {
         for (let turn = 0; turn < 20 && stream.includes('ETH'); turn++)
           await new Promise((resolve) => setImmediate(resolve))
         if (stream === 'verdict-SIM.ETH.1m') {
-          seen.push(`BTC at ${minute(board.get(BTC)?.barClose)}, complete to ${minute(board.reached())}`)
+          seen.push(`BTC at ${minute(board.get(BTC)?.barClose)}, complete to ${minute(board.watermark())}`)
         }
         return store.append(stream, ...rest)
       },
@@ -504,7 +504,7 @@ describe('the board', () => {
     const live = [3, 4, 5, 6].map((at) => batch(at, 'live', [BTC, ETH]))
     const end = await run([...both, ...live], [BTC, ETH], { store: slow, board })
     expect(seen.at(-1)).toBe('BTC at 7, complete to 6')
-    expect(minute(end.board.reached())).toBe(7)
+    expect(minute(end.board.watermark())).toBe(7)
   })
 
   test('never shows a verdict of a bar that was not reached here', async () => {
