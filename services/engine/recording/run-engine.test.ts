@@ -5,14 +5,13 @@ import type { BarBatch } from '../../../contracts/feed.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { outcomeSchema } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
-import { createFactIds } from '../../platform/ids/fact-id.ts'
 import { type Board, createBoard } from '../board.ts'
 import { createEngine, type Engine, type EngineReading } from '../engine.ts'
 import { loadModel } from '../model.ts'
+import { aDraft, recordingOver } from '../testing/recording.fixture.ts'
 import { createOutcomeRecorder } from './outcome-recorder.ts'
 import { createRecorder } from './recorder.ts'
 import { type RunEngineOptions, runEngine } from './run-engine.ts'
@@ -48,7 +47,7 @@ function fakeEngine(): Engine & { readonly heard: string[] } {
       if (entry === undefined) throw new Error('not open')
       if (entry.bars < 3) return { status: 'insufficient_history', bars: entry.bars, barsNeeded: 3 }
       const validUntil = entry.at + 15 * MINUTE_MS
-      const { verdictId: _none, ...verdict } = aVerdict({ ...entry.series, barClose: entry.at, validUntil })
+      const verdict = aDraft({ ...entry.series, barClose: entry.at, validUntil })
       return { status: 'verdict', verdict, metrics: { rsi14: (entry.at - T0) / MINUTE_MS } as never }
     },
   }
@@ -90,12 +89,7 @@ async function* readyFeed(batches: readonly BarBatch[]): AsyncGenerator<BarBatch
 
 const openStore = (): EventStore => openMemoryStore({ now: () => T0 })
 const parts = (store: EventStore) => {
-  const recording = {
-    store,
-    signal: new AbortController().signal,
-    idOf: createFactIds(Buffer.from('secret')),
-    sleep: async () => undefined,
-  }
+  const recording = recordingOver(store)
   return { recorder: createRecorder(recording), outcomes: createOutcomeRecorder(recording) }
 }
 
@@ -460,7 +454,7 @@ describe('the board', () => {
 
   test('shows the verdict of another process that was first', async () => {
     const store = openStore()
-    const { verdictId: _none, ...theirs } = aVerdict({ ...BTC, barClose: T0 + 4 * MINUTE_MS, call: 'SELL' })
+    const theirs = aDraft({ ...BTC, barClose: T0 + 4 * MINUTE_MS, call: 'SELL' })
     const seen: (string | undefined)[] = []
     await run(batches, [BTC], {
       store: {
