@@ -9,6 +9,7 @@ import { LIMITS } from '../contracts/limits.ts'
 import { aWebhookEdge } from '../services/api/testing/webhook-edge.fixture.ts'
 import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
 import { createPacer, pacedReads } from '../services/platform/event-store/pacer.ts'
+import type { Question } from './support/ask-again.ts'
 import { print, quantile } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
 
@@ -56,13 +57,6 @@ for (let n = 0; n < LIMITS.subscriptionsOnFree; n++) {
   })
   ids.push(created.body.id)
   await edge.ask('POST', `/api/webhooks/${created.body.id}/pause`, { as: first })
-}
-
-interface Question {
-  readonly method: string
-  readonly url: string
-  readonly key: string
-  readonly body?: object
 }
 
 /** Asks from a process of its own for as long as the probe runs. */
