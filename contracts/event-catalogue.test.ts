@@ -66,110 +66,56 @@ const PAYMENT_STREAM = paymentStream({
 })
 const SERIES = { exchange: 'BINANCE', coin: '1000PEPE', timeframe: '4h' } as const
 
-/** Whose stream each fixture is in. */
-const STREAMS: Readonly<Record<string, string>> = {
-  'LogFormatRaised.v1.json': STORE_IDENTITY_STREAM,
-  'StoreInitialised.v1.json': STORE_IDENTITY_STREAM,
-  'ModelAnnounced.v1.json': modelStream('barrier-3'),
-  'MonitoringChanged.v1.json': monitoredStream('HL'),
-  'LogKeysPublished.v1.json': LOG_KEYS_STREAM,
-  'CheckpointSigned.v1.json': LOG_CHECKPOINTS_STREAM,
-  'CheckpointCosigned.v1.json': LOG_COSIGNATURES_STREAM,
-  'CheckpointAnchored.v1.json': LOG_ANCHORS_STREAM,
-  'CheckpointTimestamped.v1.json': LOG_ANCHORS_STREAM,
-  'DaySealed.v1.json': sealedStream('HL'),
-  'MarketClockAnchored.v1.json': MARKET_CLOCK_STREAM,
-  'VerdictRecorded.v1.json': verdictStream(SERIES),
-  'VerdictRecorded.v2.json': verdictStream(SERIES),
-  'VerdictRecorded.v3.json': verdictStream(SERIES),
-  'ChallengerVerdictRecorded.v1.json': challengerStream('first-1', SERIES),
-  'ChallengerVerdictRecorded.v2.json': challengerStream('first-1', SERIES),
-  'ModelChosen.v1.json': MODEL_CHOICE_STREAM,
-  'VerdictsMissing.v1.json': verdictStream(SERIES),
-  'SpeechWithdrawn.v1.json': speechStream('barrier-3', '1h'),
-  'SpeechRestored.v1.json': speechStream('barrier-3', '1h'),
-  'RegimeShifted.v1.json': verdictStream(SERIES),
-  'OutcomeLabelled.v1.json': outcomeStream(SERIES),
-  'OutcomeLabelled.v2.json': outcomeStream(SERIES),
-  'OutcomeLabelled.v3.json': outcomeStream(SERIES),
-  'UniverseRanked.v1.json': universeStream('HL'),
-  'ScanCompleted.v1.json': scanStream('HL', '1h'),
-  'SubjectKeyCreated.v1.json': subjectStream(ACCOUNT, 0),
-  'AccountOpened.v1.json': accountStream(ACCOUNT),
-  'SignInRequested.v1.json': accountStream(ACCOUNT),
-  'SignInRequested.v2.json': accountStream(ACCOUNT),
-  'SignInFailed.v1.json': accountStream(ACCOUNT),
-  'SignInConfirmed.v1.json': accountStream(ACCOUNT),
-  'KeyIssued.v1.json': accountStream(ACCOUNT),
-  'KeyIssued.v2.json': accountStream(ACCOUNT),
-  'KeyRevoked.v1.json': accountStream(ACCOUNT),
-  'PlanStarted.v1.json': accountStream(ACCOUNT),
-  'PlanEnded.v1.json': accountStream(ACCOUNT),
-  'AccountErased.v1.json': accountStream(ACCOUNT),
-  'AppAuthorized.v1.json': accountStream(ACCOUNT),
-  'AppTokenIssued.v1.json': accountStream(ACCOUNT),
-  'AppEnded.v1.json': accountStream(ACCOUNT),
-  'MachineClientCreated.v1.json': accountStream(ACCOUNT),
-  'MachineTokenIssued.v1.json': accountStream(ACCOUNT),
-  'MachineClientRemoved.v1.json': accountStream(ACCOUNT),
-  'QuotaDebited.v1.json': quotaStream(ACCOUNT, '2025-01'),
-  'ChatReserved.v1.json': chatStream(ACCOUNT, '2025-01'),
-  'ChatAnswered.v1.json': chatStream(ACCOUNT, '2025-01'),
-  'QuotaGranted.v1.json': quotaStream(ACCOUNT, '2025-01'),
-  'PaymentClaimed.v1.json': PAYMENT_STREAM,
-  'SettlementRequested.v1.json': PAYMENT_STREAM,
-  'SettlementBroadcast.v1.json': PAYMENT_STREAM,
-  'SettlementFailed.v1.json': PAYMENT_STREAM,
-  'SettlementUnknown.v1.json': PAYMENT_STREAM,
-  'SettlementConfirmed.v1.json': PAYMENT_STREAM,
-  'SettlementFinalised.v1.json': PAYMENT_STREAM,
-  'SettlementReorged.v1.json': PAYMENT_STREAM,
-  'PaymentUncollectable.v1.json': PAYMENT_STREAM,
-  'PaymentIdentified.v1.json': paymentIdentifierStream(
-    '64ec1888b097e0111f00d61e787f3031e35a0cc05eef0073d38c579fa11cb6b6',
-  ),
-  'RefundSent.v1.json': PAYMENT_STREAM,
-  'AnswerWithheld.v1.json': PAYMENT_STREAM,
-  'AnswerGiven.v1.json': PAYMENT_STREAM,
-  'RefundBegun.v1.json': PAYMENT_STREAM,
-  'CreditApplied.v1.json': PAYMENT_STREAM,
-  'RefundAllotted.v1.json': refundsOfDayStream('2025-01-01'),
-  'RefundAuthorised.v1.json': refundStream('01941f29-7c00-7001-8000-000000000300'),
-  'CreditGiven.v1.json': creditStream(CHAIN_ID, PAYER),
-  'CreditUsed.v1.json': creditStream(CHAIN_ID, PAYER),
-  'PayerBlocked.v1.json': payerStream(CHAIN_ID, PAYER),
-  'PayerUnblocked.v1.json': payerStream(CHAIN_ID, PAYER),
-  'LeaseTaken.v1.json': leaseStream('dispatcher'),
-  'LeaseReleased.v1.json': leaseStream('dispatcher'),
-  'OwnerNotified.v1.json': noticeStream('019abcde-7c00-7001-8000-0000000000c1'),
-  'CursorTaken.v1.json': deliveryStream(SUBSCRIPTION),
-  'CursorTaken.v2.json': deliveryStream(SUBSCRIPTION),
-  'DeliveriesAttempted.v1.json': deliveryStream(SUBSCRIPTION),
-  'DeliveriesAttempted.v2.json': deliveryStream(SUBSCRIPTION),
-  'CursorMoved.v1.json': deliveryStream(SUBSCRIPTION),
-  'CursorMoved.v2.json': deliveryStream(SUBSCRIPTION),
-  'SubscriptionSlotTaken.v1.json': accountStream(ACCOUNT),
-  'SubscriptionSlotFreed.v1.json': accountStream(ACCOUNT),
-  'SubscriptionCreated.v1.json': subscriptionStream(SUBSCRIPTION),
-  'SubscriptionCreated.v2.json': subscriptionStream(SUBSCRIPTION),
-  'SubscriptionCreated.v3.json': subscriptionStream(SUBSCRIPTION),
-  'SubscriptionChanged.v1.json': subscriptionStream(SUBSCRIPTION),
-  'SecretRotated.v1.json': subscriptionStream(SUBSCRIPTION),
-  'SubscriptionPaused.v1.json': subscriptionStream(SUBSCRIPTION),
-  'SubscriptionResumed.v1.json': subscriptionStream(SUBSCRIPTION),
-  'SubscriptionDegraded.v1.json': subscriptionStream(SUBSCRIPTION),
-  'SubscriptionRecovered.v1.json': subscriptionStream(SUBSCRIPTION),
-  'SubscriptionDisabled.v1.json': subscriptionStream(SUBSCRIPTION),
-  'SubscriptionDisabled.v2.json': subscriptionStream(SUBSCRIPTION),
-  'SubscriptionAllowed.v1.json': subscriptionStream(SUBSCRIPTION),
-  'SecretOverlapEnded.v1.json': subscriptionStream(SUBSCRIPTION),
-  'WebhookHostBlocked.v1.json': WEBHOOK_HOSTS_STREAM,
-  'WebhookHostAllowed.v1.json': WEBHOOK_HOSTS_STREAM,
-  'ReplayRequested.v1.json': subscriptionStream(SUBSCRIPTION),
-  'ReplayRequested.v2.json': subscriptionStream(SUBSCRIPTION),
-  'ReplayCancelled.v1.json': subscriptionStream(SUBSCRIPTION),
-  'SubscriptionRemoved.v1.json': subscriptionStream(SUBSCRIPTION),
-}
+/** The types of events in each stream of the fixtures. */
+const TYPES_IN: readonly (readonly [stream: string, types: string])[] = [
+  [STORE_IDENTITY_STREAM, 'LogFormatRaised StoreInitialised'],
+  [modelStream('barrier-3'), 'ModelAnnounced'],
+  [monitoredStream('HL'), 'MonitoringChanged'],
+  [LOG_KEYS_STREAM, 'LogKeysPublished'],
+  [LOG_CHECKPOINTS_STREAM, 'CheckpointSigned'],
+  [LOG_COSIGNATURES_STREAM, 'CheckpointCosigned'],
+  [LOG_ANCHORS_STREAM, 'CheckpointAnchored CheckpointTimestamped'],
+  [sealedStream('HL'), 'DaySealed'],
+  [MARKET_CLOCK_STREAM, 'MarketClockAnchored'],
+  [verdictStream(SERIES), 'VerdictRecorded VerdictsMissing RegimeShifted'],
+  [challengerStream('first-1', SERIES), 'ChallengerVerdictRecorded'],
+  [MODEL_CHOICE_STREAM, 'ModelChosen'],
+  [speechStream('barrier-3', '1h'), 'SpeechWithdrawn SpeechRestored'],
+  [outcomeStream(SERIES), 'OutcomeLabelled'],
+  [universeStream('HL'), 'UniverseRanked'],
+  [scanStream('HL', '1h'), 'ScanCompleted'],
+  [subjectStream(ACCOUNT, 0), 'SubjectKeyCreated'],
+  [
+    accountStream(ACCOUNT),
+    'AccountOpened SignInRequested SignInFailed SignInConfirmed KeyIssued KeyRevoked PlanStarted PlanEnded AccountErased AppAuthorized AppTokenIssued AppEnded MachineClientCreated MachineTokenIssued MachineClientRemoved SubscriptionSlotTaken SubscriptionSlotFreed',
+  ],
+  [quotaStream(ACCOUNT, '2025-01'), 'QuotaDebited QuotaGranted'],
+  [chatStream(ACCOUNT, '2025-01'), 'ChatReserved ChatAnswered'],
+  [
+    PAYMENT_STREAM,
+    'PaymentClaimed SettlementRequested SettlementBroadcast SettlementFailed SettlementUnknown SettlementConfirmed SettlementFinalised SettlementReorged PaymentUncollectable RefundSent AnswerWithheld AnswerGiven RefundBegun CreditApplied',
+  ],
+  [
+    paymentIdentifierStream('64ec1888b097e0111f00d61e787f3031e35a0cc05eef0073d38c579fa11cb6b6'),
+    'PaymentIdentified',
+  ],
+  [refundsOfDayStream('2025-01-01'), 'RefundAllotted'],
+  [refundStream('01941f29-7c00-7001-8000-000000000300'), 'RefundAuthorised'],
+  [creditStream(CHAIN_ID, PAYER), 'CreditGiven CreditUsed'],
+  [payerStream(CHAIN_ID, PAYER), 'PayerBlocked PayerUnblocked'],
+  [leaseStream('dispatcher'), 'LeaseTaken LeaseReleased'],
+  [noticeStream('019abcde-7c00-7001-8000-0000000000c1'), 'OwnerNotified'],
+  [deliveryStream(SUBSCRIPTION), 'CursorTaken DeliveriesAttempted CursorMoved'],
+  [
+    subscriptionStream(SUBSCRIPTION),
+    'SubscriptionCreated SubscriptionChanged SecretRotated SubscriptionPaused SubscriptionResumed SubscriptionDegraded SubscriptionRecovered SubscriptionDisabled SubscriptionAllowed SecretOverlapEnded ReplayRequested ReplayCancelled SubscriptionRemoved',
+  ],
+  [WEBHOOK_HOSTS_STREAM, 'WebhookHostBlocked WebhookHostAllowed'],
+]
+/** Of each type. */
+const STREAMS: ReadonlyMap<string, string> = new Map(
+  TYPES_IN.flatMap(([stream, types]) => types.split(' ').map((type) => [type, stream] as const)),
+)
 
 /** What became of the deliveries of a replay was not counted at first. */
 const countedReplays = ({ state }: JsonObject) => {
@@ -208,7 +154,7 @@ test('every event type has a fixture of every schema version it was stored in', 
     Array.from({ length: schema }, (_, index) => `${type}.v${index + 1}.json`),
   )
   expect(readdirSync(FIXTURES).toSorted()).toEqual(expected.toSorted())
-  expect(Object.keys(STREAMS).toSorted()).toEqual(expected.toSorted())
+  expect([...STREAMS.keys()].toSorted()).toEqual(Object.keys(EVENT_CATALOGUE).toSorted())
   expect(Object.keys(SHA256).toSorted()).toEqual(expected.toSorted())
 })
 
@@ -216,7 +162,7 @@ test('every definition is filed under its own type', () => {
   for (const [name, { type }] of Object.entries(EVENT_CATALOGUE)) expect(type).toBe(name)
 })
 
-describe.each(Object.entries(STREAMS))('fixture %s', (name, stream) => {
+describe.each(readdirSync(FIXTURES))('fixture %s', (name) => {
   const fixture = readFixture(name)
 
   test('is what it was when it was released', () => {
@@ -226,7 +172,7 @@ describe.each(Object.entries(STREAMS))('fixture %s', (name, stream) => {
 
   test('is an event that a log would take, named after its type and schema', () => {
     expect(`${fixture.type}.v${fixture.schema}.json`).toBe(name)
-    expect(fixture.stream).toBe(stream)
+    expect(fixture.stream).toBe(STREAMS.get(fixture.type))
     expect(isStreamName(fixture.stream)).toBe(true)
     expect(isPosition(fixture.position)).toBe(true)
     expect(new Date(fixture.at).toISOString()).toBe(fixture.at)

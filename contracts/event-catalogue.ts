@@ -1,100 +1,35 @@
 import { z } from 'zod'
-import {
-  AccountErased,
-  AccountOpened,
-  KeyIssued,
-  KeyRevoked,
-  PlanEnded,
-  PlanStarted,
-  SignInConfirmed,
-  SignInFailed,
-  SignInRequested,
-  SubjectKeyCreated,
-} from './account-events.ts'
-import { ChatAnswered, ChatReserved } from './chat-events.ts'
-import { CursorMoved, CursorTaken, DeliveriesAttempted } from './delivery-events.ts'
+import * as accountEvents from './account-events.ts'
+import * as chatEvents from './chat-events.ts'
+import * as deliveryEvents from './delivery-events.ts'
 import { ServiceError } from './errors.ts'
 import type { EventPlace, NewEvent, RecordedEvent } from './event.ts'
 import {
   defineEvent,
   type EventDefinition,
   type EventOf,
+  newEvent,
   requireKnownSchema,
   upcast,
 } from './event-definition.ts'
-import { LeaseReleased, LeaseTaken } from './lease-events.ts'
-import { ChallengerVerdictRecorded, ModelChosen, SpeechRestored, SpeechWithdrawn } from './model-events.ts'
-import { OwnerNotified } from './notice-events.ts'
-import {
-  AppAuthorized,
-  AppEnded,
-  AppTokenIssued,
-  MachineClientCreated,
-  MachineClientRemoved,
-  MachineTokenIssued,
-} from './oauth-events.ts'
+import * as leaseEvents from './lease-events.ts'
+import * as modelEvents from './model-events.ts'
+import * as noticeEvents from './notice-events.ts'
+import * as oauthEvents from './oauth-events.ts'
 import { outcomeSchema } from './outcome.ts'
-import {
-  PayerBlocked,
-  PayerUnblocked,
-  PaymentClaimed,
-  PaymentIdentified,
-  PaymentUncollectable,
-  RefundSent,
-  SettlementBroadcast,
-  SettlementConfirmed,
-  SettlementFailed,
-  SettlementFinalised,
-  SettlementReorged,
-  SettlementRequested,
-  SettlementUnknown,
-} from './payment-events.ts'
+import * as paymentEvents from './payment-events.ts'
 import { START } from './position.ts'
-import {
-  CheckpointAnchored,
-  CheckpointCosigned,
-  CheckpointSigned,
-  CheckpointTimestamped,
-  DaySealed,
-  LogKeysPublished,
-  ModelAnnounced,
-  MonitoringChanged,
-} from './proof-events.ts'
-import { QuotaDebited, QuotaGranted } from './quota-events.ts'
-import {
-  AnswerGiven,
-  AnswerWithheld,
-  CreditApplied,
-  CreditGiven,
-  CreditUsed,
-  RefundAllotted,
-  RefundAuthorised,
-  RefundBegun,
-} from './refund-events.ts'
+import * as proofEvents from './proof-events.ts'
+import * as quotaEvents from './quota-events.ts'
+import * as refundEvents from './refund-events.ts'
 import { regimeSchema } from './regime.ts'
-import { ScanCompleted } from './scan-events.ts'
+import * as scanEvents from './scan-events.ts'
 import { seriesSchema } from './series.ts'
-import {
-  ReplayCancelled,
-  ReplayRequested,
-  SecretOverlapEnded,
-  SecretRotated,
-  SubscriptionAllowed,
-  SubscriptionChanged,
-  SubscriptionCreated,
-  SubscriptionDegraded,
-  SubscriptionDisabled,
-  SubscriptionPaused,
-  SubscriptionRecovered,
-  SubscriptionRemoved,
-  SubscriptionResumed,
-  SubscriptionSlotFreed,
-  SubscriptionSlotTaken,
-} from './subscription-events.ts'
+import * as subscriptionEvents from './subscription-events.ts'
 import { universeSchema } from './universe.ts'
 import { verdictSchema } from './verdict.ts'
 import { verdictsMissingSchema } from './verdicts-missing.ts'
-import { WebhookHostAllowed, WebhookHostBlocked } from './webhook-host-events.ts'
+import * as webhookHostEvents from './webhook-host-events.ts'
 
 const timeMs = z.int().nonnegative()
 
@@ -205,6 +140,20 @@ export const UniverseRanked = defineEvent({
   data: universeSchema,
 })
 
+type DefinitionsIn<Module> = {
+  [Name in keyof Module as Module[Name] extends EventDefinition<infer _Type, infer _Data>
+    ? Name
+    : never]: Module[Name]
+}
+
+/** What a file defines of events, by their names; it may hold schemas beside them. */
+const definitionsIn = <Module extends object>(module: Module): DefinitionsIn<Module> =>
+  Object.fromEntries(
+    Object.entries(module)
+      .filter(([, value]) => typeof value === 'object' && 'upcasters' in value)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  ) as DefinitionsIn<Module>
+
 /** Every event the service writes, by type. */
 export const EVENT_CATALOGUE = {
   StoreInitialised,
@@ -214,90 +163,36 @@ export const EVENT_CATALOGUE = {
   VerdictsMissing,
   RegimeShifted,
   OutcomeLabelled,
-  SpeechWithdrawn,
-  SpeechRestored,
-  ModelChosen,
-  ChallengerVerdictRecorded,
+  ...definitionsIn(modelEvents),
   UniverseRanked,
-  ScanCompleted,
-  ModelAnnounced,
-  MonitoringChanged,
-  LogKeysPublished,
-  CheckpointSigned,
-  CheckpointCosigned,
-  CheckpointAnchored,
-  CheckpointTimestamped,
-  DaySealed,
-  SubjectKeyCreated,
-  AccountOpened,
-  SignInRequested,
-  SignInFailed,
-  SignInConfirmed,
-  KeyIssued,
-  KeyRevoked,
-  PlanStarted,
-  PlanEnded,
-  AccountErased,
-  AppAuthorized,
-  AppTokenIssued,
-  AppEnded,
-  MachineClientCreated,
-  MachineTokenIssued,
-  MachineClientRemoved,
-  QuotaDebited,
-  QuotaGranted,
-  ChatReserved,
-  ChatAnswered,
-  PaymentClaimed,
-  SettlementRequested,
-  SettlementBroadcast,
-  SettlementFailed,
-  SettlementUnknown,
-  SettlementConfirmed,
-  SettlementFinalised,
-  SettlementReorged,
-  PaymentIdentified,
-  PaymentUncollectable,
-  RefundSent,
-  AnswerWithheld,
-  AnswerGiven,
-  RefundBegun,
-  RefundAllotted,
-  RefundAuthorised,
-  CreditGiven,
-  CreditUsed,
-  CreditApplied,
-  PayerBlocked,
-  PayerUnblocked,
-  SubscriptionSlotTaken,
-  SubscriptionSlotFreed,
-  SubscriptionCreated,
-  SubscriptionChanged,
-  SecretRotated,
-  SecretOverlapEnded,
-  SubscriptionPaused,
-  SubscriptionResumed,
-  SubscriptionDegraded,
-  SubscriptionRecovered,
-  SubscriptionDisabled,
-  SubscriptionAllowed,
-  SubscriptionRemoved,
-  WebhookHostBlocked,
-  WebhookHostAllowed,
-  ReplayRequested,
-  ReplayCancelled,
-  CursorTaken,
-  DeliveriesAttempted,
-  CursorMoved,
-  LeaseTaken,
-  LeaseReleased,
-  OwnerNotified,
+  ...definitionsIn(scanEvents),
+  ...definitionsIn(proofEvents),
+  ...definitionsIn(accountEvents),
+  ...definitionsIn(oauthEvents),
+  ...definitionsIn(quotaEvents),
+  ...definitionsIn(chatEvents),
+  ...definitionsIn(paymentEvents),
+  ...definitionsIn(refundEvents),
+  ...definitionsIn(subscriptionEvents),
+  ...definitionsIn(webhookHostEvents),
+  ...definitionsIn(deliveryEvents),
+  ...definitionsIn(leaseEvents),
+  ...definitionsIn(noticeEvents),
 }
 
 export type EventType = keyof typeof EVENT_CATALOGUE
 
 /** Any event of the catalogue, decoded; narrows by `type`. */
 export type ServiceEvent = { [Type in EventType]: EventOf<(typeof EVENT_CATALOGUE)[Type]> }[EventType]
+
+/** What an event of a type says, before it is recorded. */
+export type FactOf<Type extends EventType> = {
+  [One in Type]: Pick<EventOf<(typeof EVENT_CATALOGUE)[One]>, 'type' | 'data'>
+}[Type]
+
+/** Makes the event of a fact, as {@link newEvent} does. */
+export const eventOf = ({ type, data }: FactOf<EventType>, place: Pick<NewEvent, 'id' | 'meta'>): NewEvent =>
+  newEvent(EVENT_CATALOGUE[type] as EventDefinition, { ...place, data })
 
 /**
  * Decodes a recorded event to its current schema.

@@ -25,6 +25,8 @@ export {
   ERASED_PREFIX,
   keyIdRowKey,
   keyRowKey,
+  type PlanPeriod,
+  planAt,
 } from './accounts/accounts.ts'
 export { challengers, type PairedRow, pairedKey } from './challengers/challengers.ts'
 export { type ChatPlace, chatKey, chats } from './chats/chats.ts'

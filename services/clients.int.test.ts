@@ -1,8 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { createHmac, generateKeyPairSync, hash, sign } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -29,9 +27,8 @@ import type { FundingOpportunity } from '../contracts/tools/scan-funding-arb.ts'
 import type { ToolName, ToolResponse } from '../contracts/tools/tool-catalogue.ts'
 import type { VerdictRow } from '../contracts/verdict-row.ts'
 import { startPaidService } from './api/testing/paid-service.fixture.ts'
-import { type RunningService, startService } from './composition/start-service.ts'
+import { type OwnService, startOwnService } from './composition/own-service.fixture.ts'
 import { createOfferSigner } from './payments/index.ts'
-import { readSettings } from './platform/config/read-settings.ts'
 import { ENTRY_KINDS } from './proof/tree/entry.ts'
 
 const CLIENT = resolve(import.meta.dirname, '../clients/python')
@@ -78,8 +75,7 @@ test('kinds of entries are those of the log', async () => {
 })
 
 describe('against a service that runs', () => {
-  let folder: string
-  let service: RunningService
+  let service: OwnService
   let url: string
   let rows: readonly Verdict[]
 
@@ -94,32 +90,18 @@ describe('against a service that runs', () => {
   }
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'clients-'))
-    const flags = [
-      '--port',
-      '0',
-      '--data-dir',
-      folder,
-      '--log-level',
-      'error',
-      '--rate-per-address',
-      'off',
-      '--console',
-      'off',
-    ]
-    service = await startService(
-      readSettings(flags, { COINS: 'BTC', TIMEFRAMES: '1m', MARKET_SPEED: '120' }),
-      process.stdout,
-    )
-    url = service.url ?? expect.fail('it has no address')
+    service = await startOwnService({
+      COINS: 'BTC',
+      TIMEFRAMES: '1m',
+      MARKET_SPEED: '120',
+      RATE_PER_ADDRESS: 'off',
+    })
+    ;({ url } = service)
     while ((await take(client().replay({}), 4)).length < 4) await setTimeout(200)
     const newest = (await take(client().replay({}))).at(-1)
     rows = await take(client().replay({ to: newest?.bar_close ?? '' }))
   })
-  afterAll(async () => {
-    await service?.stop()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  afterAll(() => service?.stop())
 
   test('a tool is asked by its name, typed', async () => {
     const answer = await client().getTradeCall({ coin: 'BTC', timeframe: '1m' })

@@ -268,6 +268,14 @@ describe('docker-compose.yml', () => {
       expect(services).toHaveProperty(name)
   })
 
+  test('asks for health by arguments without blanks, at which Podman 4 parts them', () => {
+    const checks = Object.entries(COMPOSE.parse(known).services).flatMap(([name, { healthcheck }]) =>
+      healthcheck.test[0] === 'CMD' ? [{ name, test: healthcheck.test }] : [],
+    )
+    expect(checks.map(({ name }) => name)).toEqual(['service', 'api', 'engine', 'redis'])
+    expect(checks.filter(({ test: parts }) => parts.some((part) => /\s/.test(part)))).toEqual([])
+  })
+
   test('hands every secret through by its name alone', () => {
     const given = Object.values(COMPOSE.parse(known).services).flatMap(({ environment = {} }) =>
       Object.entries(environment),

@@ -1,14 +1,12 @@
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runSignal } from './cli/run-signal.fixture.ts'
-import { type RunningService, startService } from './composition/start-service.ts'
-import { readSettings } from './platform/config/read-settings.ts'
+import { type OwnService, startOwnService } from './composition/own-service.fixture.ts'
 import {
   attributeOf,
   type Collector,
@@ -22,10 +20,9 @@ const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 const OPERATOR = 'operator-token-of-tests'
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 
-let folder: string
 let collector: Collector
 let receiver: Server
-let service: RunningService
+let service: OwnService
 let key: string
 let subscription: string
 const received: IncomingHttpHeaders[] = []
@@ -34,7 +31,6 @@ const ask = async (path: string, init: RequestInit = {}): Promise<string> =>
   (await fetch(`${service.url}${path}`, init)).text()
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'observed-'))
   collector = await startCollector()
   receiver = createServer((request, response) => {
     received.push(request.headers)
@@ -42,27 +38,16 @@ beforeAll(async () => {
   })
   receiver.listen(0, '127.0.0.1')
   await once(receiver, 'listening')
-  const flags = [
-    '--port',
-    '0',
-    '--data-dir',
-    folder,
-    '--console',
-    'off',
-    '--speed',
-    '300',
-    '--webhooks-allow-private',
-  ]
-  const environment = {
-    LOG_LEVEL: 'error',
+  service = await startOwnService({
     COINS: 'BTC,ETH',
     TIMEFRAMES: '1m,1h',
+    MARKET_SPEED: '300',
+    WEBHOOKS_ALLOW_PRIVATE: 'true',
     OPERATOR_TOKEN: OPERATOR,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_TRACES_SAMPLER_ARG: '1',
-  }
-  service = await startService(readSettings(flags, environment), process.stdout)
-  const { said } = await runSignal('keys', 'create', '--tier', 'starter', '--data-dir', folder)
+  })
+  const { said } = await runSignal('keys', 'create', '--tier', 'starter', '--data-dir', service.folder)
   key = /sk_live_\w+/.exec(said)?.[0] ?? ''
   const { port } = receiver.address() as AddressInfo
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
@@ -82,7 +67,6 @@ afterAll(async () => {
   receiver.close()
   receiver.closeAllConnections()
   await collector.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const METRIC = /\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?=\{)/g

@@ -18,7 +18,8 @@ import { relaySignals } from '../../services/webhooks/dispatch/signal-relay.ts'
 import { createLogDirectory } from '../../services/webhooks/dispatch/testing/log-directory.fixture.ts'
 import { createEgressGuard } from '../../services/webhooks/sending/egress-guard.ts'
 import { createGuardedSender } from '../../services/webhooks/sending/guarded-sender.ts'
-import { createSecret, createSign } from '../../services/webhooks/sending/sign.ts'
+import { createSign } from '../../services/webhooks/sending/sign.ts'
+import { createSecret } from '../../services/webhooks/subscriptions/subscription-secrets.ts'
 import { openScratch } from './scratch.ts'
 
 const SHARDS = 16

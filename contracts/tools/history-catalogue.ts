@@ -26,8 +26,3 @@ export const HISTORY_TOOLS = {
     response: regimeShiftsAnswerSchema,
   },
 } as const satisfies Record<string, ToolDefinition>
-
-export type HistoryToolName = keyof typeof HISTORY_TOOLS
-
-export const isHistoryTool = (name: unknown): name is HistoryToolName =>
-  typeof name === 'string' && Object.hasOwn(HISTORY_TOOLS, name)

@@ -23,8 +23,3 @@ export const KNOWLEDGE_TOOLS = {
     response: chatAnswerSchema,
   },
 } as const satisfies Record<string, ToolDefinition>
-
-export type KnowledgeToolName = keyof typeof KNOWLEDGE_TOOLS
-
-export const isKnowledgeTool = (name: unknown): name is KnowledgeToolName =>
-  typeof name === 'string' && Object.hasOwn(KNOWLEDGE_TOOLS, name)

@@ -26,6 +26,10 @@ export interface PlanPeriod extends JsonObject {
   readonly to: number
 }
 
+/** The paid plan that runs at an instant; undefined on free. */
+export const planAt = (plans: readonly PlanPeriod[], now: number): PlanPeriod | undefined =>
+  plans.find(({ from, to }) => from <= now && now < to)
+
 /** An account, without anything personal. Key: {@link accountRowKey}. */
 export interface AccountRow extends JsonObject {
   readonly kind: 'account'

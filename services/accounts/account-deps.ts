@@ -7,7 +7,7 @@ import type { FactId } from '../platform/ids/fact-id.ts'
 import type { AccountIndex } from './account-index.ts'
 import type { AccountLog } from './account-log.ts'
 import type { AccountKey } from './account-state.ts'
-import { createApiKey, hashApiKey, hintOf } from './api-key.ts'
+import { createApiKey, hashOf, hintOf } from './credentials.ts'
 import type { NewKey } from './decide-account.ts'
 import type { Identifier } from './identify.ts'
 import type { SubjectKeys } from './subject-keys.ts'
@@ -47,7 +47,7 @@ export async function recordOf(
 ): Promise<NewKey> {
   const label: KeyLabel =
     text === '' ? { text } : { sealed: await subjectKeys.seal(subject, labelPurpose(keyId), text, origin) }
-  return { keyId, hint, label, keyHash: hashApiKey(key) }
+  return { keyId, hint, label, keyHash: hashOf(key) }
 }
 
 /** A key that applies, as its owner sees it. */

@@ -1,40 +1,22 @@
-import {
-  AccountErased,
-  AccountOpened,
-  KeyIssued,
-  KeyRevoked,
-  PlanEnded,
-  PlanStarted,
-  SignInConfirmed,
-  SignInFailed,
-  SignInRequested,
-} from '../../contracts/account-events.ts'
+import { AccountOpened } from '../../contracts/account-events.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { Origin, RecordedEvent } from '../../contracts/event.ts'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
-import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
+import { decodeEvent, EVENT_CATALOGUE, eventOf } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
-import {
-  AppAuthorized,
-  AppEnded,
-  AppTokenIssued,
-  MachineClientCreated,
-  MachineClientRemoved,
-  MachineTokenIssued,
-} from '../../contracts/oauth-events.ts'
 import type { Position } from '../../contracts/position.ts'
 import { accountStream } from '../../contracts/streams.ts'
-import { SubscriptionSlotFreed, SubscriptionSlotTaken } from '../../contracts/subscription-events.ts'
 import { accounts } from '../../projections/index.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import { CALLER_WAITS, type UnknownOutcome } from '../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { createStreamRepository } from '../platform/event-store/stream-repository.ts'
-import { type AccountFact, type AccountState, evolve, initialState } from './account-state.ts'
-import { type AccountCommand, decide } from './decide-account.ts'
+import { type AccountFact, type AccountState, initialState } from './account-state.ts'
+import type { AccountCommand, AccountRules } from './decide-account.ts'
+import type { AppCommand } from './oauth/decide-apps.ts'
 
-export interface AccountLogOptions extends Pick<Clock, 'now' | 'sleep'> {
+export interface AccountLogOptions<Command> extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore
+  readonly rules: AccountRules<Command>
   readonly newId: () => string
   /** Ends all waiting. */
   readonly signal: AbortSignal
@@ -43,7 +25,7 @@ export interface AccountLogOptions extends Pick<Clock, 'now' | 'sleep'> {
 }
 
 /** The streams of accounts. */
-export interface AccountLog {
+export interface AccountLog<Command = AccountCommand | AppCommand> {
   /** The newest state, other processes' events included. */
   load(accountId: string): Promise<AccountState>
   /**
@@ -51,33 +33,13 @@ export interface AccountLog {
    *
    * @param commandOf makes the command for the state that it is decided on
    * @returns the state before, and what was recorded; durable.
-   * @throws ServiceError those of {@link decide} and {@link executeCommand}
+   * @throws ServiceError those of {@link AccountRules.decide} and {@link executeCommand}
    */
   execute(
     accountId: string,
     origin: Origin,
-    commandOf: (state: AccountState) => Promise<readonly AccountCommand[]> | readonly AccountCommand[],
+    commandOf: (state: AccountState) => Promise<readonly Command[]> | readonly Command[],
   ): Promise<{ readonly before: AccountState; readonly facts: readonly AccountFact[] }>
-}
-
-const DEFINITIONS: Readonly<Record<AccountFact['type'], EventDefinition>> = {
-  AccountOpened,
-  SignInRequested,
-  SignInFailed,
-  SignInConfirmed,
-  KeyIssued,
-  KeyRevoked,
-  PlanStarted,
-  PlanEnded,
-  AccountErased,
-  SubscriptionSlotTaken,
-  SubscriptionSlotFreed,
-  AppAuthorized,
-  AppTokenIssued,
-  AppEnded,
-  MachineClientCreated,
-  MachineTokenIssued,
-  MachineClientRemoved,
 }
 
 const UNKNOWN: UnknownOutcome = {
@@ -86,14 +48,14 @@ const UNKNOWN: UnknownOutcome = {
     'What was asked for with a payment can be sent again as it was; before anything else is, `GET /api/account` shows whether it happened.',
 }
 
-export function createAccountLog(options: AccountLogOptions): AccountLog {
-  const { newId, onChange } = options
+export function createAccountLog<Command>(options: AccountLogOptions<Command>): AccountLog<Command> {
+  const { newId, onChange, rules } = options
   const repository = createStreamRepository<AccountState>({
     ...options,
     policy: CALLER_WAITS,
     streamOf: accountStream,
     initial: initialState,
-    evolve: (state, recorded) => evolve(state, factOf(recorded), Date.parse(recorded.at)),
+    evolve: (state, recorded) => rules.evolve(state, factOf(recorded), Date.parse(recorded.at)),
     keep: LIMITS.accountsKept,
   })
 
@@ -103,10 +65,8 @@ export function createAccountLog(options: AccountLogOptions): AccountLog {
       const { before, result, appended } = await repository.execute(
         accountId,
         async (state) => {
-          const decided = decideAll(accountId, await commandOf(state), state)
-          const events = decided.facts.map(({ type, data }) =>
-            newEvent(DEFINITIONS[type], { id: newId(), data, meta: { ...origin } }),
-          )
+          const decided = decideAll(rules, accountId, await commandOf(state), state)
+          const events = decided.facts.map((fact) => eventOf(fact, { id: newId(), meta: { ...origin } }))
           return { events, result: decided }
         },
         UNKNOWN,
@@ -123,14 +83,19 @@ export function createAccountLog(options: AccountLogOptions): AccountLog {
 }
 
 /** Each command over what those in front of it came to; the first refusal is thrown once everything is recorded. */
-function decideAll(accountId: string, commands: readonly AccountCommand[], before: AccountState) {
+function decideAll<Command>(
+  rules: AccountRules<Command>,
+  accountId: string,
+  commands: readonly Command[],
+  before: AccountState,
+) {
   const facts: AccountFact[] = []
   let refusal: ServiceError | undefined
   let state = before
   for (const command of commands) {
-    const decision = decide(accountId, command, state)
+    const decision = rules.decide(accountId, command, state)
     facts.push(...decision.facts)
-    state = decision.facts.reduce((next, fact) => evolve(next, fact, 0), state)
+    state = decision.facts.reduce((next, fact) => rules.evolve(next, fact, 0), state)
     refusal ??= decision.refusal
   }
   return { facts, refusal }
@@ -138,7 +103,7 @@ function decideAll(accountId: string, commands: readonly AccountCommand[], befor
 
 function factOf(recorded: RecordedEvent): AccountFact {
   const event = decodeEvent(recorded)
-  if (Object.hasOwn(DEFINITIONS, event.type)) return event as AccountFact
+  if (EVENT_CATALOGUE[event.type].stream === AccountOpened.stream) return event as AccountFact
   throw new ServiceError('event_unreadable', {
     message: `The stream ${recorded.stream} holds a ${recorded.type} at revision ${recorded.revision}.`,
   })

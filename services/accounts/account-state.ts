@@ -1,37 +1,15 @@
-import type {
-  AccountErased,
-  AccountOpened,
-  KeyIssued,
-  KeyLabel,
-  KeyRevoked,
-  PlanEnded,
-  PlanStarted,
-  SignInConfirmed,
-  SignInFailed,
-  SignInRequested,
-} from '../../contracts/account-events.ts'
-import type { EventOf } from '../../contracts/event-definition.ts'
+import type { KeyLabel } from '../../contracts/account-events.ts'
+import type { FactOf } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import type { SubscriptionSlot } from '../../contracts/owner-accounts.ts'
-import type { Tier } from '../../contracts/plans.ts'
-import type { SubscriptionSlotFreed, SubscriptionSlotTaken } from '../../contracts/subscription-events.ts'
-import { type AppFact, type Apps, evolveApps, isAppFact, NO_APPS } from './oauth/app-state.ts'
-
-type FactOf<Definition> = Pick<EventOf<Definition>, 'type' | 'data'>
+import type { PlanPeriod } from '../../projections/index.ts'
+import type { AppFact, Apps } from './oauth/app-state.ts'
 
 /** What the events of an account's stream say. */
 export type AccountFact =
-  | FactOf<typeof AccountOpened>
-  | FactOf<typeof SignInRequested>
-  | FactOf<typeof SignInFailed>
-  | FactOf<typeof SignInConfirmed>
-  | FactOf<typeof KeyIssued>
-  | FactOf<typeof KeyRevoked>
-  | FactOf<typeof PlanStarted>
-  | FactOf<typeof PlanEnded>
-  | FactOf<typeof AccountErased>
-  | FactOf<typeof SubscriptionSlotTaken>
-  | FactOf<typeof SubscriptionSlotFreed>
+  | FactOf<'AccountOpened' | 'SignInRequested' | 'SignInFailed' | 'SignInConfirmed' | 'AccountErased'>
+  | FactOf<'KeyIssued' | 'KeyRevoked' | 'PlanStarted' | 'PlanEnded'>
+  | FactOf<'SubscriptionSlotTaken' | 'SubscriptionSlotFreed'>
   | AppFact
 
 /** A key that applies. */
@@ -43,15 +21,8 @@ export interface AccountKey {
   readonly issuedAt: number
 }
 
-/** A paid period; Unix milliseconds, `to` exclusive. */
-export interface Plan {
-  readonly tier: Exclude<Tier, 'free'>
-  readonly from: number
-  readonly to: number
-}
-
 /** A plan as it began, by the payment that bought it. */
-export interface BoughtPlan extends Plan {
+export interface BoughtPlan extends PlanPeriod {
   readonly reference: string
   /** Of the account when it began. */
   readonly generation: number
@@ -83,7 +54,7 @@ export interface AccountState {
   readonly signIns: readonly OpenSignIn[]
   readonly keys: readonly AccountKey[]
   /** Those that may not have ended, oldest first. */
-  readonly plans: readonly Plan[]
+  readonly plans: readonly PlanPeriod[]
   /**
    * Every plan that was ever bought for this address, oldest first, over erasures too: a payment can be presented
    * for ever. Each took the price of a plan to get here, so nobody fills this with what costs nothing.
@@ -105,16 +76,15 @@ export const initialState: AccountState = {
   plans: [],
   bought: [],
   slots: [],
-  apps: NO_APPS,
+  apps: { grants: [], machines: [] },
 }
 
 /**
- * The state after a fact.
+ * The state after a fact; those of programs change nothing here.
  *
  * @param at when it was recorded, Unix milliseconds
  */
 export function evolve(state: AccountState, fact: AccountFact, at: number): AccountState {
-  if (isAppFact(fact)) return { ...state, apps: evolveApps(state.apps, fact, at) }
   const { type, data } = fact
   switch (type) {
     case 'AccountOpened':
@@ -154,15 +124,13 @@ export function evolve(state: AccountState, fact: AccountFact, at: number): Acco
         ...state,
         slots: state.slots.filter(({ subscriptionId }) => subscriptionId !== data.subscriptionId),
       }
-    default: {
-      // Erased. What was bought stays: erasing is no way to begin the plan of a payment once more. So do slots: their
+    case 'AccountErased': {
+      // What was bought stays: erasing is no way to begin the plan of a payment once more. So do slots: their
       // subscriptions go next.
       const { slots, bought } = state
       return { ...initialState, generation: data.generation + 1, slots, bought }
     }
+    default:
+      return state
   }
 }
-
-/** The paid plan that runs at an instant; undefined on free. */
-export const planAt = (plans: readonly Plan[], now: number): Plan | undefined =>
-  plans.find(({ from, to }) => from <= now && now < to)

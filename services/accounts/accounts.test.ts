@@ -5,7 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { Accounts } from './accounts.ts'
-import { createApiKey } from './api-key.ts'
+import { createApiKey } from './credentials.ts'
 import { aWorld, CLIENT, codeOf, NOON, ORIGIN, type World } from './testing/accounts.fixture.ts'
 
 const EMAIL = 'ada@example.com'
@@ -273,3 +273,109 @@ function losingFirstAnswers(store: EventStore): EventStore {
     },
   }
 }
+
+describe('erasing', () => {
+  test('revokes the keys, forgets the address, and is seen by all', async () => {
+    const { accountId, key } = await world.signIn(accounts, EMAIL)
+    const other = (await world.start()).accounts
+    expect(await outcomeOf(key, other)).toBe('OK')
+    await accounts.erase(accountId, ORIGIN)
+    expect(await outcomeOf(key)).toBe('UNKNOWN')
+    await expect.poll(() => outcomeOf(key, other)).toBe('UNKNOWN')
+    expect(await codeOf(accounts.show(accountId))).toBe('account_unknown')
+    expect(await codeOf(accounts.erase(accountId, ORIGIN))).toBe('account_unknown')
+    expect(world.text()).not.toContain('wrappedKey')
+  })
+
+  test('leaves the address free to sign in again: the same id, nothing of the old account', async () => {
+    const first = await world.signIn(accounts, EMAIL)
+    await accounts.startPlan(first.accountId, { tier: 'pro', source: 'operator' }, ORIGIN)
+    await accounts.erase(first.accountId, ORIGIN)
+    const second = await world.signIn(accounts, EMAIL)
+    expect(second).toMatchObject({ accountId: first.accountId, tier: 'free' })
+    expect(await accounts.show(second.accountId)).toMatchObject({
+      email: EMAIL,
+      keys: [{ keyId: second.keyId }],
+    })
+    expect(await outcomeOf(first.key)).toBe('UNKNOWN')
+  })
+
+  test('killed between its two steps is finished by the next process', async () => {
+    const { accountId, key } = await world.signIn(accounts, EMAIL)
+    const killed = Promise.withResolvers<void>()
+    const dying = await world.start({ store: { ...world.store(), erase: () => killed.promise } })
+    const erasing = dying.accounts.erase(accountId, ORIGIN)
+    await expect.poll(() => outcomeOf(key)).toBe('UNKNOWN')
+    expect(world.text()).toContain('wrappedKey')
+    const next = await world.start()
+    await expect.poll(() => world.text()).not.toContain('wrappedKey')
+    expect(await outcomeOf(key, next.accounts)).toBe('UNKNOWN')
+    killed.resolve()
+    await erasing
+  })
+
+  test('that the store cannot finish is told, and finished later or when it is asked for again', async () => {
+    const { accountId } = await world.signIn(accounts, EMAIL)
+    let isAway = true
+    const store = world.store()
+    const erase: EventStore['erase'] = (stream) =>
+      isAway ? Promise.reject(new ServiceError('store_unavailable')) : store.erase(stream)
+    const shaky = await world.start({ store: { ...store, erase } })
+    expect(await codeOf(shaky.accounts.erase(accountId, ORIGIN))).toBe('store_unavailable')
+    expect(await codeOf(shaky.accounts.erase(accountId, ORIGIN))).toBe('store_unavailable')
+    expect(world.reports.some((report) => report.startsWith('an erasure has to wait'))).toBe(true)
+    isAway = false
+    await expect.poll(() => world.text()).not.toContain('wrappedKey')
+    expect(await codeOf(shaky.accounts.erase(accountId, ORIGIN))).toBe('account_unknown')
+  })
+})
+
+describe('the operator', () => {
+  test('opens accounts with and without an address, with a plan and a key in one', async () => {
+    const { key, accountId, tier } = await accounts.createKey({}, { label: 'mine', tier: 'pro' }, ORIGIN)
+    expect(tier).toBe('pro')
+    expect(await accounts.identify(bearer(key))).toMatchObject({ outcome: 'OK', accountId, tier: 'pro' })
+    expect(await accounts.show(accountId)).toMatchObject({ email: null, keys: [{ label: 'mine' }] })
+
+    const ada = await accounts.createKey({ email: EMAIL }, { label: '' }, ORIGIN)
+    expect((await world.signIn(accounts, EMAIL)).accountId).toBe(ada.accountId)
+    expect((await accounts.show(ada.accountId)).email).toBe(EMAIL)
+    const more = await accounts.createKey({ accountId: ada.accountId }, { label: '' }, ORIGIN)
+    expect(more.accountId).toBe(ada.accountId)
+    expect(await accounts.accountOfKey(more.keyId)).toBe(ada.accountId)
+    expect(await accounts.list({ limit: 100 })).toEqual([accountId, ada.accountId].toSorted())
+
+    const unknown = '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'
+    expect(await codeOf(accounts.createKey({ accountId: unknown }, { label: '' }, ORIGIN))).toBe(
+      'account_unknown',
+    )
+    expect(await codeOf(accounts.accountOfKey(unknown))).toBe('not_found')
+    await accounts.erase(accountId, ORIGIN)
+    expect(await accounts.list({ limit: 100 })).toEqual([ada.accountId])
+  })
+
+  test('lists accounts page by page, however many were erased between them', async () => {
+    const ids: string[] = []
+    for (let n = 0; n < 230; n++) ids.push((await accounts.createKey({}, { label: '' }, ORIGIN)).accountId)
+    ids.sort()
+    const erased = new Set(ids.slice(20, 210))
+    for (const id of erased) await accounts.erase(id, ORIGIN)
+    const listed: string[] = []
+    for (let after: string | undefined; ; ) {
+      const page = await accounts.list({ after, limit: 7 })
+      listed.push(...page)
+      after = page.at(-1)
+      if (page.length < 7) break
+    }
+    expect(listed).toEqual(ids.filter((id) => !erased.has(id)))
+  })
+
+  test('gets no account by halves: with too many keys there is no plan either', async () => {
+    const { accountId } = await accounts.createKey({}, { label: '' }, ORIGIN)
+    for (let n = 1; n < LIMITS.keysPerAccount; n++) await accounts.issueKey(accountId, '', ORIGIN)
+    expect(await codeOf(accounts.createKey({ accountId }, { label: '', tier: 'pro' }, ORIGIN))).toBe(
+      'too_many_keys',
+    )
+    expect((await accounts.show(accountId)).tier).toBe('free')
+  })
+})

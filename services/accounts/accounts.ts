@@ -2,7 +2,7 @@ import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { Origin } from '../../contracts/event.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { Position } from '../../contracts/position.ts'
-import { accounts as accountsProjection } from '../../projections/index.ts'
+import { accounts as accountsProjection, type PlanPeriod, planAt } from '../../projections/index.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import type { Cache } from '../platform/cache/cache.ts'
 import { createMemoryCache } from '../platform/cache/memory-cache.ts'
@@ -19,13 +19,13 @@ import {
 } from './account-deps.ts'
 import type { AccountIndex } from './account-index.ts'
 import { createAccountLog } from './account-log.ts'
-import { type Plan, planAt } from './account-state.ts'
 import { requireRoomFor } from './decide-account.ts'
 import type { ErasedSubjects } from './erased-subjects.ts'
 import { createErasures } from './erasures.ts'
 import { createIdentifier, entitlementOf, type Identity } from './identify.ts'
 import type { Mailer } from './mail/mailer.ts'
 import { createClientDocuments, type FetchDocument } from './oauth/client-documents.ts'
+import { rulesWithApps } from './oauth/decide-apps.ts'
 import { createOAuth, isFor, type OAuth } from './oauth/oauth.ts'
 import { createTokens } from './oauth/tokens.ts'
 import { createOperatorAccounts, type OperatorAccounts } from './operator-accounts.ts'
@@ -71,9 +71,9 @@ export interface AccountView {
   /** Unix milliseconds. */
   readonly openedAt: number
   /** The running plan; undefined on free. */
-  readonly plan: Plan | undefined
+  readonly plan: PlanPeriod | undefined
   /** Those that begin later, oldest first. */
-  readonly nextPlans: readonly Plan[]
+  readonly nextPlans: readonly PlanPeriod[]
   readonly keys: readonly OpenedKey[]
   /** Who pays for its calls now. */
   readonly payer: Payer
@@ -126,7 +126,7 @@ export interface Accounts extends SignIn, OperatorAccounts {
       readonly claimedAtMs: number
     },
     origin: Origin,
-  ): Promise<Plan>
+  ): Promise<PlanPeriod>
   /**
    * Ends an account, revokes its keys and forgets what was personal. The same address can sign in again, to an
    * account of the same id without keys and plans; calls used in a window stay used.
@@ -161,7 +161,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     signal,
   })
   const onChange = (accountId: string, position: Position): void => identifier.changed(accountId, position)
-  const log = createAccountLog({ store, newId, now, sleep, signal, onChange })
+  const log = createAccountLog({ store, rules: rulesWithApps, newId, now, sleep, signal, onChange })
   const subjectKeys = createSubjectKeys({
     store,
     wrapping: options.wrapping ?? soleWrapping(deriveSecret),

@@ -4,8 +4,8 @@ import { isoTime } from '../../contracts/iso-time.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { PLAN_DAYS, TIERS, type Tier } from '../../contracts/plans.ts'
 import { DAY_MS } from '../../contracts/timeframes.ts'
-import { type AccountFact, type AccountState, type OpenSignIn, type Plan, planAt } from './account-state.ts'
-import { type AppCommand, decideApps, isAppCommand } from './oauth/decide-apps.ts'
+import { type PlanPeriod, planAt } from '../../projections/index.ts'
+import { type AccountFact, type AccountState, evolve, type OpenSignIn } from './account-state.ts'
 
 /** A key on its way to an account. */
 export interface NewKey {
@@ -58,12 +58,18 @@ export type AccountCommand =
       readonly now: number
     }
   | { readonly kind: 'FreeSlot'; readonly subscriptionId: string }
-  | AppCommand
 
 export interface Decision {
   readonly facts: readonly AccountFact[]
   /** Thrown once the facts are recorded. */
   readonly refusal?: ServiceError
+}
+
+/** How the stream of an account is read and decided on. */
+export interface AccountRules<Command> {
+  /** @param at when the fact was recorded, Unix milliseconds */
+  evolve(state: AccountState, fact: AccountFact, at: number): AccountState
+  decide(accountId: string, command: Command, state: AccountState): Decision
 }
 
 /**
@@ -74,12 +80,6 @@ export interface Decision {
  *   nothing happens then
  */
 export function decide(accountId: string, command: AccountCommand, state: AccountState): Decision {
-  if (isAppCommand(command)) {
-    // Of an account that is erased nothing holds, and a token of it tells nobody that it was there.
-    if (!state.isOpen && command.kind !== 'AuthorizeApp') throw new ServiceError('grant_refused')
-    requireOpen(accountId, state)
-    return decideApps(accountId, command, state.apps)
-  }
   switch (command.kind) {
     case 'RequestSignIn':
       return requestSignIn(accountId, command, state)
@@ -107,6 +107,9 @@ export function decide(accountId: string, command: AccountCommand, state: Accoun
       }
   }
 }
+
+/** Of an account itself, whatever the programs that act for it do. */
+export const ownRules: AccountRules<AccountCommand> = { evolve, decide }
 
 /**
  * Codes are good beside one another, so that nobody's asking ends the code of somebody else. Who is not sent a
@@ -242,7 +245,7 @@ const freeSlot = (accountId: string, subscriptionId: string, { slots }: AccountS
     : []
 
 /** @param same plans of a tier that have not ended. @throws ServiceError `invalid_request` */
-function requirePlanRoom(same: readonly Plan[]): void {
+function requirePlanRoom(same: readonly PlanPeriod[]): void {
   if (same.length < LIMITS.plansAhead) return
   throw new ServiceError('invalid_request', {
     message: `tier: ${same.length} plans of ${same[0]?.tier} have not ended, which is as many as there may be`,
@@ -264,7 +267,7 @@ export function requireRoomFor(accountId: string, tier: Tier, state: AccountStat
 
 const isDearer = (one: Tier, other: Tier): boolean => TIERS.indexOf(one) > TIERS.indexOf(other)
 
-function planConflict(tier: Tier, dearer: Plan): ServiceError {
+function planConflict(tier: Tier, dearer: PlanPeriod): ServiceError {
   const until = isoTime(dearer.to)
   return new ServiceError('plan_conflict', {
     message: `The account has a ${dearer.tier} plan until ${until}, which a ${tier} plan would end; nothing was charged.`,
@@ -277,7 +280,7 @@ const formerAccountError = (accountId: string): ServiceError =>
     message: `The account ${accountId} that the plan was paid for was erased before the plan began.`,
   })
 
-function requireOpen(accountId: string, { isOpen }: AccountState): void {
+export function requireOpen(accountId: string, { isOpen }: AccountState): void {
   if (!isOpen) throw new ServiceError('account_unknown', { message: `There is no account ${accountId}.` })
 }
 

@@ -2,14 +2,13 @@ import { LIMITS } from '../../contracts/limits.ts'
 import type { Scope } from '../../contracts/oauth.ts'
 import type { QuotaWindow, Tier } from '../../contracts/plans.ts'
 import { comparePositions, type Position, START } from '../../contracts/position.ts'
+import { type PlanPeriod, planAt } from '../../projections/index.ts'
 import type { Clock } from '../platform/async/clock.ts'
 import { createSharedLook } from '../platform/async/shared-look.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { AccountIndex, KeyPlace } from './account-index.ts'
-import { type Plan, planAt } from './account-state.ts'
-import { readCredential } from './api-key.ts'
+import { hashOf, readCredential } from './credentials.ts'
 import type { AccessClaims } from './oauth/tokens.ts'
-import { hashOf } from './oauth/tokens.ts'
 import { freeWindow, planWindow } from './quota/balance.ts'
 
 /** Whose request it is, by its `Authorization` header. */
@@ -205,7 +204,7 @@ export function createIdentifier(options: IdentifierOptions): Identifier {
 
 /** What an account is entitled to at an instant. */
 export function entitlementOf(
-  plans: readonly Plan[],
+  plans: readonly PlanPeriod[],
   now: number,
 ): { readonly tier: Tier; readonly window: QuotaWindow } {
   const plan = planAt(plans, now)

@@ -14,8 +14,7 @@ import {
 } from '../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import { executeCommand } from '../platform/event-store/execute-command.ts'
-import { seal, unseal } from '../platform/secrets/seal.ts'
-import { keyFingerprint } from '../platform/secrets/sealing-key.ts'
+import { keyFingerprint, seal, unseal } from '../platform/secrets/seal.ts'
 
 export interface SubjectKeysOptions extends Pick<Clock, 'now' | 'sleep'> {
   readonly store: EventStore

@@ -6,6 +6,7 @@ import type { Clock } from '../platform/async/clock.ts'
 import type { EventStore } from '../platform/event-store/event-store.ts'
 import type { AccountIndex } from './account-index.ts'
 import { createAccountLog } from './account-log.ts'
+import { ownRules } from './decide-account.ts'
 import { createSubjectKeys, soleWrapping, type WrappingKeys } from './subject-keys.ts'
 
 export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> {
@@ -30,8 +31,9 @@ export interface SubscriberAccountsOptions extends Pick<Clock, 'now' | 'sleep'> 
  */
 export function createSubscriberAccounts(options: SubscriberAccountsOptions): OwnerAccounts {
   const { store, index, newId, random, deriveSecret, now, sleep, signal } = options
-  // The read model of accounts has nothing of slots, so nobody waits for it.
-  const log = createAccountLog({ store, newId, now, sleep, signal, onChange: () => undefined })
+  // The read model of accounts has nothing of slots, so nobody waits for it; programs have no say in them.
+  const onChange = () => undefined
+  const log = createAccountLog({ store, rules: ownRules, newId, now, sleep, signal, onChange })
   const wrapping = options.wrapping ?? soleWrapping(deriveSecret)
   const subjectKeys = createSubjectKeys({ store, wrapping, random, newId, now, sleep, signal })
 

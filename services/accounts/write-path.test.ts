@@ -6,6 +6,7 @@ import type { FaultyWorld } from '../platform/event-store/testing/faulty-store.f
 import { describeWritePath } from '../platform/event-store/write-path.contract.ts'
 import { createFactIds } from '../platform/ids/fact-id.ts'
 import { createAccountLog } from './account-log.ts'
+import { rulesWithApps } from './oauth/decide-apps.ts'
 import { createQuotaLedger } from './quota/quota-ledger.ts'
 import { aDebit, PAYER, sha256 } from './quota/testing/ledger.fixture.ts'
 import { createSubjectKeys } from './subject-keys.ts'
@@ -25,7 +26,7 @@ async function countOf(world: FaultyWorld, stream: string, type: string): Promis
 
 describeWritePath('the log of accounts', decidesAnew, async (world) => {
   const logOver = (store: EventStore) =>
-    createAccountLog({ ...partsOf(world, store), onChange: () => undefined })
+    createAccountLog({ ...partsOf(world, store), rules: rulesWithApps, onChange: () => undefined })
   const log = logOver(world.store)
   const ask = {
     kind: 'RequestSignIn',

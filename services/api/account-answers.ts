@@ -2,7 +2,8 @@ import type { AccountAnswer, KeyAnswerRow, SignInAnswer } from '../../contracts/
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { Tier } from '../../contracts/plans.ts'
 import type { QuotaBlock } from '../../contracts/service-block.ts'
-import type { AccountView, IssuedKey, OpenedKey, Plan } from '../accounts/index.ts'
+import type { PlanPeriod } from '../../projections/index.ts'
+import type { AccountView, IssuedKey, OpenedKey } from '../accounts/index.ts'
 
 export const toKeyRow = ({ keyId, hint, label, issuedAt }: OpenedKey): KeyAnswerRow => ({
   key_id: keyId,
@@ -34,4 +35,4 @@ export const toAccountAnswer = (view: AccountView, quota: QuotaBlock): AccountAn
   quota,
 })
 
-const toPeriod = ({ tier, from, to }: Plan) => ({ tier, from: isoTime(from), to: isoTime(to) })
+const toPeriod = ({ tier, from, to }: PlanPeriod) => ({ tier, from: isoTime(from), to: isoTime(to) })

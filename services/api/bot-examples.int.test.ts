@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { ToolCall } from '../tool-calls/tool-call.ts'
-import { mcpRoutes } from './mcp/mcp-routes.ts'
+import { mcpServer } from './mcp/mcp-server.ts'
 import { fakeCalls, KEYS, mcpOptions } from './mcp/testing/mcp-edge.fixture.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../docs/examples')
@@ -40,7 +40,7 @@ beforeEach(async () => {
     if (refusal !== undefined) throw refusal
     return calls.path.call(given)
   }
-  await app.register(mcpRoutes, mcpOptions({ calls: { call } }))
+  await app.register(mcpServer, mcpOptions({ calls: { call } }))
   url = await app.listen({ host: '127.0.0.1', port: 0 })
 })
 afterEach(() => app.close())

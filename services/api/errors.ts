@@ -7,7 +7,7 @@ import { faultMessage, type InputFault, type InputIssue, inputFaults } from '../
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 
-import { acceptsHtmlFirst } from './accepts-html.ts'
+import { acceptsHtmlFirst } from './accept-header.ts'
 import type { CauseLog } from './cause-log.ts'
 import type { ShownRefusal } from './pages/error-page.ts'
 

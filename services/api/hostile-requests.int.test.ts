@@ -61,7 +61,12 @@ function faultOf(request: HostileRequest, answer: RawAnswer): string | undefined
   if (request.isAbandoned) return undefined
   if (status === undefined) return request.mayBeSilent ? undefined : 'no answer'
   if (status >= 500 && status !== 503) return `status ${status}: ${body}`
+  if (request.kind.endsWith(' /mcp')) {
+    const fault = mcpFault(status, answer)
+    if (fault !== undefined) return `${fault}: ${status} ${body}`
+  }
   if (status < 400) return undefined
+  if (/FST_|node_modules|\.ts:\d|\n\s+at /.test(body)) return `it tells of the inside: ${body}`
   // Bytes that cannot be read are refused with a body, whatever method they begin with.
   if (request.bytes.subarray(0, 5).toString() === 'HEAD ' && body === '') return undefined
   if (/^text\/html\b/.test(headers.get('content-type') ?? '')) {
@@ -78,6 +83,17 @@ function faultOf(request: HostileRequest, answer: RawAnswer): string | undefined
   } catch {
     return `status ${status} is not JSON: ${body}`
   }
+}
+
+/** Inside the Model Context Protocol: JSON-RPC or nothing, no challenge and no session. */
+function mcpFault(status: number, { headers, body }: RawAnswer): string | undefined {
+  if (headers.has('www-authenticate') || headers.has('mcp-session-id')) return 'a challenge, or a session'
+  if (status >= 300) return undefined
+  if (status !== 200) return body === '' ? undefined : 'a body'
+  const { jsonrpc, error, result } = JSON.parse(body) as Readonly<Record<string, unknown>>
+  return jsonrpc === '2.0' && (error === undefined) !== (result === undefined)
+    ? undefined
+    : 'no answer of JSON-RPC'
 }
 
 function refusalFault(status: number, body: Record<string, unknown>): string | undefined {

@@ -1,5 +1,5 @@
 export { addressBlock, addressSite } from './client-address.ts'
-export { type McpRoutesOptions } from './mcp/mcp-routes.ts'
+export { type McpServerOptions } from './mcp/mcp-server.ts'
 export { requestGuard } from './mcp/request-guard.ts'
 export { createHealthServer, createOwnerServer } from './operator.ts'
 export { createRateLimits } from './rate-limits.ts'

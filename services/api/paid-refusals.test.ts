@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../contracts/json.ts'
@@ -54,9 +54,13 @@ interface Answer {
 }
 async function post(
   payment: string | undefined,
-  { body = BODY, headers = JSON_TYPE }: { body?: string; headers?: Record<string, string> } = {},
+  {
+    body = BODY,
+    headers = JSON_TYPE,
+    tool = 'get_trade_call',
+  }: { body?: string; headers?: Record<string, string>; tool?: string } = {},
 ): Promise<Answer> {
-  const response = await fetch(`${service.url}/x402/get_trade_call`, {
+  const response = await fetch(`${service.url}/x402/${tool}`, {
     method: 'POST',
     headers: { ...headers, ...(payment !== undefined && { 'x-payment': payment }) },
     body,
@@ -263,7 +267,14 @@ describe('an authorization', () => {
   test('presented a hundred times at once is computed and claimed once, and answered alike', async () => {
     const payment = await payV1(authorize())
     const before = [service.computed.length, await claims()] as const
-    const answers = await Promise.all(Array.from({ length: 100 }, () => post(payment)))
+    const gate = Promise.withResolvers<JsonObject>()
+    answer = () => gate.promise
+    const same = Array.from({ length: 100 }, () => post(payment))
+    await vi.waitUntil(() => service.computed.length > before[0])
+    const other = post(payment, { body: '{"coin":"ETH"}' })
+    gate.resolve({ call: 'SELL' })
+    expect((await other).body.code).toBe('payment_mismatch')
+    const answers = await Promise.all(same)
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     const texts = answers.map(({ body: { _service, ...rest } }) => JSON.stringify(rest))
     expect(new Set(texts).size).toBe(1)
@@ -282,6 +293,8 @@ describe('an authorization', () => {
     })
     expect([first.status, again.status, again.body.serial]).toEqual([200, 200, first.body.serial])
     const other = await post(encoded(paymentV1(authorization, signature)), { body: '{"coin":"ETH"}' })
-    expect([other.status, other.body.code]).toEqual([409, 'payment_mismatch'])
+    const elsewhere = await post(encoded(paymentV1(authorization, signature)), { tool: 'get_market_regime' })
+    for (const { status, body } of [other, elsewhere])
+      expect([status, body.code]).toEqual([409, 'payment_mismatch'])
   })
 })

@@ -1,6 +1,4 @@
 import { type AddressInfo, connect } from 'node:net'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { VerdictRecorded } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
@@ -19,6 +17,7 @@ import { type Readiness, readinessOf } from './readiness.ts'
 import { createServer, type ServerOptions } from './server.ts'
 import { NO_READ_MODELS } from './testing/no-read-models.ts'
 import { replaysOf } from './testing/replays.fixture.ts'
+import { serverOptions } from './testing/server-options.fixture.ts'
 
 const HOUR_MS = 3_600_000
 const T0 = Date.UTC(2025, 0, 1)
@@ -32,22 +31,19 @@ let base: string
 let requests: number
 
 async function start(change: Partial<ServerOptions> = {}): Promise<void> {
-  app = await createServer({
-    log: pino({ level: 'silent' }),
-    metrics: new Registry(),
-    version: '1.2.3',
-    market: 'simulated',
-    operatorToken: OPERATOR_TOKEN,
-    newId: () => `request-${++requests}`,
-    marketNow: () => now,
-    readiness: async () => readiness,
-    replay: replaysOf(store),
-    follow: (options) => followVerdicts(store, { ...options, sleep }),
-    rankAt: async () => undefined,
-    ...NO_READ_MODELS,
-    answerTool: async () => ({}),
-    ...change,
-  })
+  app = await createServer(
+    serverOptions({
+      operatorToken: OPERATOR_TOKEN,
+      newId: () => `request-${++requests}`,
+      marketNow: () => now,
+      readiness: async () => readiness,
+      replay: replaysOf(store),
+      follow: (options) => followVerdicts(store, { ...options, sleep }),
+      ...NO_READ_MODELS,
+      answerTool: async () => ({}),
+      ...change,
+    }),
+  )
   await app.listen({ host: '127.0.0.1', port: 0 })
   const address = app.server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')

@@ -22,8 +22,9 @@ import { discoveryRoutes } from './discovery/discovery-routes.ts'
 import { answerFailure, refuseExpectation, refuseMalformed, useErrorRegistry } from './errors.ts'
 import { useJsonBodies } from './json-bodies.ts'
 import type { ListenOptions } from './mcp/listen.ts'
-import { type McpRoutesOptions, mcpRoutes } from './mcp/mcp-routes.ts'
+import { type McpServerOptions, mcpServer, TOOL_NAMES } from './mcp/mcp-server.ts'
 import { createMcpTelemetry } from './mcp/mcp-telemetry.ts'
+import { scopeOfTool } from './mcp/webhook-tools.ts'
 import type { OpenApiDocument } from './openapi/openapi-document.ts'
 import { useOpenApi } from './openapi/openapi-routes.ts'
 import { errorPage } from './pages/error-page.ts'
@@ -90,7 +91,7 @@ export interface ServerOptions
   readonly transparencyLog?: TransparencyLogRoutesOptions['transparencyLog'] | undefined
   /** The Model Context Protocol; not served where it is left out. */
   readonly mcp?:
-    | Omit<McpRoutesOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry' | 'payment'>
+    | Omit<McpServerOptions, 'addressOf' | 'webhooks' | 'bearer' | 'listen' | 'telemetry' | 'payment'>
     | undefined
   /** Sign-in, accounts and keys; not served where they are left out. */
   readonly accounts?: (AccountRoutesOptions & OperatorAccountRoutesOptions) | undefined
@@ -290,6 +291,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     const { accounts } = options.accounts ?? {}
     const bearer = accounts && {
       identify: accounts.identify,
+      scopeOf: scopeOfTool,
       metadataUrl: () => `${accounts.oauth.issuer()}${RESOURCE_METADATA_PATH}/mcp`,
     }
     const identify = accounts?.identify ?? (async () => ({ outcome: 'ABSENT' }) as const)
@@ -297,11 +299,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     const listen = { follow, marketNow, identify, rankAt }
     const telemetry = createMcpTelemetry({
       registry: options.metrics,
+      tools: TOOL_NAMES,
       tracing: options.tracing,
       monotonic: () => performance.now(),
     })
     const { payments } = options
-    await app.register(mcpRoutes, {
+    await app.register(mcpServer, {
       ...options.mcp,
       bearer,
       payment: payments && ((id) => paymentAnswerOf(payments, id)),

@@ -1,24 +1,20 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AccountAnswer, SignInAnswer } from '../../contracts/account-answers.ts'
-import { type RunningService, startService } from '../composition/start-service.ts'
-import { readSettings } from '../platform/config/read-settings.ts'
-import { runCommand } from './run-command.ts'
+import { type OwnService, startOwnService } from '../composition/own-service.fixture.ts'
+import { runSignal } from './run-signal.fixture.ts'
 
 const EMAIL = 'ada@example.com'
 
 let folder: string
-let service: RunningService
+let service: OwnService
 let smtp: SMTPServer
 const mails: string[] = []
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'accounts-'))
   smtp = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
@@ -33,14 +29,16 @@ beforeAll(async () => {
   })
   await new Promise<void>((resolve) => smtp.listen(0, '127.0.0.1', () => resolve()))
   const { port } = smtp.server.address() as AddressInfo
-  const flags = ['--port', '0', '--data-dir', folder, '--console', 'off', '--log-level', 'error']
-  const environment = { COINS: 'BTC', TIMEFRAMES: '1h', SMTP_URL: `smtp://127.0.0.1:${port}` }
-  service = await startService(readSettings(flags, environment), process.stdout)
+  service = await startOwnService({
+    COINS: 'BTC',
+    TIMEFRAMES: '1h',
+    SMTP_URL: `smtp://127.0.0.1:${port}`,
+  })
+  ;({ folder } = service)
 })
 afterAll(async () => {
   await service.stop()
   await new Promise<void>((resolve) => smtp.close(() => resolve()))
-  rmSync(folder, { recursive: true, force: true })
 })
 
 /** Asks the service over HTTP, as a caller. */
@@ -58,24 +56,7 @@ async function call(method: string, path: string, key?: string, body?: object) {
 }
 
 /** Runs a command of the command line against the folder of the service. */
-async function signal(...args: readonly string[]) {
-  const written = { out: '', err: '' }
-  const sink = (name: keyof typeof written): Writable =>
-    new Writable({
-      write(chunk, _encoding, done) {
-        written[name] += String(chunk)
-        done()
-      },
-    })
-  const code = await runCommand([...args, '--data-dir', folder], {
-    stdout: sink('out'),
-    stderr: sink('err'),
-    environment: {},
-    signal: new AbortController().signal,
-    now: Date.now,
-  })
-  return { code, ...written }
-}
+const signal = (...args: readonly string[]) => runSignal(...args, '--data-dir', folder)
 
 async function signIn(): Promise<SignInAnswer> {
   expect((await call('POST', '/api/sign-in', undefined, { email: EMAIL })).status).toBe(202)

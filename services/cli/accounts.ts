@@ -6,49 +6,40 @@ import {
 } from '../../contracts/account-answers.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import { tierSchema } from '../../contracts/plans.ts'
-import { type Command, defineCommand } from './command.ts'
+import type { Command } from './command.ts'
 import { switchFlag } from './common-flags.ts'
-import { OPERATOR_FLAGS, OPERATOR_NOTE, openOperatorRequests, requireId } from './operator-requests.ts'
+import { operatorCommand, rowsOf, shown } from './operator-command.ts'
+import { requireId } from './operator-requests.ts'
 
-const listCommand = defineCommand({
+const listCommand = operatorCommand({
   name: 'accounts list',
   summary: 'Writes the accounts that are open, one JSON object a line.',
-  notes: [OPERATOR_NOTE],
-  operands: [],
-  flags: { ...OPERATOR_FLAGS },
   examples: ['signal accounts list'],
-  async run(input) {
-    const requests = await openOperatorRequests(input)
-    for await (const page of requests.pages('/operator/accounts', {}, accountsAnswerSchema))
-      for (const account of page.accounts) input.stdout.write(`${JSON.stringify(account)}\n`)
-    return undefined
-  },
+  act: ({ requests }) =>
+    rowsOf(requests, '/operator/accounts', accountsAnswerSchema, ({ accounts }) => accounts),
 })
 
-const showCommand = defineCommand({
+const operand = { name: 'account_id', read: requireId }
+const json = switchFlag('Writes the account as JSON.')
+
+const showCommand = operatorCommand({
   name: 'accounts show',
   summary: 'Shows an account: its address, its plan, its keys and the calls left.',
-  notes: [OPERATOR_NOTE],
-  operands: ['account_id'],
-  flags: { json: switchFlag('Writes the account as JSON.'), ...OPERATOR_FLAGS },
+  operand,
+  flags: { json },
   examples: ['signal accounts show 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'],
-  async run(input) {
-    const id = requireId('account_id', input.operands[0])
-    const requests = await openOperatorRequests(input)
-    const account = await requests.get(`/operator/accounts/${id}`, {}, accountAnswerSchema)
-    input.stdout.write(input.flags.json ? `${JSON.stringify(account)}\n` : linesOf(account))
-    return undefined
+  async act({ requests, flags, operand: id }) {
+    return shown(flags.json, await requests.get(`/operator/accounts/${id}`, {}, accountAnswerSchema), linesOf)
   },
 })
 
-const grantCommand = defineCommand({
+const grantCommand = operatorCommand({
   name: 'accounts grant',
   summary: 'Gives an account a plan, or further calls in the window that runs.',
   notes: [
     'A plan lasts 30 days. It begins at once and takes the place of one of another tier; one of the same tier is put behind it. `free` ends what has not ended.',
-    OPERATOR_NOTE,
   ],
-  operands: ['account_id'],
+  operand,
   flags: {
     tier: { schema: tierSchema.optional(), help: 'Plan to begin: starter, pro, or free.', example: 'pro' },
     calls: {
@@ -66,48 +57,44 @@ const grantCommand = defineCommand({
       help: 'Why; it is recorded.',
       example: 'an outage',
     },
-    json: switchFlag('Writes the account as JSON.'),
-    ...OPERATOR_FLAGS,
+    json,
   },
   examples: [
     'signal accounts grant 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55 --tier pro',
     'signal accounts grant 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55 --calls 500 --reason outage',
   ],
-  async run(input) {
-    const { tier, calls, reason, json } = input.flags
-    const id = requireId('account_id', input.operands[0])
+  check({ tier, calls, reason }) {
     const isPlan = tier !== undefined && calls === undefined && reason === undefined
     const isCalls = tier === undefined && calls !== undefined && reason !== undefined
-    if (!isPlan && !isCalls) {
-      throw new ServiceError('config_invalid', {
-        message:
-          'Give --tier alone, or --calls together with --reason. For example: --calls 500 --reason outage',
-      })
-    }
-    const requests = await openOperatorRequests(input)
+    if (isPlan || isCalls) return
+    throw new ServiceError('config_invalid', {
+      message:
+        'Give --tier alone, or --calls together with --reason. For example: --calls 500 --reason outage',
+    })
+  },
+  async act({ requests, flags: { tier, calls, reason, json: isJson }, operand: id }) {
     const body = tier === undefined ? { calls: calls ?? 0, reason: reason ?? '' } : { tier }
-    const account = await requests.post(`/operator/accounts/${id}/grant`, body, accountAnswerSchema)
-    input.stdout.write(json ? `${JSON.stringify(account)}\n` : linesOf(account))
-    return undefined
+    const path = `/operator/accounts/${id}/grant`
+    return shown(isJson, await requests.post(path, body, accountAnswerSchema), linesOf)
   },
 })
 
-const eraseCommand = defineCommand({
+const eraseCommand = operatorCommand({
   name: 'accounts erase',
   summary: 'Erases an account: revokes its keys, ends its plans and forgets its e-mail address, for good.',
-  notes: ['It cannot be undone, so it has to be said with --yes.', OPERATOR_NOTE],
-  operands: ['account_id'],
-  flags: { yes: switchFlag('Yes, erase it.'), ...OPERATOR_FLAGS },
+  notes: ['It cannot be undone, so it has to be said with --yes.'],
+  operand,
+  flags: { yes: switchFlag('Yes, erase it.') },
   examples: ['signal accounts erase 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55 --yes'],
-  async run(input) {
-    const id = requireId('account_id', input.operands[0])
-    if (!input.flags.yes) {
-      throw new ServiceError('config_invalid', {
-        message: `Erasing account ${id} cannot be undone. Say so with --yes`,
-      })
-    }
-    await (await openOperatorRequests(input)).delete(`/operator/accounts/${id}`)
-    input.stderr.write(`account ${id} is erased\n`)
+  check({ yes }, id) {
+    if (yes) return
+    throw new ServiceError('config_invalid', {
+      message: `Erasing account ${id} cannot be undone. Say so with --yes`,
+    })
+  },
+  async act({ requests, operand: id, stderr }) {
+    await requests.delete(`/operator/accounts/${id}`)
+    stderr.write(`account ${id} is erased\n`)
     return undefined
   },
 })

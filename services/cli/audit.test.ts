@@ -5,17 +5,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Candle } from '../../contracts/candle.ts'
 import type { NewEvent } from '../../contracts/event.ts'
-import {
-  decodeEvent,
-  OutcomeLabelled,
-  VerdictRecorded,
-  VerdictsMissing,
-} from '../../contracts/event-catalogue.ts'
-import { newEvent } from '../../contracts/event-definition.ts'
+import { decodeEvent, type EventType, eventOf, type FactOf } from '../../contracts/event-catalogue.ts'
 import type { JsonObject } from '../../contracts/json.ts'
-import { ChallengerVerdictRecorded } from '../../contracts/model-events.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
-import { DaySealed, ModelAnnounced, MonitoringChanged } from '../../contracts/proof-events.ts'
 import {
   challengerStream,
   modelStream,
@@ -58,6 +50,12 @@ interface Fact {
   readonly stream: string
   readonly event: NewEvent
 }
+const factIn = <Type extends EventType>(
+  stream: string,
+  type: Type,
+  data: Extract<FactOf<Type>, { type: Type }>['data'],
+  id = nextId(),
+): Fact => ({ stream, event: eventOf({ type, data } as FactOf<EventType>, { id, meta }) })
 const SERIES = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const
 
 const verdictAt = (hour: number, change: Partial<Verdict> = {}): Verdict =>
@@ -72,10 +70,8 @@ const verdictAt = (hour: number, change: Partial<Verdict> = {}): Verdict =>
     ...change,
   })
 
-const recorded = (verdict: Verdict): Fact => ({
-  stream: verdictStream(verdict),
-  event: newEvent(VerdictRecorded, { id: verdict.verdictId, data: verdict, meta }),
-})
+const recorded = (verdict: Verdict): Fact =>
+  factIn(verdictStream(verdict), 'VerdictRecorded', verdict, verdict.verdictId)
 
 /** How a race ended, with what was measured of it. */
 type RaceEnd = Pick<
@@ -103,17 +99,20 @@ function labelled(verdict: Verdict, change: Partial<Outcome> = {}): Fact {
     probability,
   }
   const data = { ...about, barrier, forecast, recordedLate, ...result, ...change }
-  return { stream: outcomeStream(verdict), event: newEvent(OutcomeLabelled, { id: nextId(), data, meta }) }
+  return factIn(outcomeStream(verdict), 'OutcomeLabelled', data)
 }
 
-const announced = (sha256 = '7d'.repeat(32)): Fact => ({
-  stream: modelStream('barrier-3'),
-  event: newEvent(ModelAnnounced, {
-    id: nextId(),
-    data: { modelVersion: 'barrier-3', sha256, bytes: 1, role: 'serving' },
-    meta,
-  }),
-})
+/** Models, by the version, from their announcements on. */
+const model = (modelVersion: string, role: 'serving' | 'challenger', sha256 = '8e'.repeat(32)): Fact =>
+  factIn(modelStream(modelVersion), 'ModelAnnounced', { modelVersion, sha256, bytes: 1, role })
+const announced = (sha256 = '7d'.repeat(32)): Fact => model('barrier-3', 'serving', sha256)
+
+const monitored = (coin: string, since: number): Fact =>
+  factIn(monitoredStream('BINANCE'), 'MonitoringChanged', {
+    exchange: SERIES.exchange,
+    since,
+    monitored: [{ coin, timeframes: ['1h'] }],
+  })
 
 /** The bar of an hour in which the venue sent nothing. */
 const MISSING = {
@@ -127,25 +126,10 @@ const MISSING = {
 
 /** An honest log: every hour a verdict, and the outcome of the one whose window closed; bars missing said so. */
 function honest(change: (hour: number) => Partial<Verdict> = () => ({})): Fact[] {
-  const monitored = {
-    exchange: SERIES.exchange,
-    since: START,
-    monitored: [{ coin: 'BTC', timeframes: ['1h' as const] }],
-  }
-  const facts: Fact[] = [
-    announced(),
-    {
-      stream: monitoredStream('BINANCE'),
-      event: newEvent(MonitoringChanged, { id: nextId(), data: monitored, meta }),
-    },
-  ]
+  const facts: Fact[] = [announced(), monitored('BTC', START)]
   const verdicts = new Map<number, Verdict>()
   for (let hour = 1; hour <= HOURS; hour++) {
-    if (hour === 12)
-      facts.push({
-        stream: verdictStream(SERIES),
-        event: newEvent(VerdictsMissing, { id: nextId(), data: MISSING, meta }),
-      })
+    if (hour === 12) facts.push(factIn(verdictStream(SERIES), 'VerdictsMissing', MISSING))
     if (hour !== 11) {
       const verdict = verdictAt(hour, change(hour))
       verdicts.set(hour, verdict)
@@ -249,20 +233,14 @@ test('nothing is found in an honest log, also where it has grown since', async (
 })
 
 /** Bars without a verdict, by the hours of the first and the last. */
-const missing = (from: number, to: number, reason: MissingReason): Fact => ({
-  stream: verdictStream(SERIES),
-  event: newEvent(VerdictsMissing, {
-    id: nextId(),
-    data: {
-      ...MISSING,
-      reason,
-      from: START + from * HOUR_MS,
-      to: START + to * HOUR_MS,
-      bars: to - from + 1,
-    },
-    meta,
-  }),
-})
+const missing = (from: number, to: number, reason: MissingReason): Fact =>
+  factIn(verdictStream(SERIES), 'VerdictsMissing', {
+    ...MISSING,
+    reason,
+    from: START + from * HOUR_MS,
+    to: START + to * HOUR_MS,
+    bars: to - from + 1,
+  })
 
 const hourOf = ({ event }: Fact): number => (Number(event.data.barClose) - START) / HOUR_MS
 const isOf = (fact: Fact, type: string, from: number, to: number): boolean =>
@@ -303,39 +281,24 @@ function recordedAtOnce(until: number): Fact[] {
 function renamed(): Fact[] {
   const facts = honest().filter((fact) => !isOf(fact, 'VerdictRecorded', 21, HOURS))
   const known = new Set<unknown>(facts.map(({ event }) => event.id))
-  const data = {
-    exchange: SERIES.exchange,
-    since: START + 20 * HOUR_MS,
-    monitored: [{ coin: 'XBT', timeframes: ['1h' as const] }],
-  }
-  const change = {
-    stream: monitoredStream('BINANCE'),
-    event: newEvent(MonitoringChanged, { id: nextId(), data, meta }),
-  }
   const own = facts.filter(({ event }) => event.type !== 'OutcomeLabelled' || known.has(event.data.verdictId))
   return [
     ...own,
-    change,
+    monitored('XBT', START + 20 * HOUR_MS),
     ...Array.from({ length: HOURS - 20 }, (_, at) => recorded(verdictAt(21 + at, { coin: 'XBT' }))).slice(-8),
   ]
 }
 
-/** Models, by the version, from their announcements on. */
-const model = (modelVersion: string, role: 'serving' | 'challenger'): Fact => ({
-  stream: modelStream(modelVersion),
-  event: newEvent(ModelAnnounced, {
-    id: nextId(),
-    data: { modelVersion, sha256: '8e'.repeat(32), bytes: 1, role },
-    meta,
-  }),
-})
-
 const challenged = (): Fact[] =>
-  honest().flatMap((fact) => {
-    if (fact.event.type !== 'VerdictRecorded') return [fact]
-    const data = { ...(fact.event.data as unknown as Verdict), verdictId: nextId(), modelVersion: 'other-1' }
-    const event = newEvent(ChallengerVerdictRecorded, { id: data.verdictId, data, meta })
-    return [fact, { stream: challengerStream('other-1', data), event }]
+  honest().flatMap((recordedFact) => {
+    if (recordedFact.event.type !== 'VerdictRecorded') return [recordedFact]
+    const data = {
+      ...(recordedFact.event.data as unknown as Verdict),
+      verdictId: nextId(),
+      modelVersion: 'other-1',
+    }
+    const other = factIn(challengerStream('other-1', data), 'ChallengerVerdictRecorded', data, data.verdictId)
+    return [recordedFact, other]
   })
 
 const HONEST: readonly (readonly [string, () => Fact[]])[] = [
@@ -429,13 +392,10 @@ describe('a log that signs everything correctly is found out when it has', () =>
       ({ event }) => event.type === 'OutcomeLabelled' && event.data.barClose === START + 12 * HOUR_MS,
     )
     const other = { ...SERIES, coin: 'ETH' }
-    const late = verdictAt(20, other)
-    const fact = {
-      stream: verdictStream(late),
-      event: newEvent(VerdictRecorded, { id: late.verdictId, data: late, meta }),
-    }
     expect(from).toBeGreaterThan(0)
-    expect(fraudsOf(await auditOf(await publish([...facts, fact])))).toEqual(['backdated_verdict'])
+    expect(fraudsOf(await auditOf(await publish([...facts, recorded(verdictAt(20, other))])))).toEqual([
+      'backdated_verdict',
+    ])
   })
 
   test('dropped a bar', async () => {
@@ -522,7 +482,7 @@ describe('a log that signs everything correctly is found out when it has', () =>
       const manifest = JSON.stringify({ files: [{ name: 'verdicts.parquet', bytes: 1, sha256 }], checkpoint })
       const day = { exchange: 'BINANCE', day: '2025-12-31', manifest, rows: 1, bytes: 1 } as const
       const data = { ...day, sha256: hash('sha256', manifest) }
-      return { stream: sealedStream('BINANCE'), event: newEvent(DaySealed, { id: nextId(), data, meta }) }
+      return factIn(sealedStream('BINANCE'), 'DaySealed', data)
     }
     const [one, other] = ['aa'.repeat(32), 'bb'.repeat(32)]
     // By a process that did not know that it was.
@@ -531,10 +491,8 @@ describe('a log that signs everything correctly is found out when it has', () =>
     expect(fraudsOf(await auditOf(await publish(replaced)))).toEqual(['replaced_file'])
     const otherManifest = sealed(one, 1)
     const data = { ...otherManifest.event.data, sha256: other }
-    const event = newEvent(DaySealed, { id: nextId(), data: data as never, meta })
-    expect(fraudsOf(await auditOf(await publish([...honest(), { ...otherManifest, event }])))).toEqual([
-      'replaced_file',
-    ])
+    const lying = factIn(otherManifest.stream, 'DaySealed', data as never)
+    expect(fraudsOf(await auditOf(await publish([...honest(), lying])))).toEqual(['replaced_file'])
   })
 
   test('said of losers that their bars were not there', async () => {

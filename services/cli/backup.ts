@@ -31,10 +31,12 @@ export const placeAt = (
   address: string,
   { environment, now, signal }: CommandContext,
   credentialsFile: string | undefined,
+  isAlone = false,
 ): BackupPlace =>
   openPlace(address, {
     environment,
     credentialsFile,
+    isAlone,
     holder: `${hostname()} ${process.pid} ${randomUUID()}`,
     now,
     sleep: (milliseconds) => sleep(milliseconds, signal),
@@ -65,6 +67,9 @@ export const backupCommand = defineCommand({
   operands: ['address'],
   flags: {
     check: switchFlag('Adds nothing: reads the whole backup and compares it with its hashes.'),
+    alone: switchFlag(
+      'Vouches that no other backup to this address goes on, for a server of S3 that makes no conditional writes: the command says so where it needs this.',
+    ),
     'data-dir': SOURCE_FLAGS['data-dir'],
     market: SOURCE_FLAGS.market,
     ...PLACE_FLAGS,
@@ -77,7 +82,7 @@ export const backupCommand = defineCommand({
   async run(input) {
     const { operands, flags, stdout, stderr, signal, now } = input
     const [address = ''] = operands
-    const place = placeAt(address, input, flags['s3-credentials'])
+    const place = placeAt(address, input, flags['s3-credentials'], flags.alone)
     const progress = createProgressLine(stderr, now)
     const onProgress = ({ position, head }: { readonly position: number; readonly head: number }): void =>
       progress.show(`${grouped(position)} of ${grouped(head)} events`)

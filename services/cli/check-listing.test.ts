@@ -1,13 +1,9 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isServiceError } from '../../contracts/errors.ts'
-import { type RunningService, startService } from '../composition/start-service.ts'
-import { readSettings } from '../platform/config/read-settings.ts'
+import { type OwnService, startOwnService } from '../composition/own-service.fixture.ts'
 import { listingChecks } from './check-listing.ts'
 
 /** What each check finds; of a fault, its message. */
@@ -25,31 +21,18 @@ async function findings(url: string, parts?: readonly string[]): Promise<Record<
 }
 
 describe('a service that runs', () => {
-  let folder: string
-  let service: RunningService
+  let service: OwnService
   let url: string
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'listing-'))
-    const flags = [
-      '--port',
-      '0',
-      '--data-dir',
-      folder,
-      '--log-level',
-      'error',
-      '--rate-per-address',
-      'off',
-      '--console',
-      'off',
-    ]
-    const environment = { COINS: 'BTC', TIMEFRAMES: '1h', X402_PAY_TO: `0x${'22'.repeat(20)}` }
-    service = await startService(readSettings(flags, environment), process.stdout)
-    url = service.url ?? expect.fail('it has no address')
+    service = await startOwnService({
+      COINS: 'BTC',
+      TIMEFRAMES: '1h',
+      RATE_PER_ADDRESS: 'off',
+      X402_PAY_TO: `0x${'22'.repeat(20)}`,
+    })
+    ;({ url } = service)
   })
-  afterAll(async () => {
-    await service?.stop()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  afterAll(() => service?.stop())
 
   test('answers as everything that announces it says', async () => {
     const found = await findings(url)

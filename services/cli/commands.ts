@@ -1,4 +1,5 @@
 import { accountCommands } from './accounts.ts'
+import { archiveCommand } from './archive.ts'
 import { askCommand } from './ask.ts'
 import { auditCommand } from './audit.ts'
 import { backtestCommand } from './backtest.ts'
@@ -35,6 +36,7 @@ export const COMMANDS: readonly Command[] = [
   backupCommand,
   restoreCommand,
   storeCopyCommand,
+  archiveCommand,
   sealingKeyCommand,
   ...keyCommands,
   ...accountCommands,

@@ -5,7 +5,6 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ERRORS } from '../../contracts/errors.ts'
 import { factSecretOf, identityOf } from '../composition/open-platform.ts'
@@ -15,7 +14,7 @@ import { LOOKS_AGAIN } from '../platform/event-store/append-until-known.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
 import { claimStore } from '../platform/event-store/store-identity.ts'
 import { startWireDouble, type WireDouble } from '../platform/event-store/wire-double/wire-double.ts'
-import { runCommand } from './run-command.ts'
+import { beginSignal } from './run-signal.fixture.ts'
 
 let directory: string
 let server: Server
@@ -34,19 +33,10 @@ afterEach(() => {
 })
 
 async function examine(...flags: readonly string[]) {
-  const [stdout, stderr] = [new PassThrough({ encoding: 'utf8' }), new PassThrough()]
   const { port } = server.address() as AddressInfo
-  const args = [
-    'doctor',
-    '--data-dir',
-    join(directory, 'data'),
-    '--server',
-    `http://127.0.0.1:${port}`,
-    ...flags,
-  ]
-  const signal = new AbortController().signal
-  const code = await runCommand(args, { stdout, stderr, environment: {}, signal, now: () => 0 })
-  return { code, out: String(stdout.read() ?? '') }
+  const where = ['--data-dir', join(directory, 'data'), '--server', `http://127.0.0.1:${port}`]
+  const { written, done } = beginSignal(['doctor', ...where, ...flags], { now: () => 0 })
+  return { code: await done, out: written.out }
 }
 
 const market = { name: 'market', state: 'degraded', detail: 'simulated: warming up, no bar yet' }
@@ -97,11 +87,8 @@ describe('a cluster', () => {
       await once(other, 'listening')
     }
     const urls = others.map((other) => `http://127.0.0.1:${(other.address() as AddressInfo).port}`)
-    const [stdout, stderr] = [new PassThrough({ encoding: 'utf8' }), new PassThrough()]
-    const signal = new AbortController().signal
-    const args = ['doctor', '--processes', urls.join()]
-    const code = await runCommand(args, { stdout, stderr, environment: {}, signal, now: () => NOON })
-    return { code, out: String(stdout.read() ?? '') }
+    const { written, done } = beginSignal(['doctor', '--processes', urls.join()], { now: () => NOON })
+    return { code: await done, out: written.out }
   }
 
   test('whose processes are well and agree is well', async () => {

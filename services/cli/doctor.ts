@@ -245,7 +245,11 @@ async function describeStore(settings: Settings, directory: string): Promise<Des
     if (head === START) return 'empty'
     const logId = await checkStore(store, identityOf(settings, factSecretOf(settings, directory)))
     if (logId === undefined) throw saysNothing()
-    return `of this market and key, newest position ${head}, not open elsewhere`
+    const detail = `of this market and key, newest position ${head}, not open elsewhere`
+    const { archive } = await store.health()
+    if (archive?.problem !== undefined)
+      return { isDegraded: true, detail: `${detail}; archive: ${archive.problem}` }
+    return archive?.files ? `${detail}; ${archive.files} files of the archive are there` : detail
   } finally {
     await store.close()
   }

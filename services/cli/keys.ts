@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { keysAnswerSchema, signInAnswerSchema } from '../../contracts/account-answers.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { tierSchema } from '../../contracts/plans.ts'
-import { type Command, defineCommand } from './command.ts'
+import type { Command } from './command.ts'
 import { switchFlag } from './common-flags.ts'
-import { OPERATOR_FLAGS, OPERATOR_NOTE, openOperatorRequests, requireId } from './operator-requests.ts'
+import { operatorCommand, shown } from './operator-command.ts'
+import { requireId } from './operator-requests.ts'
 
 const accountFlag = {
   schema: z.uuid().toLowerCase().optional(),
@@ -12,14 +13,12 @@ const accountFlag = {
   example: '5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55',
 }
 
-const createCommand = defineCommand({
+const createCommand = operatorCommand({
   name: 'keys create',
   summary: 'Makes an API key and writes it to standard output, where it is seen once.',
   notes: [
     'Without --account an account is opened: for the address of --email, whose owner can sign in to it, or without one. With --tier a plan of 30 days begins; `free` begins none.',
-    OPERATOR_NOTE,
   ],
-  operands: [],
   flags: {
     tier: { schema: tierSchema.optional(), help: 'Plan to begin: starter or pro.', example: 'starter' },
     email: {
@@ -34,13 +33,9 @@ const createCommand = defineCommand({
       example: 'my bot',
     },
     json: switchFlag('Writes the key with its ids as JSON.'),
-    ...OPERATOR_FLAGS,
   },
   examples: ['signal keys create --tier starter', 'signal keys create --tier pro --email ada@example.com'],
-  async run(input) {
-    const { flags, stdout, stderr } = input
-    const { tier, email, account, label } = flags
-    const requests = await openOperatorRequests(input)
+  async act({ requests, flags: { tier, email, account, label, json }, stderr }) {
     const body = {
       label,
       ...(tier && { tier }),
@@ -48,39 +43,31 @@ const createCommand = defineCommand({
       ...(account && { account_id: account }),
     }
     const made = await requests.post('/operator/keys', body, signInAnswerSchema)
-    stdout.write(`${flags.json ? JSON.stringify(made) : made.key}\n`)
-    if (!flags.json) stderr.write(`key ${made.key_id} of account ${made.account_id}, tier ${made.tier}\n`)
-    return undefined
+    if (!json) stderr.write(`key ${made.key_id} of account ${made.account_id}, tier ${made.tier}\n`)
+    return shown(json, made, ({ key }) => `${key}\n`)
   },
 })
 
-const listCommand = defineCommand({
+const listCommand = operatorCommand({
   name: 'keys list',
   summary: 'Writes the keys of an account that apply, one JSON object a line, without the keys themselves.',
-  notes: [OPERATOR_NOTE],
-  operands: [],
-  flags: { account: { ...accountFlag, schema: z.uuid().toLowerCase() }, ...OPERATOR_FLAGS },
+  flags: { account: { ...accountFlag, schema: z.uuid().toLowerCase() } },
   examples: ['signal keys list --account 5f0c2d7e-91ab-8c34-a6d2-07e4b8139c55'],
-  async run(input) {
-    const requests = await openOperatorRequests(input)
-    const query = { account_id: input.flags.account }
-    const { keys } = await requests.get('/operator/keys', query, keysAnswerSchema)
-    for (const key of keys) input.stdout.write(`${JSON.stringify(key)}\n`)
-    return undefined
+  async *act({ requests, flags }) {
+    const query = { account_id: flags.account }
+    yield* (await requests.get('/operator/keys', query, keysAnswerSchema)).keys
   },
 })
 
-const revokeCommand = defineCommand({
+const revokeCommand = operatorCommand({
   name: 'keys revoke',
   summary: 'Revokes a key: it does not apply any more.',
-  notes: ['The id is that of `signal keys list`, not the key.', OPERATOR_NOTE],
-  operands: ['key_id'],
-  flags: { ...OPERATOR_FLAGS },
+  notes: ['The id is that of `signal keys list`, not the key.'],
+  operand: { name: 'key_id', read: requireId },
   examples: ['signal keys revoke 019abcde-7c00-7001-8000-00000000000a'],
-  async run(input) {
-    const id = requireId('key_id', input.operands[0])
-    await (await openOperatorRequests(input)).delete(`/operator/keys/${id}`)
-    input.stderr.write(`key ${id} is revoked\n`)
+  async act({ requests, operand: id, stderr }) {
+    await requests.delete(`/operator/keys/${id}`)
+    stderr.write(`key ${id} is revoked\n`)
     return undefined
   },
 })

@@ -1,37 +1,25 @@
 import { logFormatAnswerSchema } from '../../contracts/log-format-answer.ts'
-import { type Command, defineCommand } from './command.ts'
-import { OPERATOR_FLAGS, OPERATOR_NOTE, openOperatorRequests } from './operator-requests.ts'
+import type { Command } from './command.ts'
+import { operatorCommand } from './operator-command.ts'
 
-const showCommand = defineCommand({
+const showCommand = operatorCommand({
   name: 'log-format show',
   summary: 'Says in which format the log is written, and which is the newest that the process writes.',
-  notes: [OPERATOR_NOTE],
-  operands: [],
-  flags: { ...OPERATOR_FLAGS },
   examples: ['signal log-format show'],
-  async run(input) {
-    const requests = await openOperatorRequests(input)
-    const answer = await requests.get('/operator/log-format', {}, logFormatAnswerSchema)
-    input.stdout.write(`${JSON.stringify(answer)}\n`)
-    return undefined
+  async *act({ requests }) {
+    yield requests.get('/operator/log-format', {}, logFormatAnswerSchema)
   },
 })
 
-const raiseCommand = defineCommand({
+const raiseCommand = operatorCommand({
   name: 'log-format raise',
   summary: 'Finishes a rolling upgrade: from now on every process writes what came with its release.',
   notes: [
     'Only once no process of an older release is left: one that is ends with exit code 1, and cannot be started on this log again. It cannot be taken back.',
-    OPERATOR_NOTE,
   ],
-  operands: [],
-  flags: { ...OPERATOR_FLAGS },
   examples: ['signal log-format raise'],
-  async run(input) {
-    const requests = await openOperatorRequests(input)
-    const answer = await requests.post('/operator/log-format/raise', {}, logFormatAnswerSchema)
-    input.stdout.write(`${JSON.stringify(answer)}\n`)
-    return undefined
+  async *act({ requests }) {
+    yield requests.post('/operator/log-format/raise', {}, logFormatAnswerSchema)
   },
 })
 

@@ -1,57 +1,27 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningService, startService } from '../composition/start-service.ts'
-import { readSettings } from '../platform/config/read-settings.ts'
-import { runCommand } from './run-command.ts'
+import { type OwnService, startOwnService } from '../composition/own-service.fixture.ts'
+import { runSignal } from './run-signal.fixture.ts'
 
 const OWN_MODEL = new URL('../engine/models/barrier-3.json', import.meta.url)
 
 let folder: string
-let service: RunningService
+let service: OwnService
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'models-'))
   const file = join(folder, 'other-1.json')
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(OWN_MODEL, 'utf8')), version: 'other-1' }))
-  const flags = [
-    '--port',
-    '0',
-    '--data-dir',
-    folder,
-    '--console',
-    'off',
-    '--log-level',
-    'error',
-    '--speed',
-    '60',
-  ]
-  const environment = { COINS: 'BTC', TIMEFRAMES: '3m', MODEL_FILES: file }
-  service = await startService(readSettings(flags, environment), process.stdout)
+  const environment = { COINS: 'BTC', TIMEFRAMES: '3m', MODEL_FILES: file, MARKET_SPEED: '60' }
+  service = await startOwnService(environment, folder)
 }, 120_000)
-afterAll(async () => {
-  await service.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => service.stop())
 
 /** Runs a command of the command line against the folder of the service. */
 async function signal(...args: readonly string[]): Promise<string> {
-  let out = ''
-  const stdout = new Writable({
-    write(chunk, _encoding, done) {
-      out += String(chunk)
-      done()
-    },
-  })
-  const code = await runCommand([...args, '--data-dir', folder], {
-    stdout,
-    stderr: process.stderr,
-    environment: {},
-    signal: new AbortController().signal,
-    now: Date.now,
-  })
+  const { code, out } = await runSignal(...args, '--data-dir', folder)
   expect(code).toBe(0)
   return out
 }

@@ -1,40 +1,27 @@
 import { modelChoiceSchema, modelsAnswerSchema } from '../../contracts/model-answers.ts'
-import { type Command, defineCommand } from './command.ts'
-import { OPERATOR_FLAGS, OPERATOR_NOTE, openOperatorRequests } from './operator-requests.ts'
+import type { Command } from './command.ts'
+import { operatorCommand, rowsOf } from './operator-command.ts'
 
-const listCommand = defineCommand({
+const listCommand = operatorCommand({
   name: 'models list',
   summary:
     'Writes the models that run, the one that speaks first, with what became of their verdicts at each timeframe, one JSON object a line.',
   notes: [
     'Models run beside the one that speaks where MODEL_FILES names their files. Nobody is served their verdicts.',
-    OPERATOR_NOTE,
   ],
-  operands: [],
-  flags: { ...OPERATOR_FLAGS },
   examples: ['signal models list'],
-  async run(input) {
-    const requests = await openOperatorRequests(input)
-    for await (const page of requests.pages('/operator/models', {}, modelsAnswerSchema))
-      for (const row of page.models) input.stdout.write(`${JSON.stringify(row)}\n`)
-    return undefined
-  },
+  act: ({ requests }) => rowsOf(requests, '/operator/models', modelsAnswerSchema, ({ models }) => models),
 })
 
-const useCommand = defineCommand({
+const useCommand = operatorCommand({
   name: 'models use',
   summary:
     'Has another model speak, for the bars that close from now on, in every process and after restarts.',
-  notes: ['The one that spoke goes on beside it, as long as it is there.', OPERATOR_NOTE],
-  operands: ['model_version'],
-  flags: { ...OPERATOR_FLAGS },
+  notes: ['The one that spoke goes on beside it, as long as it is there.'],
+  operand: { name: 'model_version', read: (_name, text) => text },
   examples: ['signal models use barrier-3'],
-  async run(input) {
-    const requests = await openOperatorRequests(input)
-    const body = { model_version: input.operands[0] ?? '' }
-    const choice = await requests.post('/operator/models/use', body, modelChoiceSchema)
-    input.stdout.write(`${JSON.stringify(choice)}\n`)
-    return undefined
+  async *act({ requests, operand }) {
+    yield requests.post('/operator/models/use', { model_version: operand }, modelChoiceSchema)
   },
 })
 

@@ -1,5 +1,4 @@
 import type { AddressInfo } from 'node:net'
-import { Writable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ServiceError } from '../../contracts/errors.ts'
@@ -8,7 +7,7 @@ import { JUST_CLAIMED, type Payment } from '../../projections/index.ts'
 import { createServer } from '../api/index.ts'
 import { NO_PAYMENTS } from '../api/testing/no-payments.ts'
 import { serverOptions } from '../api/testing/server-options.fixture.ts'
-import { runCommand } from './run-command.ts'
+import { runSignal } from './run-signal.fixture.ts'
 
 const TOKEN = 'operator-token-for-tests'
 const PAYER = `0x${'ab'.repeat(20)}`
@@ -67,24 +66,7 @@ beforeEach(async () => {
 })
 afterEach(() => app.close())
 
-async function run(...args: readonly string[]) {
-  const texts = { out: '', err: '' }
-  const sink = (name: 'out' | 'err'): Writable =>
-    new Writable({
-      write(chunk, _encoding, done) {
-        texts[name] += String(chunk)
-        done()
-      },
-    })
-  const code = await runCommand([...args, '--server', server, '--operator-token', TOKEN], {
-    stdout: sink('out'),
-    stderr: sink('err'),
-    environment: {},
-    signal: new AbortController().signal,
-    now: () => 0,
-  })
-  return { code, ...texts }
-}
+const run = (...args: readonly string[]) => runSignal(...args, '--server', server, '--operator-token', TOKEN)
 
 test('payments list writes all pages, a payment a line', async () => {
   const { code, out } = await run('payments', 'list', '--state', 'confirmed', '--payer', PAYER)

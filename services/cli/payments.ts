@@ -2,26 +2,24 @@ import { z } from 'zod'
 import { addressSchema, bytes32Schema, USDC_TEXT } from '../../contracts/chain.ts'
 import { ServiceError } from '../../contracts/errors.ts'
 import {
-  type PayerAnswer,
   type PaymentAnswer,
   payerAnswerSchema,
   paymentAnswerSchema,
   paymentsAnswerSchema,
 } from '../../contracts/payment-answers.ts'
 import { PAYMENT_STATES } from '../../contracts/service-block.ts'
-import { type Command, type CommandInput, defineCommand, type FlagDefinition } from './command.ts'
+import type { Command, FlagDefinition } from './command.ts'
 import { switchFlag } from './common-flags.ts'
-import { OPERATOR_FLAGS, OPERATOR_NOTE, openOperatorRequests, requireId } from './operator-requests.ts'
+import { operatorCommand, rowsOf, shown } from './operator-command.ts'
+import { requireId } from './operator-requests.ts'
 
 const PAYMENT_ID = '019abcde-7c00-7001-8000-00000000000a'
 const PAYER = '0x1111111111111111111111111111111111111111'
 const TRANSACTION = `0x${'ab'.repeat(32)}`
 
-const listCommand = defineCommand({
+const listCommand = operatorCommand({
   name: 'payments list',
   summary: 'Writes payments, newest first, one JSON object a line.',
-  notes: [OPERATOR_NOTE],
-  operands: [],
   flags: {
     state: {
       schema: z.enum(PAYMENT_STATES).optional(),
@@ -29,32 +27,25 @@ const listCommand = defineCommand({
       example: 'uncollectable',
     },
     payer: { schema: addressSchema.optional(), help: 'Only those of this address.', example: PAYER },
-    ...OPERATOR_FLAGS,
   },
   examples: ['signal payments list', 'signal payments list --state uncollectable'],
-  async run(input) {
-    const { state, payer } = input.flags
-    const requests = await openOperatorRequests(input)
+  act({ requests, flags: { state, payer } }) {
     const filter = { ...(state !== undefined && { state }), ...(payer !== undefined && { payer }) }
-    for await (const page of requests.pages('/operator/payments', filter, paymentsAnswerSchema))
-      for (const payment of page.payments) input.stdout.write(`${JSON.stringify(payment)}\n`)
-    return undefined
+    return rowsOf(requests, '/operator/payments', paymentsAnswerSchema, ({ payments }) => payments, filter)
   },
 })
 
-const showCommand = defineCommand({
+const operand = { name: 'payment_id', read: requireId }
+const json = switchFlag('Writes the payment as JSON.')
+
+const showCommand = operatorCommand({
   name: 'payments show',
   summary: 'Shows a payment: what it was for, who paid, and where it stands.',
-  notes: [OPERATOR_NOTE],
-  operands: ['payment_id'],
-  flags: { json: switchFlag('Writes the payment as JSON.'), ...OPERATOR_FLAGS },
+  operand,
+  flags: { json },
   examples: [`signal payments show ${PAYMENT_ID}`],
-  async run(input) {
-    const id = requireId('payment_id', input.operands[0])
-    const requests = await openOperatorRequests(input)
-    const payment = await requests.get(`/operator/payments/${id}`, {}, paymentAnswerSchema)
-    input.stdout.write(input.flags.json ? `${JSON.stringify(payment)}\n` : linesOf(payment))
-    return undefined
+  async act({ requests, flags, operand: id }) {
+    return shown(flags.json, await requests.get(`/operator/payments/${id}`, {}, paymentAnswerSchema), linesOf)
   },
 })
 
@@ -64,14 +55,13 @@ const reasonFlag = {
   example: 'never paid for 40 calls',
 } satisfies FlagDefinition
 
-const refundCommand = defineCommand({
+const refundCommand = operatorCommand({
   name: 'payments refund',
   summary: 'Records that money of a payment was sent back.',
   notes: [
     'It sends nothing: send the USDC from your own wallet first, and give the hash of that transaction. Told twice, it is recorded once.',
-    OPERATOR_NOTE,
   ],
-  operands: ['payment_id'],
+  operand,
   flags: {
     transaction: {
       schema: bytes32Schema,
@@ -84,67 +74,53 @@ const refundCommand = defineCommand({
       example: '0.02',
     },
     reason: reasonFlag,
-    json: switchFlag('Writes the payment as JSON.'),
-    ...OPERATOR_FLAGS,
+    json,
   },
   examples: [`signal payments refund ${PAYMENT_ID} --transaction ${TRANSACTION} --usdc 0.02 --reason outage`],
-  async run(input) {
-    const { transaction, usdc, reason, json } = input.flags
-    const id = requireId('payment_id', input.operands[0])
-    const requests = await openOperatorRequests(input)
+  async act({ requests, flags: { transaction, usdc, reason, json: isJson }, operand: id }) {
     const body = { transaction, usdc, reason }
-    const payment = await requests.post(`/operator/payments/${id}/refund`, body, paymentAnswerSchema)
-    input.stdout.write(json ? `${JSON.stringify(payment)}\n` : linesOf(payment))
-    return undefined
+    const path = `/operator/payments/${id}/refund`
+    return shown(isJson, await requests.post(path, body, paymentAnswerSchema), linesOf)
   },
 })
 
-const trustFlags = { reason: reasonFlag, ...OPERATOR_FLAGS } as const
-
-const blockCommand = defineCommand({
-  name: 'payments block',
-  summary: 'Takes no payments of an address until it is unblocked.',
-  notes: ['What was served already is settled as before.', OPERATOR_NOTE],
-  operands: ['payer'],
-  flags: trustFlags,
-  examples: [`signal payments block ${PAYER} --reason abuse`],
-  async run(input) {
-    const { payer } = await changeTrust(input, 'block')
-    input.stderr.write(`payments of ${payer} are not taken any more\n`)
-    return undefined
-  },
-})
-
-const unblockCommand = defineCommand({
-  name: 'payments unblock',
-  summary: 'Takes payments of an address again, and forgets what it owes.',
-  notes: [OPERATOR_NOTE],
-  operands: ['payer'],
-  flags: trustFlags,
-  examples: [`signal payments unblock ${PAYER} --reason settled-by-mail`],
-  async run(input) {
-    const { payer } = await changeTrust(input, 'unblock')
-    input.stderr.write(`payments of ${payer} are taken again\n`)
-    return undefined
-  },
-})
-
-async function changeTrust(
-  input: CommandInput<typeof trustFlags>,
+/** Whose payments are taken or not, with what is said once it is so. */
+const trustCommand = (
   what: 'block' | 'unblock',
-): Promise<PayerAnswer> {
-  const payer = requireAddress(input.operands[0])
-  const requests = await openOperatorRequests(input)
-  const { reason } = input.flags
-  return requests.post(`/operator/payers/${payer}/${what}`, { reason }, payerAnswerSchema)
-}
+  done: string,
+  told: Pick<Command, 'summary' | 'notes' | 'examples'>,
+): Command =>
+  operatorCommand({
+    ...told,
+    name: `payments ${what}`,
+    operand: { name: 'payer', read: requireAddress },
+    flags: { reason: reasonFlag },
+    async act({ requests, flags: { reason }, operand: address, stderr }) {
+      const path = `/operator/payers/${address}/${what}`
+      const { payer } = await requests.post(path, { reason }, payerAnswerSchema)
+      stderr.write(`payments of ${payer} ${done}\n`)
+      return undefined
+    },
+  }) as Command
+
+const blockCommand = trustCommand('block', 'are not taken any more', {
+  summary: 'Takes no payments of an address until it is unblocked.',
+  notes: ['What was served already is settled as before.'],
+  examples: [`signal payments block ${PAYER} --reason abuse`],
+})
+
+const unblockCommand = trustCommand('unblock', 'are taken again', {
+  summary: 'Takes payments of an address again, and forgets what it owes.',
+  notes: [],
+  examples: [`signal payments unblock ${PAYER} --reason settled-by-mail`],
+})
 
 /** @throws ServiceError `config_invalid` */
-function requireAddress(text: string | undefined): string {
+function requireAddress(_name: string, text: string): string {
   const address = addressSchema.safeParse(text)
   if (address.success) return address.data
   throw new ServiceError('config_invalid', {
-    message: `payer is ${JSON.stringify(text ?? '')}, which is no address. For example: ${PAYER}`,
+    message: `payer is ${JSON.stringify(text)}, which is no address. For example: ${PAYER}`,
   })
 }
 

@@ -1,32 +1,13 @@
-import { Writable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { CommandContext } from './command.ts'
 import { COMMANDS } from './commands.ts'
-import { INTERRUPTED, runCommand } from './run-command.ts'
-
-function sink(): { readonly stream: Writable; text(): string } {
-  let text = ''
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      text += String(chunk)
-      done()
-    },
-  })
-  return { stream, text: () => text }
-}
+import { INTERRUPTED } from './run-command.ts'
+import { beginSignal } from './run-signal.fixture.ts'
 
 async function run(args: readonly string[], change: Partial<CommandContext> = {}) {
-  const [out, err] = [sink(), sink()]
-  const context = {
-    stdout: out.stream,
-    stderr: err.stream,
-    environment: {},
-    signal: new AbortController().signal,
-    now: () => 0,
-    ...change,
-  }
-  const code = await runCommand(args, context)
-  return { code, out: out.text(), err: err.text() }
+  const { written, done } = beginSignal(args, change)
+  const code = await done
+  return { code, out: written.out, err: written.err }
 }
 
 describe('help', () => {

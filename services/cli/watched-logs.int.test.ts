@@ -2,14 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type RunningService, startService } from '../composition/start-service.ts'
 import { missingChain } from '../payments/testing/chain/test-chain.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
 import { cosignersOn, loadLogKeys, parseVkey } from '../proof/index.ts'
 import { signersOf } from '../proof/signing/log-keys.ts'
-import { runCommand } from './run-command.ts'
+import { beginSignal } from './run-signal.fixture.ts'
 
 interface Operator {
   readonly origin: string
@@ -21,19 +20,7 @@ interface Operator {
 }
 
 const WAIT = { timeout: 60_000, interval: 200 }
-/** Runs a command; what it has written is known while it goes on. */
-function signalOf(argv: readonly string[], signal: AbortSignal) {
-  const written = { out: '', err: '' }
-  const sink = (name: keyof typeof written): Writable =>
-    new Writable({
-      write(chunk, _encoding, done) {
-        written[name] += String(chunk)
-        done()
-      },
-    })
-  const context = { stdout: sink('out'), stderr: sink('err'), environment: {}, signal, now: Date.now }
-  return { written, done: runCommand(argv, context) }
-}
+const signalOf = (argv: readonly string[], signal: AbortSignal) => beginSignal(argv, { signal })
 
 /** Two operators, each with a service and a witness, which cosigns the log of the other one. */
 describe('two logs that watch each other', () => {

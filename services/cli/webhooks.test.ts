@@ -1,12 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { OperatorSubscription } from '../../contracts/webhook-answers.ts'
 import { aWebhookEdge, NOBODYS, type WebhookEdge } from '../api/testing/webhook-edge.fixture.ts'
 import { type OwnerSocket, openOwnerSocket } from '../composition/owner-socket.ts'
-import { runCommand } from './run-command.ts'
+import { runSignal } from './run-signal.fixture.ts'
 
 let folder: string
 let edge: WebhookEdge
@@ -25,24 +24,7 @@ afterEach(async () => {
 })
 
 /** Runs a command of the command line against the folder of the service. */
-async function signal(...args: readonly string[]) {
-  const written = { out: '', err: '' }
-  const sink = (name: keyof typeof written): Writable =>
-    new Writable({
-      write(chunk, _encoding, done) {
-        written[name] += String(chunk)
-        done()
-      },
-    })
-  const code = await runCommand(['webhooks', ...args, '--data-dir', folder], {
-    stdout: sink('out'),
-    stderr: sink('err'),
-    environment: {},
-    signal: new AbortController().signal,
-    now: Date.now,
-  })
-  return { code, ...written }
-}
+const signal = (...args: readonly string[]) => runSignal('webhooks', ...args, '--data-dir', folder)
 
 test('the operator lists, shows, stops and allows subscriptions, and never sees their addresses', async () => {
   const ids = [await edge.createId(), await edge.createId()].toSorted()

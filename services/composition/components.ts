@@ -52,6 +52,7 @@ export async function componentsOf(deps: {
     adapterComponent('bus', false, bus),
     adapterComponent('cache', false, cache),
   ]
+  if (store.archive !== undefined && store.archive.files > 0) components.push(archiveComponent(store.archive))
   const { hasCallers } = deps
   for (const health of models) components.push(projectionComponent(health, { hasCallers, head: store.head }))
   if (engine !== undefined) components.push(marketComponent(deps.feed, engine, deps.staleAfterMs))
@@ -106,6 +107,19 @@ async function inTime(name: string, asking: Promise<StoreHealth>): Promise<Store
     return { ok: false, adapter: name, detail: reasonOf(error) }
   }
 }
+
+/** What was appended long ago; nothing that is new waits for it. */
+export const archiveComponent = ({
+  files,
+  missing,
+  problem,
+}: NonNullable<StoreHealth['archive']>): Component => ({
+  name: 'archive',
+  isRequired: false,
+  state: problem === undefined ? 'ok' : 'degraded',
+  detail: problem ?? `${files} files are there`,
+  more: { files, missing },
+})
 
 /** Whether bars come as they close, of all that is monitored. */
 export function marketComponent(

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
-import { type McpRoutesOptions, requestGuard } from '../api/index.ts'
+import { type McpServerOptions, requestGuard } from '../api/index.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { KnowledgeService } from '../tool-calls/index.ts'
 import type { Callers } from './callers.ts'
@@ -17,12 +17,12 @@ export async function mcpOptions(
     paid,
   }: Pick<Callers, 'accounts' | 'calls'> & {
     readonly knowledge: KnowledgeService
-    readonly history: McpRoutesOptions['history']
-    readonly paid: McpRoutesOptions['paid']
+    readonly history: McpServerOptions['history']
+    readonly paid: McpServerOptions['paid']
   },
   deriveSecret: (purpose: string) => Uint8Array,
-  sources: McpRoutesOptions['sources'],
-): Promise<Omit<McpRoutesOptions, 'addressOf'>> {
+  sources: McpServerOptions['sources'],
+): Promise<Omit<McpServerOptions, 'addressOf'>> {
   return {
     calls,
     knowledge,
@@ -46,7 +46,7 @@ export async function mcpOptions(
 const CONFORMANCE = join(import.meta.dirname, '../api/mcp/testing/conformance/conformance-pack.ts')
 
 /** @throws ServiceError `config_invalid` where this is no checkout */
-async function conformanceTools(stateKey: Uint8Array): Promise<NonNullable<McpRoutesOptions['extension']>> {
+async function conformanceTools(stateKey: Uint8Array): Promise<NonNullable<McpServerOptions['extension']>> {
   try {
     const { conformancePack } = await import(pathToFileURL(CONFORMANCE).href)
     return conformancePack(stateKey)

@@ -1,11 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { readSettings } from '../platform/config/read-settings.ts'
 import { startWireDouble, type WireDouble } from '../platform/event-store/wire-double/wire-double.ts'
-import { type RunningService, startService } from './start-service.ts'
+import { type OwnService, startOwnService } from './own-service.fixture.ts'
 
 const OPERATOR_TOKEN = 'operator-token-for-tests'
 const UUID = '01a202d9-8383-7ecf-bcf0-c37504ba4724'
@@ -15,9 +10,8 @@ interface Operation {
   readonly path: string
 }
 
-let directory: string
 let double: WireDouble
-let service: RunningService
+let service: OwnService
 let url: string
 let key: string
 let account: string
@@ -41,23 +35,19 @@ const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
 const toolCall = { ...call, params: { name: 'get_trade_call', arguments: { coin: 'BTC', timeframe: '1h' } } }
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'affairs-'))
   double = await startWireDouble()
-  const environment = {
+  service = await startOwnService({
     EVENTSTORE_URL: double.connectionString,
     SEALING_KEY: Buffer.alloc(32, 5).toString('base64'),
     OPERATOR_TOKEN,
     COINS: 'BTC',
     TIMEFRAMES: '1h',
     LOG_LEVEL: 'silent',
-    CONSOLE: 'off',
     RATE_PER_ADDRESS: '1000',
     RATE_PER_KEY: '1000',
     WEBHOOKS_ALLOW_PRIVATE: 'true',
-  }
-  const settings = readSettings(['--port', '0', '--data-dir', directory], environment)
-  service = await startService(settings, new PassThrough() as unknown as NodeJS.WriteStream)
-  url = service.url ?? ''
+  })
+  ;({ url } = service)
   const [mine, theirs] = [await newAccount(), await newAccount()]
   ;({ key, account_id: account } = mine)
   otherAccount = theirs.account_id
@@ -69,7 +59,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.stop()
   double?.stop()
-  rmSync(directory, { recursive: true, force: true })
 })
 
 /** What would be a reasonable request of each, as far as a walk through all of them needs. */

@@ -69,6 +69,7 @@ export async function openDeps(
     market: settings.MARKET,
     projections: () => projector?.health() ?? [],
     following: platform.following,
+    archive: async () => (await platform.store.health()).archive,
     venues: () => feed.venues(),
     payments: () => running.payments?.totals(),
     settler: () => running.payments?.settler?.health(),

@@ -5,6 +5,7 @@ test('no gauge is named like a counter', async () => {
   const { registry } = createServiceMetrics({
     market: 'simulated',
     following: { cutOff: 0, broken: 0, foreign: 0 },
+    archive: async () => ({ files: 3, missing: 1, problem: 'a file is missing' }),
     projections: () => [],
     dataAgeMs: () => undefined,
     venues: () => [],

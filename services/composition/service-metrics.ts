@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Outcome } from '../../contracts/outcome.ts'
 import type { Verdict } from '../../contracts/verdict.ts'
 import { VENUE_FAULTS, type VenueHealth } from '../market/index.ts'
+import type { StoreHealth } from '../platform/event-store/event-store.ts'
 import type { ProjectionHealth } from '../platform/projector/projector.ts'
 import type { AppendDone } from '../platform/tracing/trace-appends.ts'
 import type { DispatcherHealth, DispatchMetrics } from '../webhooks/index.ts'
@@ -35,6 +36,7 @@ export function createServiceMetrics(
     readonly market: string
     readonly projections: () => readonly ProjectionHealth[]
     readonly following: LogFollowing
+    readonly archive: () => Promise<StoreHealth['archive']>
     /** Age of the newest bar in market time, milliseconds; undefined before the first. */
     readonly dataAgeMs: () => number | undefined
     readonly venues: () => readonly Pick<VenueHealth, 'exchange' | 'faults'>[]
@@ -103,6 +105,14 @@ export function createServiceMetrics(
     registers,
     collect() {
       this.set(sources.following.foreign)
+    },
+  })
+  new Gauge({
+    name: 'archive_files_missing',
+    help: 'Files of the archive that are not there; what they hold is refused until they are back',
+    registers,
+    async collect() {
+      this.set((await sources.archive())?.missing ?? 0)
     },
   })
   const signInMails = counter(

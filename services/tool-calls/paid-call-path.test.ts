@@ -323,26 +323,6 @@ describe('one authorization', () => {
     expect(computed).toHaveLength(1)
   })
 
-  test('is refused for another request, and for another tool', async () => {
-    await pay(1)
-    expect(await codeOf(pay(1, { body: json({ coin: 'ETH' }) }))).toBe('payment_mismatch')
-    expect(await codeOf(pay(1, { tool: 'get_market_regime' }))).toBe('payment_mismatch')
-    expect(payments.claims).toHaveLength(1)
-  })
-
-  test('presented many times at once is computed once, claimed once, answered alike', async () => {
-    const gate = Promise.withResolvers<JsonObject>()
-    compute = () => gate.promise
-    const same = Array.from({ length: 20 }, () => pay(1))
-    const other = codeOf(pay(1, { body: json({ coin: 'ETH' }) }))
-    gate.resolve({ call: 'SELL' })
-    const answers = (await Promise.all(same)).map(answerIn)
-    expect(await other).toBe('payment_mismatch')
-    expect([computed.length, payments.claims.length]).toEqual([1, 1])
-    expect(answers.map(({ isReplay }) => isReplay)).toEqual([false, ...Array(19).fill(true)])
-    expect(new Set(answers.map(({ body }) => body.call))).toEqual(new Set(['SELL']))
-  })
-
   test('that another process claimed meanwhile has the answer of that process', async () => {
     await pay(1)
     paid = paidCalls()

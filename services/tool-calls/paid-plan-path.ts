@@ -4,8 +4,8 @@ import { isoTime } from '../../contracts/iso-time.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { PLAN_DAYS } from '../../contracts/plans.ts'
 import { PRICES } from '../../contracts/prices.ts'
-import type { Payment } from '../../projections/index.ts'
-import type { Identity, Plan } from '../accounts/index.ts'
+import type { Payment, PlanPeriod } from '../../projections/index.ts'
+import type { Identity } from '../accounts/index.ts'
 import type { Payments } from '../payments/index.ts'
 import { requireKey } from './caller-identity.ts'
 import { requestHash } from './idempotency-key.ts'
@@ -38,7 +38,7 @@ export interface PlanSales {
     /** When the payment was claimed, Unix milliseconds. */
     readonly claimedAtMs: number
     readonly requestId: string
-  }): Promise<Plan>
+  }): Promise<PlanPeriod>
 }
 
 export interface PaidPlanPathOptions {
@@ -73,7 +73,7 @@ const PLAN_NOTICE = 'Information, not advice. The calls of this plan are those o
 async function started(
   { plans, publicUrl }: Pick<PaidPlanPathOptions, 'plans' | 'publicUrl'>,
   bought: Parameters<PlanSales['started']>[0],
-): Promise<Plan> {
+): Promise<PlanPeriod> {
   try {
     return await plans.started(bought)
   } catch (cause) {

@@ -34,9 +34,5 @@ export {
   createSubscriptionDirectory,
   createSubscriptionIndex,
 } from './subscriptions/subscription-directory.ts'
-export {
-  LIST_STATUSES,
-  type OpenedAttempt,
-  type Subscriptions,
-} from './subscriptions/subscription-operations.ts'
+export type { OpenedAttempt, Subscriptions } from './subscriptions/subscription-operations.ts'
 export { createSubscriptions } from './subscriptions/subscriptions.ts'

@@ -2,9 +2,10 @@ import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import type { Scope } from '../../../contracts/oauth.ts'
 import type { AccountDeps } from '../account-deps.ts'
+import { hashOf } from '../credentials.ts'
 import type { SubjectKeys } from '../subject-keys.ts'
 import { liveGrants } from './app-state.ts'
-import { hashOf, type Tokens } from './tokens.ts'
+import type { Tokens } from './tokens.ts'
 
 /** A program or a machine, as the owner of the account sees it. Times are Unix milliseconds. */
 export interface AppView {

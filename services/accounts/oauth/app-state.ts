@@ -1,24 +1,9 @@
-import type { EventOf } from '../../../contracts/event-definition.ts'
+import type { FactOf } from '../../../contracts/event-catalogue.ts'
 import type { ClientMethod, Scope } from '../../../contracts/oauth.ts'
-import type {
-  AppAuthorized,
-  AppEnded,
-  AppTokenIssued,
-  MachineClientCreated,
-  MachineClientRemoved,
-  MachineTokenIssued,
-} from '../../../contracts/oauth-events.ts'
-
-type FactOf<Definition> = Pick<EventOf<Definition>, 'type' | 'data'>
+import * as oauthEvents from '../../../contracts/oauth-events.ts'
 
 /** What happens to the programs of an account. */
-export type AppFact =
-  | FactOf<typeof AppAuthorized>
-  | FactOf<typeof AppTokenIssued>
-  | FactOf<typeof AppEnded>
-  | FactOf<typeof MachineClientCreated>
-  | FactOf<typeof MachineTokenIssued>
-  | FactOf<typeof MachineClientRemoved>
+export type AppFact = FactOf<keyof typeof oauthEvents>
 
 /** A program that its owner let in. Times are Unix milliseconds. */
 export interface Grant {
@@ -57,22 +42,11 @@ export interface Apps {
   readonly machines: readonly Machine[]
 }
 
-export const NO_APPS: Apps = { grants: [], machines: [] }
-
 export const liveGrants = (grants: readonly Grant[], now: number): Grant[] =>
   grants.filter(({ expiresAt }) => expiresAt > now)
 
-const APP_FACTS: Readonly<Record<AppFact['type'], true>> = {
-  AppAuthorized: true,
-  AppTokenIssued: true,
-  AppEnded: true,
-  MachineClientCreated: true,
-  MachineTokenIssued: true,
-  MachineClientRemoved: true,
-}
-
 export const isAppFact = (fact: { readonly type: string }): fact is AppFact =>
-  Object.hasOwn(APP_FACTS, fact.type)
+  Object.hasOwn(oauthEvents, fact.type)
 
 /** @param at when the fact was recorded, Unix milliseconds */
 export function evolveApps(apps: Apps, { type, data }: AppFact, at: number): Apps {

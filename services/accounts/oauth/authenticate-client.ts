@@ -1,9 +1,9 @@
 import { decodeJwt } from 'jose'
 import { OAuthError } from '../../../contracts/oauth.ts'
+import { hashOf } from '../credentials.ts'
 import type { Client } from './client-documents.ts'
 import { ASSERTION_TYPE, checkClientProof } from './client-proof.ts'
 import { one, type Parameters } from './read-authorization.ts'
-import { hashOf } from './tokens.ts'
 
 /** Who a client says it is, and what it proves it with. Nothing of it is checked yet. */
 export interface ClientCredentials {

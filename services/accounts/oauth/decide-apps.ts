@@ -1,7 +1,14 @@
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { ClientMethod, Scope } from '../../../contracts/oauth.ts'
-import { type AppFact, type Apps, type Grant, liveGrants } from './app-state.ts'
+import {
+  type AccountCommand,
+  type AccountRules,
+  type Decision,
+  ownRules,
+  requireOpen,
+} from '../decide-account.ts'
+import { type AppFact, type Apps, evolveApps, type Grant, isAppFact, liveGrants } from './app-state.ts'
 
 /** What can be asked about the programs of an account. Times are Unix milliseconds. */
 export type AppCommand =
@@ -66,13 +73,20 @@ const COMMANDS: Readonly<Record<AppCommand['kind'], true>> = {
   RemoveMachine: true,
 }
 
-export const isAppCommand = (command: { readonly kind: string }): command is AppCommand =>
+const isAppCommand = (command: { readonly kind: string }): command is AppCommand =>
   Object.hasOwn(COMMANDS, command.kind)
 
-export interface AppDecision {
-  readonly facts: readonly AppFact[]
-  /** Thrown once the facts are recorded. */
-  readonly refusal?: ServiceError
+/** Of an account and of the programs that act for it. */
+export const rulesWithApps: AccountRules<AccountCommand | AppCommand> = {
+  evolve: (state, fact, at) =>
+    isAppFact(fact) ? { ...state, apps: evolveApps(state.apps, fact, at) } : ownRules.evolve(state, fact, at),
+  decide(accountId, command, state) {
+    if (!isAppCommand(command)) return ownRules.decide(accountId, command, state)
+    // Of an account that is erased nothing holds, and a token of it tells nobody that it was there.
+    if (!state.isOpen && command.kind !== 'AuthorizeApp') throw new ServiceError('grant_refused')
+    requireOpen(accountId, state)
+    return decideApps(accountId, command, state.apps)
+  },
 }
 
 /**
@@ -81,7 +95,7 @@ export interface AppDecision {
  *
  * @throws ServiceError `too_many_apps`, `grant_refused`, `rate_limited`, `not_found`; nothing happens then
  */
-export function decideApps(accountId: string, command: AppCommand, apps: Apps): AppDecision {
+function decideApps(accountId: string, command: AppCommand, apps: Apps): Decision {
   switch (command.kind) {
     case 'AuthorizeApp': {
       const { kind: _, now, ...said } = command
@@ -121,7 +135,7 @@ function exchange(
   accountId: string,
   { grantId, now, ...given }: Extract<AppCommand, { kind: 'ExchangeCode' }>,
   { grants }: Apps,
-): AppDecision {
+): Decision {
   const grant = grantOf(grants, grantId)
   if (grant.refreshHash !== null) return endedByReuse(accountId, grantId, 'a code')
   if (grant.expiresAt <= now) throw refused('The code has expired.')
@@ -138,7 +152,7 @@ function refresh(
   accountId: string,
   { grantId, now, ...given }: Extract<AppCommand, { kind: 'RefreshApp' }>,
   { grants }: Apps,
-): AppDecision {
+): Decision {
   const grant = grantOf(grants, grantId)
   if (grant.clientHash !== given.clientHash) throw refused('The refresh token is of another client.')
   if (grant.refreshHash !== given.usedHash) return endedByReuse(accountId, grantId, 'a refresh token')
@@ -182,7 +196,7 @@ const ended = (accountId: string, grantId: string, reason: string): AppFact => (
   data: { accountId, grantId, reason },
 })
 
-const endedByReuse = (accountId: string, grantId: string, what: string): AppDecision => ({
+const endedByReuse = (accountId: string, grantId: string, what: string): Decision => ({
   facts: [ended(accountId, grantId, `${what} was used twice`)],
   refusal: refused(`This was used before, so somebody else may have ${what}: the program was shut out.`),
 })

@@ -6,6 +6,7 @@ import { OAuthError, type Scope } from '../../../contracts/oauth.ts'
 import type { AccountDeps } from '../account-deps.ts'
 import type { AccountLog } from '../account-log.ts'
 import type { AccountState } from '../account-state.ts'
+import { hashOf } from '../credentials.ts'
 import { type AppView, createAppList, sealFor } from './app-list.ts'
 import type { Grant } from './app-state.ts'
 import { authenticate, type ClientCredentials, readClientCredentials } from './authenticate-client.ts'
@@ -23,7 +24,7 @@ import {
   requireResource,
 } from './read-authorization.ts'
 import { withAnswer } from './redirects.ts'
-import { audienceHash, hashOf, type TokenOwner, type Tokens } from './tokens.ts'
+import { audienceHash, type TokenOwner, type Tokens } from './tokens.ts'
 
 /** What a client is given (RFC 6749 §5.1). */
 export interface TokenAnswer {

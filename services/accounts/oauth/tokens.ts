@@ -94,10 +94,3 @@ export function createTokens(key: Uint8Array, random: (bytes: number) => Uint8Ar
 /** What a token holds of the address that it is for. */
 export const audienceHash = (address: string): string =>
   createHash('sha256').update(address).digest('base64url').slice(0, 16)
-
-/** What is kept of a code or a token: they are random enough for a plain hash. */
-export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
-
-/** Whether a header brings an access token, be it one that holds or not. */
-export const bringsAccessToken = (authorization: string | undefined): boolean =>
-  authorization !== undefined && /^Bearer +sat_/i.test(authorization)

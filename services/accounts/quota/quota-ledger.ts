@@ -4,8 +4,13 @@ import { quotaStream } from '../../../contracts/streams.ts'
 import type { FactId } from '../../platform/ids/fact-id.ts'
 import { type Balance, type DebitEvent, dayOf, decideDebit, type Payer } from './balance.ts'
 import { createDebitLog, type DebitLogOptions } from './debit-log.ts'
-import { createPayerQueue, type PayerQueue, requireSameRequest } from './payer-queue.ts'
-import type { Debit, Debited } from './plan-event.ts'
+import {
+  createPayerQueue,
+  type Debit,
+  type Debited,
+  type PayerQueue,
+  requireSameRequest,
+} from './payer-queue.ts'
 import { quotaExhausted } from './quota-block.ts'
 import { createUsedKeys, type DebitIndex, type UsedKeys } from './used-keys.ts'
 

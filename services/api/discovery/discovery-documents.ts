@@ -5,7 +5,7 @@ import { PLAN_LIMITS } from '../../../contracts/plans.ts'
 import { PRICES, type Product } from '../../../contracts/prices.ts'
 import { TOOLS, type ToolName } from '../../../contracts/tools/tool-catalogue.ts'
 import type { DocPage } from '../../knowledge/index.ts'
-import { LEGACY_VERSIONS, MODERN_VERSION } from '../mcp/envelope.ts'
+import { LEGACY_VERSIONS, MODERN_VERSION } from '../mcp/mcp-messages.ts'
 import { SERVER_NAME, SERVER_TITLE } from '../mcp/protocol-server.ts'
 import { listedTools } from '../mcp/tool-list.ts'
 

@@ -1,15 +1,16 @@
 import type { FastifyRequest } from 'fastify'
-import type { JsonObject } from '../../../contracts/json.ts'
+import type { Json, JsonObject } from '../../../contracts/json.ts'
 import type { Scope } from '../../../contracts/oauth.ts'
 import { bringsAccessToken, type Identity } from '../../accounts/index.ts'
-import { isJsonObject } from './json-rpc.ts'
-import { isWebhookTool } from './webhook-tools.ts'
+import { isJsonObject } from './mcp-messages.ts'
 
 /** Who lets programs in here by access tokens. */
 export interface BearerOptions {
   readonly identify: (authorization: string) => Promise<Identity>
   /** Where clients read how to come by a token (RFC 9728). */
   readonly metadataUrl: () => string
+  /** What a tool takes, by its name. */
+  readonly scopeOf: (tool: Json | undefined) => Scope
 }
 
 /** A request that is answered by telling its client to sign in (RFC 6750 §3). */
@@ -25,11 +26,10 @@ export interface Challenge {
 const ASKS_FOR_SIGN_IN = /[?&]auth=required(?:&|$)/
 
 /** What a message needs of who may do some things only; undefined for what everybody may. */
-function scopeFor({ method, params }: JsonObject): Scope | undefined {
+function scopeFor({ method, params }: JsonObject, scopeOf: BearerOptions['scopeOf']): Scope | undefined {
   if (method === 'subscriptions/listen') return 'calls'
   if (method !== 'tools/call') return undefined
-  const name = isJsonObject(params) ? params.name : undefined
-  return isWebhookTool(name) ? 'webhooks' : 'calls'
+  return scopeOf(isJsonObject(params) ? params.name : undefined)
 }
 
 /**
@@ -37,7 +37,7 @@ function scopeFor({ method, params }: JsonObject): Scope | undefined {
  * Keys are not looked at here, but where a client asked to be told: there what does not hold is challenged too.
  */
 export async function challengeOf(
-  { identify, metadataUrl }: BearerOptions,
+  { identify, metadataUrl, scopeOf }: BearerOptions,
   { headers: { authorization }, url }: Pick<FastifyRequest, 'headers' | 'url'>,
   message: JsonObject,
 ): Promise<Challenge | undefined> {
@@ -59,7 +59,7 @@ export async function challengeOf(
     const header = `Bearer error="invalid_token", error_description="${problem}", ${metadata}`
     return { status: 401, code: 'token_refused', message: `Unauthorized: ${problem}`, header }
   }
-  const scope = scopeFor(message)
+  const scope = scopeFor(message, scopeOf)
   if (scope === undefined || identity.scopes?.includes(scope) !== false) return undefined
   const problem = `the program was not let do this; it takes the scope ${scope}`
   const wanted = [...new Set([...identity.scopes, scope])].join(' ')

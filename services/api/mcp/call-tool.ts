@@ -1,23 +1,16 @@
 import { type ErrorCode, forCallers, isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import type { Json } from '../../../contracts/json.ts'
-import { isHistoryTool } from '../../../contracts/tools/history-catalogue.ts'
-import { isKnowledgeTool } from '../../../contracts/tools/knowledge-catalogue.ts'
-import type { CallPath, KnowledgeService, PaidCallPath, ToolAnswer } from '../../tool-calls/index.ts'
-import { callHistoryTool, callKnowledgeTool, type HistoryTools } from './history-tools.ts'
-import { JSON_RPC_CODES, type RpcError } from './json-rpc.ts'
+import type { CallPath, PaidCallPath } from '../../tool-calls/index.ts'
+import type { FreeTools } from './free-tools.ts'
+import { JSON_RPC_CODES, type RpcError } from './mcp-messages.ts'
 import { offerForTool, payForTool } from './paid-tools.ts'
-import type { Caller, ToolOutcome } from './tool-outcome.ts'
-import { callWebhookTool, isWebhookTool, type WebhookService } from './webhook-tools.ts'
+import type { Caller, KeyCheck, ToolOutcome } from './tool-outcome.ts'
 
-/** What became of the caller's key. */
-export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
-
-/** Where tool calls go: those about markets, and those about the service, the record and webhooks, where it answers them. */
+/** Where tool calls go. */
 export interface ToolPaths {
+  /** Calls about markets, and of tools that nobody knows. */
   readonly calls: CallPath
-  readonly knowledge?: KnowledgeService | undefined
-  readonly history?: HistoryTools | undefined
-  readonly webhooks?: WebhookService | undefined
+  readonly free: FreeTools
   /**
    * What became of a key, for messages that call no tool and for tools that need none; another tool finds out on its own
    * way. What is no key at all is `ok`: it is served as anonymous.
@@ -55,36 +48,30 @@ function errorTypeOf(outcome: ToolOutcome): string | undefined {
 }
 
 async function outcomeOf(
-  { calls, knowledge, history, webhooks, paid, checkKey }: ToolPaths,
+  { calls, free, paid }: ToolPaths,
   caller: Caller,
   { name, request, payment }: SentToolCall,
 ): Promise<ToolOutcome> {
-  const isKnowledge = knowledge !== undefined && isKnowledgeTool(name)
+  const tool = typeof name === 'string' ? free.get(name) : undefined
   try {
-    const isFree = isKnowledge || isHistoryTool(name) || isWebhookTool(name)
-    if (paid !== undefined && payment !== undefined && !isFree)
+    if (paid !== undefined && payment !== undefined && tool === undefined)
       return await payForTool(paid, caller, nameOf(name), request, payment)
+    const { authorization, address, idempotencyKey, requestId, traceparent } = caller
     const call = {
       request,
-      authorization: caller.authorization,
-      address: caller.address,
-      idempotencyKey: caller.idempotencyKey,
-      requestId: caller.requestId,
-      channel: 'mcp',
-      ...(caller.traceparent === undefined ? {} : { traceparent: caller.traceparent }),
-    } as const
-    const answer: ToolAnswer = isKnowledge
-      ? await callKnowledgeTool(knowledge, name, call)
-      : history !== undefined && isHistoryTool(name)
-        ? await callHistoryTool(history, checkKey, name, call)
-        : webhooks !== undefined && isWebhookTool(name)
-          ? await callWebhookTool(webhooks, name, call, caller.signal)
-          : await calls.call({ ...call, tool: nameOf(name) })
+      authorization,
+      address,
+      idempotencyKey,
+      requestId,
+      channel: 'mcp' as const,
+      ...(traceparent !== undefined && { traceparent }),
+    }
+    const answer = await (tool?.run(call, caller.signal) ?? calls.call({ ...call, tool: nameOf(name) }))
     return { kind: 'answer', ...answer }
   } catch (error) {
-    const failure = isKnowledge ? 'INTERNAL_ERROR' : 'internal_error'
+    const failure = tool?.failure ?? 'internal_error'
     const refusal = refusalOutcome(asServiceError(error, caller, failure), caller.requestId)
-    if (paid === undefined || isKnowledge || !isServiceError(error, 'quota_exhausted')) return refusal
+    if (paid === undefined || tool !== undefined || !isServiceError(error, 'quota_exhausted')) return refusal
     return (await offerForTool(paid, caller, nameOf(name), request, error)) ?? refusal
   }
 }

@@ -1,7 +1,9 @@
 import { Client, ProtocolError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../../contracts/json.ts'
 import type { ToolCall } from '../../tool-calls/tool-call.ts'
+import { CHAT_ANSWER, fakeKnowledgeService, SEARCH_ANSWER } from '../testing/knowledge-service.fixture.ts'
 import { createMcpEdge, fakeCalls, KEYS, listen, TRACK_RECORD } from './testing/mcp-edge.fixture.ts'
 import { sampleAnswer } from './testing/sample-answers.fixture.ts'
 
@@ -14,7 +16,7 @@ beforeEach(async () => {
   const calls = fakeCalls()
   asked = calls.asked
   clients = []
-  app = await createMcpEdge({ calls: calls.path })
+  app = await createMcpEdge({ calls: calls.path, knowledge: fakeKnowledgeService().service })
   url = await listen(app)
 })
 afterEach(async () => {
@@ -47,6 +49,8 @@ describe.each(Object.entries(MODES))('the official client, %s era', (era, mode) 
       'get_market_regime',
       'scan_trade_calls',
       'scan_funding_arb',
+      'search_knowledge',
+      'chat_knowledge',
     ])
     expect(tools[0]).toMatchObject({
       title: 'Trade call',
@@ -101,6 +105,21 @@ describe.each(Object.entries(MODES))('the official client, %s era', (era, mode) 
     expect(result.structuredContent).toMatchObject({
       code: 'unknown_tool',
       details: { given: 'get_rich', available: expect.arrayContaining(['get_trade_call']) as unknown },
+    })
+  })
+
+  test('searches and asks, finds the answers as their schemas say, and reads why it is refused', async () => {
+    const client = await connect({ authorization: 'Bearer key' })
+    // It checks every answer against the schemas that it was shown.
+    await client.listTools()
+    const call = async (name: string, args: JsonObject, of = client) =>
+      (await of.callTool({ name, arguments: args })).structuredContent
+    expect(await call('search_knowledge', { query: 'quota' })).toEqual(SEARCH_ANSWER)
+    expect(await call('chat_knowledge', { question: 'What counts?' })).toEqual(CHAT_ANSWER)
+    expect(await call('search_knowledge', { query: 'ab' })).toMatchObject({ code: 'QUERY_TOO_SHORT' })
+    const nobody = await connect()
+    expect(await call('chat_knowledge', { question: 'What counts?' }, nobody)).toMatchObject({
+      code: 'unauthorized',
     })
   })
 

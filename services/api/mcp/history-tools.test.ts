@@ -2,8 +2,8 @@ import { fromJsonSchema } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { regimeHistory } from '../routes/regime-shifts.ts'
-import type { HistoryTools } from './history-tools.ts'
-import { createMcpEdge } from './testing/mcp-edge.fixture.ts'
+import type { HistoryTools } from './free-tools.ts'
+import { createMcpEdge, messageTo } from './testing/mcp-edge.fixture.ts'
 import { type ListedTool, listedTools } from './tool-list.ts'
 
 const SERIES = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
@@ -26,18 +26,7 @@ test.each([
     const checkKey = async (key: string) => (key === 'Bearer gone' ? 'unknown' : 'ok')
     const app = await createMcpEdge({ history, hasShortWay, checkKey })
     const send = async (method: string, params: JsonObject, authorization?: string) =>
-      (
-        await app.inject({
-          method: 'POST',
-          url: '/mcp',
-          payload: { jsonrpc: '2.0', id: 1, method, params },
-          headers: {
-            'content-type': 'application/json',
-            accept: 'application/json, text/event-stream',
-            ...(authorization !== undefined && { authorization }),
-          },
-        })
-      ).json<{
+      (await messageTo(app, method, params, authorization === undefined ? {} : { authorization })).json<{
         result?: {
           tools: ListedTool[]
           isError: boolean

@@ -5,7 +5,8 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
 import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
 import { CHAT_ANSWER, fakeKnowledgeService, SEARCH_ANSWER } from '../testing/knowledge-service.fixture.ts'
-import { createMcpEdge } from './testing/mcp-edge.fixture.ts'
+import { knowledgeTools } from './free-tools.ts'
+import { createMcpEdge, messageTo } from './testing/mcp-edge.fixture.ts'
 import { type ListedTool, listedTools } from './tool-list.ts'
 
 const fake = fakeKnowledgeService()
@@ -27,17 +28,8 @@ describe.each([
   })
   afterAll(() => app.close())
 
-  const send = async (method: string, params: JsonObject, headers: Record<string, string> = {}) =>
-    app.inject({
-      method: 'POST',
-      url: '/mcp',
-      payload: { jsonrpc: '2.0', id: 1, method, params },
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...headers,
-      },
-    })
+  const send = (method: string, params: JsonObject, headers: Record<string, string> = {}) =>
+    messageTo(app, method, params, headers)
   const call = async (name: string, request: JsonObject, headers: Record<string, string> = KEY) =>
     (await send('tools/call', { name, arguments: request }, headers)).json<{
       result?: { isError: boolean; structuredContent: JsonObject; content: { text: string }[] }
@@ -123,16 +115,12 @@ const KEY = { authorization: 'Bearer key' }
 
 test('without search and chat they are neither listed nor known', async () => {
   const app = await createMcpEdge()
-  const post = (method: string, params: JsonObject) =>
-    app.inject({
-      method: 'POST',
-      url: '/mcp',
-      payload: { jsonrpc: '2.0', id: 1, method, params },
-      headers: { 'content-type': 'application/json' },
-    })
-  const { result } = (await post('tools/list', {})).json<{ result: { tools: ListedTool[] } }>()
+  const { result } = (await messageTo(app, 'tools/list', {})).json<{ result: { tools: ListedTool[] } }>()
   expect(result.tools.map(({ name }) => name)).toEqual(Object.keys(TOOLS))
-  const refused = await post('tools/call', { name: 'search_knowledge', arguments: { query: 'quota' } })
+  const refused = await messageTo(app, 'tools/call', {
+    name: 'search_knowledge',
+    arguments: { query: 'quota' },
+  })
   expect(refused.json()).toMatchObject({ result: { structuredContent: { code: 'unknown_tool' } } })
   await app.close()
 })
@@ -140,7 +128,7 @@ test('without search and chat they are neither listed nor known', async () => {
 test('their schemas admit their answers and refusals, and no half ones', async () => {
   const isValid = async (schema: object, value: unknown): Promise<boolean> =>
     !('issues' in (await fromJsonSchema(schema)['~standard'].validate(value)))
-  const [search, chat] = listedTools({ hasKnowledge: true }).slice(4)
+  const [search, chat] = listedTools(knowledgeTools(fake.service)).slice(4)
   for (const [tool, answer] of [
     [search, SEARCH_ANSWER],
     [chat, CHAT_ANSWER],

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createServer } from '../server.ts'
 import { serverOptions } from '../testing/server-options.fixture.ts'
-import { mcpRoutes } from './mcp-routes.ts'
+import { mcpServer } from './mcp-server.ts'
 import { mcpOptions } from './testing/mcp-edge.fixture.ts'
 import { legacy, modern, raw } from './testing/mcp-messages.fixture.ts'
 
@@ -9,7 +9,7 @@ let app: Awaited<ReturnType<typeof createServer>>
 
 beforeEach(async () => {
   app = await createServer(serverOptions({ newId: () => 'request-7' }))
-  await app.register(mcpRoutes, mcpOptions())
+  await app.register(mcpServer, mcpOptions())
 })
 afterEach(() => app.close())
 

@@ -4,32 +4,32 @@ import { ERRORS } from '../../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { isTraceparent } from '../../platform/tracing/trace-context.ts'
+import { acceptsJson } from '../accept-header.ts'
 import type { CauseLog } from '../cause-log.ts'
 import { toServiceError } from '../errors.ts'
 import { signalOfLeaving } from '../signal-of-leaving.ts'
 import { createWaits } from '../waits.ts'
 import { type BearerOptions, challengeOf } from './bearer.ts'
-import { callTool, type KeyCheck, keyError, type ToolPaths } from './call-tool.ts'
-import { type PlainRequest, plainRequest } from './envelope.ts'
+import { callTool, keyError, type ToolPaths } from './call-tool.ts'
 import {
+  type Era,
   idOf,
   isJsonObject,
   JSON_RPC_CODES,
+  type PlainRequest,
+  plainRequest,
   type RequestId,
   type RpcError,
+  readMessage,
   rpcErrorText,
   rpcResultText,
-} from './json-rpc.ts'
-import { createListening, type ListenOptions } from './listen.ts'
+} from './mcp-messages.ts'
 import type { McpTelemetry } from './mcp-telemetry.ts'
 import { PAYMENT_EXTENSION, PAYMENT_META_KEY } from './paid-tools.ts'
-import { LISTS_KEPT, type McpCore, type McpExtension, SERVER_NAME, SERVER_TITLE } from './protocol-server.ts'
-import { acceptsJson, readMessage } from './read-message.ts'
+import type { McpExtension } from './protocol-server.ts'
 import { isForeignOrigin, type RequestGuard, refusalOf } from './request-guard.ts'
-import { type McpResourceSources, mcpResources } from './resources.ts'
-import { createSdkExchange, type SdkExchange } from './sdk-exchange.ts'
-import { listedTools } from './tool-list.ts'
-import type { Caller } from './tool-outcome.ts'
+import type { SdkExchange } from './sdk-exchange.ts'
+import type { Caller, KeyCheck } from './tool-outcome.ts'
 import { toolAnswerText } from './tool-result.ts'
 
 /** Answers what HTTP or a guard before this edge refuses, as JSON-RPC, so that clients of MCP can read it. */
@@ -58,16 +58,15 @@ function answerTransportFailure(
     .send(rpcErrorText(null, { code, message: refusal.message, data }))
 }
 
-/** The tools of a part that is left out are not listed. */
 export interface McpRoutesOptions extends ToolPaths {
   /** Network address of the caller, behind trusted proxies only. */
   readonly addressOf: (request: FastifyRequest) => string
   readonly guard: RequestGuard
-  readonly sources: McpResourceSources
-  /** What `subscriptions/listen` is read from; left out, there is nothing to listen to. */
-  /** Where a payment stands, to who holds its id; undefined where nothing is paid for. @throws ServiceError `payment_unknown` */
-  readonly payment?: McpCore['payment']
-  readonly listen?: ListenOptions | undefined
+  /** Answers every message that is not a plain one. */
+  readonly sdk: SdkExchange
+  /** The result of `tools/list` in each era, and what every result of the era ends with. */
+  readonly toolList: Readonly<Record<Era, string>>
+  readonly tail: Readonly<Record<Era, string>>
   /** Who lets programs in by access tokens; left out, none are. */
   readonly bearer?: BearerOptions | undefined
   /** Told why calls are refused, where callers are not. */
@@ -75,20 +74,15 @@ export interface McpRoutesOptions extends ToolPaths {
   /** Nothing is measured where it is left out. */
   readonly telemetry?: McpTelemetry | undefined
   /** Further tools, resources and prompts, such as those a conformance suite asks for. */
-  readonly extension?: McpExtension
+  readonly extension?: McpExtension | undefined
   /** Off, every message takes the SDK's way: for tests that compare the two, and benchmarks. */
   readonly hasShortWay?: boolean
 }
 
-/** The two ways through this edge, and what they share. */
-interface Edge {
-  readonly options: McpRoutesOptions
-  readonly sdk: SdkExchange
+/** What one message is answered with. */
+interface Edge extends McpRoutesOptions {
   /** Aborted when nobody waits for the answer any more. */
   readonly untilGone: (reply: FastifyReply) => AbortSignal
-  /** The result of `tools/list` in each era, and what every result of the era ends with. */
-  readonly toolList: Readonly<Record<PlainRequest['era'], string>>
-  readonly tail: Readonly<Record<PlainRequest['era'], string>>
 }
 
 const PREFLIGHT_HEADERS = {
@@ -102,10 +96,10 @@ const PREFLIGHT_HEADERS = {
  * `POST /mcp`: the Model Context Protocol, both the stateless revision 2026-07-28 and the handshake of the
  * revisions before it. No sessions; answers are JSON.
  *
- * @example await app.register(mcpRoutes, { calls, checkKey, addressOf, guard, sources })
+ * @example await app.register(mcpRoutes, { calls, free, checkKey, addressOf, guard, sdk, toolList, tail })
  */
 export const mcpRoutes: FastifyPluginAsync<McpRoutesOptions> = async (app, options) => {
-  const edge = createEdge(options, app)
+  const edge: Edge = { ...options, untilGone: createWaits(app) }
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     'application/json',
@@ -147,39 +141,6 @@ function refuseOtherMethods(app: FastifyInstance): void {
   })
 }
 
-function createEdge(options: McpRoutesOptions, app: FastifyInstance): Edge {
-  const info = { name: SERVER_NAME, title: SERVER_TITLE, version: options.sources.version }
-  const ours = listedTools({
-    hasKnowledge: options.knowledge !== undefined,
-    hasHistory: options.history !== undefined,
-    hasWebhooks: options.webhooks !== undefined,
-  })
-  const core: McpCore = {
-    info,
-    paths: options,
-    tools: ours,
-    resources: mcpResources(
-      options.sources,
-      ours.map(({ name }) => name),
-    ),
-    extension: options.extension,
-    hasListening: options.listen !== undefined && options.extension === undefined,
-    payment: options.payment,
-  }
-  const listening = options.listen && createListening(core, options.listen)
-  const tools = JSON.stringify([...core.tools, ...(options.extension?.tools ?? [])])
-  const meta = `"_meta":${JSON.stringify({ 'io.modelcontextprotocol/serverInfo': info })}`
-  const tail = { legacy: '', modern: `,"resultType":"complete",${meta}` }
-  const kept = `"ttlMs":${LISTS_KEPT.ttlMs},"cacheScope":"${LISTS_KEPT.cacheScope}"`
-  return {
-    options,
-    sdk: createSdkExchange(core, app.log, listening),
-    untilGone: createWaits(app),
-    toolList: { legacy: `{"tools":${tools}}`, modern: `{"tools":${tools},${kept}${tail.modern}}` },
-    tail,
-  }
-}
-
 async function answer(edge: Edge, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   if (!acceptsJson(request.headers.accept)) {
     const message = 'Not Acceptable: answers are JSON; accept application/json'
@@ -188,14 +149,14 @@ async function answer(edge: Edge, request: FastifyRequest, reply: FastifyReply):
   const reading = readMessage(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0))
   if (reading.error !== undefined) return refuse(reply, 400, reading.error, reading.id)
   const { message } = reading
-  const { bearer } = edge.options
+  const { bearer } = edge
   const challenge = bearer && (await challengeOf(bearer, request, message))
   if (challenge !== undefined) {
     const { status, header, code, message: text } = challenge
     const error = { code: JSON_RPC_CODES.transport, message: text, data: { code, request_id: request.id } }
     return refuse(reply.header('www-authenticate', header), status, error, idOf(message))
   }
-  const plain = edge.options.hasShortWay === false ? undefined : plainRequest(request.headers, message)
+  const plain = edge.hasShortWay === false ? undefined : plainRequest(request.headers, message)
   if (plain?.method === 'tools/call' && isOurs(edge, plain))
     return answerToolCall(edge, plain, request, reply)
   const check = await checkKey(edge, request, message)
@@ -207,7 +168,7 @@ async function answer(edge: Edge, request: FastifyRequest, reply: FastifyReply):
 }
 
 /** A tool of an extension is called through the SDK; every other name is the service's to answer. */
-const isOurs = ({ options: { extension } }: Edge, { params: { name } }: PlainRequest): boolean =>
+const isOurs = ({ extension }: Edge, { params: { name } }: PlainRequest): boolean =>
   extension === undefined || !extension.tools.some((tool) => tool.name === name)
 
 async function answerToolCall(
@@ -219,7 +180,7 @@ async function answerToolCall(
   const caller = callerOf(edge, request, params, () => edge.untilGone(reply))
   const { _meta: given, name, arguments: sent = {} } = params
   const meta = isJsonObject(given) ? given : {}
-  const outcome = await callTool(edge.options, caller, {
+  const outcome = await callTool(edge, caller, {
     name,
     request: sent,
     payment: meta[PAYMENT_META_KEY],
@@ -240,7 +201,7 @@ async function checkKey(edge: Edge, request: FastifyRequest, message: JsonObject
   const { authorization } = request.headers
   const isRequest = 'id' in message && 'method' in message
   if (authorization === undefined || !isRequest) return 'ok'
-  return edge.options.checkKey(authorization)
+  return edge.checkKey(authorization)
 }
 
 async function answerBySdk(
@@ -270,14 +231,14 @@ function callerOf(
   const { authorization, 'idempotency-key': idempotencyKey, traceparent } = request.headers
   return {
     authorization,
-    address: edge.options.addressOf(request),
+    address: edge.addressOf(request),
     idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
     traceparent: [traceparent, tracedBy(params)].find(isTraceparent),
     requestId: request.id,
     signal,
     log: request.log,
-    logCause: edge.options.logCause,
-    telemetry: edge.options.telemetry,
+    logCause: edge.logCause,
+    telemetry: edge.telemetry,
   }
 }
 

@@ -1,7 +1,6 @@
 import { Histogram, type Registry } from 'prom-client'
 import type { Json } from '../../../contracts/json.ts'
 import type { Tracing } from '../../platform/tracing/tracing.ts'
-import { listedTools } from './tool-list.ts'
 
 /** Methods that are told apart; what else a caller sends must not make labels. */
 const METHODS: ReadonlySet<string> = new Set([
@@ -17,9 +16,6 @@ const METHODS: ReadonlySet<string> = new Set([
   'completion/complete',
   'subscriptions/listen',
 ])
-const TOOLS: ReadonlySet<string> = new Set(
-  listedTools({ hasKnowledge: true, hasHistory: true, hasWebhooks: true }).map(({ name }) => name),
-)
 const OTHER = '_OTHER'
 
 /** Durations and spans of MCP's operations, by the names of OpenTelemetry. */
@@ -37,14 +33,16 @@ export interface McpOperation {
 }
 
 /**
+ * @param options.tools names that are told apart
  * @param options.monotonic milliseconds
  */
 export function createMcpTelemetry(options: {
   readonly registry: Registry
+  readonly tools: ReadonlySet<string>
   readonly tracing?: Tracing | undefined
   readonly monotonic: () => number
 }): McpTelemetry {
-  const { tracing, monotonic } = options
+  const { tracing, monotonic, tools } = options
   const duration = new Histogram({
     name: 'mcp_server_operation_duration_seconds',
     help: 'Time that the operations of MCP take, by method, tool, and why they failed',
@@ -56,7 +54,7 @@ export function createMcpTelemetry(options: {
   return {
     toolCall(name, traceparent) {
       const startedAt = monotonic()
-      const tool = typeof name === 'string' && TOOLS.has(name) ? name : OTHER
+      const tool = typeof name === 'string' && tools.has(name) ? name : OTHER
       const attributes = {
         'mcp.method.name': 'tools/call',
         'gen_ai.operation.name': 'execute_tool',

@@ -11,7 +11,7 @@ import {
 import { forCallers, isServiceError } from '../../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { callTool, type ToolPaths } from './call-tool.ts'
-import { JSON_RPC_CODES } from './json-rpc.ts'
+import { JSON_RPC_CODES } from './mcp-messages.ts'
 import { PAYMENT_EXTENSION, PAYMENT_META_KEY } from './paid-tools.ts'
 import { type McpResource, NOTICE } from './resources.ts'
 import type { ListedTool } from './tool-list.ts'

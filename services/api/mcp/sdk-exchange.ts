@@ -5,9 +5,8 @@ import {
 } from '@modelcontextprotocol/server'
 import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { LEGACY_VERSIONS } from './envelope.ts'
-import { idOf, JSON_RPC_CODES, rpcErrorText } from './json-rpc.ts'
 import { type Listening, SUBSCRIBABLE } from './listen.ts'
+import { idOf, JSON_RPC_CODES, LEGACY_VERSIONS, rpcErrorText } from './mcp-messages.ts'
 import { createProtocolServer, type McpCore } from './protocol-server.ts'
 import type { Caller } from './tool-outcome.ts'
 

@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { serviceBlockSchema } from '../../../contracts/service-block.ts'
-import { HISTORY_TOOLS } from '../../../contracts/tools/history-catalogue.ts'
-import { KNOWLEDGE_TOOLS } from '../../../contracts/tools/knowledge-catalogue.ts'
 import { TOOLS, type ToolDefinition } from '../../../contracts/tools/tool-catalogue.ts'
-import { webhookTools } from './webhook-tools.ts'
+import type { FreeTool, FreeTools, ToolHints } from './free-tools.ts'
 
 /** A tool as MCP lists it. */
 export interface ListedTool extends JsonObject {
@@ -13,12 +11,7 @@ export interface ListedTool extends JsonObject {
   readonly description: string
   readonly inputSchema: JsonObject & { readonly type: 'object' }
   readonly outputSchema: JsonObject & { readonly type: 'object' }
-  readonly annotations: {
-    readonly readOnlyHint: boolean
-    readonly openWorldHint: boolean
-    readonly destructiveHint?: boolean
-    readonly idempotentHint?: boolean
-  }
+  readonly annotations: JsonObject & ToolHints
 }
 
 /** What a refused tool call carries as `structuredContent`. */
@@ -32,32 +25,18 @@ export const refusalSchema = z.object({
     .describe('What goes with the code, such as the values that exist; only in a refusal'),
 })
 
-/** Which tools are listed behind those about markets. */
-export interface FurtherTools {
-  /** Those about the service itself. */
-  readonly hasKnowledge?: boolean
-  /** Those that read the record. */
-  readonly hasHistory?: boolean
-  /** Those that manage webhooks. */
-  readonly hasWebhooks?: boolean
-}
+const ABOUT_MARKETS = { readOnlyHint: true, openWorldHint: true } as const
 
-/** All tools of the service, in their order; what it lists does not depend on who asks. */
-export const listedTools = ({
-  hasKnowledge = false,
-  hasHistory = false,
-  hasWebhooks = false,
-}: FurtherTools = {}): ListedTool[] => [
-  // But for webhooks, nothing here changes anything but the caller's own quota; the market is a world of its own.
-  ...Object.entries(TOOLS).map(([name, tool]) => listed(name, tool, true, { _service: serviceBlockSchema })),
-  ...(hasKnowledge ? Object.entries(KNOWLEDGE_TOOLS) : []).map(([name, tool]) =>
-    listed(name, tool, false, {}),
+/**
+ * The tools of the service, in their order; what it lists does not depend on who asks.
+ *
+ * @param free those that are listed behind the ones about markets
+ */
+export const listedTools = (free: FreeTools = new Map()): ListedTool[] => [
+  ...Object.entries(TOOLS).map(([name, tool]) =>
+    listed(name, { ...tool, hints: ABOUT_MARKETS }, { _service: serviceBlockSchema }),
   ),
-  ...(hasHistory ? Object.entries(HISTORY_TOOLS) : []).map(([name, tool]) => listed(name, tool, false, {})),
-  ...(hasWebhooks ? webhookTools : []).map(([name, tool]) => {
-    const plain = listed(name, tool, true, {})
-    return { ...plain, annotations: { ...plain.annotations, ...tool.effect } }
-  }),
+  ...Array.from(free, ([name, tool]) => listed(name, tool, {})),
 ]
 
 /** Tools never change, and writing their schemas takes most of the time in which a server is made. */
@@ -65,8 +44,7 @@ const known = new Map<string, ListedTool>()
 
 function listed(
   name: string,
-  tool: ToolDefinition,
-  openWorldHint: boolean,
+  tool: ToolDefinition & Pick<FreeTool, 'hints'>,
   metadata: Readonly<Record<string, z.ZodType>>,
 ): ListedTool {
   const made = known.get(name) ?? {
@@ -75,7 +53,7 @@ function listed(
     description: tool.description,
     inputSchema: objectSchema(z.toJSONSchema(tool.request, { io: 'input' })),
     outputSchema: outputSchema(tool, metadata),
-    annotations: { readOnlyHint: true, openWorldHint },
+    annotations: { ...tool.hints },
   }
   known.set(name, made)
   return made

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObject } from '../../../contracts/json.ts'
 import type { CauseLog } from '../cause-log.ts'
-import type { RpcError } from './json-rpc.ts'
+import type { RpcError } from './mcp-messages.ts'
 import type { McpTelemetry } from './mcp-telemetry.ts'
 
 /** What a request brings to a tool call beside its message. */
@@ -18,6 +18,9 @@ export interface Caller {
   /** Nothing is measured where it is left out. */
   readonly telemetry?: McpTelemetry | undefined
 }
+
+/** What became of the caller's key. */
+export type KeyCheck = 'ok' | 'unknown' | 'unverifiable'
 
 /** What came of a tool call: an answer, a refusal that a model can read, or an error of the protocol. */
 export type ToolOutcome =

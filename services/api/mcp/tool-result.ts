@@ -1,6 +1,6 @@
 import { type CallToolResult, ProtocolError } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { type RequestId, rpcErrorText, rpcResultText } from './json-rpc.ts'
+import { type RequestId, rpcErrorText, rpcResultText } from './mcp-messages.ts'
 import { SETTLEMENT_META_KEY } from './paid-tools.ts'
 import type { ToolOutcome } from './tool-outcome.ts'
 

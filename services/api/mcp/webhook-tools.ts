@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { ServiceError } from '../../../contracts/errors.ts'
-import { faultMessage, inputFaults } from '../../../contracts/input-faults.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
-import type { JsonObject } from '../../../contracts/json.ts'
+import type { Json, JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import type { Scope } from '../../../contracts/oauth.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import type { ToolDefinition } from '../../../contracts/tools/tool-catalogue.ts'
 import {
@@ -15,7 +14,7 @@ import {
   subscriptionAnswerSchema,
   testAnswerSchema,
 } from '../../../contracts/webhook-answers.ts'
-import { requireKey, type ToolAnswer, type ToolCall } from '../../tool-calls/index.ts'
+import { requireKey } from '../../tool-calls/index.ts'
 import type { SubscriptionView } from '../../webhooks/index.ts'
 import { attemptsQuery } from '../routes/webhook-deliveries.ts'
 import {
@@ -38,25 +37,7 @@ import {
   toSubscriptionAnswer,
   toTestAnswer,
 } from '../webhook-answers.ts'
-
-/**
- * The arguments of a tool as its schema has them.
- *
- * @throws ServiceError `invalid_request`, naming each field that does not fit
- */
-export function toolArguments<Schema extends z.ZodType>(
-  tool: string,
-  schema: Schema,
-  sent: unknown,
-): z.output<Schema> {
-  const parsed = schema.safeParse(sent)
-  if (parsed.success) return parsed.data
-  const fields = inputFaults(parsed.error.issues, 'the arguments', 'this tool')
-  throw new ServiceError('invalid_request', {
-    message: `${tool}, ${faultMessage(fields)}`,
-    details: { fields },
-  })
-}
+import { type FreeTool, type FreeTools, type ToolHints, toolArguments } from './free-tools.ts'
 
 /** What the tools for webhooks stand on: what their routes do. */
 export type WebhookService = WebhookRoutesOptions
@@ -71,12 +52,7 @@ interface Owner {
 
 /** A tool that manages webhooks, with what it does. */
 interface WebhookTool extends ToolDefinition {
-  /** What it does to what is there, as hints of MCP. */
-  readonly effect: {
-    readonly readOnlyHint: boolean
-    readonly destructiveHint?: boolean
-    readonly idempotentHint?: boolean
-  }
+  readonly effect: Omit<ToolHints, 'openWorldHint'>
   /** @param asked arguments as its `request` has them */
   act(service: WebhookService, owner: Owner, asked: unknown): Promise<JsonObject>
 }
@@ -242,35 +218,27 @@ const WEBHOOK_TOOLS = {
   }),
 } as const satisfies Record<string, WebhookTool>
 
-export type WebhookToolName = keyof typeof WEBHOOK_TOOLS
+export const WEBHOOK_TOOL_NAMES: readonly string[] = Object.keys(WEBHOOK_TOOLS)
 
-export const webhookTools: readonly (readonly [WebhookToolName, WebhookTool])[] = Object.entries(
-  WEBHOOK_TOOLS,
-) as [WebhookToolName, WebhookTool][]
-
-export const isWebhookTool = (name: unknown): name is WebhookToolName =>
-  typeof name === 'string' && Object.hasOwn(WEBHOOK_TOOLS, name)
+/** What a program that brings an access token must have been let do to call a tool, be it served or not. */
+export const scopeOfTool = (name: Json | undefined): Scope =>
+  typeof name === 'string' && WEBHOOK_TOOL_NAMES.includes(name) ? 'webhooks' : 'calls'
 
 /**
- * Calls a tool for the webhooks of the account whose key came with the call. It takes what the route takes, answers what
- * it answers, and costs nothing.
- *
- * @param gone aborted when nobody waits for the answer any more
- * @throws ServiceError `unauthorized`, `key_unknown`, `key_unverifiable`, `invalid_request`, and what the route refuses with
+ * The tools for the webhooks of the account whose key comes with a call. Each takes what its route takes, and answers what
+ * it answers.
  */
-export async function callWebhookTool(
-  service: WebhookService,
-  tool: WebhookToolName,
-  call: Pick<ToolCall, 'request' | 'authorization' | 'idempotencyKey' | 'requestId'>,
-  gone: () => AbortSignal,
-): Promise<ToolAnswer> {
-  const { accountId, keyId } = requireKey(await service.identify(call.authorization))
-  const owner = {
-    accountId,
-    origin: { correlationId: call.requestId, actor: `key ${keyId}` },
-    idempotencyKey: call.idempotencyKey,
-    gone: gone(),
-  }
-  const asked = toolArguments(tool, WEBHOOK_TOOLS[tool].request, call.request)
-  return { body: await WEBHOOK_TOOLS[tool].act(service, owner, asked), isReplay: false }
-}
+export const webhookTools = (service: WebhookService): FreeTools =>
+  new Map(
+    Object.entries<WebhookTool>(WEBHOOK_TOOLS).map(([name, tool]) => {
+      const run: FreeTool['run'] = async ({ request, authorization, idempotencyKey, requestId }, gone) => {
+        const { accountId, keyId } = requireKey(await service.identify(authorization))
+        const origin = { correlationId: requestId, actor: `key ${keyId}` }
+        const asked = toolArguments(name, tool.request, request)
+        const owner = { accountId, origin, idempotencyKey, gone: gone() }
+        return { body: await tool.act(service, owner, asked), isReplay: false }
+      }
+      const hints = { openWorldHint: true, ...tool.effect }
+      return [name, { ...tool, hints, failure: 'internal_error', run }]
+    }),
+  )

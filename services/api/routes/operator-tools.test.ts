@@ -1,10 +1,7 @@
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ServiceError } from '../../../contracts/errors.ts'
-import { readinessOf } from '../readiness.ts'
 import { createServer } from '../server.ts'
-import { NO_READ_MODELS } from '../testing/no-read-models.ts'
+import { serverOptions } from '../testing/server-options.fixture.ts'
 
 const OPERATOR_TOKEN = 'operator-token-for-tests'
 const AS_OPERATOR = { authorization: `Bearer ${OPERATOR_TOKEN}` }
@@ -14,26 +11,17 @@ let asked: unknown[]
 
 beforeEach(async () => {
   asked = []
-  app = await createServer({
-    log: pino({ level: 'silent' }),
-    metrics: new Registry(),
-    version: '1.2.3',
-    market: 'simulated',
-    operatorToken: OPERATOR_TOKEN,
-    newId: () => 'request',
-    marketNow: () => 0,
-    readiness: async () => readinessOf([]),
-    replay: () => ({ chunks: (async function* () {})(), goOnAfter: () => undefined }),
-    follow: async function* () {},
-    rankAt: async () => undefined,
-    ...NO_READ_MODELS,
-    async answerTool(tool, request) {
-      asked.push([tool, request])
-      if (tool === 'spent') throw new ServiceError('quota_exhausted', { details: { retry_after_s: 4_711 } })
-      if (tool === 'nothing') throw new ServiceError('unknown_tool', { details: { available: ['echo'] } })
-      return { tool, request: { ...(request as { coin: string }) } }
-    },
-  })
+  app = await createServer(
+    serverOptions({
+      operatorToken: OPERATOR_TOKEN,
+      async answerTool(tool, request) {
+        asked.push([tool, request])
+        if (tool === 'spent') throw new ServiceError('quota_exhausted', { details: { retry_after_s: 4_711 } })
+        if (tool === 'nothing') throw new ServiceError('unknown_tool', { details: { available: ['echo'] } })
+        return { tool, request: { ...(request as { coin: string }) } }
+      },
+    }),
+  )
 })
 afterEach(() => app.close())
 

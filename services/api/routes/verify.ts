@@ -8,7 +8,7 @@ import {
   type VerificationAnswer,
   verificationAnswerSchema,
 } from '../../../contracts/verification.ts'
-import { acceptsHtmlFirst } from '../accepts-html.ts'
+import { acceptsHtmlFirst } from '../accept-header.ts'
 import { type PageFrame, page } from '../pages/layout.ts'
 import { PAGE_HEADERS } from '../pages/send-page.ts'
 import { verificationPage } from '../pages/verification-page.ts'

@@ -22,7 +22,6 @@ import {
   type DeliveryQueries,
   filterChangeSchema,
   filterFields,
-  LIST_STATUSES,
   type Subscriptions,
   type SubscriptionView,
 } from '../../webhooks/index.ts'
@@ -71,7 +70,7 @@ export const createSchema = z.strictObject({
 
 export const listQuery = z.strictObject({
   status: z
-    .enum(LIST_STATUSES)
+    .enum(['active', 'disabled', 'all'])
     .default('active')
     .describe('`active`: those that are paused and degraded included; `disabled`; `all`'),
   after: z

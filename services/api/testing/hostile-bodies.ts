@@ -1,6 +1,21 @@
+import { ENVELOPE } from '../mcp/testing/mcp-messages.fixture.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
 const TOOL_NAMES = ['get_trade_call', 'get_market_regime', 'scan_trade_calls', 'scan_funding_arb'] as const
+
+const MCP_METHODS = [
+  'initialize',
+  'ping',
+  'server/discover',
+  'tools/list',
+  'resources/read',
+  'resources/list',
+  'subscriptions/listen',
+  'completion/complete',
+  'logging/setLevel',
+  'notifications/cancelled',
+  'constructor',
+] as const
 
 /** Values that no field of a request takes. */
 const WRONG_VALUES: readonly unknown[] = [
@@ -70,13 +85,24 @@ export function hostileMessage(random: SeededRandom): Buffer {
     { ...call, params: random.pick(WRONG_VALUES) },
     {
       ...call,
-      method: random.pick<unknown>(['tools/cal', '__proto__', '', 5, {}, 'resources/read', 'ping']),
+      method: random.pick<unknown>([...MCP_METHODS, 'tools/cal', '__proto__', '', 5, {}]),
     },
+    { ...call, extra: random.pick(WRONG_VALUES) },
+    { ...call, params: { ...call.params, uri: random.pick(WRONG_VALUES), _meta: ENVELOPE } },
     { ...call, params: { name, arguments: wrongArguments(random), _meta: random.pick(WRONG_VALUES) } },
     [call, call],
     Array.from({ length: 50 }, () => call),
   ])
-  return Buffer.from(JSON.stringify(message))
+  return spoilt(random, Buffer.from(JSON.stringify(message)))
+}
+
+/** Now and then with some bytes changed, cut off, or said twice. */
+function spoilt(random: SeededRandom, message: Buffer): Buffer {
+  if (!random.once(4)) return message
+  const bytes = Buffer.from(message)
+  for (let left = random.below(4); left > 0; left--) bytes[random.below(bytes.length)] = random.below(256)
+  const cut = bytes.subarray(0, random.once(2) ? bytes.length : random.below(bytes.length))
+  return random.once(3) ? Buffer.concat([cut, cut]) : cut
 }
 
 /** A body of any kind. */

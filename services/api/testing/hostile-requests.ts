@@ -117,7 +117,8 @@ const HOSTS = ['127.0.0.1', 'localhost', 'evil.example', '127.0.0.1:8402', '[::1
 
 /** A request that is one, against one of the routes, with something wrong in every part. */
 function wellFormed(random: SeededRandom, routes: readonly Route[]): HostileRequest {
-  const route = random.pick(routes)
+  // One route of many has many methods behind it.
+  const route = random.once(10) ? { method: 'POST', path: '/mcp' } : random.pick(routes)
   const path = route.path.replaceAll(/\{[^}]+\}/g, () => random.pick(PATH_PARTS))
   const method = random.once(8)
     ? random.pick(['PUT', 'PATCH', 'OPTIONS', 'DELETE', 'POST', 'HEAD'])
@@ -142,6 +143,9 @@ function wellFormed(random: SeededRandom, routes: readonly Route[]): HostileRequ
       : []),
     ...(random.once(6) ? [`origin: ${random.pick(['null', 'https://evil.example', ''])}`] : []),
     ...(random.once(6) ? [`mcp-protocol-version: ${random.pick(['2026-07-28', '1999-01-01', ''])}`] : []),
+    ...(random.once(6) ? [`mcp-method: ${random.pick(['tools/call', 'tools/list', '', '${env:KEY}'])}`] : []),
+    ...(random.once(6) ? [`mcp-name: ${random.pick(['get_trade_call', '=?base64?eA==?=', ''])}`] : []),
+    ...(random.once(8) ? [`mcp-session-id: ${random.pick(['x', '../'])}`] : []),
     ...(random.once(8) ? [`last-event-id: ${random.pick(['-1', '__proto__', 'x'.repeat(400)])}`] : []),
     ...(random.once(8) ? ['content-encoding: gzip'] : []),
     ...(hasBody ? [`content-type: ${random.once(3) ? random.pick(CONTENT_TYPES) : 'application/json'}`] : []),

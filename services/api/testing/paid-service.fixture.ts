@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
-import { payments as paymentsProjection } from '../../../projections/index.ts'
-import type { Plan } from '../../accounts/index.ts'
+import { type PlanPeriod, payments as paymentsProjection } from '../../../projections/index.ts'
 import {
   createOfferSigner,
   createPaymentIndex,
@@ -43,7 +42,7 @@ export interface PaidService {
   /** Requests that were computed, as they came. */
   readonly computed: unknown[]
   /** Plans by the payment that bought them. */
-  readonly plans: Map<string, Plan>
+  readonly plans: Map<string, PlanPeriod>
   /** For whoever settles: begins the plan of a payment. */
   startPlan(paymentId: string, product: string): Promise<void>
   stop(): Promise<void>
@@ -67,7 +66,7 @@ export async function startPaidService(options: PaidServiceOptions = {}): Promis
   await projector.caughtUp()
   const address = { url: '' }
   const computed: unknown[] = []
-  const plans = new Map<string, Plan>()
+  const plans = new Map<string, PlanPeriod>()
   const signer = createOfferSigner({ seed: Buffer.alloc(32, 7), publicUrl: () => address.url })
   const index = createPaymentIndex(projector)
   const payments = createPayments({

@@ -1,7 +1,8 @@
+import { rowsOf } from '../event-store/embedded/stored-row.ts'
 import { hashOf, type Manifest } from './manifest.ts'
 import type { BackupPlace } from './place.ts'
 import { readManifest } from './restore-backup.ts'
-import { damaged, rowsOf, unpackSegment } from './segment.ts'
+import { damaged, unpackSegment } from './segment.ts'
 
 /**
  * Reads a whole backup: every file is there, and is what was written.

@@ -26,6 +26,8 @@ export function openPlace(
     readonly environment: PlaceEnvironment
     readonly credentialsFile?: string | undefined
     readonly holder: string
+    /** Whether the operator vouches that nothing else backs up there; for buckets. */
+    readonly isAlone?: boolean
     readonly now: () => number
     readonly sleep: (milliseconds: number) => Promise<void>
     readonly fetch: typeof fetch
@@ -42,6 +44,7 @@ export function openPlace(
   const region = environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION ?? 'us-east-1'
   return openS3Place({
     ...options,
+    isAlone: options.isAlone ?? false,
     bucket,
     prefix: prefix.replaceAll(/^\/+|\/+$/g, ''),
     region,

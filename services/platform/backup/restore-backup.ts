@@ -4,13 +4,13 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import { firstStreamOf, STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { buildLog, type LogBuild } from '../event-store/embedded/build-log.ts'
 import { logFile } from '../event-store/embedded/embedded-store.ts'
-import type { StoredRow } from '../event-store/embedded/stored-row.ts'
+import { rowsOf, type StoredRow, textOf } from '../event-store/embedded/stored-row.ts'
 import { openStoredRows } from '../event-store/embedded/stored-rows.ts'
 import { takeFileLock } from '../sqlite/file-lock.ts'
 import { makePrivateFolder } from '../sqlite/private-files.ts'
 import { hashBefore, MANIFEST_NAME, type Manifest, parseManifest } from './manifest.ts'
 import type { BackupPlace } from './place.ts'
-import { chained, damaged, rowsOf, sha256Of, textOf, unpackSegment } from './segment.ts'
+import { chained, damaged, sha256Of, unpackSegment } from './segment.ts'
 
 /** Up to where: an event, inclusive, or all that was appended at an instant or earlier. */
 export type RestorePoint = { readonly position: number } | { readonly instant: Date } | undefined
@@ -53,6 +53,7 @@ export const MAY_BE_THERE: ReadonlySet<string> = new Set([
   'newest-checkpoint',
   'erased-subjects',
   'sealed',
+  'archive',
 ])
 
 /**

@@ -71,14 +71,18 @@ describe('a backup in a bucket', () => {
     rmSync(directory, { recursive: true, force: true })
   })
 
-  const place = (address = 's3://back-ups/signal/eins zwei+', secret = credentials.secret): BackupPlace =>
+  const place = (
+    address = 's3://back-ups/signal/eins zwei+',
+    { secret = credentials.secret, region = 'eu-central-1', isAlone = false } = {},
+  ): BackupPlace =>
     openPlace(address, {
       environment: {
         AWS_ENDPOINT_URL_S3: double.endpoint,
-        AWS_REGION: 'eu-central-1',
+        AWS_REGION: region,
         AWS_ACCESS_KEY_ID: credentials.keyId,
         AWS_SECRET_ACCESS_KEY: secret,
       },
+      isAlone,
       holder: randomUUID(),
       now: () => now,
       sleep: async () => undefined,
@@ -139,12 +143,13 @@ describe('a backup in a bucket', () => {
 
   test('is refused under another secret, in another bucket and where it is full, and no message tells the secret', async () => {
     await makeLog()
-    const refusals = [
-      backUp(place('s3://back-ups/signal', 'another-secret')),
-      backUp(place('s3://other-bucket/signal')),
+    const refusing = [
+      place('s3://back-ups/signal', { secret: 'another-secret' }),
+      place('s3://back-ups/signal', { secret: 'another-secret', isAlone: true }),
+      place('s3://other-bucket/signal'),
     ]
-    for (const refusal of refusals) {
-      const error = await refusal.catch((thrown: unknown) => thrown)
+    for (const to of refusing) {
+      const error = await backUp(to).catch((thrown: unknown) => thrown)
       expect(error).toMatchObject({ code: 'backup_unreachable' })
       expect(JSON.stringify([String(error), error])).not.toMatch(/another-secret|wJalr/)
     }
@@ -166,6 +171,65 @@ describe('a backup in a bucket', () => {
     await expect(place('s3://back-ups/signal').lock()).rejects.toMatchObject({ code: 'store_locked' })
     await taken.release()
     await (await place('s3://back-ups/signal').lock()).release()
+  })
+
+  test.each(['refused', 'ignored'] as const)(
+    'where conditional writes are %s, is refused unless nobody else backs up there',
+    async (conditions) => {
+      await makeLog()
+      double.faults.conditions = conditions
+      const refused = { code: 'backup_unreachable', nextStep: expect.stringContaining('--alone') }
+      await expect(backUp()).rejects.toMatchObject(refused)
+      expect([...double.objects.keys()]).toEqual([])
+      const alone = (): BackupPlace => place('s3://back-ups/signal', { isAlone: true })
+      await backUp(alone())
+      expect(await backUp(alone())).toMatchObject({ events: 0 })
+      // Two that are seen by one another are told apart all the same.
+      const held = await alone().lock()
+      now += 1
+      await expect(alone().lock()).rejects.toMatchObject({ code: 'store_locked' })
+      now += 601_000
+      const taken = await alone().lock()
+      await expect(held.renew()).rejects.toMatchObject({ code: 'store_locked' })
+      await held.release()
+      await expect(alone().lock()).rejects.toMatchObject({ code: 'store_locked' })
+      await taken.release()
+      expect([...double.objects.keys()].filter((key) => key.includes('lock'))).toEqual([])
+    },
+  )
+
+  test('a renewal that was done and answered with an error is no lock of somebody else', async () => {
+    const held = await place().lock()
+    now += 61_000
+    double.faults.unsaid = 1
+    await held.renew()
+    now += 61_000
+    await held.renew()
+    await held.release()
+    expect([...double.objects.keys()]).toEqual([])
+  })
+
+  test('says what to set where the region or the clock is another, at once', async () => {
+    await makeLog()
+    const asked = (): number => double.seen.length
+    await expect(backUp(place(undefined, { region: 'us-east-1' }))).rejects.toMatchObject({
+      code: 'backup_unreachable',
+      nextStep: expect.stringContaining('AWS_REGION=eu-central-1'),
+    })
+    double.faults.movedTo = 'eu-west-3'
+    await expect(backUp()).rejects.toMatchObject({
+      code: 'backup_unreachable',
+      nextStep: expect.stringContaining('AWS_REGION=eu-west-3'),
+    })
+    expect(asked()).toBe(2)
+    delete double.faults.movedTo
+    const here = place()
+    double.setClock(() => now + 1_000_000)
+    await expect(backUp(here)).rejects.toMatchObject({
+      code: 'backup_unreachable',
+      nextStep: expect.stringContaining('clock'),
+    })
+    expect(asked()).toBe(3)
   })
 
   test('takes its credentials from a file with profiles', async () => {

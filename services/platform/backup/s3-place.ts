@@ -13,6 +13,8 @@ export interface S3PlaceOptions {
   readonly credentials: S3Credentials
   /** Who this is, in the lock. */
   readonly holder: string
+  /** Whether the operator vouches that nothing else backs up there: the lock then needs no conditional writes. */
+  readonly isAlone: boolean
   readonly now: () => number
   readonly sleep: (milliseconds: number) => Promise<void>
   readonly fetch: typeof fetch
@@ -24,6 +26,8 @@ const RETRIES_MS = [250, 1_000, 4_000] as const
 /** A lock that was not renewed for so long is of a process that ended. */
 const STALE_LOCK_MS = 600_000
 const LOCK_NAME = 'backup.lock'
+/** What may be another answer a moment later; a server that lacks something (501) or is full (507) says so again. */
+const PASSING: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504])
 
 interface Answer {
   readonly status: number
@@ -61,7 +65,7 @@ export function openS3Place(options: S3PlaceOptions): BackupPlace {
       const wait = RETRIES_MS[tries]
       try {
         const answer = await once(options, method, url, more)
-        if (wait === undefined || (answer.status < 500 && answer.status !== 429)) return answer
+        if (wait === undefined || !PASSING.has(answer.status)) return answer
       } catch (error) {
         if (wait === undefined) throw unreachable(options, reasonOf(rootOf(error)), error)
       }
@@ -121,7 +125,8 @@ async function once(
   const response = await send(url, {
     method,
     headers: signed,
-    redirect: 'error',
+    // The signature is for this host and no other: where the bucket went is told, not followed.
+    redirect: 'manual',
     signal: AbortSignal.timeout(REQUEST_MS),
     ...(body !== undefined && { body: new Uint8Array(body) }),
   })
@@ -140,41 +145,74 @@ type AskLock = (
 /**
  * A file that is made where there is none, and replaced only as the one that was read: two at once cannot both have it. One
  * whose holder ended without giving it back is taken over after ten minutes, by the clock of the other side.
+ *
+ * Not every server that speaks S3 keeps such conditions, and one that reads over them says nothing: so it is tried. There the
+ * operator has to vouch for being alone, and the lock finds those that come one after the other.
  */
 async function takeLock(options: S3PlaceOptions, ask: AskLock): Promise<PlaceLock> {
-  const body = (): Buffer => Buffer.from(JSON.stringify({ holder: options.holder, renewedAt: options.now() }))
+  const { holder, isAlone, now } = options
+  const body = (): Buffer => Buffer.from(JSON.stringify({ holder, renewedAt: now() }))
   const write = (condition: Readonly<Record<string, string>>): Promise<Answer> =>
-    ask('PUT', { body: body(), headers: condition })
-
-  let answer = await write({ 'if-none-match': '*' })
-  if (isTaken(answer)) {
+    ask('PUT', { body: body(), headers: isAlone ? {} : condition })
+  const read = async (): Promise<Answer> => {
     const held = await ask('GET')
-    const age =
-      Date.parse(held.headers.get('date') ?? '') - Date.parse(held.headers.get('last-modified') ?? '')
-    const isOurs = held.status === 200 && held.body.includes(JSON.stringify(options.holder))
-    const isFree = held.status === 404 || isOurs || age > STALE_LOCK_MS
+    return held.status === 404 ? held : requireOk(options, held, 'cannot be locked')
+  }
+  const isOurs = ({ status, body: held }: Answer): boolean =>
+    status === 200 && held.includes(JSON.stringify(holder))
+
+  let answer = isAlone ? undefined : await write({ 'if-none-match': '*' })
+  if (answer === undefined || isTaken(answer)) {
+    const held = await read()
+    const isFree = held.status === 404 || isOurs(held) || ageOf(held) > STALE_LOCK_MS
     if (!isFree) throw goesOn(options, held)
-    answer = await write(
-      held.status === 404 ? { 'if-none-match': '*' } : { 'if-match': held.headers.get('etag') ?? '' },
-    )
+    answer = await write(held.status === 404 ? { 'if-none-match': '*' } : { 'if-match': etagOf(held) })
     if (isTaken(answer)) throw goesOn(options, held)
   }
-  let etag = requireOk(options, answer, 'cannot be locked').headers.get('etag') ?? ''
-  let renewedAt = options.now()
+  if (!isAlone && lacksConditions(answer)) throw noConditions(options)
+  let etag = etagOf(requireOk(options, answer, 'cannot be locked'))
+  if (!isAlone && !isTaken(await write({ 'if-none-match': '*' }))) {
+    await ask('DELETE')
+    throw noConditions(options)
+  }
+  let renewedAt = now()
   return {
     async renew() {
-      if (options.now() - renewedAt < STALE_LOCK_MS / 10) return
+      if (now() - renewedAt < STALE_LOCK_MS / 10) return
+      if (isAlone) await requireOurs()
       const renewed = await write({ 'if-match': etag })
-      if (isTaken(renewed) || renewed.status === 404) throw goesOn(options, renewed)
-      etag = requireOk(options, renewed, 'cannot be locked').headers.get('etag') ?? ''
-      renewedAt = options.now()
+      if (renewed.status === 404) throw goesOn(options, renewed)
+      // Where the answer to a write was lost, the next try meets what it wrote.
+      const held = isTaken(renewed) ? await requireOurs() : requireOk(options, renewed, 'cannot be locked')
+      etag = etagOf(held)
+      renewedAt = now()
     },
     async release() {
-      const held = await ask('GET')
-      if (held.headers.get('etag') === etag) await ask('DELETE')
+      if (isOurs(await read())) await ask('DELETE')
     },
   }
+
+  async function requireOurs(): Promise<Answer> {
+    const held = await read()
+    if (isOurs(held)) return held
+    throw goesOn(options, held)
+  }
 }
+
+const etagOf = ({ headers }: Answer): string => headers.get('etag') ?? ''
+
+const ageOf = ({ headers }: Answer): number =>
+  Date.parse(headers.get('date') ?? '') - Date.parse(headers.get('last-modified') ?? '')
+
+const lacksConditions = ({ status, body }: Answer): boolean =>
+  status === 501 || (status === 400 && body.includes('NotImplemented'))
+
+const noConditions = ({ bucket, endpoint }: S3PlaceOptions): ServiceError =>
+  new ServiceError('backup_unreachable', {
+    message: `s3://${bucket} at ${endpoint.host}: cannot be locked: that server makes no conditional writes (If-None-Match), by which two backups at once are told apart`,
+    nextStep:
+      'Where nothing else backs up to this address, say so with --alone; otherwise choose a server that makes them.',
+  })
 
 const isTaken = ({ status }: Answer): boolean => status === 412 || status === 409
 
@@ -196,11 +234,37 @@ function requireOk(options: S3PlaceOptions, answer: Answer, what: string): Answe
       nextStep: 'Make room there and run the same command again: it goes on where it was.',
     })
   }
-  throw unreachable(options, `${what}: ${reason}`)
+  throw unreachable(options, `${what}: ${reason}`, undefined, nextStepOf(options, answer, code))
 }
 
-const unreachable = ({ bucket, endpoint }: S3PlaceOptions, why: string, cause?: unknown): ServiceError =>
-  new ServiceError('backup_unreachable', { message: `s3://${bucket} at ${endpoint.host}: ${why}`, cause })
+const ELSEWHERE = new Set(['PermanentRedirect', 'TemporaryRedirect', 'AuthorizationHeaderMalformed'])
+
+/** Where the answer itself says what is to be done. */
+function nextStepOf(
+  { region }: S3PlaceOptions,
+  { status, headers, body }: Answer,
+  code: string | undefined,
+): string | undefined {
+  if (code === 'RequestTimeTooSkewed')
+    return 'Set the clock of this machine: a signature says when it was made. Then run the same command again.'
+  const isElsewhere = (status >= 300 && status < 400) || (code !== undefined && ELSEWHERE.has(code))
+  const there =
+    headers.get('x-amz-bucket-region') ?? /<Region>([\w-]{1,60})<\/Region>/.exec(body.toString())?.[1]
+  if (!isElsewhere || there === undefined || there === region) return undefined
+  return `The bucket is in another region: set AWS_REGION=${there}, and the endpoint of that region where one is set.`
+}
+
+const unreachable = (
+  { bucket, endpoint }: S3PlaceOptions,
+  why: string,
+  cause?: unknown,
+  nextStep?: string,
+): ServiceError =>
+  new ServiceError('backup_unreachable', {
+    message: `s3://${bucket} at ${endpoint.host}: ${why}`,
+    cause,
+    ...(nextStep !== undefined && { nextStep }),
+  })
 
 /** `fetch failed` has the reason inside. */
 const rootOf = (error: unknown): unknown =>

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { RecordedEvent } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
-import type { StoredRow } from '../event-store/embedded/stored-row.ts'
+import { type StoredRow, textOf } from '../event-store/embedded/stored-row.ts'
 import type { StoredRows } from '../event-store/embedded/stored-rows.ts'
 import {
   hashOf,
@@ -13,7 +13,7 @@ import {
   requireSameLog,
 } from './manifest.ts'
 import type { BackupPlace, PlaceLock } from './place.ts'
-import { chained, packSegment, textOf, unpackSegment } from './segment.ts'
+import { chained, packSegment, unpackSegment } from './segment.ts'
 
 export interface BackupOptions {
   readonly rows: StoredRows

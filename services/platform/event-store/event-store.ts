@@ -86,6 +86,8 @@ export interface StoreHealth {
   readonly head?: Position
   /** What it does later than it should, though it answers. */
   readonly late?: string
+  /** Where what was appended long ago lies in files beside it: how many there are, and how many of them are missing. */
+  readonly archive?: { readonly files: number; readonly missing: number; readonly problem?: string }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 
 const CIPHER = 'aes-256-gcm'
@@ -54,3 +54,7 @@ export function unseal(sealed: string, { key, context }: SealContext): Uint8Arra
     })
   }
 }
+
+/** Tells whether two keys are the same one, without telling the key: an HMAC of a fixed text, in hex. */
+export const keyFingerprint = (key: Uint8Array): string =>
+  createHmac('sha256', key).update('fingerprint').digest('hex')

@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { deriveKey, keyFingerprint, loadSealingKey } from './sealing-key.ts'
+import { keyFingerprint } from './seal.ts'
+import { deriveKey, loadSealingKey } from './sealing-key.ts'
 
 let directory: string
 beforeEach(() => {

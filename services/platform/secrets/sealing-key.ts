@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto'
+import { hkdfSync } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -89,7 +89,3 @@ const unreadable = (file: string, cause: unknown): ServiceError =>
  */
 export const deriveKey = (sealingKey: Uint8Array, purpose: string): Uint8Array =>
   new Uint8Array(hkdfSync('sha256', sealingKey, new Uint8Array(0), `signal-service ${purpose}`, KEY_BYTES))
-
-/** Tells whether two keys are the same one, without telling the key: an HMAC of a fixed text, in hex. */
-export const keyFingerprint = (key: Uint8Array): string =>
-  createHmac('sha256', key).update('fingerprint').digest('hex')

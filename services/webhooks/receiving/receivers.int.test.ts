@@ -11,7 +11,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createEgressGuard } from '../sending/egress-guard.ts'
 import { createGuardedSender } from '../sending/guarded-sender.ts'
 import type { Sender, SendOutcome } from '../sending/sender.ts'
-import { createSecret, createSign } from '../sending/sign.ts'
+import { createSign } from '../sending/sign.ts'
+import { createSecret } from '../subscriptions/subscription-secrets.ts'
 import { verifyWebhook } from './verify-webhook.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../../docs/examples')

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createSecret, createSign, type DeliveryHeaders } from '../sending/sign.ts'
+import { createSign, type DeliveryHeaders } from '../sending/sign.ts'
+import { createSecret } from '../subscriptions/subscription-secrets.ts'
 import { type Verification, type VerifyWebhookOptions, verifyWebhook } from './verify-webhook.ts'
 
 const SECRET = createSecret((bytes) => Buffer.alloc(bytes, 1))

@@ -1,18 +1,6 @@
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type HmacKey, hmacKey, hmacSha256 } from '../../platform/ids/hmac.ts'
 
-const SECRET_PREFIX = 'whsec_'
-const SECRET_BYTES = 32
-
-/**
- * A new signing secret: `whsec_` and base64, as Standard Webhooks writes them.
- *
- * @param random unpredictable bytes
- * @example createSecret(randomBytes).startsWith('whsec_')
- */
-export const createSecret = (random: (bytes: number) => Uint8Array): string =>
-  `${SECRET_PREFIX}${Buffer.from(random(SECRET_BYTES)).toString('base64')}`
-
 /** The two keys of a secret, prepared. */
 interface SigningKeys {
   /** The whole text, for `X-Service-Signature`. */
@@ -23,9 +11,7 @@ interface SigningKeys {
 
 const signingKeys = (secret: string): SigningKeys => ({
   whole: hmacKey(Buffer.from(secret)),
-  decoded: hmacKey(
-    Buffer.from(secret.slice(secret.startsWith(SECRET_PREFIX) ? SECRET_PREFIX.length : 0), 'base64'),
-  ),
+  decoded: hmacKey(Buffer.from(secret.replace(/^whsec_/, ''), 'base64')),
 })
 
 /** One attempt of a delivery, as its headers tell it. */

@@ -2,14 +2,13 @@ import { ServiceError } from '../../../contracts/errors.ts'
 import type { Origin } from '../../../contracts/event.ts'
 import { comparePositions } from '../../../contracts/position.ts'
 import type { Subscription } from '../../../projections/index.ts'
-import { createSecret } from '../sending/sign.ts'
 import { decideSubscription, type SubscriptionCommand, unknownSubscription } from './decide-subscription.ts'
 import { changeFilter } from './filter-request.ts'
 import { resolveStart } from './find-position.ts'
 import { findOwn, viewOf } from './read-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 import type { Subscriptions } from './subscription-operations.ts'
-import { sealSecret } from './subscription-secrets.ts'
+import { createSecret, sealSecret } from './subscription-secrets.ts'
 
 /** Decides a command for the owner over the newest state. */
 export async function executeFor(

@@ -3,12 +3,11 @@ import type { Origin } from '../../../contracts/event.ts'
 import { canonicalJson, type Json } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { addressOf, type ChannelRequest } from '../sending/chat-channel.ts'
-import { createSecret } from '../sending/sign.ts'
 import { type FilterRequest, readFilter } from './filter-request.ts'
 import { resolveStart } from './find-position.ts'
 import { type SubscriptionView, viewOf } from './read-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
-import { openSubscription, sealSecret, sealUrl } from './subscription-secrets.ts'
+import { createSecret, openSubscription, sealSecret, sealUrl } from './subscription-secrets.ts'
 import { tidySlots } from './tidy-slots.ts'
 
 export interface CreateRequest extends FilterRequest, ChannelRequest {

@@ -1,39 +1,25 @@
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { EventOf } from '../../../contracts/event-definition.ts'
+import type { FactOf } from '../../../contracts/event-catalogue.ts'
 import { canonicalJson } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Position } from '../../../contracts/position.ts'
 import type { ReplayScope, SubscriptionFilter } from '../../../contracts/subscription.ts'
-import type {
-  ReplayCancelled,
-  ReplayRequested,
-  SecretOverlapEnded,
-  SecretRotated,
-  SubscriptionAllowed,
-  SubscriptionChanged,
-  SubscriptionCreated,
-  SubscriptionDisabled,
-  SubscriptionPaused,
-  SubscriptionRemoved,
-  SubscriptionResumed,
-} from '../../../contracts/subscription-events.ts'
 import type { Subscription } from '../../../projections/index.ts'
 
-type FactOf<Definition> = Pick<EventOf<Definition>, 'type' | 'data'>
-
 /** What owners and the operator bring about. What endpoints bring about is recorded by who sends to them. */
-export type SubscriptionFact =
-  | FactOf<typeof SubscriptionCreated>
-  | FactOf<typeof SubscriptionChanged>
-  | FactOf<typeof SecretRotated>
-  | FactOf<typeof SecretOverlapEnded>
-  | FactOf<typeof SubscriptionPaused>
-  | FactOf<typeof SubscriptionResumed>
-  | FactOf<typeof SubscriptionDisabled>
-  | FactOf<typeof SubscriptionAllowed>
-  | FactOf<typeof SubscriptionRemoved>
-  | FactOf<typeof ReplayRequested>
-  | FactOf<typeof ReplayCancelled>
+export type SubscriptionFact = FactOf<
+  | 'SubscriptionCreated'
+  | 'SubscriptionChanged'
+  | 'SecretRotated'
+  | 'SecretOverlapEnded'
+  | 'SubscriptionPaused'
+  | 'SubscriptionResumed'
+  | 'SubscriptionDisabled'
+  | 'SubscriptionAllowed'
+  | 'SubscriptionRemoved'
+  | 'ReplayRequested'
+  | 'ReplayCancelled'
+>
 
 /** What can be asked of a subscription. Times are Unix milliseconds. */
 export type SubscriptionCommand =

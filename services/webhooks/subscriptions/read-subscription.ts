@@ -5,7 +5,6 @@ import { noticeStream } from '../../../contracts/streams.ts'
 import type { Subscription } from '../../../projections/index.ts'
 import type { Deliveries } from '../deliveries/delivery-state.ts'
 import { shownAddress } from '../sending/chat-channel.ts'
-import { lookThrough } from '../signals/match-range.ts'
 import { unknownSubscription } from './decide-subscription.ts'
 import type { SubscriptionDeps } from './subscription-deps.ts'
 import { openUrl } from './subscription-secrets.ts'
@@ -40,14 +39,12 @@ export interface SubscriptionView {
   readonly notices: readonly ToldNotice[]
 }
 
-/** Events behind a cursor that are looked at: enough to tell who keeps up. */
-const LAG_LOOKED = 100
 const NOTICES_SHOWN = 10
 
-type Deps = Pick<SubscriptionDeps, 'store' | 'looking' | 'log' | 'owners' | 'deliveries'>
+export type ViewDeps = Pick<SubscriptionDeps, 'store' | 'log' | 'owners' | 'deliveries'>
 
 /** @throws ServiceError `subscription_unknown` for one that is removed, or is not of the account */
-export async function findOwn({ log }: Pick<Deps, 'log'>, accountId: string, subscriptionId: string) {
+export async function findOwn({ log }: Pick<ViewDeps, 'log'>, accountId: string, subscriptionId: string) {
   const subscription = await log.load(subscriptionId)
   if (
     subscription === undefined ||
@@ -64,7 +61,7 @@ export async function findOwn({ log }: Pick<Deps, 'log'>, accountId: string, sub
  *
  * @throws ServiceError `account_unknown` where the account was erased meanwhile; of the store
  */
-export async function viewOf(deps: Deps, subscription: Subscription): Promise<SubscriptionView> {
+export async function viewOf(deps: ViewDeps, subscription: Subscription): Promise<SubscriptionView> {
   const url = await openUrl(deps.owners, subscription)
   const deliveries = await deps.deliveries.load(subscription)
   const notices = await noticesOf(deps, subscription.subscriptionId)
@@ -72,14 +69,8 @@ export async function viewOf(deps: Deps, subscription: Subscription): Promise<Su
   return { subscription, url: shown, origin: new URL(url).origin, deliveries, lag: null, notices }
 }
 
-/** One that is asked for by itself: also what waits for it in the log. */
-export async function closeViewOf(deps: Deps, subscription: Subscription): Promise<SubscriptionView> {
-  const view = await viewOf(deps, subscription)
-  return { ...view, lag: await lagOf(deps, subscription, view.deliveries) }
-}
-
 /** What the operator may see: also of one whose account was erased a moment ago. */
-export async function operatorViewOf(deps: Deps, subscription: Subscription): Promise<SubscriptionView> {
+export async function operatorViewOf(deps: ViewDeps, subscription: Subscription): Promise<SubscriptionView> {
   try {
     return { ...(await viewOf(deps, subscription)), url: null }
   } catch (error) {
@@ -89,20 +80,7 @@ export async function operatorViewOf(deps: Deps, subscription: Subscription): Pr
   }
 }
 
-export async function lagOf(
-  { looking: store }: Pick<Deps, 'looking'>,
-  subscription: Subscription,
-  { cursor }: Deliveries,
-): Promise<Lag> {
-  let [signals, looked] = [0, 0]
-  for await (const { matched } of lookThrough({ store }, subscription, cursor, await store.head())) {
-    if (matched !== undefined) signals += 1
-    if (++looked === LAG_LOOKED) return { signals, isMore: true }
-  }
-  return { signals, isMore: false }
-}
-
-async function noticesOf({ store }: Pick<Deps, 'store'>, subscriptionId: string): Promise<ToldNotice[]> {
+async function noticesOf({ store }: Pick<ViewDeps, 'store'>, subscriptionId: string): Promise<ToldNotice[]> {
   const notices: ToldNotice[] = []
   const reading = { direction: 'backwards', limit: NOTICES_SHOWN } as const
   for await (const recorded of store.read(noticeStream(subscriptionId), reading)) {

@@ -1,21 +1,7 @@
-import type { NewEvent, Origin } from '../../../contracts/event.ts'
-import { decodeEvent } from '../../../contracts/event-catalogue.ts'
-import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
+import type { Origin } from '../../../contracts/event.ts'
+import { decodeEvent, eventOf } from '../../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { subscriptionStream } from '../../../contracts/streams.ts'
-import {
-  ReplayCancelled,
-  ReplayRequested,
-  SecretOverlapEnded,
-  SecretRotated,
-  SubscriptionAllowed,
-  SubscriptionChanged,
-  SubscriptionCreated,
-  SubscriptionDisabled,
-  SubscriptionPaused,
-  SubscriptionRemoved,
-  SubscriptionResumed,
-} from '../../../contracts/subscription-events.ts'
 import { evolveSubscription, type Subscription } from '../../../projections/index.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import {
@@ -63,20 +49,6 @@ export interface SubscriptionLog {
   begin(subscriptionId: string, origin: Origin, fact: SubscriptionFact, eventId: string): Promise<boolean>
 }
 
-const DEFINITIONS: Readonly<Record<SubscriptionFact['type'], EventDefinition>> = {
-  SubscriptionCreated,
-  SubscriptionChanged,
-  SecretRotated,
-  SecretOverlapEnded,
-  SubscriptionPaused,
-  SubscriptionResumed,
-  SubscriptionDisabled,
-  SubscriptionAllowed,
-  SubscriptionRemoved,
-  ReplayRequested,
-  ReplayCancelled,
-}
-
 const UNKNOWN: UnknownOutcome = {
   what: 'the subscription was changed',
   again:
@@ -109,7 +81,10 @@ export function createSubscriptionLog(options: SubscriptionLogOptions): Subscrip
         subscriptionId,
         async (state) => {
           const facts = await decide(state)
-          return { events: facts.map((fact) => eventOf(fact, newId(), origin)), result: undefined }
+          return {
+            events: facts.map((fact) => eventOf(fact, { id: newId(), meta: { ...origin } })),
+            result: undefined,
+          }
         },
         UNKNOWN,
       )
@@ -117,13 +92,10 @@ export function createSubscriptionLog(options: SubscriptionLogOptions): Subscrip
     },
     async begin(subscriptionId, origin, fact, eventId) {
       const stream = subscriptionStream(subscriptionId)
-      const events = [eventOf(fact, eventId, origin)]
+      const events = [eventOf(fact, { id: eventId, meta: { ...origin } })]
       const outcome = await appendUntilKnown(path, { stream, events, expected: 'no-stream' })
       // The same event with other bytes in it (sealing never gives the same twice) is the same request.
       return appendedOr(outcome, UNKNOWN) !== undefined
     },
   }
 }
-
-const eventOf = ({ type, data }: SubscriptionFact, id: string, origin: Origin): NewEvent =>
-  newEvent(DEFINITIONS[type], { id, data, meta: { ...origin } })

@@ -9,12 +9,9 @@ import type { AskedReplay, ReplayNumbers } from './find-window.ts'
 import type { SubscriptionView } from './read-subscription.ts'
 import type { SampleOutcome } from './send-sample.ts'
 
-export const LIST_STATUSES = ['active', 'disabled', 'all'] as const
-export type ListStatus = (typeof LIST_STATUSES)[number]
-
 export interface ListQuery {
   /** `active`: those that are paused and degraded included. */
-  readonly status: ListStatus
+  readonly status: 'active' | 'disabled' | 'all'
   /** `next` of the page before. */
   readonly after?: string | undefined
   readonly limit: number

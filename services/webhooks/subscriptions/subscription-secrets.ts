@@ -3,6 +3,17 @@ import type { Origin } from '../../../contracts/event.ts'
 import type { OwnerAccounts, Subject } from '../../../contracts/owner-accounts.ts'
 import type { Subscription } from '../../../projections/index.ts'
 
+const SECRET_BYTES = 32
+
+/**
+ * A new signing secret: `whsec_` and base64, as Standard Webhooks writes them.
+ *
+ * @param random unpredictable bytes
+ * @example createSecret(randomBytes).startsWith('whsec_')
+ */
+export const createSecret = (random: (bytes: number) => Uint8Array): string =>
+  `whsec_${Buffer.from(random(SECRET_BYTES)).toString('base64')}`
+
 /** What of a subscription nobody may read in the log. */
 export interface OpenedSubscription {
   readonly url: string

@@ -1,4 +1,4 @@
-import { readCredential } from '../../../services/accounts/api-key.ts'
+import { readCredential } from '../../../services/accounts/credentials.ts'
 import { normaliseEmail } from '../../../services/accounts/email.ts'
 import { readClientCredentials } from '../../../services/accounts/oauth/authenticate-client.ts'
 import { createClientDocuments, publicKeysOf } from '../../../services/accounts/oauth/client-documents.ts'

@@ -9,7 +9,7 @@ import {
 import { createFactIds } from '../../../platform/ids/fact-id.ts'
 import { uuidV8 } from '../../../platform/ids/uuid.ts'
 import { freeWindow, type Payer, type QuotaEvent } from '../balance.ts'
-import type { Debit } from '../plan-event.ts'
+import type { Debit } from '../payer-queue.ts'
 import { createQuotaLedger, type QuotaLedger, type QuotaLedgerOptions } from '../quota-ledger.ts'
 import { logIndex } from './log-index.fixture.ts'
 

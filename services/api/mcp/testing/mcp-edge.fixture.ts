@@ -3,7 +3,7 @@ import { ServiceError } from '../../../../contracts/errors.ts'
 import type { JsonObject } from '../../../../contracts/json.ts'
 import { TOOLS, toolNamed } from '../../../../contracts/tools/tool-catalogue.ts'
 import type { CallPath, ToolCall } from '../../../tool-calls/tool-call.ts'
-import { type McpRoutesOptions, mcpRoutes } from '../mcp-routes.ts'
+import { type McpServerOptions, mcpServer } from '../mcp-server.ts'
 import { requestGuard } from '../request-guard.ts'
 import { sampleAnswer } from './sample-answers.fixture.ts'
 
@@ -57,7 +57,7 @@ function refuseByKey(authorization: string | undefined): void {
 export const TRACK_RECORD: JsonObject = { as_of: '17', rows: [], next: null }
 
 /** Options of an edge in front of a fake call path; give what matters to the test. */
-export const mcpOptions = (change: Partial<McpRoutesOptions> = {}): McpRoutesOptions => ({
+export const mcpOptions = (change: Partial<McpServerOptions> = {}): McpServerOptions => ({
   calls: fakeCalls().path,
   checkKey: async (authorization) =>
     authorization === KEYS.unknown ? 'unknown' : authorization === KEYS.unverifiable ? 'unverifiable' : 'ok',
@@ -74,10 +74,10 @@ export const mcpOptions = (change: Partial<McpRoutesOptions> = {}): McpRoutesOpt
 })
 
 /** A server with nothing but the edge on it, not listening yet. */
-export async function createMcpEdge(change: Partial<McpRoutesOptions> = {}): Promise<FastifyInstance> {
+export async function createMcpEdge(change: Partial<McpServerOptions> = {}): Promise<FastifyInstance> {
   let requests = 0
   const app = fastify({ genReqId: () => `request-${++requests}`, forceCloseConnections: true })
-  await app.register(mcpRoutes, mcpOptions(change))
+  await app.register(mcpServer, mcpOptions(change))
   return app
 }
 
@@ -88,3 +88,21 @@ export async function listen(app: FastifyInstance): Promise<string> {
   if (address === null || typeof address === 'string') throw new Error('the server has no port')
   return `http://127.0.0.1:${address.port}/mcp`
 }
+
+/** What `/mcp` of an app answers to a message. */
+export const messageTo = (
+  app: FastifyInstance,
+  method: string,
+  params: JsonObject,
+  headers: Record<string, string> = {},
+) =>
+  app.inject({
+    method: 'POST',
+    url: '/mcp',
+    payload: { jsonrpc: '2.0', id: 1, method, params },
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+  })

@@ -17,8 +17,20 @@ export async function startS3Double(options: {
   readonly now: () => number
 }) {
   const objects = new Map<string, Stored>()
+  let clock = options.now
   const seen: string[] = []
-  const faults: { next: number[]; full: boolean; pageKeys: number } = { next: [], full: false, pageKeys: 2 }
+  const faults: {
+    /** Statuses that the next requests are answered with, instead of being done. */
+    next: number[]
+    /** How many writes from now on are done and then answered with 500, as where a proxy in between gives up. */
+    unsaid: number
+    full: boolean
+    pageKeys: number
+    /** What it makes of `if-none-match` and `if-match` at a write: OpenStack Swift refuses them, and others read over them. */
+    conditions: 'kept' | 'refused' | 'ignored'
+    /** Where the bucket is said to have gone. */
+    movedTo?: string
+  } = { next: [], unsaid: 0, full: false, pageKeys: 2, conditions: 'kept' }
   const server = createServer((request, response) => {
     void reply(request, response)
   })
@@ -28,7 +40,7 @@ export async function startS3Double(options: {
 
   async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { status, body = '', headers = {} } = await answer(request)
-    response.writeHead(status, { date: new Date(options.now()).toUTCString(), ...headers })
+    response.writeHead(status, { date: new Date(clock()).toUTCString(), ...headers })
     response.end(body)
   }
 
@@ -37,9 +49,9 @@ export async function startS3Double(options: {
     readonly body?: string | Buffer
     readonly headers?: Record<string, string>
   }
-  const refuse = (status: number, code: string): Said => ({
+  const refuse = (status: number, code: string, more = ''): Said => ({
     status,
-    body: `<Error><Code>${code}</Code><Message>${code} it is</Message></Error>`,
+    body: `<Error><Code>${code}</Code><Message>${code} it is</Message>${more}</Error>`,
   })
 
   async function answer(request: IncomingMessage): Promise<Said> {
@@ -50,7 +62,13 @@ export async function startS3Double(options: {
     seen.push(`${request.method} ${url.pathname}`)
     const fault = faults.next.shift()
     if (fault !== undefined) return refuse(fault, 'SlowDown')
+    if (faults.movedTo !== undefined) {
+      const said = refuse(301, 'PermanentRedirect')
+      return { ...said, headers: { 'x-amz-bucket-region': faults.movedTo, location: endpoint } }
+    }
     const refusal = signatureFault(request, url, body)
+    if (refusal === 'AuthorizationHeaderMalformed')
+      return refuse(400, refusal, `<Region>${options.region}</Region>`)
     if (refusal !== undefined) return refuse(403, refusal)
     const [, bucket, ...rest] = url.pathname.split('/').map(decodeURIComponent)
     if (bucket !== options.bucket) return refuse(404, 'NoSuchBucket')
@@ -69,15 +87,24 @@ export async function startS3Double(options: {
       objects.delete(key)
       return { status: 204 }
     }
-    if (request.headers['if-none-match'] === '*' && stored !== undefined)
-      return refuse(412, 'PreconditionFailed')
-    const match = request.headers['if-match']
-    if (match !== undefined && (stored === undefined || etagOf(stored) !== match))
-      return refuse(412, 'PreconditionFailed')
+    const refusedWrite = conditionFault(request, stored)
+    if (refusedWrite !== undefined) return refusedWrite
     if (faults.full && key.includes('log/')) return refuse(507, 'QuotaExceeded')
-    const written = { body, modified: options.now() }
+    const written = { body, modified: clock() }
     objects.set(key, written)
+    if (faults.unsaid > 0) {
+      faults.unsaid -= 1
+      return refuse(500, 'InternalError')
+    }
     return { status: 200, headers: { etag: etagOf(written) } }
+  }
+
+  function conditionFault(request: IncomingMessage, stored: Stored | undefined): Said | undefined {
+    const { 'if-none-match': noneMatch, 'if-match': match } = request.headers
+    if ((noneMatch ?? match) === undefined || faults.conditions === 'ignored') return undefined
+    if (faults.conditions === 'refused') return refuse(501, 'NotImplemented')
+    const isMet = noneMatch === '*' ? stored === undefined : stored !== undefined && etagOf(stored) === match
+    return isMet ? undefined : refuse(412, 'PreconditionFailed')
   }
 
   function signatureFault(request: IncomingMessage, url: URL, body: Buffer): string | undefined {
@@ -87,13 +114,16 @@ export async function startS3Double(options: {
       'x-amz-date': date = '',
     } = request.headers as Record<string, string | undefined>
     if (createHash('sha256').update(body).digest('hex') !== payloadSha256) return 'XAmzContentSHA256Mismatch'
+    const [, keyId, region] = /Credential=([^/]*)\/\d+\/([^/]*)\//.exec(authorization) ?? []
+    if (region !== options.region) return 'AuthorizationHeaderMalformed'
+    if (keyId !== options.credentials.keyId) return 'InvalidAccessKeyId'
     const names = (/SignedHeaders=([^,]*)/.exec(authorization)?.[1] ?? '').split(';')
     const unsigned = new Set(['host', 'x-amz-content-sha256', 'x-amz-date', 'x-amz-security-token'])
     const headers = Object.fromEntries(
       names.filter((name) => !unsigned.has(name)).map((name) => [name, String(request.headers[name])]),
     )
     const at = Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
-    if (!(Math.abs(at - options.now()) < 900_000)) return 'RequestTimeTooSkewed'
+    if (!(Math.abs(at - clock()) < 900_000)) return 'RequestTimeTooSkewed'
     const expected = signedHeaders(
       { method: request.method ?? '', url, headers, payloadSha256 },
       options.credentials,
@@ -118,6 +148,7 @@ export async function startS3Double(options: {
     objects,
     seen,
     faults,
+    setClock: (other: () => number) => void (clock = other),
     close: () => new Promise<void>((resolve) => void server.close(() => resolve())),
   }
 }

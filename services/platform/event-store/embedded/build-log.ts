@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
@@ -6,6 +6,7 @@ import { makePrivate } from '../../sqlite/private-files.ts'
 import { SQLITE, sqliteCode } from '../../sqlite/result-code.ts'
 import { prepareBuild, prepareIndexes } from './schema.ts'
 import type { StoredRow } from './stored-row.ts'
+import { syncPath } from './sync-path.ts'
 
 /** A log file that is made anew from rows, beside the place where it is to stand. */
 export interface LogBuild {
@@ -53,9 +54,9 @@ export function buildLog(target: string): LogBuild {
       }),
     finish() {
       attempt(file, () => db.close())
-      sync(file)
+      syncPath(file)
       renameSync(file, target)
-      sync(dirname(target))
+      syncPath(dirname(target))
     },
     discard() {
       if (!db.isOpen) return
@@ -80,15 +81,6 @@ function attempt<Result>(file: string, work: () => Result): Result {
       message: `${file} cannot be written: ${reasonOf(error)}`,
       cause: error,
     })
-  }
-}
-
-function sync(path: string): void {
-  const handle = openSync(path, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
   }
 }
 

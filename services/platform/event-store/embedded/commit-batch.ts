@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type AppendRefusal, decideAppend, type LogView, type StoredEvent } from '../decide-append.ts'
 import type { EncodedAppend } from '../encode-append.ts'
+import { archivedMark, isArchivedData } from './archive-block.ts'
 import { isStreamErased } from './erase-stream.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 
@@ -27,7 +28,7 @@ export function createBatchCommitter(db: DatabaseSync): BatchCommitter {
   let newestAt = statements.lastAt()
 
   const view: LogView = {
-    findById: (id) => statements.findById(id),
+    findById: (id, data) => statements.findById(id, data),
     headOf(stream) {
       const known = heads.get(stream)
       if (known !== undefined) return known
@@ -105,9 +106,12 @@ function prepareStatements(db: DatabaseSync) {
     ): void {
       insert.run(position, stream, revision, event.type, event.schema, event.id, event.data, event.meta, at)
     },
-    findById(id: string): StoredEvent | undefined {
+    findById(id: string, data: string): StoredEvent | undefined {
       const row = byId.get(id) as (Omit<StoredEvent, 'position'> & { position: number }) | undefined
-      return row === undefined ? undefined : { ...row, position: String(row.position) }
+      if (row === undefined) return undefined
+      // Told by its hash, so that nothing that is appended waits for the archive.
+      const isSame = isArchivedData(row.data) && row.data === archivedMark(data)
+      return { ...row, position: String(row.position), ...(isSame && { data }) }
     },
     headOf: (stream: string): number => (head.get(stream) as { revision: number | null }).revision ?? -1,
     lastAt: (): string => (newest.get() as { at: string } | undefined)?.at ?? '',

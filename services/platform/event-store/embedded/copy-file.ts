@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ServiceError } from '../../../../contracts/errors.ts'
@@ -6,6 +6,7 @@ import { makePrivate, makePrivateFolder } from '../../sqlite/private-files.ts'
 import { prepareWriter } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 import type { StoredRow } from './stored-row.ts'
+import { syncPath } from './sync-path.ts'
 
 /** A log file that is written bit by bit, and stands in its place when it is whole. */
 export interface CopyFile {
@@ -78,9 +79,7 @@ export function openCopyFile(target: string): CopyFile {
       db.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE')
       db.close()
       renameSync(file, target)
-      const handle = openSync(dirname(target), 'r')
-      fsyncSync(handle)
-      closeSync(handle)
+      syncPath(dirname(target))
     },
     close() {
       if (!db.isOpen) return

@@ -8,6 +8,7 @@ import { encodeAppend, requireErasable } from '../encode-append.ts'
 import type { EventStore, StoreHealth } from '../event-store.ts'
 import { followLog } from '../follow-log.ts'
 import { createAppendQueue } from './append-queue.ts'
+import { archiveHealth } from './check-archive.ts'
 import { keepWriterRunning } from './keep-writer-running.ts'
 import { openLogReader } from './log-reader.ts'
 import { startWriter, type Writer, type WriterOptions } from './writer.ts'
@@ -147,7 +148,9 @@ function assembleStore(parts: {
           ? lastFailure.message
           : undefined
       const detail = failure ?? `${reader.head()} is the newest position, ${queue.length} appends waiting`
-      return { ok: failure === undefined, adapter: 'embedded', detail }
+      // What is closed has nothing to look at.
+      const archive = closing.signal.aborted ? undefined : await archiveHealth(parts.file)
+      return { ok: failure === undefined, adapter: 'embedded', detail, ...(archive && { archive }) }
     },
     close() {
       closed ??= close()

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { AppendRefusal } from '../decide-append.ts'
+import { WAITS_FOR_OTHERS } from './schema.ts'
 import { refusalOf } from './sqlite-refusal.ts'
 
 /**
@@ -14,7 +15,7 @@ const ERASE = `
 const READERS_MS = 250
 
 /** Whether an event's data is what erasing leaves. */
-export const isErasedData = (data: string): boolean => !data.startsWith('{')
+export const isErasedData = (data: string): boolean => data.startsWith(' ')
 
 export const isStreamErased = (db: DatabaseSync, stream: string): boolean => {
   const first = db.prepare('SELECT data FROM event WHERE stream = ? LIMIT 1').get(stream)
@@ -33,6 +34,7 @@ export function eraseStream(db: DatabaseSync, stream: string): AppendRefusal | u
     // A read of another thread that is under way is over in no time.
     db.exec(`PRAGMA busy_timeout = ${READERS_MS}`)
     const checkpoint = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { readonly busy: number }
+    db.exec(WAITS_FOR_OTHERS)
     if (checkpoint.busy === 0) return undefined
     return {
       code: 'store_unavailable',

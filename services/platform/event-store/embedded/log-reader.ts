@@ -9,7 +9,10 @@ import { LIMIT_PARAMETER } from '../../sqlite/limit-parameter.ts'
 import type { EventFilter, ReadAllOptions, ReadOptions, ReadPlacesOptions } from '../event-store.ts'
 import type { LogPage } from '../follow-log.ts'
 import { toPosition, toSequence } from '../sequence-position.ts'
+import { isArchivedData } from './archive-block.ts'
+import { archiveFolder, openArchivedContents } from './archived-contents.ts'
 import { isErasedData } from './erase-stream.ts'
+import { requireLayout } from './schema.ts'
 
 /** A filtered look covers so many pages at most. */
 const FILTERED_PAGES = 8
@@ -42,6 +45,9 @@ export interface LogReader {
  */
 export function openLogReader(file: string): LogReader {
   const db = new DatabaseSync(file, { readOnly: true })
+  requireLayout(db)
+  const contents = openArchivedContents(db, archiveFolder(file))
+  const recorded = (row: Row): RecordedEvent => recordedOf(contents.filled(row))
   const headStatement = db.prepare('SELECT max(position) AS position FROM event')
   const requireOpen = (): void => {
     if (!db.isOpen) throw new ServiceError('store_unavailable', { message: 'the store is closed' })
@@ -99,6 +105,8 @@ export function openLogReader(file: string): LogReader {
         const rows = streamPage[direction].all(stream, low, high, page) as unknown as Row[]
         for (const row of rows) {
           if (signal?.aborted === true || isErasedData(row.data)) return
+          // Neighbours of a stream lie in as many blocks, each of which is unpacked.
+          if (isArchivedData(row.data)) await setImmediate()
           yield recorded(row)
         }
         const last = rows.at(-1)
@@ -171,7 +179,7 @@ function filterSql(filter: EventFilter | undefined): { sql: string; values: stri
 
 const placed = (row: PlaceRow): EventPlace => ({ ...row, position: String(row.position) })
 
-const recorded = (row: Row): RecordedEvent => ({
+const recordedOf = (row: Row): RecordedEvent => ({
   id: row.id,
   stream: row.stream,
   revision: row.revision,

@@ -1,7 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { ServiceError } from '../../../../contracts/errors.ts'
 
-/** Written to `user_version`; a file of another version is refused. */
+/** Written to `user_version`; a file of a later one is refused. */
 const SCHEMA_VERSION = 1
+/** The layout of a file of which events were archived: a release that does not know of archives would find them empty. */
+const ARCHIVED_VERSION = 2
 
 /**
  * TEXT throughout: ids as blobs and names by number make the file a sixth smaller and reading a fifth
@@ -37,15 +40,59 @@ const DURABLE = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA se
  */
 const PAGE_BYTES = 8_192
 
+/** How long a connection that writes waits for another one: beside the service, events are archived. */
+const OTHERS_MS = 10_000
+export const WAITS_FOR_OTHERS = `PRAGMA busy_timeout = ${OTHERS_MS};`
+
+/**
+ * What was archived, by file and by block of neighbours; see archive-log.ts. A file is named here before a row of the log
+ * says nothing any more.
+ */
+const ARCHIVE_TABLES = `
+CREATE TABLE IF NOT EXISTS archive_file (
+  id   INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE TABLE IF NOT EXISTS archive_block (
+  first  INTEGER PRIMARY KEY,
+  last   INTEGER NOT NULL,
+  file   INTEGER NOT NULL,
+  start  INTEGER NOT NULL,
+  bytes  INTEGER NOT NULL,
+  sha256 TEXT NOT NULL
+) STRICT;
+`
+
+/** @throws ServiceError `event_unreadable` for a file of a later release */
+export function requireLayout(db: DatabaseSync): number {
+  const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number }
+  if (version <= ARCHIVED_VERSION) return version
+  throw new ServiceError('event_unreadable', {
+    message: `the file of the log has layout ${version}, and this release reads layouts up to ${ARCHIVED_VERSION}`,
+  })
+}
+
+/** Within a transaction. */
+export function prepareArchive(db: DatabaseSync): void {
+  db.exec(`${ARCHIVE_TABLES} PRAGMA user_version = ${ARCHIVED_VERSION}`)
+}
+
+/** Prepares a connection that moves events into an archive beside the one that appends: nothing is lost with a commit of it. */
+export function prepareArchiver(db: DatabaseSync): void {
+  // Before anything else: the first look may have to wait for a log to be put in order behind a process that was killed.
+  db.exec(WAITS_FOR_OTHERS)
+  requireLayout(db)
+  db.exec(`${DURABLE} PRAGMA synchronous = NORMAL`)
+}
+
 /** Prepares a connection that writes: settings, then tables where the file is new. */
 export function prepareWriter(db: DatabaseSync): void {
   db.exec(`PRAGMA page_size = ${PAGE_BYTES}`)
-  db.exec(DURABLE)
-  const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number }
-  if (version !== 0 && version !== SCHEMA_VERSION) {
-    throw new Error(`the store file has layout ${version}; this release reads layout ${SCHEMA_VERSION}`)
-  }
-  db.exec(`BEGIN IMMEDIATE; ${TABLE} ${INDEXES} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
+  db.exec(`${WAITS_FOR_OTHERS} ${DURABLE}`)
+  const version = requireLayout(db)
+  db.exec(
+    `BEGIN IMMEDIATE; ${TABLE} ${INDEXES} PRAGMA user_version = ${Math.max(version, SCHEMA_VERSION)}; COMMIT;`,
+  )
   // What a killed process left in the log may be of a stream that it had erased.
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 }

@@ -13,3 +13,28 @@ export type StoredRow = readonly [
   data: string,
   meta: string,
 ]
+
+const FIELDS = 9
+
+/**
+ * Events as lines, their fields parted by tabs. Nothing needs to be escaped: names hold no blanks, and JSON writes a tab
+ * within a text as `\t`. The text of an event is the same wherever and whenever it is written.
+ */
+export const textOf = (rows: readonly StoredRow[]): string =>
+  rows.map((row) => row.join('\t')).join('\n') + (rows.length === 0 ? '' : '\n')
+
+/** @throws TypeError for a line that is none */
+export function rowsOf(text: string): StoredRow[] {
+  if (text === '') return []
+  if (!text.endsWith('\n')) throw new TypeError('the last line is cut off')
+  return text
+    .slice(0, -1)
+    .split('\n')
+    .map((line, index) => {
+      const fields = line.split('\t')
+      if (fields.length !== FIELDS) throw new TypeError(`line ${index + 1} has ${fields.length} fields`)
+      const [position, stream = '', revision, type = '', schema, id = '', at = '', data = '', meta = ''] =
+        fields
+      return [Number(position), stream, Number(revision), type, Number(schema), id, at, data, meta]
+    })
+}

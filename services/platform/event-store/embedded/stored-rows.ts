@@ -1,5 +1,8 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { reasonOf, ServiceError } from '../../../../contracts/errors.ts'
+import { isArchivedData } from './archive-block.ts'
+import { type ArchivedContents, archiveFolder, openArchivedContents } from './archived-contents.ts'
+import { requireLayout } from './schema.ts'
 import type { StoredRow } from './stored-row.ts'
 
 export type { StoredRow } from './stored-row.ts'
@@ -34,9 +37,10 @@ export interface StoredRows {
  */
 export function openStoredRows(file: string): StoredRows {
   const { db, statements } = open(file)
+  const contents = openArchivedContents(db, archiveFolder(file))
 
   const rowsOf = (statement: StatementSync, ...values: (number | string)[]): StoredRow[] =>
-    statement.all(...values) as unknown as StoredRow[]
+    (statement.all(...values) as unknown as StoredRow[]).map((row) => filled(row, contents))
   const within = (name: 'page' | 'everything' | 'keys') => (after: number, upTo: number, limit: number) =>
     rowsOf(statements[name], after, Math.min(upTo, Number.MAX_SAFE_INTEGER), limit)
 
@@ -54,9 +58,17 @@ export function openStoredRows(file: string): StoredRows {
   }
 }
 
+function filled(row: StoredRow, contents: ArchivedContents): StoredRow {
+  const [position, stream, revision, type, schema, id, at, data, meta] = row
+  if (!isArchivedData(data)) return row
+  const whole = contents.filled({ position, id, data, meta })
+  return [position, stream, revision, type, schema, id, at, whole.data, whole.meta]
+}
+
 function open(file: string) {
   try {
     const db = new DatabaseSync(file, { readOnly: true })
+    requireLayout(db)
     const prepare = (sql: string): StatementSync => {
       const statement = db.prepare(sql)
       statement.setReturnArrays(true)
@@ -80,6 +92,7 @@ function open(file: string) {
       },
     }
   } catch (error) {
+    if (error instanceof ServiceError) throw error
     throw new ServiceError('store_unavailable', {
       message: `the log ${file} cannot be read: ${reasonOf(error)}`,
       cause: error,

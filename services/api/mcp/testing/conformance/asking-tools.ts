@@ -10,7 +10,7 @@ import {
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { JSON_RPC_CODES } from '../../json-rpc.ts'
+import { JSON_RPC_CODES } from '../../mcp-messages.ts'
 import { capabilitiesOf } from './plain-tools.ts'
 
 /** What a tool does that asks the client for something before it answers; `state` seals what it carries along. */

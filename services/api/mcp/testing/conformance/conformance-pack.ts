@@ -7,7 +7,7 @@ import {
   type Server,
 } from '@modelcontextprotocol/server'
 import type { Json } from '../../../../../contracts/json.ts'
-import { JSON_RPC_CODES } from '../../json-rpc.ts'
+import { JSON_RPC_CODES } from '../../mcp-messages.ts'
 import type { McpBase, McpExtension } from '../../protocol-server.ts'
 import { toolResult } from '../../tool-result.ts'
 import { ASKING_TOOLS, askingPrompt } from './asking-tools.ts'

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createApiKey, hashApiKey, hintOf, isApiKey, readCredential } from './api-key.ts'
+import { createApiKey, hashOf, hintOf, isApiKey, readCredential } from './credentials.ts'
 
 fc.configureGlobal({ seed: 8402 })
 
@@ -67,7 +67,7 @@ describe('a key', () => {
 
   test('is kept as its SHA-256, and shown by its first characters', () => {
     const key = createApiKey(randomBytes)
-    expect(hashApiKey(key)).toBe(createHash('sha256').update(key).digest('hex'))
+    expect(hashOf(key)).toBe(createHash('sha256').update(key).digest('hex'))
     expect(hintOf(key)).toBe(`${key.slice(0, 12)}…`)
   })
 })
@@ -76,7 +76,7 @@ describe('an Authorization header', () => {
   const key = createApiKey(randomBytes)
 
   test.each([`Bearer ${key}`, `bearer ${key}`, `BEARER   ${key}  `])('%j holds the key', (header) => {
-    expect(readCredential(header)).toEqual({ kind: 'key', hash: hashApiKey(key) })
+    expect(readCredential(header)).toEqual({ kind: 'key', hash: hashOf(key) })
   })
 
   test('that is not there is absent', () => {

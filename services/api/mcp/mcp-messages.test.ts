@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { jsonFault } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
-import { readMessage } from './read-message.ts'
+import { readMessage } from './mcp-messages.ts'
 
 test('reads a message as it was sent', () => {
   const message = {

@@ -46,10 +46,10 @@ export const isApiKey = (text: string): boolean =>
   checksum(text.slice(KEY_PREFIX.length, -CHECK_CHARACTERS)) === text.slice(-CHECK_CHARACTERS)
 
 /**
- * What is kept of a key. A plain SHA-256 is enough, because the key itself is random; and because only hashes are
- * compared, the time of a look-up tells nothing of a key.
+ * What is kept of a key, a code or a token. A plain SHA-256 is enough, because they are random themselves; and because
+ * only hashes are compared, the time of a look-up tells nothing of them.
  */
-export const hashApiKey = (key: string): string => createHash('sha256').update(key).digest('hex')
+export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 /** What a list shows of a key: enough to recognise it by, and 4 of its 26 random characters. */
 export const hintOf = (key: string): string => `${key.slice(0, HINT_CHARACTERS)}…`
@@ -78,6 +78,10 @@ export function readCredential(authorization: string | undefined): Credential {
   const [, token] = /^Bearer +(sat_\S{1,508}) *$/i.exec(authorization) ?? []
   if (token !== undefined) return { kind: 'token', text: token }
   const [, key = ''] = /^Bearer +(\S{1,64}) *$/i.exec(authorization) ?? []
-  if (isApiKey(key)) return { kind: 'key', hash: hashApiKey(key) }
+  if (isApiKey(key)) return { kind: 'key', hash: hashOf(key) }
   return MEANT.test(authorization) ? { kind: 'damaged' } : { kind: 'malformed' }
 }
+
+/** Whether a header brings an access token, be it one that holds or not. */
+export const bringsAccessToken = (authorization: string | undefined): boolean =>
+  authorization !== undefined && /^Bearer +sat_/i.test(authorization)

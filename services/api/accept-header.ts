@@ -20,3 +20,15 @@ function weightOf(accept: string, type: string): number {
  */
 export const acceptsHtmlFirst = (accept: string | undefined): boolean =>
   accept !== undefined && weightOf(accept, 'text/html') > weightOf(accept, 'application/json')
+
+/** As the official clients of MCP send it. */
+const USUAL = 'application/json, text/event-stream'
+
+/**
+ * Whether an `Accept` header admits JSON. Clients of MCP name both JSON and event streams; every other caller who would
+ * take JSON is served as well.
+ *
+ * @example acceptsJson('text/html, application/*;q=0.5') && !acceptsJson('text/event-stream')
+ */
+export const acceptsJson = (accept: string | undefined): boolean =>
+  accept === undefined || accept === USUAL || weightOf(accept, 'application/json') > 0
