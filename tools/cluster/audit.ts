@@ -173,15 +173,18 @@ export const dueOf = (
     .flatMap(({ data }) => signalsOf(data))
     .filter(({ event }) => filter.events.includes(event))
 
-/** How many deliveries of what is in a log have not come. */
-export function missingDeliveries(log: readonly ServiceEvent[], records: Records): number {
-  const come = new Set(records.deliveries.map(({ path, sequence }) => `${path} ${sequence}`))
-  return records.subscriptions.reduce(
-    (sum, subscription) =>
-      sum +
-      dueOf(log, subscription).filter((_, index) => !come.has(`${subscription.path} ${index + 1}`)).length,
-    0,
+/**
+ * Tells how many deliveries of what is in a log have not come yet. What is due is looked for once: whoever waits asks
+ * again and again, in the process that the store's double runs in.
+ */
+export function countMissing(log: readonly ServiceEvent[], records: Records): () => number {
+  const due = records.subscriptions.flatMap((subscription) =>
+    dueOf(log, subscription).map((_, index) => `${subscription.path} ${index + 1}`),
   )
+  return () => {
+    const come = new Set(records.deliveries.map(({ path, sequence }) => `${path} ${sequence}`))
+    return due.filter((delivery) => !come.has(delivery)).length
+  }
 }
 
 function deliveries(log: readonly ServiceEvent[], records: Records): string[] {

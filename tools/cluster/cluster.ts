@@ -9,7 +9,7 @@ import { openEventStoreDbStore } from '../../services/platform/event-store/event
 import { natsServers } from '../../services/platform/test-servers/nats-servers.ts'
 import { redisServers } from '../../services/platform/test-servers/redis-servers.ts'
 import type { TestServer } from '../../services/platform/test-servers/test-server.ts'
-import { audit, missingDeliveries, paymentsIn, readLog } from './audit.ts'
+import { audit, countMissing, paymentsIn, readLog } from './audit.ts'
 import { type PaidChain, startPaidChain } from './chain.ts'
 import type { Fault, Ground } from './faults.ts'
 import { type Line, startLine } from './line.ts'
@@ -250,7 +250,8 @@ async function settledLog(store: StoreUnderTest, records: Records) {
   try {
     const log = await readLog(reading)
     const until = performance.now() + ARRIVAL_WITHIN_MS
-    while (missingDeliveries(log, records) > 0 && performance.now() < until) await pause(500)
+    const missing = countMissing(log, records)
+    while (missing() > 0 && performance.now() < until) await pause(500)
     const behind = { after: log.at(-1)?.position ?? START, filter: { streamPrefixes: ['payment-'] } }
     for (;;) {
       const whole = [...log, ...(await readLog(reading, behind))]

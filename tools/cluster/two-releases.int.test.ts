@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RecordedEvent } from '../../contracts/event.ts'
 import { openEventStoreDbStore } from '../../services/platform/event-store/eventstoredb/eventstoredb-store.ts'
-import { audit, missingDeliveries, readLog } from './audit.ts'
+import { audit, countMissing, readLog } from './audit.ts'
 import { missingServers, OPERATOR_TOKEN, startCluster } from './cluster.ts'
 import { startLoad } from './load.ts'
 import { createMember } from './member.ts'
@@ -86,7 +86,7 @@ describe.skipIf(missingServers !== undefined)(`a rolling upgrade under load${mis
       },
     }
     const log = await readLog(whole)
-    await expect.poll(() => missingDeliveries(log, records), { timeout: 60_000 }).toBe(0)
+    await expect.poll(countMissing(log, records), { timeout: 60_000 }).toBe(0)
     await load.readBack()
     expect(audit(log, records)).toEqual([])
   }, 300_000)

@@ -62,6 +62,7 @@ async function open<Result>(target: string, use: (store: EventStore) => Promise<
   }
 }
 
+const check = () => checkBackup({ place: place(), signal, onProgress: () => undefined })
 const segmentFiles = (): string[] => readdirSync(join(directory, 'backup', 'log')).toSorted()
 
 describe('a log that was restored', () => {
@@ -150,9 +151,7 @@ describe('a backup beside a service that writes', () => {
     expect(stopped.segments).toBe(1)
     const { manifest } = await backUp()
     expect(segmentFiles()).toEqual(manifest.segments.map(({ name }) => name.slice(4)).toSorted())
-    expect((await checkBackup({ place: place(), signal, onProgress: () => undefined })).hash).toBe(
-      manifest.segments.at(-1)?.hash,
-    )
+    expect((await check()).hash).toBe(manifest.segments.at(-1)?.hash)
     await restore()
   })
 
@@ -258,13 +257,16 @@ describe('a restore is refused', () => {
 
   test.each(['log', 'keys'])('where a file of %s is damaged at any byte', async (kind) => {
     const folder = join(directory, 'backup', kind)
-    const file = join(folder, String(readdirSync(folder)[0]))
+    const file = join(folder, String(readdirSync(folder).toSorted()[0]))
+    const whole = kind === 'log' ? /; what is whole goes up to position 0$/ : /is damaged/
     const bytes = readFileSync(file)
     for (const index of [0, 5, Math.floor(bytes.length / 2), bytes.length - 1]) {
       const changed = Buffer.from(bytes)
       changed[index] = (changed[index] ?? 0) ^ 1
       writeFileSync(file, changed)
-      await expect(restore({}, `at-${index}`)).rejects.toMatchObject({ code: 'backup_damaged' })
+      const refused = { code: 'backup_damaged', message: expect.stringMatching(whole) }
+      await expect(restore({}, `at-${index}`)).rejects.toMatchObject(refused)
+      await expect(check()).rejects.toMatchObject(refused)
     }
   })
 

@@ -20,10 +20,10 @@ export async function checkBackup(options: {
   for (const entry of keys === null ? segments : [...segments, keys]) {
     signal.throwIfAborted()
     const body = await place.get(entry.name)
-    if (body === undefined) throw damaged(entry.name, 'it is missing')
+    if (body === undefined) throw damaged(entry, 'it is missing')
     const rows = rowsOf(unpackSegment(body, entry))
     if (rows.length !== entry.events)
-      throw damaged(entry.name, `it holds ${rows.length} events, not ${entry.events}`)
+      throw damaged(entry, `it holds ${rows.length} events, not ${entry.events}`)
     if ('last' in entry) onProgress({ position: entry.last, head })
   }
   return { manifest, hash: hashOf(manifest) }

@@ -72,7 +72,7 @@ export function parseManifest(text: string): Manifest {
       throw new TypeError('its SHA-256 is another one')
     manifest = manifestSchema.parse(whole.manifest)
   } catch (error) {
-    throw damaged(MANIFEST_NAME, reasonOf(error).slice(0, 500), error)
+    throw damaged({ name: MANIFEST_NAME }, reasonOf(error).slice(0, 500), error)
   }
   requireWhole(manifest)
   return manifest
@@ -83,12 +83,14 @@ function requireWhole(manifest: Manifest): void {
   let [last, hash] = [0, hashBefore(manifest.logId)]
   for (const segment of manifest.segments) {
     if (segment.first !== last + 1 || segment.last < segment.first)
-      throw damaged(MANIFEST_NAME, `${segment.name} does not follow on position ${last}`)
+      throw damaged({ name: MANIFEST_NAME }, `${segment.name} does not follow on position ${last}`)
     hash = chained(hash, segment.sha256)
-    if (hash !== segment.hash) throw damaged(MANIFEST_NAME, `${segment.name} has not the hash of the log`)
+    if (hash !== segment.hash)
+      throw damaged({ name: MANIFEST_NAME }, `${segment.name} has not the hash of the log`)
     last = segment.last
   }
-  if (last !== manifest.head) throw damaged(MANIFEST_NAME, `it ends at ${last}, and names ${manifest.head}`)
+  if (last !== manifest.head)
+    throw damaged({ name: MANIFEST_NAME }, `it ends at ${last}, and names ${manifest.head}`)
 }
 
 /** @throws ServiceError `store_mismatch` where the backup is of another log */

@@ -156,11 +156,10 @@ async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild
     if (entry.first > head) break
     signal.throwIfAborted()
     const body = await place.get(entry.name)
-    if (body === undefined)
-      throw damaged(entry.name, `it is missing; what is whole goes up to position ${entry.first - 1}`)
+    if (body === undefined) throw damaged(entry, 'it is missing')
     const rows = rowsOf(unpackSegment(body, entry))
     if (rows.length !== entry.events)
-      throw damaged(entry.name, `it holds ${rows.length} events, not ${entry.events}`)
+      throw damaged(entry, `it holds ${rows.length} events, not ${entry.events}`)
     const own = keys.filter(([position]) => position >= entry.first && position <= entry.last)
     const all = own.length === 0 ? rows : [...rows, ...own].toSorted((a, b) => a[0] - b[0])
     const cut = all.filter((row) => isUpTo(row, upTo))
@@ -197,8 +196,7 @@ const blank = (text: string): string => ' '.repeat(Buffer.byteLength(text))
 async function readKeys({ place, erased }: RestoreOptions, { keys }: Manifest): Promise<StoredRow[]> {
   if (keys === null) return []
   const body = await place.get(keys.name)
-  if (body === undefined)
-    throw damaged(keys.name, 'it is missing, and with it what is personal of every account')
+  if (body === undefined) throw damaged(keys, 'it is missing, and with it what is personal of every account')
   const rows = rowsOf(unpackSegment(body, keys))
   // The newest copy of a key: where it was sealed anew, the older one was erased.
   const newest = new Map(rows.filter((row) => !isErased(row)).map((row) => [firstStreamOf(row[1]), row]))

@@ -26,23 +26,31 @@ export function packSegment(text: string): PackedSegment {
  *
  * @throws ServiceError `backup_damaged` where it is not what the manifest says
  */
-export function unpackSegment(
-  body: Uint8Array,
-  { name, sha256 }: { readonly name: string; readonly sha256: string },
-): string {
+export function unpackSegment(body: Uint8Array, file: BackupFile & { readonly sha256: string }): string {
   let bytes: Buffer
   try {
     bytes = zstdDecompressSync(body, { maxOutputLength: MOST_BYTES })
   } catch (error) {
-    throw damaged(name, `it cannot be unpacked: ${reasonOf(error)}`, error)
+    throw damaged(file, `it cannot be unpacked: ${reasonOf(error)}`, error)
   }
   const found = sha256Of(bytes)
-  if (found !== sha256) throw damaged(name, `its SHA-256 is ${found}, and was ${sha256}`)
+  if (found !== file.sha256) throw damaged(file, `its SHA-256 is ${found}, and was ${file.sha256}`)
   return bytes.toString('utf8')
 }
 
-export const damaged = (name: string, why: string, cause?: unknown): ServiceError =>
-  new ServiceError('backup_damaged', { message: `${name} of the backup is damaged: ${why}`, cause })
+interface BackupFile {
+  readonly name: string
+  /** Position of the first event, of a file that holds a stretch of the log: what lies before it can still be restored. */
+  readonly first?: number
+}
+
+export function damaged({ name, first }: BackupFile, why: string, cause?: unknown): ServiceError {
+  const whole = first === undefined ? '' : `; what is whole goes up to position ${first - 1}`
+  return new ServiceError('backup_damaged', {
+    message: `${name} of the backup is damaged: ${why}${whole}`,
+    cause,
+  })
+}
 
 /** The hash of a log up to the end of a segment: of the hash before it, and of the segment. */
 export const chained = (before: string, sha256: string): string => sha256Of(`${before}\n${sha256}\n`)
