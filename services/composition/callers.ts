@@ -66,7 +66,7 @@ export function openCallers(deps: CallersDeps, onClose: OnClose): Callers {
       }),
       userAgent: `signal-service/${deps.version}`,
     }),
-    onSignInMail: deps.metrics.signInMail,
+    onSignInMail: (outcome) => deps.metrics.signInMail(outcome),
     publicUrl,
     now: Date.now,
     sleep,
