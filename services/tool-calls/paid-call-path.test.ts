@@ -5,7 +5,16 @@ import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { serviceBlockSchema } from '../../contracts/service-block.ts'
 import type { Identity } from '../accounts/index.ts'
-import { closePayments, type PaymentsInMemory, paymentsInMemory, signedHeader, TRANSACTION, type WatchedPayments, WEEK, watch } from '../payments/testing/payments-in-memory.fixture.ts'
+import {
+  closePayments,
+  type PaymentsInMemory,
+  paymentsInMemory,
+  signedHeader,
+  TRANSACTION,
+  type WatchedPayments,
+  WEEK,
+  watch,
+} from '../payments/testing/payments-in-memory.fixture.ts'
 import { createMemoryLog, type MemoryLog } from '../platform/event-store/memory/memory-store.ts'
 import type { PaidCall, PaidOutcome, SentBody } from './paid-call.ts'
 import { createPaidCalls, type PaidCalls } from './paid-calls.ts'
