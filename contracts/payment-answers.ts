@@ -71,5 +71,3 @@ export const payerAnswerSchema = z.object({
   payer: addressSchema,
   is_blocked: z.boolean(),
 })
-
-export type PayerAnswer = z.infer<typeof payerAnswerSchema>
