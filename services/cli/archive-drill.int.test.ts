@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PROJECTIONS } from '../../projections/index.ts'
 import { type RunningService, startService } from '../composition/start-service.ts'
 import { sleep } from '../platform/async/sleep.ts'
+import { eventsOf } from '../platform/backup/testing/made-log.fixture.ts'
 import { readSettings } from '../platform/config/read-settings.ts'
 import { logFile, openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
 import { openStoredRows, type StoredRow } from '../platform/event-store/embedded/stored-rows.ts'
@@ -220,7 +221,7 @@ async function expectWholeCopies(): Promise<void> {
 async function givenToCopies(dataDir: string): Promise<readonly unknown[]> {
   const source = openEmbeddedSource(join(folder, dataDir, 'simulated'))
   try {
-    return await Array.fromAsync(source.events())
+    return await eventsOf(source.events())
   } finally {
     source.close()
   }
