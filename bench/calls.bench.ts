@@ -1,11 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
 import type { CallPath } from '../services/tool-calls/index.ts'
 import { openCountedCalls } from './support/counted-calls.ts'
 import { reportMcpLoad } from './support/mcp-load.ts'
 import { measure, print, report } from './support/measure.ts'
+import { openScratch } from './support/scratch.ts'
 
 /**
  * What a counted tool call costs: over HTTP with its debit durable, beside a bare POST of the same answer and
@@ -22,8 +19,8 @@ const ACCOUNTS = 1_000
 const DEBITS_AT_ONCE = 64
 const DEBITS_PER_ROUND = 4_000
 
-const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-calls-'))
-const store = await openEmbeddedStore({ directory, now: Date.now })
+const scratch = await openScratch('calls')
+const { store } = scratch
 const counted = await openCountedCalls(store)
 const oneAccount = await counted.pathOf(1)
 const manyAccounts = await counted.pathOf(ACCOUNTS)
@@ -78,5 +75,4 @@ report(
   ONE,
 )
 counted.close()
-await store.close()
-rmSync(directory, { recursive: true })
+await scratch.close()

@@ -1,12 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import type { Candle } from '../contracts/candle.ts'
 import { LIMITS } from '../contracts/limits.ts'
 import { HOUR_MS, TIMEFRAMES } from '../contracts/timeframes.ts'
 import { createEngine, type Engine, loadModel } from '../services/engine/index.ts'
 import { randomWalk } from '../services/engine/random-walk.ts'
 import { createSeriesPool } from '../services/engine/series-pool.ts'
+import { bytesInUse, print, summarise } from './support/measure.ts'
 
 /**
  * What a verdict costs, and what a series costs. Runs alone: node bench/engine.bench.ts
@@ -37,11 +36,9 @@ const barAt = (index: number): Candle => {
 const grouped = (value: number): string => Math.round(value).toLocaleString('en')
 
 function report(what: string, unit: string, rounds: readonly number[]): void {
-  const sorted = rounds.toSorted((a, b) => a - b)
-  const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
-  const spread = `${grouped(sorted[0] ?? 0)}–${grouped(sorted.at(-1) ?? 0)}`
-  process.stdout.write(
-    `${what}: ${grouped(median)} ${unit} (median of ${rounds.length} rounds, spread ${spread})\n`,
+  const { median, low, high } = summarise(what, rounds)
+  print(
+    `${what}: ${grouped(median)} ${unit} (median of ${rounds.length} rounds, spread ${grouped(low)}–${grouped(high)})`,
   )
 }
 
@@ -92,16 +89,11 @@ function wholeRate(withRead: boolean): number[] {
 
 /** Bytes per series of a universe of series with a bar each: slabs with their unused room, and heap. */
 async function bytesPerSeries(): Promise<number[]> {
-  setFlagsFromString('--expose-gc')
-  const collect: unknown = runInNewContext('gc')
-  if (typeof collect !== 'function') throw new Error('Garbage cannot be collected on demand here.')
   const used = async (): Promise<number> => {
-    collect()
+    bytesInUse()
     // Slabs that were outgrown are given back in the background.
     await pause(SETTLE_MS)
-    collect()
-    const { heapUsed, arrayBuffers } = process.memoryUsage()
-    return heapUsed + arrayBuffers
+    return bytesInUse()
   }
   // A function of its own, so that nothing of a round is still referenced in the next.
   const round = async (): Promise<number> => {

@@ -14,7 +14,7 @@ import { uuidV7 } from '../services/platform/ids/uuid.ts'
 import { startProjector } from '../services/platform/projector/projector.ts'
 import { openRowTables } from '../services/platform/projector/row-tables.ts'
 import { openCountedCalls } from './support/counted-calls.ts'
-import { httpLoad } from './support/http-load.ts'
+import { loadCandidate } from './support/http-load.ts'
 import { type Candidate, measure, print, report, timed } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
 
@@ -49,11 +49,8 @@ async function calls(url: string): Promise<void> {
       const counted = await openCountedCalls(store)
       const edge = await createMcpEdge({ calls: await counted.pathOf(1_000) })
       const target = { url: await listen(edge), headers: HEADERS, body: BODY, connections: CALLERS }
-      const round = async () => {
-        const { requests: units, milliseconds } = await httpLoad({ ...target, seconds: SECONDS })
-        return { units, milliseconds }
-      }
-      return { candidate: { name, round }, close: () => edge.close().then(() => counted.close()) }
+      const candidate = loadCandidate(name, { ...target, seconds: SECONDS })
+      return { candidate, close: () => edge.close().then(() => counted.close()) }
     }),
   )
   const measured = await measure(

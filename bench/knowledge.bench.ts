@@ -39,34 +39,20 @@ print(`\n${pages.length} pages in ${sections.length} sections, read and indexed 
 const questions = labelledQuestions()
 const scores = await scoreQuestions(knowledge, questions)
 printScores('all', scores)
-printScores(
-  'looked at (tune)',
-  scores.filter(({ split }) => split === 'tune'),
-)
-printScores(
-  'once kept aside (held)',
-  scores.filter(({ split }) => split === 'held'),
-)
-printScores(
-  'written later (fresh)',
-  scores.filter(({ split }) => split === 'fresh'),
-)
-printScores(
-  'by a stranger (open)',
-  scores.filter(({ split }) => split === 'open'),
-)
-printScores(
-  'beside the wordings (own)',
-  scores.filter(({ split }) => split === 'own'),
-)
-printScores(
-  'by roles, looked at',
-  scores.filter(({ split }) => split === 'roles'),
-)
-printScores(
-  'by roles, blind',
-  scores.filter(({ split }) => split === 'blind'),
-)
+for (const [name, split] of [
+  ['looked at', 'tune'],
+  ['once kept aside', 'held'],
+  ['written later', 'fresh'],
+  ['by a stranger', 'open'],
+  ['beside the wordings', 'own'],
+  ['roles, looked at', 'roles'],
+  ['roles', 'blind'],
+] as const) {
+  printScores(
+    `${name} (${split})`,
+    scores.filter((score) => score.split === split),
+  )
+}
 for (const kind of ['plain', 'paraphrase', 'misspelt', 'unanswerable'] as const) {
   printScores(
     kind,

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pino } from 'pino'
@@ -13,7 +12,7 @@ import { followVerdicts, openReplayWorker } from '../services/analyst/index.ts'
 import { createServer, readinessOf } from '../services/api/index.ts'
 import { NO_READ_MODELS } from '../services/api/testing/no-read-models.ts'
 import { sleep } from '../services/platform/async/sleep.ts'
-import { logFile, openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
+import { logFile } from '../services/platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../services/platform/event-store/event-store.ts'
 import { timedUuidV8, uuidV7, uuidV8 } from '../services/platform/ids/uuid.ts'
 import { startProjector } from '../services/platform/projector/projector.ts'
@@ -21,6 +20,7 @@ import { openRowTables } from '../services/platform/projector/row-tables.ts'
 import { transparencyTree } from '../services/proof/index.ts'
 import { type Candidate, measure, print, quantile, report, timed } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
+import { openScratch } from './support/scratch.ts'
 
 /**
  * Reading the log: by the port, by projections that are rebuilt, and by replays over HTTP in every format, each beside
@@ -35,8 +35,8 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 const STREAMS = 100
 const PER_APPEND = 200
 
-const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-log-'))
-const store = await openEmbeddedStore({ directory, now: Date.now })
+const scratch = await openScratch('log')
+const { directory, store } = scratch
 
 /** As verdicts have them: those of one bar have its time in front. Logs of old have ids in no order. */
 const idOf = (bar: number): string =>
@@ -263,5 +263,4 @@ const waits = await latency(2_000)
 print(
   `\nappend called → subscriber has it, idle: p50 ${quantile(waits, 0.5).toFixed(2)} ms, p99 ${quantile(waits, 0.99).toFixed(2)} ms`,
 )
-await store.close()
-rmSync(directory, { recursive: true, force: true })
+await scratch.close()

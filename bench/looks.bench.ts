@@ -1,16 +1,15 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { LIMITS } from '../contracts/limits.ts'
 import { aWebhookEdge } from '../services/api/testing/webhook-edge.fixture.ts'
-import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
 import { createPacer, pacedReads } from '../services/platform/event-store/pacer.ts'
+import type { Question } from './support/ask-again.ts'
 import { print, quantile } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
+import { openScratch } from './support/scratch.ts'
 
 /**
  * What questions of owners about their webhooks cost everybody else: the latency of `/livez` while one key lists its
@@ -27,8 +26,8 @@ const PROBE = join(import.meta.dirname, 'support', 'get-latencies.ts')
 const LOAD = join(import.meta.dirname, 'support', 'ask-again.ts')
 const run = promisify(execFile)
 
-const directory = mkdtempSync(join(tmpdir(), 'looks-'))
-const store = await openEmbeddedStore({ directory, now: Date.now })
+const scratch = await openScratch('looks')
+const { store } = scratch
 for (let n = 0; n < EVENTS; n += 250) {
   const events = Array.from({ length: 250 }, (_, k) => sampleVerdict(n + k, randomBytes, Date.now()))
   await store.append('verdict-BINANCE.BTC.1m', events, { expected: 'any' })
@@ -56,13 +55,6 @@ for (let n = 0; n < LIMITS.subscriptionsOnFree; n++) {
   })
   ids.push(created.body.id)
   await edge.ask('POST', `/api/webhooks/${created.body.id}/pause`, { as: first })
-}
-
-interface Question {
-  readonly method: string
-  readonly url: string
-  readonly key: string
-  readonly body?: object
 }
 
 /** Asks from a process of its own for as long as the probe runs. */
@@ -114,5 +106,4 @@ for (const [name, questions] of CASES) {
   )
 }
 await edge.close()
-await store.close()
-rmSync(directory, { recursive: true, force: true })
+await scratch.close()

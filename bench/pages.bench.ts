@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import fastify from 'fastify'
-import { httpLoad } from './support/http-load.ts'
+import { loadCandidate } from './support/http-load.ts'
 import { measure, print, report } from './support/measure.ts'
 import { COINS_OF_BENCH, createPageServer, listen } from './support/page-server.ts'
 
@@ -33,13 +33,9 @@ report(
   'visits of the board, 16 connections',
   'pages/s',
   await measure(
-    targets.map(({ name, url }) => ({
-      name,
-      async round() {
-        const load = await httpLoad({ url: `${url}/`, headers: HEADERS, connections: 16, seconds: SECONDS })
-        return { units: load.requests, milliseconds: load.milliseconds }
-      },
-    })),
+    targets.map(({ name, url }) =>
+      loadCandidate(name, { url: `${url}/`, headers: HEADERS, connections: 16, seconds: SECONDS }),
+    ),
     ROUNDS,
   ),
   PLAIN,

@@ -1,8 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import fastify, { type FastifyInstance } from 'fastify'
@@ -17,13 +15,12 @@ import { createPaymentIndex, createPayments, openRecovery } from '../services/pa
 import { AUTHORIZATION_TYPES } from '../services/payments/recovery/viem-recovery.ts'
 import { RICH_CHAIN } from '../services/payments/testing/rich-chain.ts'
 import { sleep } from '../services/platform/async/sleep.ts'
-import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
 import { createRandomPool } from '../services/platform/ids/random-pool.ts'
 import { uuidV7 } from '../services/platform/ids/uuid.ts'
 import { startProjector } from '../services/platform/projector/projector.ts'
 import { openRowTables } from '../services/platform/projector/row-tables.ts'
 import { createPaidCalls } from '../services/tool-calls/index.ts'
-import { httpLoad } from './support/http-load.ts'
+import { loadCandidate } from './support/http-load.ts'
 import { type Candidate, measure, print, report } from './support/measure.ts'
 import {
   paymentHeader,
@@ -33,6 +30,7 @@ import {
   writeHeaders,
 } from './support/payment-requests.ts'
 import type { PostEachArguments } from './support/post-each.ts'
+import { openScratch } from './support/scratch.ts'
 
 /**
  * What an offer and a paid answer cost: over HTTP, beside a bare POST of the same answer and beside the checking of a
@@ -54,8 +52,8 @@ const PRICE = 20_000n
 const BODY = '{"coin":"BTC","timeframe":"1h"}'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-payments-'))
-const store = await openEmbeddedStore({ directory, now: Date.now })
+const scratch = await openScratch('payments')
+const { directory, store } = scratch
 const tables = openRowTables(join(directory, 'rows.sqlite'), 'bench')
 const projector = startProjector({ store, tables, projections: [paymentsProjection], sleep })
 await projector.caughtUp()
@@ -111,20 +109,9 @@ const bareUrl = await listen(bare)
 const BARE = 'bare Fastify POST of the same answer'
 const OFFER = 'offer, without a payment'
 
-const loaded = (name: string, target: string, isRefused: boolean): Candidate => ({
-  name,
-  async round() {
-    const options = {
-      url: target,
-      headers: JSON_TYPE,
-      body: BODY,
-      connections: CONNECTIONS,
-      seconds: SECONDS,
-    }
-    const { requests, milliseconds } = await httpLoad({ ...options, isRefused })
-    return { units: requests, milliseconds }
-  },
-})
+const load = { headers: JSON_TYPE, body: BODY, connections: CONNECTIONS, seconds: SECONDS }
+const loaded = (name: string, target: string, isRefused: boolean): Candidate =>
+  loadCandidate(name, { ...load, url: target, isRefused })
 const offers = [loaded(BARE, `${bareUrl}/offer`, false), loaded(OFFER, `${url}/x402/get_trade_call`, true)]
 report(`offers, ${CONNECTIONS} connections`, 'requests/s', await measure(offers, ROUNDS), BARE, {
   [OFFER]: 0.7,
@@ -176,8 +163,7 @@ report('the same, beside viem', 'requests/s', calls, VIEM, { [PAID]: 3 })
 await Promise.all([app.close(), bare.close()])
 await payments.close()
 await projector.close()
-await store.close()
-rmSync(directory, { recursive: true })
+await scratch.close()
 
 async function listen(server: FastifyInstance): Promise<string> {
   await server.listen({ host: '127.0.0.1', port: 0 })

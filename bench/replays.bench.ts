@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { NewEvent } from '../contracts/event.ts'
@@ -11,11 +8,12 @@ import { mcpOptions } from '../services/api/mcp/testing/mcp-edge.fixture.ts'
 import { NO_READ_MODELS } from '../services/api/testing/no-read-models.ts'
 import { createFairScheduler } from '../services/platform/async/fair-scheduler.ts'
 import { sleep } from '../services/platform/async/sleep.ts'
-import { logFile, openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
+import { logFile } from '../services/platform/event-store/embedded/embedded-store.ts'
 import { besideLoad, reportBeside, startCaller } from './support/calls-beside-load.ts'
 import { newId, openCountedCalls } from './support/counted-calls.ts'
 import { print } from './support/measure.ts'
 import { sampleVerdict } from './support/sample-events.ts'
+import { openScratch } from './support/scratch.ts'
 
 /**
  * What replays of others do to who makes tool calls: the median of a keyed call, counted and durable, beside the same
@@ -33,8 +31,8 @@ const TIMES = { rounds: ROUNDS, forMs: FOR_MS }
 const WARM_MS = 2_000
 const PER_APPEND = 200
 
-const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-replays-'))
-const store = await openEmbeddedStore({ directory, now: Date.now })
+const scratch = await openScratch('replays')
+const { directory, store } = scratch
 const template = sampleVerdict(0, randomBytes, Date.now())
 for (let n = 0; n < EVENTS; n += PER_APPEND) {
   const coin = `C${(n / PER_APPEND) % 100}`
@@ -103,5 +101,4 @@ for (const [where, replay] of [
 ending.abort()
 counted.close()
 await worker.close()
-await store.close()
-rmSync(directory, { recursive: true })
+await scratch.close()

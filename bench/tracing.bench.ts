@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { runSignal } from '../services/cli/run-signal.fixture.ts'
 import { type RunningService, startService } from '../services/composition/start-service.ts'
 import { readSettings } from '../services/platform/config/read-settings.ts'
-import { httpLoad, type Load } from './support/http-load.ts'
+import { type Load, loadCandidate } from './support/http-load.ts'
 import { type Candidate, measure, print, quantile, report } from './support/measure.ts'
 
 /**
@@ -67,15 +67,8 @@ for (const [name, ratio] of [
     params: { name: 'get_trade_call', arguments: { coin: 'BTC', timeframe: '1h' } },
   })
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
-  candidates.push({
-    name,
-    async round() {
-      const target = { url: `${service.url}/mcp`, headers, body }
-      const load = await httpLoad({ ...target, connections: CONNECTIONS, seconds: SECONDS })
-      loads.get(name)?.push(load)
-      return { units: load.requests, milliseconds: load.milliseconds }
-    },
-  })
+  const options = { url: `${service.url}/mcp`, headers, body, connections: CONNECTIONS, seconds: SECONDS }
+  candidates.push(loadCandidate(name, options, (load) => loads.get(name)?.push(load)))
 }
 
 report(

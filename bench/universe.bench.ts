@@ -1,8 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import type { BarBatch, ClosedBar } from '../contracts/feed.ts'
 import { LIMITS } from '../contracts/limits.ts'
 import type { Series } from '../contracts/series.ts'
@@ -22,7 +18,8 @@ import { sleep } from '../services/platform/async/sleep.ts'
 import { openEmbeddedStore } from '../services/platform/event-store/embedded/embedded-store.ts'
 import type { EventStore } from '../services/platform/event-store/event-store.ts'
 import { createFactIds } from '../services/platform/ids/fact-id.ts'
-import { print, quantile, timed } from './support/measure.ts'
+import { bytesInUse, print, quantile, timed } from './support/measure.ts'
+import { openScratch } from './support/scratch.ts'
 
 /**
  * A universe of series whose bars all close in the same second: how long until the last verdict is durable,
@@ -98,17 +95,9 @@ async function* closings(): AsyncGenerator<BarBatch, void, void> {
   bytesAtEnd = bytesInUse()
 }
 
-const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-universe-'))
-const store = await openEmbeddedStore({ directory, now: Date.now })
+const scratch = await openScratch('universe')
+const { directory, store } = scratch
 const idOf = createFactIds(Buffer.alloc(32, 7))
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
-/** What is in use: heap and the slabs outside it. */
-function bytesInUse(): number {
-  collect()
-  const { heapUsed, arrayBuffers } = process.memoryUsage()
-  return heapUsed + arrayBuffers
-}
 const bytesBefore = bytesInUse()
 let bytesAtEnd = bytesBefore
 const recording = { store, idOf, sleep, signal: new AbortController().signal }
@@ -163,8 +152,7 @@ async function inTurns<Item>(items: readonly Item[], work: (item: Item) => Promi
 await appendAgain(store)
 const ceilings: number[] = []
 for (let round = 0; round < ROUNDS; round++) ceilings.push(await appendAgain(store))
-await store.close()
-rmSync(directory, { recursive: true })
+await scratch.close()
 
 const seconds = (milliseconds: readonly number[]): string => {
   const sorted = milliseconds.toSorted((a, b) => a - b).map((each) => each / 1_000)

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { MARKET_KINDS } from './event-catalogue.ts'
+import { MARKET_KINDS, type MarketKind } from './event-catalogue.ts'
 import { exchangeSchema } from './exchanges.ts'
 import { isoTime } from './iso-time.ts'
 import { type Outcome, RACE_OUTCOMES } from './outcome.ts'
 import { regimeSchema } from './regime.ts'
 import { coinSchema } from './series.ts'
 import { timeframeSchema } from './timeframes.ts'
-import { callSchema, forecastFields } from './verdict.ts'
+import { callSchema, forecastFields, type Verdict } from './verdict.ts'
 
 const instant = z.iso.datetime().describe('ISO 8601, UTC')
 const count = z.int().nonnegative()
@@ -20,6 +20,13 @@ export function resultOf({ call, race }: Pick<Outcome, 'call' | 'race'>): Result
   if (call === 'HOLD' || race === 'timeout' || race === 'incomplete') return 'undecided'
   return race === (call === 'BUY' ? 'up' : 'down') ? 'won' : 'lost'
 }
+
+/** On a live market a verdict is what callers pay for until its window closes; on others nothing can be traded. */
+export const isShown = (
+  market: MarketKind,
+  { validUntil }: Pick<Verdict, 'validUntil'>,
+  now: number,
+): boolean => market !== 'live' || validUntil <= now
 
 /** A verdict whose window has closed, and what became of it. */
 export const decidedSchema = z.object({

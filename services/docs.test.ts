@@ -17,7 +17,7 @@ import { findCommand } from './cli/find-command.ts'
 import { readFlags } from './cli/read-flags.ts'
 import { shellWords } from './cli/shell-words.fixture.ts'
 import { type RunningService, startService } from './composition/start-service.ts'
-import { loadModel, readRanges } from './engine/index.ts'
+import { loadModel, modelPage, readRanges } from './engine/index.ts'
 import { referencePages } from './knowledge/index.ts'
 import { readMarkdown, spansOf } from './knowledge/testing/read-markdown.ts'
 import { readSettings } from './platform/config/read-settings.ts'
@@ -41,7 +41,7 @@ const pages = files.map((file) => {
 
 describe('generated pages', () => {
   const generated = {
-    ...referencePages({ model: loadModel(), ranges: readRanges() }),
+    ...referencePages(modelPage(loadModel(), readRanges())),
     'commands.md': commandsPage(),
   }
   test.each(Object.entries(generated))('docs/%s is what `npm run docs` writes', (name, text) => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandsPage } from './cli/commands-page.ts'
-import { loadModel, readRanges, spokenTimeframesModule } from './engine/index.ts'
+import { loadModel, modelPage, readRanges, spokenTimeframesModule } from './engine/index.ts'
 import { referencePages } from './knowledge/index.ts'
 
 // npm run docs
@@ -10,7 +10,7 @@ writeFileSync(
   spokenTimeframesModule(loadModel()),
 )
 const pages = {
-  ...referencePages({ model: loadModel(), ranges: readRanges() }),
+  ...referencePages(modelPage(loadModel(), readRanges())),
   'commands.md': commandsPage(),
 }
 for (const [name, text] of Object.entries(pages)) {

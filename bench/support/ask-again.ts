@@ -2,7 +2,7 @@
  * A process that a benchmark starts: asks over and over, each question on a connection of its own, and prints how many
  * answers were given and how many refused. Its arguments: for how many milliseconds, and the questions as JSON.
  */
-interface Question {
+export interface Question {
   readonly method: string
   readonly url: string
   readonly key: string

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { z } from 'zod'
+import type { Candidate } from './measure.ts'
 
 /** What one round of load came to. */
 export interface Load {
@@ -66,3 +67,17 @@ export async function httpLoad(options: LoadOptions): Promise<Load> {
     p99Ms: result.latency.p99,
   }
 }
+
+/** The same as a way of doing the work that is measured. @param onLoad told of each round */
+export const loadCandidate = (
+  name: string,
+  options: LoadOptions,
+  onLoad: (load: Load) => void = () => undefined,
+): Candidate => ({
+  name,
+  async round() {
+    const load = await httpLoad(options)
+    onLoad(load)
+    return { units: load.requests, milliseconds: load.milliseconds }
+  },
+})

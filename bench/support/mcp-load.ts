@@ -6,8 +6,8 @@ import fastify from 'fastify'
 import type { JsonObject } from '../../contracts/json.ts'
 import { createMcpEdge, listen } from '../../services/api/mcp/testing/mcp-edge.fixture.ts'
 import type { CallPath } from '../../services/tool-calls/tool-call.ts'
-import { httpLoad, type Load } from './http-load.ts'
-import { type Candidate, type Measured, measure, print, quantile, report } from './measure.ts'
+import { type Load, loadCandidate } from './http-load.ts'
+import { type Measured, measure, print, quantile, report } from './measure.ts'
 
 export const BARE = 'bare Fastify POST of the same answer'
 const SDK = 'SDK alone, stateless revision'
@@ -82,15 +82,9 @@ async function reportOne(
   options: McpLoadOptions,
 ): Promise<void> {
   const loads = new Map<string, Load[]>(targets.map(({ name }) => [name, []]))
-  const candidates = targets.map(
-    (target): Candidate => ({
-      name: target.name,
-      async round() {
-        const load = await httpLoad({ ...target, connections, seconds: options.seconds })
-        loads.get(target.name)?.push(load)
-        return { units: load.requests, milliseconds: load.milliseconds }
-      },
-    }),
+  const { seconds } = options
+  const candidates = targets.map(({ name, ...target }) =>
+    loadCandidate(name, { ...target, connections, seconds }, (load) => loads.get(name)?.push(load)),
   )
   const measured: Measured[] = await measure(candidates, options.rounds)
   report(`tools/call, ${connections} connections`, 'requests/s', measured, BARE, {

@@ -1,3 +1,6 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
 /** One way of doing the work that a benchmark measures. */
 export interface Candidate {
   readonly name: string
@@ -89,4 +92,17 @@ export function report(
 
 export const print = (line: string): void => {
   process.stdout.write(`${line}\n`)
+}
+
+let collect: (() => void) | undefined
+
+/** Bytes that are in use once garbage is collected: heap, and what lies outside it. */
+export function bytesInUse(): number {
+  if (collect === undefined) {
+    setFlagsFromString('--expose-gc')
+    collect = runInNewContext('gc') as () => void
+  }
+  collect()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
 }

@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { VerdictRecorded } from '../../contracts/event-catalogue.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
 import { START } from '../../contracts/position.ts'
@@ -10,7 +7,6 @@ import { SubscriptionCreated } from '../../contracts/subscription-events.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import { sleep } from '../../services/platform/async/sleep.ts'
 import { createInProcessBus } from '../../services/platform/bus/in-process-bus.ts'
-import { openEmbeddedStore } from '../../services/platform/event-store/embedded/embedded-store.ts'
 import { createFactIds } from '../../services/platform/ids/fact-id.ts'
 import { createRandomPool } from '../../services/platform/ids/random-pool.ts'
 import { uuidV7 } from '../../services/platform/ids/uuid.ts'
@@ -24,6 +20,7 @@ import { createEgressGuard } from '../../services/webhooks/sending/egress-guard.
 import { createGuardedSender } from '../../services/webhooks/sending/guarded-sender.ts'
 import { createSign } from '../../services/webhooks/sending/sign.ts'
 import { createSecret } from '../../services/webhooks/subscriptions/subscription-secrets.ts'
+import { openScratch } from './scratch.ts'
 
 const SHARDS = 16
 const report = (error: unknown): void => void process.stderr.write(`${String(error)}\n`)
@@ -34,8 +31,8 @@ const newId = (): string => uuidV7(Date.now(), random(10))
 export async function openWebhookWorld(
   options: { readonly attemptMs?: number; readonly connectionsPerOrigin?: number } = {},
 ) {
-  const directory = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'bench-webhooks-'))
-  const store = await openEmbeddedStore({ directory, now: Date.now })
+  const scratch = await openScratch('webhooks')
+  const { store } = scratch
   const bus = createInProcessBus({ now: Date.now, report })
   const ending = new AbortController()
   const dying = new AbortController()
@@ -153,8 +150,7 @@ export async function openWebhookWorld(
       ending.abort()
       await working
       dying.abort()
-      await store.close()
-      rmSync(directory, { recursive: true, force: true })
+      await scratch.close()
     },
   }
 }

@@ -1,4 +1,4 @@
-import { type BoardAnswer, type BoardRow, decidedRow } from '../../contracts/board.ts'
+import { type BoardAnswer, type BoardRow, decidedRow, isShown } from '../../contracts/board.ts'
 import type { MarketKind } from '../../contracts/event-catalogue.ts'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
@@ -120,19 +120,18 @@ function rowOf(verdict: Verdict, { market, decided, staleAfterMs }: BoardSource,
     is_fresh: now - barClose <= timeframeMs(timeframe) + staleAfterMs,
     regime: verdict.regime,
     regime_since: isoTime(verdict.regimeSince),
-    verdict:
-      market === 'live' && isOpen
-        ? null
-        : {
-            verdict_id: verdict.verdictId,
-            call: verdict.call,
-            confidence: verdict.confidence,
-            strength: verdict.strength,
-            price: verdict.price,
-            expected_range: forecastShown(verdict.forecast).expected_range,
-            valid_until: isoTime(validUntil),
-            is_open: isOpen,
-          },
+    verdict: !isShown(market, verdict, now)
+      ? null
+      : {
+          verdict_id: verdict.verdictId,
+          call: verdict.call,
+          confidence: verdict.confidence,
+          strength: verdict.strength,
+          price: verdict.price,
+          expected_range: forecastShown(verdict.forecast).expected_range,
+          valid_until: isoTime(validUntil),
+          is_open: isOpen,
+        },
     decided: past === undefined ? null : decidedRow(past.newest),
     decided_call: past?.newestCall ? decidedRow(past.newestCall) : null,
   }

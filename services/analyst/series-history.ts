@@ -1,3 +1,4 @@
+import { isShown } from '../../contracts/board.ts'
 import { decodeEvent, type MarketKind } from '../../contracts/event-catalogue.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
 import type { Outcome } from '../../contracts/outcome.ts'
@@ -62,7 +63,7 @@ export async function seriesHistory(
     outcomes.set(event.data.verdictId, event.data)
     if (event.data.barClose >= oldest) outcomeRevision = event.revision
   }
-  const shown = recorded.filter(({ verdict }) => market !== 'live' || verdict.validUntil <= now)
+  const shown = recorded.filter(({ verdict }) => isShown(market, verdict, now))
   return {
     market,
     market_time: isoTime(now),

@@ -5,11 +5,9 @@ import type { Series } from '../../contracts/series.ts'
 import { DAY_MS, HOUR_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import { createBars } from '../composition/bars.ts'
 import { createEngine, loadModel, type VerdictDraft } from '../engine/index.ts'
-import { type LiveBench, startLiveBench } from '../market/live/testing/live-bench.ts'
+import { type LiveBench, NOON, startLiveBench } from '../market/live/testing/live-bench.ts'
 import type { LiveExchange } from '../market/live/venues.ts'
 import { recomputeVerdict } from './recompute-verdict.ts'
-
-const NOON = Date.UTC(2026, 2, 3, 12)
 
 /** The verdict at every bar from the seam on, by the close of the bar. */
 function verdictsOf(batches: readonly BarBatch[], series: Series): ReadonlyMap<number, VerdictDraft> {
@@ -53,7 +51,7 @@ test.each<[LiveExchange, Timeframe, number]>([
   ['HL', '1h', 21 * DAY_MS],
   ['HL', '4h', 3 * DAY_MS],
 ])('live verdicts can be computed again from history: %s %s', async (exchange, timeframe, runsForMs) => {
-  await using bench = await startLiveBench({ exchanges: [exchange], coins: ['BTC'], start: NOON + 20_000 })
+  await using bench = await startLiveBench({ exchanges: [exchange] })
   const series: Series = { exchange, coin: 'BTC', timeframe }
   const end = NOON + runsForMs
   const live = verdictsOf(await bench.collect({ series: [series] }, ({ at }) => at >= end), series)

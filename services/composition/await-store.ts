@@ -31,7 +31,7 @@ export async function awaitStore<Answer>(
     } catch (error) {
       if (!isAway(error)) throw error
       const waited = elapsed() - began
-      if (waited >= waitMs) throw notThere(waitMs, error)
+      if (waited >= waitMs) throw notThereError(waitMs, error)
       if (waited - saidAt >= SAY_EVERY_MS) {
         saidAt = waited
         say(reasonOf(error), waited)
@@ -44,7 +44,7 @@ export async function awaitStore<Answer>(
 const isAway = (error: unknown): error is ServiceError =>
   isServiceError(error, 'store_unavailable') || isServiceError(error, 'outcome_unknown')
 
-const notThere = (waitMs: number, cause: ServiceError): ServiceError =>
+const notThereError = (waitMs: number, cause: ServiceError): ServiceError =>
   new ServiceError('store_unavailable', {
     message: `The event store was not there within ${waitMs / 1_000} s: ${cause.message}`,
     nextStep:

@@ -5,16 +5,10 @@ import type { FundingRate } from '../../contracts/funding.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { marketName, type Series, seriesName } from '../../contracts/series.ts'
 import { barOpenAt, lastBarClose, timeframeMs } from '../../contracts/timeframes.ts'
+import type { ServerOptions } from '../api/index.ts'
 import type { MarketFeed } from '../market/index.ts'
 
-/** Which bars are asked for: those that open in [from, to). */
-export interface BarsQuery {
-  readonly series: Series
-  readonly from: number
-  readonly to: number
-}
-
-export type BarsAsked = (query: BarsQuery, signal: AbortSignal) => Promise<BarsAnswer>
+type BarsAsked = NonNullable<ServerOptions['bars']>
 
 /** Requests that wait for their turn; each may ask a venue for pages of history. */
 const MOST_WAITING = 16
@@ -42,7 +36,7 @@ export function createBars(feed: MarketFeed): BarsAsked {
 /** @throws ServiceError `market_data_missing`, `venue_unavailable`, and what else the market refuses */
 async function readBars(
   feed: MarketFeed,
-  { series, from, to }: BarsQuery,
+  { series, from, to }: Parameters<BarsAsked>[0],
   signal: AbortSignal,
 ): Promise<BarsAnswer> {
   const barMs = timeframeMs(series.timeframe)

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { Logger } from 'pino'
 import type { JsonObject } from '../../contracts/json.ts'
 import { isToolName } from '../../contracts/tools/tool-catalogue.ts'
 import { debits } from '../../projections/index.ts'
@@ -22,16 +21,14 @@ import {
   type UsageSource,
 } from '../accounts/index.ts'
 import { addressBlock, addressSite } from '../api/index.ts'
-import type { ToolHandler } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
-import type { Settings } from '../platform/config/settings.ts'
 import type { Projector } from '../platform/projector/projector.ts'
 import { answerUsage, type CallPath, createCallPath, paidPath } from '../tool-calls/index.ts'
 import { createEgressGuard, createGuardedFetch } from '../webhooks/index.ts'
-import type { OnClose, Platform } from './open-platform.ts'
+import type { CallerDeps } from './caller-deps.ts'
+import type { OnClose } from './open-platform.ts'
 import { ownHosts } from './own-hosts.ts'
 import { keepsNoReadModels } from './read-models.ts'
-import type { ServiceMetrics } from './service-metrics.ts'
 
 /** Who calls, what they may, and the path that their calls take. */
 export interface Callers {
@@ -41,15 +38,7 @@ export interface Callers {
   readonly usage: ReturnType<typeof answerUsage>
 }
 
-export interface CallersDeps {
-  readonly settings: Settings
-  readonly platform: Platform
-  readonly projector: Projector | undefined
-  readonly toolHandler: ToolHandler
-  readonly publicUrl: () => string
-  readonly version: string
-  readonly log: Logger
-  readonly metrics: Pick<ServiceMetrics, 'signInMail'>
+export interface CallersDeps extends CallerDeps {
   /** Shows the operator what nobody else may read. */
   readonly show: (line: string) => void
 }
@@ -77,7 +66,7 @@ export function openCallers(deps: CallersDeps, onClose: OnClose): Callers {
       }),
       userAgent: `signal-service/${deps.version}`,
     }),
-    onSignInMail: deps.metrics.signInMail,
+    onSignInMail: (outcome) => deps.metrics.signInMail(outcome),
     publicUrl,
     now: Date.now,
     sleep,

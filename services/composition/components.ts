@@ -1,7 +1,6 @@
 import { formatUsdc } from '../../contracts/chain.ts'
 import { reasonOf } from '../../contracts/errors.ts'
 import { isoTime } from '../../contracts/iso-time.ts'
-import type { Position } from '../../contracts/position.ts'
 import type { Component } from '../api/index.ts'
 import type { RemoteToolHandler } from '../engine/index.ts'
 import type { MarketFeed, VenueHealth } from '../market/index.ts'
@@ -48,25 +47,10 @@ export async function componentsOf(deps: {
     inTime('bus', platform.bus.health()),
     inTime('cache', platform.cache.health()),
   ])
-  const components: Component[] = [
-    {
-      name: 'store',
-      isRequired: true,
-      state: !store.ok ? 'failed' : store.late === undefined ? 'ok' : 'degraded',
-      detail: `${store.adapter}: ${[store.detail, ...(store.late === undefined ? [] : [store.late])].join('; ')}`,
-    },
-    {
-      name: 'bus',
-      isRequired: false,
-      state: bus.ok ? 'ok' : 'failed',
-      detail: `${bus.adapter}: ${bus.detail}`,
-    },
-    {
-      name: 'cache',
-      isRequired: false,
-      state: cache.ok ? 'ok' : 'failed',
-      detail: `${cache.adapter}: ${cache.detail}`,
-    },
+  const components = [
+    adapterComponent('store', true, store),
+    adapterComponent('bus', false, bus),
+    adapterComponent('cache', false, cache),
   ]
   if (store.archive !== undefined && store.archive.files > 0) components.push(archiveComponent(store.archive))
   const { hasCallers } = deps
@@ -87,19 +71,35 @@ export async function componentsOf(deps: {
   return components
 }
 
+const adapterComponent = (
+  name: string,
+  isRequired: boolean,
+  { ok, late, adapter, detail }: StoreHealth,
+): Component => ({
+  name,
+  isRequired,
+  state: !ok ? 'failed' : late === undefined ? 'ok' : 'degraded',
+  detail: `${adapter}: ${detail}${late === undefined ? '' : `; ${late}`}`,
+})
+
+/** A part that callers are served without: it is well, or there is a problem. */
+const optionalComponent = (
+  name: string,
+  problem: string | undefined,
+  well: string,
+  more?: Component['more'],
+): Component => ({
+  name,
+  isRequired: false,
+  state: problem === undefined ? 'ok' : 'degraded',
+  detail: problem ?? well,
+  ...(more && { more }),
+})
+
 /** A probe waits a few seconds at most; a part that says nothing for so long is not well. */
 const HEALTH_TIMEOUT_MS = 2_000
 
-interface PartHealth {
-  readonly ok: boolean
-  readonly adapter: string
-  readonly detail: string
-  readonly head?: Position
-  readonly late?: string
-  readonly archive?: StoreHealth['archive']
-}
-
-async function inTime(name: string, asking: Promise<PartHealth>): Promise<PartHealth> {
+async function inTime(name: string, asking: Promise<StoreHealth>): Promise<StoreHealth> {
   try {
     const silence = () => new Error(`no answer within ${HEALTH_TIMEOUT_MS} ms`)
     return await withTimeout(asking, HEALTH_TIMEOUT_MS, silence)
@@ -173,15 +173,8 @@ export function enginesComponent({ answering, silent }: ReturnType<RemoteToolHan
 }
 
 /** Verdicts are served and recorded without it; what is not signed can be proved later only. */
-function transparencyLogComponent({ problem }: Pick<OpenedTransparencyLog, 'problem'>): Component {
-  const why = problem()
-  return {
-    name: 'transparency log',
-    isRequired: false,
-    state: why === undefined ? 'ok' : 'degraded',
-    detail: why ?? 'signed as it grows',
-  }
-}
+const transparencyLogComponent = ({ problem }: Pick<OpenedTransparencyLog, 'problem'>): Component =>
+  optionalComponent('transparency log', problem(), 'signed as it grows')
 
 /** Answers that are paid for go on without it, up to the caps. */
 const settlerComponent = ({
@@ -192,27 +185,18 @@ const settlerComponent = ({
   unknown,
   payableSince,
   gasBalance,
-}: SettlerHealth): Component => ({
-  name: 'settler',
-  isRequired: false,
-  state: ok ? 'ok' : 'degraded',
-  detail,
-  more: {
+}: SettlerHealth): Component =>
+  optionalComponent('settler', ok ? undefined : detail, detail, {
     open,
     unknown,
     oldest_unsettled_ms: oldestOpenMs,
     payable_since: payableSince === undefined ? null : isoTime(payableSince),
     gas_wei: gasBalance === undefined ? null : gasBalance.toString(),
-  },
-})
+  })
 
 /** Nobody waits for a refund, and where none can be transferred there are credits. */
-const refundsComponent = (health: RefundHealth): Component => ({
-  name: 'refunds',
-  isRequired: false,
-  state: health.ok ? 'ok' : 'degraded',
-  detail: health.detail,
-  more: {
+const refundsComponent = (health: RefundHealth): Component =>
+  optionalComponent('refunds', health.ok ? undefined : health.detail, health.detail, {
     wallet: health.address ?? null,
     wallet_usdc: health.balance === undefined ? null : formatUsdc(health.balance),
     daily_cap_usdc: formatUsdc(health.dailyCap),
@@ -221,8 +205,7 @@ const refundsComponent = (health: RefundHealth): Component => ({
     credited_usdc: formatUsdc(health.credited),
     open: health.open,
     oldest_begun_ms: health.oldestBegunMs,
-  },
-})
+  })
 
 function demoComponent({ rpcUrl, failure }: Pick<DemoChain, 'rpcUrl' | 'failure'>): Component {
   const problem = failure()
@@ -237,12 +220,11 @@ export function dispatcherComponent(health: DispatcherHealth, digestProblems: re
     shards.reduce((total, shard) => total + of(shard), 0)
   const subscriptions = sum((shard) => shard.subscriptions)
   const problem = dispatcherProblem(health, subscriptions) ?? digestProblems[0]
-  return {
-    name: 'dispatcher',
-    isRequired: false,
-    state: problem === undefined ? 'ok' : 'degraded',
-    detail: problem ?? `${subscriptions} subscriptions, log looked at up to ${position}`,
-    more: {
+  return optionalComponent(
+    'dispatcher',
+    problem,
+    `${subscriptions} subscriptions, log looked at up to ${position}`,
+    {
       subscriptions,
       behind: sum((shard) => shard.behind),
       degraded: sum((shard) => shard.degraded),
@@ -254,7 +236,7 @@ export function dispatcherComponent(health: DispatcherHealth, digestProblems: re
       attached_to_nothing: strays,
       unattended,
     },
-  }
+  )
 }
 
 /** For so long the dispatcher may be on its way to the end of the log. */

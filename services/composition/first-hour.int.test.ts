@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Series } from '../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../contracts/timeframes.ts'
 import type { FakeVenue, Fault } from '../market/live/testing/fake-venue.ts'
-import { type LiveBench, startLiveBench } from '../market/live/testing/live-bench.ts'
+import { type LiveBench, NOON, startLiveBench } from '../market/live/testing/live-bench.ts'
 import type { Route } from '../market/live/testing/venue-format.ts'
 import type { LiveExchange } from '../market/live/venues.ts'
 import { createRandom } from '../market/simulated/random.ts'
@@ -12,7 +12,6 @@ import { createEngineRole, type EngineRole } from './engine-role.ts'
 import { FREE_SPEECH } from './speech.fixture.ts'
 import { openWatchList } from './watch-list.ts'
 
-const NOON = Date.UTC(2026, 2, 3, 12)
 const VENUES = ['BINANCE', 'OKX', 'HL', 'BYBIT'] as const satisfies readonly LiveExchange[]
 const COINS = ['BTC', 'ETH'] as const
 const SEEDS = 50
@@ -41,7 +40,7 @@ interface Seen {
 /** The engine with the real feed over made-up venues, asked by callers from its first second on. */
 async function play(scene: Scene): Promise<Seen> {
   const { exchanges, coins, timeframes, ends, historyBars } = scene
-  await using bench = await startLiveBench({ exchanges, coins, start: NOON + 20_000, historyBars })
+  await using bench = await startLiveBench({ exchanges, coins, historyBars })
   const { clock, feed } = bench
   const settings = {
     MARKET: 'live',

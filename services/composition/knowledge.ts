@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Logger } from 'pino'
-import type { Accounts } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
 import {
   type ChatIndex,
@@ -12,22 +10,12 @@ import {
   openKnowledge,
 } from '../knowledge/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
-import type { Settings } from '../platform/config/settings.ts'
-import type { Projector } from '../platform/projector/projector.ts'
 import { createKnowledgeService, type KnowledgeService } from '../tool-calls/index.ts'
-import type { OnClose, Platform } from './open-platform.ts'
+import type { KnownCallerDeps } from './caller-deps.ts'
+import type { OnClose } from './open-platform.ts'
 import { keepsNoReadModels } from './read-models.ts'
 
 const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
-
-export interface KnowledgeDeps {
-  readonly settings: Settings
-  readonly platform: Platform
-  readonly projector: Projector | undefined
-  readonly accounts: Accounts
-  readonly publicUrl: () => string
-  readonly log: Logger
-}
 
 /** The documentation of this process, to be searched and asked, over HTTP and MCP. */
 export interface OpenedKnowledge {
@@ -35,7 +23,7 @@ export interface OpenedKnowledge {
   readonly service: KnowledgeService
 }
 
-export async function openDocumentation(deps: KnowledgeDeps, onClose: OnClose): Promise<OpenedKnowledge> {
+export async function openDocumentation(deps: KnownCallerDeps, onClose: OnClose): Promise<OpenedKnowledge> {
   const { settings, platform, projector, accounts, publicUrl, log } = deps
   const { LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey } = settings
   const ending = new AbortController()

@@ -1,11 +1,8 @@
 import { join } from 'node:path'
-import type { Logger } from 'pino'
 import type { JsonObject } from '../../contracts/json.ts'
 import type { Rail } from '../../contracts/payment-events.ts'
 import { payments as paymentsProjection } from '../../projections/index.ts'
-import type { Accounts } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
-import type { ToolHandler } from '../engine/index.ts'
 import {
   cdpAuthorize,
   createChain,
@@ -29,30 +26,14 @@ import {
 import { sleep } from '../platform/async/sleep.ts'
 import type { Settings } from '../platform/config/settings.ts'
 import type { Leases } from '../platform/lease/leases.ts'
-import type { Projector } from '../platform/projector/projector.ts'
-import { type CallPath, createPaidCalls } from '../tool-calls/index.ts'
+import { createPaidCalls } from '../tool-calls/index.ts'
 import { planSalesOf, startPaidPlan } from './bought-plans.ts'
-import type { OnClose, Platform } from './open-platform.ts'
+import type { KnownCallerDeps } from './caller-deps.ts'
+import type { OnClose } from './open-platform.ts'
 import { sharedLeases } from './shared-leases.ts'
-import type { OpenedSpeech } from './speech.ts'
 
 /** Of Circle, for the rail beside the chain; on a live market only. */
 const GATEWAY_URL = 'https://gateway-api.circle.com/v1/x402'
-
-export interface PaymentDeps {
-  readonly settings: Settings
-  readonly platform: Platform
-  readonly projector: Projector | undefined
-  readonly accounts: Accounts
-  readonly calls: CallPath
-  readonly toolHandler: ToolHandler
-  readonly speech: OpenedSpeech
-  /** Market time, Unix milliseconds. */
-  readonly marketNow: () => number
-  readonly publicUrl: () => string
-  readonly version: string
-  readonly log: Logger
-}
 
 /** Payments of this process, and what settles them where it has that role. */
 export interface OpenedPayments {
@@ -82,7 +63,7 @@ interface Rails {
 }
 
 /** @throws ServiceError `config_invalid` for a demo chain that cannot be started, or a key that is none */
-export async function openPayments(deps: PaymentDeps, onClose: OnClose): Promise<OpenedPayments> {
+export async function openPayments(deps: KnownCallerDeps, onClose: OnClose): Promise<OpenedPayments> {
   const { settings, platform, projector, accounts, log, publicUrl } = deps
   const { store, newId } = platform
   const report = (event: string, details: Readonly<Record<string, string | number>>): void =>

@@ -143,20 +143,19 @@ async function compose(
 /** `RunningService.failure` tells of it. */
 const reported = (): void => undefined
 
-async function createHttpServer(
-  deps: Deps,
-  opened: {
-    readonly toolHandler: ToolHandler
-    /** What asks other processes, where this one does not compute. */
-    readonly remote: RemoteToolHandler
-    readonly callerServices: CallerServices
-    readonly watchList: WatchList | undefined
-    readonly address: { readonly url: string }
-    readonly replay: ReplaySource
-    readonly signal: AbortSignal
-  },
-) {
-  const { toolHandler, remote, callerServices, watchList, address, replay } = opened
+interface Opened {
+  readonly toolHandler: ToolHandler
+  /** What asks other processes, where this one does not compute. */
+  readonly remote: RemoteToolHandler
+  readonly callerServices: CallerServices
+  readonly watchList: WatchList | undefined
+  readonly address: { readonly url: string }
+  readonly replay: ReplaySource
+  readonly signal: AbortSignal
+}
+
+async function createHttpServer(deps: Deps, opened: Opened) {
+  const { toolHandler, callerServices, watchList, address, replay } = opened
   const { callers, payments, webhooks, knowledge, transparencyLog } = callerServices
   const { settings, log, platform, feed, projector, speech, metrics, running } = deps
   const answers = readModelAnswers(platform.store, projector, callerServices.marketNow, speech)
@@ -182,30 +181,7 @@ async function createHttpServer(
     }),
     markets: createMarketsSource({ feed, projector, running, watchList }),
     marketNow: callerServices.marketNow,
-    readiness: async () => ({
-      ...readinessOf(
-        await componentsOf({
-          platform,
-          projector,
-          hasCallers: settings.ROLES.includes('api'),
-          engine: running.engine,
-          engines: settings.ROLES.includes('api') ? remote.health() : undefined,
-          transparencyLog,
-          settler: payments.settler?.health(),
-          refunds: payments.refunds(),
-          demo: payments.demo,
-          dispatcher: webhooks.dispatcher?.health(),
-          digestProblems: webhooks.digestProblems(),
-          leases: [
-            { group: 'dispatcher', leases: webhooks.leases },
-            { group: 'settler', leases: payments.leases },
-          ].flatMap(({ group, leases }) => (leases === undefined ? [] : [{ group, leases }])),
-          feed,
-          staleAfterMs: staleAfterMs(settings),
-        }),
-      ),
-      process: processFacts(deps),
-    }),
+    readiness: () => readinessOfProcess(deps, opened),
     ...answers,
     logFormat: platform.format,
     models: modelAdmin(platform, projector, speech, callerServices.marketNow, opened.signal),
@@ -228,32 +204,66 @@ async function createHttpServer(
     payments: payments.server,
     webhooks: webhooks.server,
     knowledge: knowledge.server,
-    mcp: await mcpOptions(
-      settings,
-      {
-        ...callers,
-        knowledge: knowledge.service,
-        history: answers,
-        paid: payments.isOffering ? payments.server.paid.tools : undefined,
-      },
-      platform.deriveSecret,
-      {
-        version,
-        market: settings.MARKET,
-        exchanges: () => watchList?.exchanges ?? [],
-        publicUrl: () => address.url,
-        trackRecord() {
-          const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
-          return { as_of: asOf, rows: rows as unknown as Json, speech: answers.speech() }
-        },
-      },
-    ),
+    mcp: await mcpOf(deps, opened, answers),
     replay,
     follow: (options) => followVerdicts(platform.store, { ...options, sleep }),
     rankAt: (coin, position) => rankAt(platform.store, coin, position),
     answerTool: (tool, request) => toolHandler.answer(toolNamed(tool), request),
   })
 }
+
+async function readinessOfProcess(
+  deps: Deps,
+  { remote, callerServices: { payments, webhooks, transparencyLog } }: Opened,
+) {
+  const { settings, platform, projector, running, feed } = deps
+  const components = await componentsOf({
+    platform,
+    projector,
+    hasCallers: settings.ROLES.includes('api'),
+    engine: running.engine,
+    engines: settings.ROLES.includes('api') ? remote.health() : undefined,
+    transparencyLog,
+    settler: payments.settler?.health(),
+    refunds: payments.refunds(),
+    demo: payments.demo,
+    dispatcher: webhooks.dispatcher?.health(),
+    digestProblems: webhooks.digestProblems(),
+    leases: [
+      { group: 'dispatcher', leases: webhooks.leases },
+      { group: 'settler', leases: payments.leases },
+    ].flatMap(({ group, leases }) => (leases === undefined ? [] : [{ group, leases }])),
+    feed,
+    staleAfterMs: staleAfterMs(settings),
+  })
+  return { ...readinessOf(components), process: processFacts(deps) }
+}
+
+const mcpOf = (
+  { settings, platform }: Deps,
+  { callerServices: { callers, knowledge, payments }, watchList, address }: Opened,
+  answers: ReturnType<typeof readModelAnswers>,
+) =>
+  mcpOptions(
+    settings,
+    {
+      ...callers,
+      knowledge: knowledge.service,
+      history: answers,
+      paid: payments.isOffering ? payments.server.paid.tools : undefined,
+    },
+    platform.deriveSecret,
+    {
+      version,
+      market: settings.MARKET,
+      exchanges: () => watchList?.exchanges ?? [],
+      publicUrl: () => address.url,
+      trackRecord() {
+        const { asOf, rows } = answers.trackRecord({ groupBy: 'timeframe', limit: LIMITS.trackRecordRows })
+        return { as_of: asOf, rows: rows as unknown as Json, speech: answers.speech() }
+      },
+    },
+  )
 
 /** What this process says of itself to its operator. */
 const processFacts = ({ settings, platform }: Pick<Deps, 'settings' | 'platform'>): ProcessFacts => ({

@@ -1,23 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import type { Logger } from 'pino'
 import { reasonOf } from '../../contracts/errors.ts'
 import type { Exchange } from '../../contracts/exchanges.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
-import {
-  type Accounts,
-  createAccountIndex,
-  createSubscriberAccounts,
-  SUBJECT_KEYS_PURPOSE,
-} from '../accounts/index.ts'
+import { createAccountIndex, createSubscriberAccounts, SUBJECT_KEYS_PURPOSE } from '../accounts/index.ts'
 import type { ServerOptions } from '../api/index.ts'
-import { CONFIDENCE_CAP, type ToolHandler } from '../engine/index.ts'
+import { CONFIDENCE_CAP } from '../engine/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
-import type { Settings } from '../platform/config/settings.ts'
 import { createPacer, pacedReads } from '../platform/event-store/pacer.ts'
 import type { Leases } from '../platform/lease/leases.ts'
-import type { Projector } from '../platform/projector/projector.ts'
-import type { Tracing } from '../platform/tracing/tracing.ts'
 import {
   createBlockedHosts,
   createDeliveryQueries,
@@ -33,33 +24,19 @@ import {
   openDeliveryLog,
   relaySignals,
 } from '../webhooks/index.ts'
-import type { OnClose, Platform } from './open-platform.ts'
+import type { KnownCallerDeps } from './caller-deps.ts'
+import type { OnClose } from './open-platform.ts'
 import { ownHosts } from './own-hosts.ts'
 import { keepsNoReadModels } from './read-models.ts'
-import type { ServiceMetrics } from './service-metrics.ts'
 import { openLeases } from './shared-leases.ts'
-import type { OpenedSpeech } from './speech.ts'
 import { createUnaskedLimits } from './unasked-limits.ts'
 
 /** Deps of the work on subscriptions that processes share; the same in all of them. */
 const SHARDS = 16
 
-export interface WebhookDeps {
-  readonly settings: Settings
-  readonly platform: Platform
-  readonly projector: Projector | undefined
-  readonly accounts: Accounts
-  readonly toolHandler: ToolHandler
-  readonly speech: OpenedSpeech
-  /** Market time, Unix milliseconds. */
-  readonly marketNow: () => number
+export interface WebhookDeps extends KnownCallerDeps {
   /** What is monitored, for warnings about filters that let nothing through; undefined where that is not known. */
   readonly exchanges: () => readonly Exchange[] | undefined
-  readonly publicUrl: () => string
-  readonly version: string
-  readonly metrics: ServiceMetrics
-  readonly tracing: Tracing | undefined
-  readonly log: Logger
 }
 
 /** Subscriptions of this process, and what sends to them where it has that role. */

@@ -29,25 +29,25 @@ export interface Board {
   remove(series: Series): void
   entries(): IterableIterator<BoardEntry>
   /** Says that all bars which close by an instant are on the board. */
-  reach(instant: number): void
+  raiseWatermark(instant: number): void
   /**
    * Up to where the board is complete, Unix milliseconds; 0 before the first bar. Series that are recorded
    * together come to the board one by one, so the newest bar on it may be ahead of the others.
    */
-  reached(): number
+  watermark(): number
 }
 
 export function createBoard(): Board {
   const byName = new Map<string, BoardEntry>()
-  let reached = 0
+  let watermark = 0
   return {
     get: (series) => byName.get(seriesName(series)),
     put: (entry) => void byName.set(seriesName(entry.series), entry),
     remove: (series) => void byName.delete(seriesName(series)),
     entries: () => byName.values(),
-    reach(instant) {
-      reached = Math.max(reached, instant)
+    raiseWatermark(instant) {
+      watermark = Math.max(watermark, instant)
     },
-    reached: () => reached,
+    watermark: () => watermark,
   }
 }

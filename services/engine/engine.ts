@@ -133,7 +133,7 @@ function keepWaiting({ funding: counting, settlements }: OpenSeries, funding: Fu
 
 const measured = (value: number): number | null => (Number.isNaN(value) ? null : value)
 
-const internalFault = (message: string): ServiceError => new ServiceError('internal_error', { message })
+const internalError = (message: string): ServiceError => new ServiceError('internal_error', { message })
 
 export interface EngineOptions {
   readonly model: VerdictModel
@@ -160,7 +160,7 @@ export function createEngine({ model, ranges = releasedRanges(), withdrawal }: E
 
   function openAt(slot: number): OpenSeries {
     const entry = bySlot[slot]
-    if (entry === undefined) throw internalFault(`Slot ${slot} is not open; open its series first.`)
+    if (entry === undefined) throw internalError(`Slot ${slot} is not open; open its series first.`)
     return entry
   }
 
@@ -248,7 +248,7 @@ export function createEngine({ model, ranges = releasedRanges(), withdrawal }: E
 
     open(series) {
       const name = seriesName(series)
-      if (openNames.has(name)) throw internalFault(`Series ${name} is already open; close it first.`)
+      if (openNames.has(name)) throw internalError(`Series ${name} is already open; close it first.`)
       const slot = pool.open(series.timeframe)
       bySlot[slot] = {
         series,

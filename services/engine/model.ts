@@ -81,7 +81,7 @@ export interface VerdictModel extends ScoringModel {
  */
 export function createModel(data: unknown): VerdictModel {
   const parsed = verdictModelSchema.safeParse(data)
-  if (!parsed.success) throw unusable(data, parsed.error)
+  if (!parsed.success) throw unusableModelError(data, parsed.error)
   const { version, provenance, clip, features, timeframes } = parsed.data
   const repeated = features.find((name, index) => features.indexOf(name) !== index)
   if (repeated !== undefined) {
@@ -124,7 +124,7 @@ export function scoringOf(
   }
 }
 
-function unusable(data: unknown, error: z.ZodError): ServiceError {
+function unusableModelError(data: unknown, error: z.ZodError): ServiceError {
   const isOther =
     typeof data === 'object' &&
     data !== null &&

@@ -50,7 +50,7 @@ export function normaliseBars(
       continue
     }
     const fault = candleFault(bar) ?? gridFault(bar.openTime, series)
-    if (fault !== undefined) throw damagedRow(series, index, fault)
+    if (fault !== undefined) throw damagedRowError(series, index, fault)
     const earlier = byOpenTime.get(bar.openTime)
     if (earlier !== undefined) {
       duplicates++
@@ -82,7 +82,7 @@ const gridFault = (openTime: number, { timeframe }: Series): string | undefined 
     ? undefined
     : `open time ${openTime} is not on the ${timeframe} grid, which counts from midnight UTC`
 
-const damagedRow = (series: Series, index: number, fault: string): ServiceError =>
+const damagedRowError = (series: Series, index: number, fault: string): ServiceError =>
   new ServiceError('market_data_damaged', {
     message: `${seriesName(series)}: row ${index} of the venue's answer is not a bar: ${fault}`,
     details: { series: seriesName(series), row: index },

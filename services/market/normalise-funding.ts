@@ -57,7 +57,8 @@ export function normaliseFunding(
   for (const [index, raw] of rows.entries()) {
     const row: Settlement = { ...raw, time: readVenueNumber(raw.time), rate: readVenueNumber(raw.rate) }
     const fault = fundingFault(row)
-    if (fault !== undefined) throw damaged(market, `row ${index} is not a settlement: ${fault}`, index)
+    if (fault !== undefined)
+      throw damagedFundingError(market, `row ${index} is not a settlement: ${fault}`, index)
     const time = Math.round(row.time / MINUTE_MS) * MINUTE_MS
     const earlier = byTime.get(time)
     if (earlier !== undefined && earlier.rate !== row.rate) conflicts.add(time)
@@ -70,7 +71,10 @@ export function normaliseFunding(
     const row = byTime.get(time) as Settlement
     const intervalHours = row.intervalHours ?? intervalAt(index, steps, usualOverall, present)
     if (intervalHours === undefined) {
-      throw damaged(market, `the interval of the rate at ${new Date(time).toISOString()} cannot be told`)
+      throw damagedFundingError(
+        market,
+        `the interval of the rate at ${new Date(time).toISOString()} cannot be told`,
+      )
     }
     return { time, rate: row.rate, intervalHours }
   })
@@ -121,7 +125,7 @@ function fundingFault({ time, rate, intervalHours }: Settlement): string | undef
   return undefined
 }
 
-const damaged = (market: Market, fault: string, row?: number): ServiceError =>
+const damagedFundingError = (market: Market, fault: string, row?: number): ServiceError =>
   new ServiceError('market_data_damaged', {
     message: `funding of ${marketName(market)}: ${fault}`,
     details: { market: marketName(market), ...(row === undefined ? {} : { row }) },

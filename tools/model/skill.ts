@@ -1,7 +1,7 @@
 import type { Timeframe } from '../../contracts/timeframes.ts'
-import type { Scores } from '../../services/engine/scoring/evaluation.ts'
 import { interval } from '../../services/engine/scoring/format-evaluation.ts'
 import type { Measure } from '../../services/engine/scoring/intervals.ts'
+import type { Scores } from '../../services/engine/scoring/scores-schema.ts'
 
 /** What always saying one half gets. */
 const COIN_BRIER = 0.25

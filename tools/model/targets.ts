@@ -1,4 +1,5 @@
-import type { Scores, TimeframeEvaluation } from '../../services/engine/scoring/evaluation.ts'
+import type { TimeframeEvaluation } from '../../services/engine/scoring/evaluation.ts'
+import type { Scores } from '../../services/engine/scoring/scores-schema.ts'
 
 /** The timeframe that has targets. */
 export const TARGET_TIMEFRAME = '1h'

@@ -20,7 +20,8 @@ export function connectBus(server: Bus, state: Wakeful, network: Network, host: 
   const failures = failuresOf('bus_unavailable')
   const closing = new AbortController()
   const isOver = AbortSignal.any([closing.signal, host.dead])
-  const closed = (): ServiceError => new ServiceError('bus_unavailable', { message: 'the bus is closed' })
+  const closedError = (): ServiceError =>
+    new ServiceError('bus_unavailable', { message: 'the bus is closed' })
   const requireUp = (): void => {
     if (!state.isUp) throw failures.away()
   }
@@ -34,7 +35,7 @@ export function connectBus(server: Bus, state: Wakeful, network: Network, host: 
 
   return {
     async publish(message) {
-      if (closing.signal.aborted) throw closed()
+      if (closing.signal.aborted) throw closedError()
       return network.call(
         host,
         'bus',
@@ -48,7 +49,7 @@ export function connectBus(server: Bus, state: Wakeful, network: Network, host: 
       )
     },
     consume(options: ConsumeOptions): Consumption {
-      if (closing.signal.aborted) throw closed()
+      if (closing.signal.aborted) throw closedError()
       const consumption = server.consume({ ...options, signal: AbortSignal.any([options.signal, isOver]) })
       return {
         established: consumption.established,
@@ -56,7 +57,7 @@ export function connectBus(server: Bus, state: Wakeful, network: Network, host: 
       }
     },
     async request(subject, body, options) {
-      if (closing.signal.aborted) throw closed()
+      if (closing.signal.aborted) throw closedError()
       return network.call(
         host,
         'bus',
@@ -69,7 +70,7 @@ export function connectBus(server: Bus, state: Wakeful, network: Network, host: 
       )
     },
     serve(subject, handler, { signal }) {
-      if (closing.signal.aborted) throw closed()
+      if (closing.signal.aborted) throw closedError()
       server.serve(subject, handler, { signal: AbortSignal.any([signal, isOver]) })
     },
     async health() {

@@ -88,7 +88,8 @@ export function createStoreServer(options: {
   let crashWithin = 0
 
   const write = ({ append }: Waiting): Promise<AppendResult> => inner.append(...append)
-  const unknown = (): ServiceError => new ServiceError('append_unknown', { message: 'the connection broke' })
+  const unknownError = (): ServiceError =>
+    new ServiceError('append_unknown', { message: 'the connection broke' })
 
   function sync(): void {
     if (!isUp || syncing.length > 0 || waiting.length === 0) return
@@ -138,14 +139,14 @@ export function createStoreServer(options: {
       }
       isLost ||= disk === 'failing' && random.chance(0.5)
       if (isLost) {
-        one.reject(unknown())
+        one.reject(unknownError())
         continue
       }
       const outcome = await (seams?.tearsAppends === true ? torn(one, own) : write(one)).then(
         (value) => ({ value }),
         (error: unknown) => ({ error }),
       )
-      if (disk === 'failing') one.reject(unknown())
+      if (disk === 'failing') one.reject(unknownError())
       else if ('error' in outcome) one.reject(outcome.error)
       else one.resolve(outcome.value)
     }
@@ -158,7 +159,7 @@ export function createStoreServer(options: {
     let result = await inner.append(stream, events.slice(0, 1), { expected })
     for (const event of events.slice(1)) {
       await new Promise<void>((resolve) => time.after(SYNC_LEAST_MS, resolve))
-      if (own !== life) throw unknown()
+      if (own !== life) throw unknownError()
       result = await inner.append(stream, [event], { expected: result.revision })
     }
     return result
@@ -182,7 +183,7 @@ export function createStoreServer(options: {
       synced = log.rows.length
       syncing = []
       waiting = []
-      for (const { reject } of broken) reject(unknown())
+      for (const { reject } of broken) reject(unknownError())
     },
     log: () => log.rows.filter((row) => matchesFilter(row, undefined)).map(eventOf),
     crashInSync() {

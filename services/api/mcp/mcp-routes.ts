@@ -7,6 +7,7 @@ import { isTraceparent } from '../../platform/tracing/trace-context.ts'
 import { acceptsJson } from '../accept-header.ts'
 import type { CauseLog } from '../cause-log.ts'
 import { toServiceError } from '../errors.ts'
+import { signalOfLeaving } from '../signal-of-leaving.ts'
 import { createWaits } from '../waits.ts'
 import { type BearerOptions, challengeOf } from './bearer.ts'
 import { callTool, keyError, type ToolPaths } from './call-tool.ts'
@@ -209,11 +210,10 @@ async function answerBySdk(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
-  const caller = callerOf(edge, request, message.params, () => gone.signal)
+  const signal = signalOfLeaving(reply)
+  const caller = callerOf(edge, request, message.params, () => signal)
   const { headers } = request
-  const response = await edge.sdk.answer({ message, headers, caller, signal: gone.signal })
+  const response = await edge.sdk.answer({ message, headers, caller, signal })
   const contentType = response.headers.get('content-type')
   if (response.status >= 500) request.log.error({ request_id: request.id }, 'MCP exchange failed')
   reply.code(response.status)

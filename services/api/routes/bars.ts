@@ -4,9 +4,14 @@ import { type BarsAnswer, barsAnswerSchema } from '../../../contracts/bars-answe
 import { ServiceError } from '../../../contracts/errors.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import type { Series } from '../../../contracts/series.ts'
+import { signalOfLeaving } from '../signal-of-leaving.ts'
 
 export interface BarsRoutesOptions {
-  /** @throws ServiceError `market_data_missing`, `venue_unavailable`, `rate_limited` */
+  /**
+   * Bars that open in [from, to).
+   *
+   * @throws ServiceError `market_data_missing`, `venue_unavailable`, `rate_limited`
+   */
   readonly bars: (
     query: { readonly series: Series; readonly from: number; readonly to: number },
     signal: AbortSignal,
@@ -33,12 +38,10 @@ const querySchema = z.strictObject({
  */
 export const barsRoutes: FastifyPluginAsyncZod<BarsRoutesOptions> = async (app, options) => {
   const schema = { querystring: querySchema, response: { 200: barsAnswerSchema } }
-  app.get('/api/bars', { schema }, async ({ query, raw }, reply) => {
+  app.get('/api/bars', { schema }, async ({ query }, reply) => {
     const { from, to, ...series } = query
     if (from >= to) throw new ServiceError('invalid_request', { message: 'from: must be before to' })
-    const left = new AbortController()
-    raw.once('close', () => left.abort())
     reply.header('cache-control', 'no-store')
-    return options.bars({ series, from, to }, left.signal)
+    return options.bars({ series, from, to }, signalOfLeaving(reply))
   })
 }

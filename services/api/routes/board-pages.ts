@@ -10,6 +10,7 @@ import { acceptsHtmlFirst } from '../accept-header.ts'
 import { type BoardLook, boardPage, changingParts, type Headline } from '../pages/board-page.ts'
 import { type PageFrame, page } from '../pages/layout.ts'
 import { PAGE_HEADERS } from '../pages/send-page.ts'
+import { signalOfLeaving } from '../signal-of-leaving.ts'
 import { createStreamSemaphore } from '../stream-semaphore.ts'
 import { type BoardRoutesOptions, boardFilters } from './board.ts'
 import type { CallerOptions } from './verdicts.ts'
@@ -82,12 +83,8 @@ export const boardPages: FastifyPluginAsyncZod<BoardPagesOptions> = async (app, 
 
   app.get('/board/live', { schema: { querystring: querySchema } }, async (request, reply) => {
     const place = watchers.take(options.addressOf(request))
-    const left = new AbortController()
-    reply.raw.once('close', () => {
-      left.abort()
-      place.given()
-    })
-    const signal = AbortSignal.any([left.signal, closing.signal])
+    reply.raw.once('close', place.given)
+    const signal = AbortSignal.any([signalOfLeaving(reply), closing.signal])
     const key = JSON.stringify(request.query)
     const current = () => {
       const { version, look } = lookAt(request.query)

@@ -12,6 +12,7 @@ import {
   sealedDaysSchema,
 } from '../../../contracts/sealed-manifest.ts'
 import { isNoneMatch } from '../etag.ts'
+import { signalOfLeaving } from '../signal-of-leaving.ts'
 
 export interface SealedRoutesOptions {
   readonly sealed: {
@@ -85,9 +86,7 @@ export const sealedRoutes: FastifyPluginAsyncZod<SealedRoutesOptions> = async (a
         .serializer(String)
         .send(text)
     }
-    const left = new AbortController()
-    reply.raw.once('close', () => left.abort())
-    const file = await sealed.file(exchange, date, name, left.signal)
+    const file = await sealed.file(exchange, date, name, signalOfLeaving(reply))
     const etag = `"${file.sha256}"`
     reply.headers({ etag, 'accept-ranges': 'bytes' }).type(TYPES[name])
     if (isNoneMatch(request.headers['if-none-match'], etag)) return reply.code(304).send()

@@ -4,6 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import { type SeriesHistory, seriesHistorySchema } from '../../../contracts/series-history.ts'
 import type { SeriesHistoryQuery } from '../../analyst/index.ts'
+import { signalOfLeaving } from '../signal-of-leaving.ts'
 
 export interface SeriesRoutesOptions {
   /** @throws ServiceError `store_unavailable` */
@@ -39,9 +40,7 @@ const querySchema = z.strictObject({
 export const seriesRoutes: FastifyPluginAsyncZod<SeriesRoutesOptions> = async (app, options) => {
   const schema = { params: seriesParams, querystring: querySchema, response: { 200: seriesHistorySchema } }
   app.get('/api/series/:exchange/:coin/:timeframe', { schema }, async (request, reply) => {
-    const left = new AbortController()
-    reply.raw.once('close', () => left.abort())
     reply.header('cache-control', 'public, max-age=5')
-    return options.seriesHistory({ series: request.params, ...request.query }, left.signal)
+    return options.seriesHistory({ series: request.params, ...request.query }, signalOfLeaving(reply))
   })
 }

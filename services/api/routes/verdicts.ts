@@ -21,6 +21,7 @@ import {
 import { addressBlock } from '../client-address.ts'
 import { acceptedCoding, encoded } from '../content-coding.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
+import { signalOfLeaving } from '../signal-of-leaving.ts'
 import { createStreamSemaphore, type StreamSemaphore } from '../stream-semaphore.ts'
 
 export interface VerdictRoutesOptions {
@@ -131,13 +132,6 @@ export const verdictRoutes: FastifyPluginAsyncZod<VerdictRoutesOptions & CallerO
 function requireSound(query: ReplayFilterQuery): void {
   const fault = replayQueryFault(query)
   if (fault !== undefined) throw new ServiceError('invalid_request', { message: fault })
-}
-
-/** Aborted when the caller is gone; after a complete answer as well, when aborting does nothing. */
-function signalOfLeaving(reply: FastifyReply): AbortSignal {
-  const left = new AbortController()
-  reply.raw.once('close', () => left.abort())
-  return left.signal
 }
 
 /** A client that reconnects says where it was; that is newer than the address it keeps using. */

@@ -1,7 +1,7 @@
 import { isServiceError, type ServiceError } from '../../../contracts/errors.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import type { Clock } from '../../platform/async/clock.ts'
-import { type EngineRun, NOTHING_RUN, seriesFault, together } from './run-engine.ts'
+import { type EngineRun, NOTHING_RUN, seriesError, together } from './run-engine.ts'
 
 export interface FollowerOptions extends Pick<Clock, 'sleep'> {
   /**
@@ -74,7 +74,7 @@ export function createFollower(options: FollowerOptions): Follower {
         const onClosed = (_: Series, error: ServiceError): void => void (fault = error)
         sum = together(sum, await run([series], signal, onClosed))
       } catch (error) {
-        fault = seriesFault(series, error)
+        fault = seriesError(series, error)
       }
     }
     return sum
@@ -101,7 +101,7 @@ export function createFollower(options: FollowerOptions): Follower {
         if (signal.aborted) return NOTHING_RUN
         const own = isServiceError(error) ? error.details?.series : undefined
         const one = typeof own === 'string' ? left.get(own) : undefined
-        if (one !== undefined) close(one, seriesFault(one, error))
+        if (one !== undefined) close(one, seriesError(one, error))
         else {
           const pause = pauses.next()
           options.onFailed([...left.values()], error, pause)

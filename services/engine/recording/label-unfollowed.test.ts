@@ -7,12 +7,11 @@ import type { Outcome } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { outcomeStream, verdictStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import type { Verdict } from '../../../contracts/verdict.ts'
 import { createFakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
-import { createFactIds } from '../../platform/ids/fact-id.ts'
+import { aDraft, recordingOver } from '../testing/recording.fixture.ts'
 import { labelUnfollowed } from './label-unfollowed.ts'
 import { createOutcomeRecorder } from './outcome-recorder.ts'
 import { createRecorder } from './recorder.ts'
@@ -40,19 +39,13 @@ async function begin(
   const gone = new Set<string>()
   const failures: string[] = []
   const asked: string[] = []
-  const recording = {
-    store,
-    signal: ending.signal,
-    idOf: createFactIds(Buffer.from('secret')),
-    sleep: time.sleep,
-  }
+  const recording = { ...recordingOver(store), signal: ending.signal, sleep: time.sleep }
   const recorder = createRecorder(recording)
   for (const one of series) {
     const drafts = [1, 2, 3].map((hour) => {
       const barClose = T0 + hour * HOUR_MS
       const window = { barClose, validUntil: barClose + WINDOW * HOUR_MS, barrier: 0.005 }
-      const { verdictId: _none, ...draft } = aVerdict({ ...one, ...window })
-      return draft
+      return aDraft({ ...one, ...window })
     })
     await recorder.record(one, drafts)
   }

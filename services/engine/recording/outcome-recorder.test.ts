@@ -6,12 +6,11 @@ import { type Outcome, outcomeSchema } from '../../../contracts/outcome.ts'
 import type { Series } from '../../../contracts/series.ts'
 import { outcomeStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
-import { createFactIds } from '../../platform/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
+import { aDraft, failingAppends, recordingOver } from '../testing/recording.fixture.ts'
 import { createOutcomeRecorder, type OutcomeRecorder } from './outcome-recorder.ts'
 import { createRecorder, type Recorded, type Recorder } from './recorder.ts'
 
@@ -30,12 +29,7 @@ interface Parts {
 function partsOn(store: EventStore): Parts {
   const waited: number[] = []
   const labelled: Outcome[] = []
-  const recording = {
-    store,
-    signal: new AbortController().signal,
-    idOf: createFactIds(Buffer.from('secret')),
-    sleep: async (ms: number) => void waited.push(ms),
-  }
+  const recording = { ...recordingOver(store), sleep: async (ms: number) => void waited.push(ms) }
   const onLabelled = (given: readonly Outcome[]): void => void labelled.push(...given)
   return {
     recorder: createRecorder(recording),
@@ -49,8 +43,7 @@ function partsOn(store: EventStore): Parts {
 function draft(hour: number, change: Partial<VerdictDraft> = {}): VerdictDraft {
   const barClose = T0 + (hour + 1) * HOUR_MS
   const window = { barClose, validUntil: barClose + WINDOW * HOUR_MS, barrier: 0.01 }
-  const { verdictId: _none, ...verdict } = aVerdict({ ...series, ...window, ...change })
-  return verdict
+  return aDraft({ ...series, ...window, ...change })
 }
 const hours = <Item>(from: number, to: number, make: (hour: number) => Item): Item[] =>
   Array.from({ length: to - from }, (_, index) => make(from + index))
@@ -342,17 +335,12 @@ describe('a store in trouble', () => {
   test('is waited out when verdicts are looked for and when outcomes are appended', async () => {
     const inner = openStore()
     await recordedOnly(inner, 0, 3)
-    let [reads, appends] = [2, 2]
+    let reads = 2
     const store: EventStore = {
-      ...inner,
+      ...failingAppends(inner, [{ after: 'append_unknown' }, { after: 'append_unknown' }]),
       read(...args) {
         if (reads-- > 0) throw new ServiceError('store_unavailable')
         return inner.read(...args)
-      },
-      async append(...args) {
-        const result = await inner.append(...args)
-        if (appends-- > 0) throw new ServiceError('append_unknown')
-        return result
       },
     }
     const { outcomes, waited } = partsOn(store)

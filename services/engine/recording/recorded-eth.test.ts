@@ -2,16 +2,14 @@ import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Candle } from '../../../contracts/candle.ts'
 import type { Series } from '../../../contracts/series.ts'
-import { verdictStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { shiftedFrom, type Verdict } from '../../../contracts/verdict.ts'
 import { createFakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
-import { collect } from '../../platform/event-store/event-store.contract.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
-import { createFactIds } from '../../platform/ids/fact-id.ts'
 import { createEngine } from '../engine.ts'
 import { loadModel } from '../model.ts'
 import { readCandles } from '../testing/read-candles.ts'
+import { recordingOver, verdictsOf } from '../testing/recording.fixture.ts'
 import { createRecorder } from './recorder.ts'
 
 const FILE = '../shared/data/binance-usdm/ETHUSDT-1h.csv.gz'
@@ -26,14 +24,12 @@ function aWorld(bars: readonly Candle[]) {
   const closeOf = (index: number): number => (bars[index]?.openTime ?? Number.NaN) + HOUR_MS
   const time = createFakeClock(closeOf(0))
   const store = openMemoryStore({ now: time.now })
-  const { signal } = new AbortController()
 
   /** One that has seen so many bars before those that are watched. */
   function engine(past: number, holds: () => boolean) {
     const computing = createEngine({ model })
     const slot = computing.open(series)
-    const idOf = createFactIds(Buffer.from('secret'))
-    const recorder = createRecorder({ store, signal, idOf, holds, clock: time.now, sleep: time.sleep })
+    const recorder = createRecorder({ ...recordingOver(store), holds, clock: time.now, sleep: time.sleep })
     for (const bar of bars.slice(bars.length - WATCHED - past, -WATCHED)) computing.push(slot, bar)
     return {
       draft(index: number) {
@@ -48,10 +44,7 @@ function aWorld(bars: readonly Candle[]) {
     closeOf,
     time,
     engine,
-    verdicts: async (): Promise<Verdict[]> =>
-      (await collect(store.read(verdictStream(series)))).flatMap((event) =>
-        event.type === 'VerdictRecorded' ? [event.data as Verdict] : [],
-      ),
+    verdicts: (): Promise<Verdict[]> => verdictsOf(store, series),
   }
 }
 

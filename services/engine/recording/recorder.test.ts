@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { ServiceError } from '../../../contracts/errors.ts'
 import { RegimeShifted } from '../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { Series } from '../../../contracts/series.ts'
@@ -13,8 +12,9 @@ import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { createFactIds } from '../../platform/ids/fact-id.ts'
 import type { VerdictDraft } from '../engine.ts'
+import { aDraft, failingAppends, recordingOver, verdictsOf } from '../testing/recording.fixture.ts'
 import { openVerdictsOf } from './open-verdicts.ts'
-import { createRecorder, type Recorder } from './recorder.ts'
+import { createRecorder, type Recorder, type RecorderOptions } from './recorder.ts'
 
 const HOUR_MS = 3_600_000
 const T0 = Date.UTC(2025, 0, 1)
@@ -23,10 +23,8 @@ const stream = verdictStream(series)
 
 const openStore = (): EventStore => openMemoryStore({ now: () => T0 })
 
-function draft(hour: number, change: Partial<VerdictDraft> = {}): VerdictDraft {
-  const { verdictId: _none, ...verdict } = aVerdict({ ...series, barClose: T0 + hour * HOUR_MS, ...change })
-  return verdict
-}
+const draft = (hour: number, change: Partial<VerdictDraft> = {}): VerdictDraft =>
+  aDraft({ ...series, barClose: T0 + hour * HOUR_MS, ...change })
 const drafts = (from: number, to: number, change: Partial<VerdictDraft> = {}): VerdictDraft[] =>
   Array.from({ length: to - from }, (_, index) => draft(from + index, change))
 
@@ -36,14 +34,10 @@ interface Waits {
   readonly recorder: Recorder
   readonly waited: number[]
 }
-function recorderOn(store: EventStore, secret = 'secret', signal = new AbortController().signal): Waits {
+function recorderOn(store: EventStore, change: Partial<RecorderOptions> = {}): Waits {
   const waited: number[] = []
-  const recorder = createRecorder({
-    store,
-    signal,
-    idOf: createFactIds(Buffer.from(secret)),
-    sleep: async (ms) => void waited.push(ms),
-  })
+  const sleep = async (ms: number): Promise<void> => void waited.push(ms)
+  const recorder = createRecorder({ ...recordingOver(store), sleep, ...change })
   return { recorder, waited, record: async (given) => (await recorder.record(series, given)).added }
 }
 
@@ -119,7 +113,9 @@ describe('recording', () => {
 
   test('ids are repeatable under one secret and different under another', async () => {
     const [one, again, other] = await Promise.all(
-      ['a', 'a', 'b'].map((secret) => recorderOn(openStore(), secret).record([draft(0)])),
+      ['a', 'a', 'b'].map((secret) =>
+        recorderOn(openStore(), { idOf: createFactIds(Buffer.from(secret)) }).record([draft(0)]),
+      ),
     )
     expect(one).toEqual(again)
     expect(one?.[0]?.verdictId).not.toBe(other?.[0]?.verdictId)
@@ -197,14 +193,7 @@ describe('bars without a verdict', () => {
 
   /** A process over a log, by a market clock that stands at an hour. */
   const processAt = (store: EventStore, hour: number, isMonitored = false): Recorder =>
-    createRecorder({
-      store,
-      isMonitored: () => isMonitored,
-      signal: new AbortController().signal,
-      idOf: createFactIds(Buffer.from('secret')),
-      sleep: async () => undefined,
-      clock: () => T0 + hour * HOUR_MS,
-    })
+    recorderOn(store, { isMonitored: () => isMonitored, clock: () => T0 + hour * HOUR_MS }).recorder
 
   test('are told with the verdict behind them, in front of it and in its append, with their reason', async () => {
     const store = openStore()
@@ -249,15 +238,7 @@ describe('bars without a verdict', () => {
   test('are told once, however many processes begin behind them and whatever answer is lost', async () => {
     const store = openStore()
     await processAt(store, 0).record(series, [draft(0)])
-    let lost = 1
-    const losing: EventStore = {
-      ...store,
-      async append(...args) {
-        const result = await store.append(...args)
-        if (lost-- > 0) throw new ServiceError('append_unknown')
-        return result
-      },
-    }
+    const losing = failingAppends(store, [{ after: 'append_unknown' }])
     await Promise.all([
       processAt(losing, 9).record(series, [draft(9)]),
       processAt(store, 9).record(series, [draft(9), draft(10)]),
@@ -282,53 +263,29 @@ describe('a verdict whose window has closed', () => {
   test('is recorded as late, also where the store was away until then', async () => {
     const inner = openStore()
     let hour = 1
-    let refusals = 12
-    const store: EventStore = {
-      ...inner,
-      append: (...args) =>
-        refusals-- > 0 ? Promise.reject(new ServiceError('store_unavailable')) : inner.append(...args),
-    }
-    const recorder = createRecorder({
-      store,
-      signal: new AbortController().signal,
-      idOf: createFactIds(Buffer.from('secret')),
+    const store = failingAppends(
+      inner,
+      Array.from({ length: 12 }, () => 'store_unavailable' as const),
+    )
+    const { recorder } = recorderOn(store, {
       sleep: async (ms) => void (hour += ms / 600),
       clock: () => T0 + hour * HOUR_MS,
     })
     await recorder.record(series, [draft(1)])
     hour = 9
     await recorder.record(series, [draft(2), draft(3)])
-    const late = (await collect(inner.read(stream))).flatMap(({ data, type }) =>
-      type === 'VerdictRecorded' ? [data.recordedLate] : [],
-    )
-    expect(late).toEqual([true, false, false])
+    const late = await verdictsOf(inner, series)
+    expect(late.map(({ recordedLate }) => recordedLate)).toEqual([true, false, false])
   })
 })
 
 describe('a store in trouble', () => {
-  /** A store whose next appends fail: before they happened, or after. */
-  function failing(
-    failures: { code: 'append_unknown' | 'store_unavailable' | 'store_full'; happened: boolean }[],
-  ) {
-    const inner = openStore()
-    const store: EventStore = {
-      ...inner,
-      async append(...args) {
-        const failure = failures.shift()
-        if (failure === undefined) return inner.append(...args)
-        if (failure.happened) await inner.append(...args)
-        throw new ServiceError(failure.code)
-      },
-    }
-    return store
-  }
-
   test('is waited out; what was lost on its way back is not recorded twice', async () => {
-    const store = failing([
-      { code: 'store_unavailable', happened: false },
-      { code: 'append_unknown', happened: true },
-      { code: 'append_unknown', happened: false },
-      { code: 'store_full', happened: false },
+    const store = failingAppends(openStore(), [
+      'store_unavailable',
+      { after: 'append_unknown' },
+      'append_unknown',
+      'store_full',
     ])
     const { recorder, record, waited } = recorderOn(store)
     expect(await record(drafts(0, 2))).toHaveLength(2)
@@ -339,12 +296,13 @@ describe('a store in trouble', () => {
 
   test('shows while it lasts, and ends with the process', async () => {
     const ending = new AbortController()
-    const store = failing(Array.from({ length: 9 }, () => ({ code: 'store_full' as const, happened: false })))
+    const store = failingAppends(
+      openStore(),
+      Array.from({ length: 9 }, () => 'store_full' as const),
+    )
     const seen: (string | undefined)[] = []
-    const recorder = createRecorder({
-      store,
+    const { recorder } = recorderOn(store, {
       signal: ending.signal,
-      idOf: createFactIds(Buffer.from('secret')),
       async sleep() {
         seen.push(recorder.problem())
         if (seen.length === 3) ending.abort()
@@ -356,11 +314,7 @@ describe('a store in trouble', () => {
   })
 
   test('a refusal that waiting cannot cure is thrown at once', async () => {
-    const inner = openStore()
-    const store: EventStore = {
-      ...inner,
-      append: () => Promise.reject(new ServiceError('idempotency_conflict')),
-    }
+    const store = failingAppends(openStore(), ['idempotency_conflict'])
     await expect(recorderOn(store).record([draft(0)])).rejects.toMatchObject({
       code: 'idempotency_conflict',
     })

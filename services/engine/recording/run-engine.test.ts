@@ -5,14 +5,13 @@ import type { BarBatch } from '../../../contracts/feed.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { outcomeSchema } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
-import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
-import { createFactIds } from '../../platform/ids/fact-id.ts'
 import { type Board, createBoard } from '../board.ts'
 import { createEngine, type Engine, type EngineReading } from '../engine.ts'
 import { loadModel } from '../model.ts'
+import { aDraft, recordingOver } from '../testing/recording.fixture.ts'
 import { createOutcomeRecorder } from './outcome-recorder.ts'
 import { createRecorder } from './recorder.ts'
 import { type RunEngineOptions, runEngine } from './run-engine.ts'
@@ -48,7 +47,7 @@ function fakeEngine(): Engine & { readonly heard: string[] } {
       if (entry === undefined) throw new Error('not open')
       if (entry.bars < 3) return { status: 'insufficient_history', bars: entry.bars, barsNeeded: 3 }
       const validUntil = entry.at + 15 * MINUTE_MS
-      const { verdictId: _none, ...verdict } = aVerdict({ ...entry.series, barClose: entry.at, validUntil })
+      const verdict = aDraft({ ...entry.series, barClose: entry.at, validUntil })
       return { status: 'verdict', verdict, metrics: { rsi14: (entry.at - T0) / MINUTE_MS } as never }
     },
   }
@@ -90,12 +89,7 @@ async function* readyFeed(batches: readonly BarBatch[]): AsyncGenerator<BarBatch
 
 const openStore = (): EventStore => openMemoryStore({ now: () => T0 })
 const parts = (store: EventStore) => {
-  const recording = {
-    store,
-    signal: new AbortController().signal,
-    idOf: createFactIds(Buffer.from('secret')),
-    sleep: async () => undefined,
-  }
+  const recording = recordingOver(store)
   return { recorder: createRecorder(recording), outcomes: createOutcomeRecorder(recording) }
 }
 
@@ -460,7 +454,7 @@ describe('the board', () => {
 
   test('shows the verdict of another process that was first', async () => {
     const store = openStore()
-    const { verdictId: _none, ...theirs } = aVerdict({ ...BTC, barClose: T0 + 4 * MINUTE_MS, call: 'SELL' })
+    const theirs = aDraft({ ...BTC, barClose: T0 + 4 * MINUTE_MS, call: 'SELL' })
     const seen: (string | undefined)[] = []
     await run(batches, [BTC], {
       store: {
@@ -495,7 +489,7 @@ describe('the board', () => {
         for (let turn = 0; turn < 20 && stream.includes('ETH'); turn++)
           await new Promise((resolve) => setImmediate(resolve))
         if (stream === 'verdict-SIM.ETH.1m') {
-          seen.push(`BTC at ${minute(board.get(BTC)?.barClose)}, complete to ${minute(board.reached())}`)
+          seen.push(`BTC at ${minute(board.get(BTC)?.barClose)}, complete to ${minute(board.watermark())}`)
         }
         return store.append(stream, ...rest)
       },
@@ -504,7 +498,7 @@ describe('the board', () => {
     const live = [3, 4, 5, 6].map((at) => batch(at, 'live', [BTC, ETH]))
     const end = await run([...both, ...live], [BTC, ETH], { store: slow, board })
     expect(seen.at(-1)).toBe('BTC at 7, complete to 6')
-    expect(minute(end.board.reached())).toBe(7)
+    expect(minute(end.board.watermark())).toBe(7)
   })
 
   test('never shows a verdict of a bar that was not reached here', async () => {

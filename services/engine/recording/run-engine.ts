@@ -118,7 +118,7 @@ export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
       followed.delete(name)
       closed.push(name)
       closeSeries(options, one)
-      options.onClosed?.(one.series, seriesFault(one.series, one.fault))
+      options.onClosed?.(one.series, seriesError(one.series, one.fault))
     }
   }
 
@@ -130,7 +130,7 @@ export async function runEngine(options: RunEngineOptions): Promise<EngineRun> {
         keptApart(one, () => recordStep(options, one, counts)),
       )
       const steps = tried.filter((step) => step !== undefined)
-      for (const { barClose } of changed) if (barClose !== undefined) options.board.reach(barClose)
+      for (const { barClose } of changed) if (barClose !== undefined) options.board.raiseWatermark(barClose)
       const added = steps.flatMap(({ recorded }) => recorded?.added ?? [])
       if (added.length > 0) options.onRecorded?.(added.toSorted((a, b) => a.barClose - b.barClose))
       await endFaulty()
@@ -160,7 +160,7 @@ async function keptApart<Value>(one: Followed, work: () => Promise<Value>): Prom
 }
 
 /** Why a series cannot be followed. */
-export function seriesFault(series: Series, fault: unknown): ServiceError {
+export function seriesError(series: Series, fault: unknown): ServiceError {
   if (isServiceError(fault)) return fault
   return new ServiceError('internal_error', {
     message: `${seriesName(series)} cannot be followed: ${reasonOf(fault)}`,
@@ -195,7 +195,7 @@ function openSeries(
     board.put({ series, isLive: false, bars: 0, barClose: undefined, recorded: undefined })
   } catch (fault) {
     closed.push(name)
-    onClosed?.(series, seriesFault(series, fault))
+    onClosed?.(series, seriesError(series, fault))
   }
 }
 

@@ -1,17 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { EXCHANGES } from '../../../contracts/exchanges.ts'
 import type { Series } from '../../../contracts/series.ts'
-import { verdictStream } from '../../../contracts/streams.ts'
 import { HOUR_MS } from '../../../contracts/timeframes.ts'
 import { aVerdict } from '../../../contracts/verdict.fixture.ts'
 import { shiftedFrom, type Verdict } from '../../../contracts/verdict.ts'
 import { createFakeClock } from '../../platform/async/testing/fake-clock.fixture.ts'
-import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
-import { createFactIds } from '../../platform/ids/fact-id.ts'
 import { createLeases } from '../../platform/lease/create-leases.ts'
 import type { VerdictDraft } from '../engine.ts'
+import { recordingOver, verdictsOf } from '../testing/recording.fixture.ts'
 import { createRecorder, type Recorded } from './recorder.ts'
 
 const T0 = Date.UTC(2025, 0, 1)
@@ -33,10 +31,9 @@ function aWorld() {
       },
     }
     const recorder = createRecorder({
-      store,
+      ...recordingOver(store),
       signal: ending.signal,
       sleep: time.sleep,
-      idOf: createFactIds(Buffer.from('secret')),
       holds,
       isMonitored: () => isMonitored,
     })
@@ -50,10 +47,7 @@ function aWorld() {
     }
   }
 
-  async function verdicts(): Promise<Verdict[]> {
-    const events = await collect(inner.read(verdictStream(series)))
-    return events.flatMap(({ type, data }) => (type === 'VerdictRecorded' ? [data as Verdict] : []))
-  }
+  const verdicts = (): Promise<Verdict[]> => verdictsOf(inner, series)
 
   return {
     time,

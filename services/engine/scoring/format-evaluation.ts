@@ -1,5 +1,6 @@
-import type { ByExit, Evaluation, EveryCall, Scores, TimeframeEvaluation } from './evaluation.ts'
+import type { Evaluation, TimeframeEvaluation } from './evaluation.ts'
 import type { Measure } from './intervals.ts'
+import type { ByExit, EveryCall, Scores } from './scores-schema.ts'
 
 const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
 const grouped = (value: number): string => value.toLocaleString('en')

@@ -2,9 +2,9 @@ import { RACE_OUTCOMES, type RaceOutcome, ROUND_TRIP_COST } from '../../../contr
 import { DAY_MS } from '../../../contracts/timeframes.ts'
 import { wilsonInterval } from '../../../contracts/wilson-interval.ts'
 import { blockOf, callChanges, nonOverlapping, type SeriesCalls } from './call-columns.ts'
-import type { ByExit, EveryCall, Scores, WinRates } from './evaluation.ts'
 import { type BlockMean, blockMean, type Measure, measure } from './intervals.ts'
 import { areaUnderCurve, brierScore, calibration, type Forecasts } from './scores.ts'
+import type { ByExit, EveryCall, Scores, WinRates } from './scores-schema.ts'
 
 const BASIS_POINTS = 10_000
 

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Scores } from './evaluation.ts'
 
 const count = z.int().nonnegative()
 const fraction = z.number().min(0).max(1)
@@ -10,49 +9,93 @@ const measureSchema = z.strictObject({
 })
 
 const blockMeanSchema = measureSchema.extend({ t: z.number().nullable() })
-const byExitSchema = z.strictObject({ inFavour: measureSchema, gross: blockMeanSchema, net: blockMeanSchema })
 
-/** The scores of a timeframe as a model file holds them. */
+/** What taking one side of some races came to, time-outs at the price that their window closed at. */
+const byExitSchema = z.strictObject({
+  /** Share that ended in favour of the side taken; nobody is favoured where a bar touched both barriers. */
+  inFavour: measureSchema,
+  /** Mean return in basis points, before and after costs. */
+  gross: blockMeanSchema,
+  net: blockMeanSchema,
+})
+
+/** Forecasts of about the same height, beside what came of them. */
+const reliabilityBinSchema = z.strictObject({
+  /** Lowest and highest forecast of the bin. */
+  from: fraction,
+  to: fraction,
+  races: count,
+  /** Mean forecast, and the share that the upper barrier won. */
+  said: fraction,
+  happened: fraction,
+})
+
+/**
+ * Wins on races that do not overlap: of each series, a race counts only where the one counted before it was
+ * over. Of races that neither barrier won in time none is here; one that touched both in a bar is lost.
+ */
+const winRatesSchema = z.strictObject({
+  races: count,
+  /** What was called, with Wilson's interval. */
+  called: measureSchema,
+  /** The same share with an interval from blocks of time, because coins move together. */
+  calledByBlocks: measureSchema,
+  /** What the constants and a fair coin would have won on the same bars. */
+  alwaysBuy: measureSchema,
+  alwaysSell: measureSchema,
+  random: measureSchema,
+})
+
+/** Every call that does not overlap the one before, whether a barrier was reached or not. */
+const everyCallSchema = z.strictObject({
+  trades: count,
+  timeoutShare: fraction,
+  called: byExitSchema,
+  /** What the constants and a fair coin would have made of the same bars. */
+  alwaysBuy: byExitSchema,
+  alwaysSell: byExitSchema,
+  random: byExitSchema,
+})
+
+/**
+ * All that is measured of a set of scored calls of one timeframe, as a model file holds it. Shares and probabilities are
+ * fractions.
+ */
 export const scoresSchema = z.strictObject({
   verdicts: count,
+  /** Close of the first and the last bar, Unix milliseconds. */
   from: count,
   to: count,
+  /** Days with a verdict: fewer than lie between the ends where there are holes. */
   observedDays: count,
+  /** How the races of all verdicts ended, HOLD included. */
   races: z.strictObject({ up: count, down: count, both: count, timeout: count, incomplete: count }),
+  /** Share of whole races in which neither barrier was reached; null without any. */
   timeoutShare: fraction.nullable(),
+  /** Of forecasts against decided races; null where one side never won. */
   auc: measureSchema.nullable(),
+  /** The same over the newest 180 observed days. */
   newestAuc: measureSchema.nullable(),
   brier: measureSchema.nullable(),
+  /** Of BUY and SELL alone. */
   brierSpoken: measureSchema.nullable(),
+  /** Mean distance of what was said from what happened, over the bins. */
   calibrationError: fraction.nullable(),
-  reliability: z
-    .array(z.strictObject({ from: fraction, to: fraction, races: count, said: fraction, happened: fraction }))
-    .max(10)
-    .readonly(),
+  reliability: z.array(reliabilityBinSchema).max(10).readonly(),
+  /** BUY and SELL verdicts, and the share of SELL among them. */
   spoken: count,
   sellShare: fraction.nullable(),
-  winRates: z
-    .strictObject({
-      races: count,
-      called: measureSchema,
-      calledByBlocks: measureSchema,
-      alwaysBuy: measureSchema,
-      alwaysSell: measureSchema,
-      random: measureSchema,
-    })
-    .nullable(),
-  everyCall: z
-    .strictObject({
-      trades: count,
-      timeoutShare: fraction,
-      called: byExitSchema,
-      alwaysBuy: byExitSchema,
-      alwaysSell: byExitSchema,
-      random: byExitSchema,
-    })
-    .nullable(),
+  winRates: winRatesSchema.nullable(),
+  everyCall: everyCallSchema.nullable(),
+  /** Changes of the call, per series and day. */
   flipsPerDay: z.number().nonnegative().nullable(),
-}) satisfies z.ZodType<Scores>
+})
+
+export type ReliabilityBin = z.infer<typeof reliabilityBinSchema>
+export type WinRates = z.infer<typeof winRatesSchema>
+export type ByExit = z.infer<typeof byExitSchema>
+export type EveryCall = z.infer<typeof everyCallSchema>
+export type Scores = z.infer<typeof scoresSchema>
 
 /** Scores out of sample, with the AUC of the same recipe on labels that were moved away from their bars. */
 export const measuredSchema = scoresSchema.extend({ placeboAuc: measureSchema.nullable() })

@@ -1,6 +1,6 @@
 import { halfWidth95 } from '../../../contracts/student-interval.ts'
-import type { ReliabilityBin } from './evaluation.ts'
 import { blockMean, type Measure } from './intervals.ts'
+import type { ReliabilityBin } from './scores-schema.ts'
 
 /** Forecasts as columns, with what came of them. */
 export interface Forecasts {

@@ -58,7 +58,7 @@ export function freshReading(entry: BoardEntry | undefined, freshness: Freshness
 }
 
 /** @param works the timeframes of the coin that have a verdict, or enough bars for one */
-export function insufficientHistory(entry: BoardEntry, works: readonly Timeframe[]): ServiceError {
+export function insufficientHistoryError(entry: BoardEntry, works: readonly Timeframe[]): ServiceError {
   const series = seriesName(entry.series)
   const instead = works.length === 0 ? 'no timeframe of the coin has' : `${works.join(', ')} would do`
   return new ServiceError('insufficient_history', {

@@ -161,7 +161,7 @@ export function createSeriesFinder(options: SeriesFinderOptions): SeriesFinder {
     const name = given ?? chosen[0] ?? markets.exchanges[0] ?? ''
     if (isExchange(name) && markets.exchanges.includes(name)) return name
     const available = [...new Set([...chosen, ...markets.exchanges])]
-    if (isExchange(name) && available.includes(name)) throw venueSilent(name)
+    if (isExchange(name) && available.includes(name)) throw venueSilentError(name)
     throw new ServiceError('unknown_exchange', {
       message: `there is no exchange ${JSON.stringify(name)} here; there are ${available.join(', ')}`,
       details: { given: name, available },
@@ -238,7 +238,7 @@ function largestFirst(coins: readonly Coin[], universe: Universe | undefined): C
   return [...new Set([...ranked, ...coins])]
 }
 
-const venueSilent = (exchange: Exchange): ServiceError =>
+const venueSilentError = (exchange: Exchange): ServiceError =>
   new ServiceError('venue_unavailable', {
     message: `${exchange} has not said which coins it has; it does not answer at the moment`,
     details: { exchange },

@@ -8,7 +8,7 @@ import {
   type Freshness,
   type FreshReading,
   freshReading,
-  insufficientHistory,
+  insufficientHistoryError,
   isTooShort,
 } from './board-reading.ts'
 import type { Monitored, SeriesFinder } from './find-series.ts'
@@ -66,7 +66,7 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
 
   async function load(series: Series, deadline: number, asker?: string): Promise<FreshReading> {
     // Whoever follows it now would be in the way of the run that is about to.
-    if (monitored.mayHave(series)) throw notChosenYet(series)
+    if (monitored.mayHave(series)) throw notChosenYetError(series)
     if (!monitored.has(series)) pool.keep(series, asker)
     const entry = await pool.settled(series, deadline)
     const reading = freshReading(entry, freshness)
@@ -74,9 +74,9 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
     // What nothing more is loaded for will not have more bars in a moment.
     const isAllThereIs = entry !== undefined && entry.bars < LIMITS.warmUpBars && !canFollow
     if (entry !== undefined && (isAllThereIs || isTooShort(entry, freshness))) {
-      throw insufficientHistory(entry, await timeframesThatWork(entry))
+      throw insufficientHistoryError(entry, await timeframesThatWork(entry))
     }
-    throw loading(series)
+    throw loadingError(series)
   }
 
   return {
@@ -92,13 +92,13 @@ export function createSeriesReader(options: SeriesReaderOptions): SeriesReader {
   }
 }
 
-const notChosenYet = (series: Series): ServiceError =>
+const notChosenYetError = (series: Series): ServiceError =>
   new ServiceError('series_loading', {
     message: `${seriesName(series)} may be monitored, which is known as soon as ${series.exchange} has said which coins it has`,
     details: { series: seriesName(series) },
   })
 
-const loading = (series: Series): ServiceError =>
+const loadingError = (series: Series): ServiceError =>
   new ServiceError('series_loading', {
     message: `${seriesName(series)} has no verdict yet; its history is being loaded`,
     details: { series: seriesName(series), waited_up_to_ms: LIMITS.onDemandWaitMs },

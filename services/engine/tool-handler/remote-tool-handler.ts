@@ -112,7 +112,7 @@ export function createRemoteToolHandler(options: RemoteToolHandlerOptions): Remo
       await sleep(LIMITS.engineHedgeMs, until)
       if (until.aborted) return
       if (name !== undefined) await engines.doubt(name)
-      if (!until.aborted && begun >= MOST_ASKED && engines.health().answering === 0) giveUp(silence())
+      if (!until.aborted && begun >= MOST_ASKED && engines.health().answering === 0) giveUp(silenceError())
       if (!until.aborted) await attempt()
     }
     attempt().catch(giveUp)
@@ -153,5 +153,5 @@ export function createRemoteToolHandler(options: RemoteToolHandlerOptions): Remo
   }
 }
 
-const silence = (): ServiceError =>
+const silenceError = (): ServiceError =>
   new ServiceError('bus_unavailable', { message: 'no process that computes says that it is there' })

@@ -67,7 +67,7 @@ export async function scanCalls(
   const timeframe = await finder.timeframe(exchange, request.timeframe)
   const universe = await options.universes.of(exchange)
   const entries = largestCoins(universe, request.universe_by, request.top_n)
-  if (entries === undefined) throw openInterestUnavailable(exchange)
+  if (entries === undefined) throw openInterestUnavailableError(exchange)
 
   const found: RankedCall[] = []
   const errors: ScanTradeCallsResponse['errors'] = []
@@ -106,7 +106,7 @@ function rankingOf(asked: ScanTradeCallsRequest['rank_by']): Ranking {
   })
 }
 
-const openInterestUnavailable = (exchange: Exchange): ServiceError =>
+const openInterestUnavailableError = (exchange: Exchange): ServiceError =>
   new ServiceError('open_interest_unavailable', {
     message: `${exchange} does not say the open interest of its coins; give universe_by "volume"`,
     details: { exchange },

@@ -94,7 +94,7 @@ export function createSeriesPool(options: SeriesKeeperOptions): SeriesPool {
     try {
       if (!one.stopping.signal.aborted) await follow(one.series, one.stopping.signal)
     } catch (error) {
-      if (!one.stopping.signal.aborted) one.failure = failureOf(one.series, error)
+      if (!one.stopping.signal.aborted) one.failure = followingError(one.series, error)
     }
     one.hasEnded = true
     const name = seriesName(one.series)
@@ -166,8 +166,8 @@ export function createSeriesPool(options: SeriesKeeperOptions): SeriesPool {
         return
       }
       const own = [...kept.values()].filter((other) => other.asker === asker).length
-      if (asker !== '' && own >= mostPerAsker) throw tooManyOfOne(series, mostPerAsker)
-      if (!makeRoom(asker)) throw tooMany(series, mostSeries)
+      if (asker !== '' && own >= mostPerAsker) throw tooManyOfOneError(series, mostPerAsker)
+      if (!makeRoom(asker)) throw tooManyError(series, mostSeries)
       begin(series, asker)
     },
 
@@ -203,7 +203,7 @@ export function createSeriesPool(options: SeriesKeeperOptions): SeriesPool {
   }
 }
 
-function failureOf(series: Series, error: unknown): ServiceError {
+function followingError(series: Series, error: unknown): ServiceError {
   if (isServiceError(error)) return error
   return new ServiceError('venue_unavailable', {
     message: `${seriesName(series)} could not be loaded: ${reasonOf(error)}`,
@@ -212,13 +212,13 @@ function failureOf(series: Series, error: unknown): ServiceError {
   })
 }
 
-const tooManyOfOne = (series: Series, most: number): ServiceError =>
+const tooManyOfOneError = (series: Series, most: number): ServiceError =>
   new ServiceError('too_many_series', {
     message: `${seriesName(series)} is not monitored, and ${most} series are followed for you on demand already`,
     details: { series: seriesName(series), limit: most, per: 'payer' },
   })
 
-const tooMany = (series: Series, most: number): ServiceError =>
+const tooManyError = (series: Series, most: number): ServiceError =>
   new ServiceError('too_many_series', {
     message: `${seriesName(series)} is not monitored, and ${most} series are followed on demand already`,
     details: { series: seriesName(series), limit: most },

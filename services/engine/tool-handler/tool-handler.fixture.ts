@@ -91,7 +91,7 @@ export function setUpToolHandler(change: Partial<ToolHandlerOptions> = {}): Tool
   const failures: [string, ServiceError][] = []
   const monitored = [sim('BTC'), sim('BTC', '4h'), sim('ETH')]
   for (const series of monitored) putVerdict(board, series)
-  board.reach(BAR_CLOSE)
+  board.raiseWatermark(BAR_CLOSE)
   const follow: NonNullable<ToolHandlerOptions['follow']> = async (series, signal) => {
     begun.push(seriesName(series))
     putVerdict(board, series)

@@ -35,14 +35,14 @@ import { marketRegimeAnswer, tradeCallAnswer } from './verdict-answers.ts'
 export function parseToolRequest<Name extends ToolName>(tool: Name, request: unknown): ToolRequest<Name> {
   // The schemas drop this one key where they refuse every other that they do not know.
   if (typeof request === 'object' && request !== null && Object.hasOwn(request, '__proto__')) {
-    throw invalid(tool, [{ field: '__proto__', problem: 'is not a field of this tool' }])
+    throw invalidInputError(tool, [{ field: '__proto__', problem: 'is not a field of this tool' }])
   }
   const parsed = TOOLS[tool].request.safeParse(request)
   if (parsed.success) return parsed.data as ToolRequest<Name>
-  throw invalid(tool, inputFaults(parsed.error.issues, 'the arguments', 'this tool'))
+  throw invalidInputError(tool, inputFaults(parsed.error.issues, 'the arguments', 'this tool'))
 }
 
-const invalid = (tool: ToolName, fields: readonly InputFault[]): ServiceError =>
+const invalidInputError = (tool: ToolName, fields: readonly InputFault[]): ServiceError =>
   new ServiceError('invalid_request', {
     message: `${tool}, ${faultMessage(fields)}`,
     details: { fields },
@@ -121,7 +121,7 @@ type Answers = {
  */
 export function createToolHandler(options: ToolHandlerOptions): LocalToolHandler {
   const { board, monitored, universes, follow, now, signal, withdrawn = () => undefined } = options
-  const clock = follow === undefined ? () => board.reached() : options.clock
+  const clock = follow === undefined ? () => board.watermark() : options.clock
   const freshness = { clock, staleAfterMs: options.staleAfterMs ?? LIMITS.staleAfterMs }
   const publicUrl = (): string => options.publicUrl().replace(/\/+$/, '')
   const finder = createSeriesFinder({

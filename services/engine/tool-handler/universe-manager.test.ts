@@ -8,6 +8,7 @@ import { createFakeClock, type FakeClock } from '../../platform/async/testing/fa
 import { collect } from '../../platform/event-store/event-store.contract.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
+import { failingAppends } from '../testing/recording.fixture.ts'
 import { createUniverseManager, type UniverseManager } from './universe-manager.ts'
 
 const START = Date.UTC(2025, 0, 1, 12, 30)
@@ -171,16 +172,10 @@ test.each([
   ['for a moment', 2, []],
   ['for longer than it is pursued', 7, ['SIM outcome_unknown']],
 ])('an append whose outcome is not known %s is not doubled by the next', async (_, count, told) => {
-  const failures = Array.from({ length: count }, (__, n) => n === 0)
-  const failing: EventStore = {
-    ...store,
-    async append(...args) {
-      const failure = failures.shift()
-      if (failure === undefined) return store.append(...args)
-      if (failure) await store.append(...args)
-      throw new ServiceError('append_unknown')
-    },
-  }
+  const failing = failingAppends(
+    store,
+    Array.from({ length: count }, (__, n) => (n === 0 ? { after: 'append_unknown' } : 'append_unknown')),
+  )
   const manager = poolOf(async () => rankingOf('SIM', 'ABC'), failing)
   const ending = new AbortController()
   const running = manager.run(['SIM'], ending.signal)

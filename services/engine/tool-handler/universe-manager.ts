@@ -116,7 +116,7 @@ export function createUniverseManager(options: UniverseKeeperOptions): UniverseM
       state.problem = undefined
       return universe
     } catch (error) {
-      const problem = problemOf(exchange, error)
+      const problem = rankingError(exchange, error)
       if (state.problem === undefined) onProblem(exchange, problem)
       state.problem = problem.message
       throw problem
@@ -206,7 +206,7 @@ async function readHead(store: Pick<EventStore, 'read'>, exchange: Exchange): Pr
   return { revision: 'no-stream', universe: undefined }
 }
 
-const problemOf = (exchange: Exchange, error: unknown): ServiceError =>
+const rankingError = (exchange: Exchange, error: unknown): ServiceError =>
   isServiceError(error)
     ? error
     : new ServiceError('venue_unavailable', {

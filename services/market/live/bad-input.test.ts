@@ -3,9 +3,8 @@ import type { Candle } from '../../../contracts/candle.ts'
 import type { BarBatch } from '../../../contracts/feed.ts'
 import { DAY_MS, MINUTE_MS } from '../../../contracts/timeframes.ts'
 import { createLeapFilter } from './leap-filter.ts'
-import { startLiveBench } from './testing/live-bench.ts'
+import { NOON, startLiveBench } from './testing/live-bench.ts'
 
-const NOON = Date.UTC(2026, 2, 3, 12)
 const SERIES = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1m' } as const
 
 const bar = (close: number, minute = 0): Candle => ({
@@ -47,12 +46,7 @@ test.each<[string, 'row' | 'leap' | 'restated', (row: unknown[]) => unknown[]]>(
     (row) => row.map((cell, at) => (at >= 1 && at <= 4 ? `${String(cell).replace('.', '')}00000` : cell)),
   ],
 ])('%s is refused, counted, and costs its bar only', async (_name, fault, spoil) => {
-  await using bench = await startLiveBench({
-    exchanges: ['BINANCE'],
-    coins: ['BTC'],
-    start: NOON + 20_000,
-    historyBars: 20,
-  })
+  await using bench = await startLiveBench({ exchanges: ['BINANCE'], historyBars: 20 })
   const venue = bench.venue('BINANCE')
   const bad = NOON + 2 * MINUTE_MS
   const rowOf = (openTime: number): unknown[] => {
@@ -77,12 +71,7 @@ test.each<[string, 'row' | 'leap' | 'restated', (row: unknown[]) => unknown[]]>(
 })
 
 test('a newest bar that is told differently afterwards stands as it was, and is counted', async () => {
-  await using bench = await startLiveBench({
-    exchanges: ['BINANCE'],
-    coins: ['BTC'],
-    start: NOON + 20_000,
-    historyBars: 5,
-  })
+  await using bench = await startLiveBench({ exchanges: ['BINANCE'], historyBars: 5 })
   const venue = bench.venue('BINANCE')
   const told: BarBatch[] = []
   let faults = bench.feed.venues()[0]?.faults
@@ -105,8 +94,6 @@ test('a venue whose clock goes back is counted, and nothing is taken of it befor
   let behindMs = 0
   await using bench = await startLiveBench({
     exchanges: ['BINANCE'],
-    coins: ['BTC'],
-    start: NOON + 20_000,
     historyBars: 5,
     venuesBehindMs: () => behindMs,
   })
@@ -124,12 +111,7 @@ test('a venue whose clock goes back is counted, and nothing is taken of it befor
 })
 
 test.each([403, 451])('a venue that answers %d for a day is asked now and then', async (status) => {
-  await using bench = await startLiveBench({
-    exchanges: ['BINANCE'],
-    coins: ['BTC', 'ETH'],
-    start: NOON + 20_000,
-    historyBars: 5,
-  })
+  await using bench = await startLiveBench({ exchanges: ['BINANCE'], coins: ['BTC', 'ETH'], historyBars: 5 })
   const venue = bench.venue('BINANCE')
   const count = (): number => [...venue.requests.values()].reduce((sum, requests) => sum + requests, 0)
   const series = ['BTC', 'ETH'].map((coin) => ({ ...SERIES, coin }))

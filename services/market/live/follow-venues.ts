@@ -2,18 +2,13 @@ import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { barOpenAt, MINUTE_MS, timeframeMs } from '../../../contracts/timeframes.ts'
 import type { BarLeg } from './bar-leg.ts'
-import type { BatchWriter } from './batch-writer.ts'
+import type { HistoryRequest } from './fetch-history.ts'
 import type { FundingTrack } from './funding-track.ts'
 import type { LiveContext } from './live-context.ts'
 import type { Venue } from './venue.ts'
 import { VenueFailure } from './venue-failure.ts'
 
-export interface FollowRequest {
-  readonly legs: readonly BarLeg[]
-  readonly tracks: readonly FundingTrack[]
-  readonly writer: BatchWriter
-  readonly context: LiveContext
-  readonly signal: AbortSignal
+export interface FollowRequest extends HistoryRequest {
   /** Told when something new is there to be told. */
   readonly wake: () => void
 }

@@ -2,12 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { BarBatch } from '../../../contracts/feed.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { HOUR_MS, MINUTE_MS, TIMEFRAMES, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import { type LiveBench, startLiveBench } from './testing/live-bench.ts'
+import { type LiveBench, NOON, START, startLiveBench, unbroken } from './testing/live-bench.ts'
 import type { Route } from './testing/venue-format.ts'
 import type { LiveExchange } from './venues.ts'
-
-const NOON = Date.UTC(2026, 2, 3, 12)
-const START = NOON + 20_000
 
 /** Bars of some series as they came, and those that did not open after the one before. */
 function createSequence() {
@@ -29,9 +26,6 @@ function createSequence() {
   }
 }
 
-const unbroken = (timeframe: Timeframe, count: number, lastClose: number): number[] =>
-  Array.from({ length: count }, (_, index) => lastClose - (count - index) * timeframeMs(timeframe))
-
 const lastClose = (timeframe: Timeframe, instant: number): number =>
   Math.floor(instant / timeframeMs(timeframe)) * timeframeMs(timeframe)
 
@@ -48,7 +42,7 @@ describe('the past of a series that comes late is told before what closed meanwh
     ['OKX', 7, ['markets', 'candles', 'funding']],
   ])('%s, away for %d minutes from the start: %j', async (exchange, minutes, routes) => {
     const coins = ['BTC', 'ETH']
-    await using bench = await startLiveBench({ exchanges: [exchange], coins, start: START, historyBars: 500 })
+    await using bench = await startLiveBench({ exchanges: [exchange], coins, historyBars: 500 })
     for (const route of routes) bench.venue(exchange).fail(route, { kind: 'status', status: 503 })
     healAfter(bench, exchange, minutes)
     const series = coins.flatMap((coin) =>
@@ -72,7 +66,6 @@ describe('the past of a series that comes late is told before what closed meanwh
     await using bench = await startLiveBench({
       exchanges: ['BINANCE'],
       coins: ['BTC', 'ETH'],
-      start: START,
       historyBars: 520,
     })
     bench
@@ -104,12 +97,7 @@ describe('the past of a series that comes late is told before what closed meanwh
   })
 
   test('a past that the venue refuses for good is done without: its series begin at the seam', async () => {
-    await using bench = await startLiveBench({
-      exchanges: ['BINANCE'],
-      coins: ['BTC'],
-      start: START,
-      historyBars: 20,
-    })
+    await using bench = await startLiveBench({ exchanges: ['BINANCE'], historyBars: 20 })
     const text = '{"code":-1130,"msg":"Data sent for parameter startTime is not valid."}'
     bench
       .venue('BINANCE')
@@ -136,7 +124,6 @@ test('a bar at the changeover is told although nothing was traded before it and 
   const missing = new Set([-8, -7, -6, -5, -4, -3, -2, -1, 0].map((minute) => NOON + minute * MINUTE_MS))
   await using bench = await startLiveBench({
     exchanges: ['KUCOIN'],
-    coins: ['BTC'],
     start: START + 2 * MINUTE_MS,
     historyBars: 10,
     isMissing: (_coin, openTime) => missing.has(openTime),
@@ -155,7 +142,6 @@ describe('listings change', () => {
     await using bench = await startLiveBench({
       exchanges: ['BINANCE'],
       coins: ['BTC', 'ETH', 'SOL'],
-      start: START,
       historyBars: 5,
     })
     const venue = bench.venue('BINANCE')
@@ -181,12 +167,7 @@ describe('listings change', () => {
   })
 
   test('a coin that comes back after hours or days is followed again by itself, and is gone only in between', async () => {
-    await using bench = await startLiveBench({
-      exchanges: ['BYBIT'],
-      coins: ['BTC', 'ETH'],
-      start: START,
-      historyBars: 5,
-    })
+    await using bench = await startLiveBench({ exchanges: ['BYBIT'], coins: ['BTC', 'ETH'], historyBars: 5 })
     const { market } = bench.venue('BYBIT')
     const [stays, goes] = ['BTC', 'ETH'].map((coin): Series => ({ exchange: 'BYBIT', coin, timeframe: '1h' }))
     const sequence = createSequence()

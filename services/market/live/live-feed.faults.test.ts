@@ -2,12 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { BarBatch } from '../../../contracts/feed.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
-import { HOUR_MS, MINUTE_MS, type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
-import { type LiveBench, startLiveBench } from './testing/live-bench.ts'
+import { HOUR_MS, MINUTE_MS, type Timeframe } from '../../../contracts/timeframes.ts'
+import { type LiveBench, NOON, startLiveBench, unbroken } from './testing/live-bench.ts'
 import type { LiveExchange } from './venues.ts'
-
-const NOON = Date.UTC(2026, 2, 3, 12)
-const START = NOON + 20_000
 
 const one = (exchange: LiveExchange, coin: string, timeframe: Timeframe): Series => ({
   exchange,
@@ -20,10 +17,6 @@ const opensOf = (batches: readonly BarBatch[], series: Series): number[] =>
   batches.flatMap(({ bars }) =>
     bars.filter((bar) => seriesName(bar.series) === seriesName(series)).map(({ candle }) => candle.openTime),
   )
-
-/** Open times one after another, the last of them closing at an instant. */
-const unbroken = (timeframe: Timeframe, count: number, lastClose: number): number[] =>
-  Array.from({ length: count }, (_, index) => lastClose - (count - index) * timeframeMs(timeframe))
 
 const untilAt = (instant: number) => (batch: BarBatch) => batch.at >= instant && batch.isLate === undefined
 
@@ -44,12 +37,7 @@ function expectTrueBars(bench: LiveBench, exchange: LiveExchange, batches: reado
 
 describe('a venue that is away at the start', () => {
   test('holds up no other, and its bars come late, in order and none left out', async () => {
-    await using bench = await startLiveBench({
-      exchanges: ['BINANCE', 'OKX'],
-      coins: ['BTC'],
-      start: START,
-      historyBars: 30,
-    })
+    await using bench = await startLiveBench({ exchanges: ['BINANCE', 'OKX'], historyBars: 30 })
     for (const route of ['markets', 'candles', 'funding'] as const) {
       bench.venue('OKX').fail(route, { kind: 'status', status: 503 })
     }
@@ -88,7 +76,7 @@ describe('a venue that is away at the start', () => {
   })
 
   test('without any venue there is nothing listed, and the ranking says why', async () => {
-    await using bench = await startLiveBench({ exchanges: ['OKX'], coins: ['BTC'], start: START })
+    await using bench = await startLiveBench({ exchanges: ['OKX'] })
     bench.venue('OKX').fail('markets', { kind: 'reset' })
     expect(await bench.clock.runUntil(bench.feed.listings())).toEqual([])
     expect(bench.feed.venues()).toMatchObject([{ exchange: 'OKX', state: 'failed' }])
@@ -106,12 +94,7 @@ describe('a venue that is away at the start', () => {
 
 describe('a venue that is slow', () => {
   test('delays the others for a while only, and only once; its bars come late', async () => {
-    await using bench = await startLiveBench({
-      exchanges: ['BINANCE', 'GATE'],
-      coins: ['BTC'],
-      start: START,
-      historyBars: 10,
-    })
+    await using bench = await startLiveBench({ exchanges: ['BINANCE', 'GATE'], historyBars: 10 })
     const { promise: until, resolve: release } = Promise.withResolvers<void>()
     const [fine, slow] = [one('BINANCE', 'BTC', '1m'), one('GATE', 'BTC', '1m')]
     const toldAt = new Map<number, number>()
@@ -135,8 +118,6 @@ describe('a venue that is slow', () => {
   test('whose clock is behind is believed: no bar is taken before it has closed there', async () => {
     await using bench = await startLiveBench({
       exchanges: ['BYBIT'],
-      coins: ['BTC'],
-      start: START,
       historyBars: 10,
       venuesBehindMs: 40_000,
     })
@@ -154,12 +135,7 @@ describe('what goes wrong for a while', () => {
     ['broken connections', { kind: 'reset' }],
     ['garbage', { kind: 'instead', text: '{"code":"0","data":[' }],
   ] as const)('%s costs no bar', async (_name, fault) => {
-    await using bench = await startLiveBench({
-      exchanges: ['OKX'],
-      coins: ['BTC', 'ETH'],
-      start: START,
-      historyBars: 400,
-    })
+    await using bench = await startLiveBench({ exchanges: ['OKX'], coins: ['BTC', 'ETH'], historyBars: 400 })
     // Twice in the history, and at every third request of live bars.
     bench.venue('OKX').fail('candles', fault, 2)
     let asked = 0
@@ -174,12 +150,7 @@ describe('what goes wrong for a while', () => {
   })
 
   test('a list of markets that cannot be fetched again does not end a venue that is well', async () => {
-    await using bench = await startLiveBench({
-      exchanges: ['BINANCE'],
-      coins: ['BTC'],
-      start: START,
-      historyBars: 5,
-    })
+    await using bench = await startLiveBench({ exchanges: ['BINANCE'], historyBars: 5 })
     const series = one('BINANCE', 'BTC', '1m')
     const batches = await bench.collect({ series: [series] }, (batch) => {
       if (batch.at === NOON + MINUTE_MS)
@@ -193,12 +164,7 @@ describe('what goes wrong for a while', () => {
 
 describe('markets come and go', () => {
   test('a coin that is not listed any more costs the others nothing; what never was is refused', async () => {
-    await using bench = await startLiveBench({
-      exchanges: ['BYBIT'],
-      coins: ['BTC', 'ETH'],
-      start: START,
-      historyBars: 5,
-    })
+    await using bench = await startLiveBench({ exchanges: ['BYBIT'], coins: ['BTC', 'ETH'], historyBars: 5 })
     const [stays, goes] = [one('BYBIT', 'BTC', '1m'), one('BYBIT', 'ETH', '1m')]
     const { market } = bench.venue('BYBIT')
     const batches = await bench.collect({ series: [stays, goes] }, (batch) => {
@@ -220,8 +186,6 @@ describe('markets come and go', () => {
     const missing = new Set([-3, -2, 0, 4, 5].map((minute) => NOON + minute * MINUTE_MS))
     await using bench = await startLiveBench({
       exchanges: ['KUCOIN'],
-      coins: ['BTC'],
-      start: START,
       historyBars: 10,
       isMissing: (_coin, openTime) => missing.has(openTime),
     })
@@ -247,12 +211,7 @@ describe('markets come and go', () => {
 })
 
 test('a restart goes on behind the last bar that was recorded', async () => {
-  await using bench = await startLiveBench({
-    exchanges: ['HL'],
-    coins: ['BTC'],
-    start: START,
-    historyBars: 20,
-  })
+  await using bench = await startLiveBench({ exchanges: ['HL'], historyBars: 20 })
   const liveFrom = NOON - 2 * HOUR_MS
   const series = one('HL', 'BTC', '15m')
   const batches = await bench.collect({ series: [series], liveFrom }, untilAt(NOON + 15 * MINUTE_MS))
@@ -264,12 +223,7 @@ test('a restart goes on behind the last bar that was recorded', async () => {
 })
 
 test('ends quietly at the signal, also while a venue hangs', async () => {
-  await using bench = await startLiveBench({
-    exchanges: ['OKX'],
-    coins: ['BTC'],
-    start: START,
-    historyBars: 5,
-  })
+  await using bench = await startLiveBench({ exchanges: ['OKX'], historyBars: 5 })
   await bench.clock.runUntil(bench.feed.listings())
   bench.clock.ignore(bench.venue('OKX').url)
   bench.venue('OKX').fail('candles', { kind: 'silent' })

@@ -14,7 +14,7 @@ import { liveBatches } from './live-batches.ts'
 import type { LiveContext } from './live-context.ts'
 import { planLegs } from './plan-legs.ts'
 import { rankUniverse } from './rank-universe.ts'
-import { createVenue, type Venue, venueUnavailable } from './venue.ts'
+import { createVenue, type Venue, venueUnavailableError } from './venue.ts'
 import { createHealthRegistry } from './venue-health.ts'
 import type { VenueMarket } from './venue-listings.ts'
 import { isLiveExchange, LIVE_EXCHANGES } from './venues.ts'
@@ -168,7 +168,7 @@ export function createLiveFeed(options: LiveFeedOptions): MarketFeed {
       return ranked
     } catch (error) {
       context.failed(venue, error)
-      throw venueUnavailable(exchange, error)
+      throw venueUnavailableError(exchange, error)
     }
   }
 

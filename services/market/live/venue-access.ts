@@ -60,7 +60,7 @@ export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
   async function askPatiently<Answer>(attempt: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
     for (let tries = 1; ; tries++) {
       signal.throwIfAborted()
-      if (!circuit.enter()) throw leftAlone()
+      if (!circuit.enter()) throw leftAloneError()
       try {
         const answer = await attempt()
         circuit.succeeded()
@@ -86,7 +86,7 @@ export function createVenueAccess(options: VenueAccessOptions): VenueAccess {
     }
   }
 
-  const leftAlone = (): ServiceError =>
+  const leftAloneError = (): ServiceError =>
     new ServiceError('venue_unavailable', {
       message: `${exchange} is not asked before ${new Date(circuit.opensAt()).toISOString()}, because it failed ${LIMITS.venueFailuresInARow} times in a row: ${lastFailure ?? 'no reason was seen'}`,
       details: { exchange },

@@ -4,23 +4,15 @@ import type { Series } from '../../../contracts/series.ts'
 import { MINUTE_MS } from '../../../contracts/timeframes.ts'
 import type { VenueHealth } from '../feed.ts'
 import type { Fault } from './testing/fake-venue.ts'
-import { startLiveBench } from './testing/live-bench.ts'
+import { NOON, startLiveBench } from './testing/live-bench.ts'
 
 const SECOND_MS = 1_000
-const NOON = Date.UTC(2026, 2, 3, 12)
-const START = NOON + 20_000
 const MINUTES: Series = { exchange: 'OKX', coin: 'BTC', timeframe: '1m' }
 /** A venue that is well, so that time is told of. */
 const OTHER: Series = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1m' }
 
 const bench = (venuesBehindMs = 0) =>
-  startLiveBench({
-    exchanges: ['BINANCE', 'OKX'],
-    coins: ['BTC'],
-    start: START,
-    historyBars: 10,
-    venuesBehindMs,
-  })
+  startLiveBench({ exchanges: ['BINANCE', 'OKX'], historyBars: 10, venuesBehindMs })
 
 const ofOkx = (seen: readonly VenueHealth[]): VenueHealth | undefined =>
   seen.find(({ exchange }) => exchange === 'OKX')

@@ -339,7 +339,7 @@ const toCoins = (volume: number, contractSize: number): number =>
 const plainQuoteVolume = ({ quoteVolume }: CcxtTicker): number => quoteVolume ?? Number.NaN
 
 /** The error a caller of the feed sees for a failed request. */
-export const venueUnavailable = (exchange: Exchange, error: unknown): ServiceError =>
+export const venueUnavailableError = (exchange: Exchange, error: unknown): ServiceError =>
   error instanceof ServiceError
     ? error
     : new ServiceError('venue_unavailable', {

@@ -54,7 +54,7 @@ const NAMES_IN_MESSAGE = 20
  */
 export async function openCatalogue(options: CatalogueOptions): Promise<Catalogue> {
   const { recordings, ignored } = await findRecordings(options.folder, options.exchange)
-  if (recordings.length === 0) throw nothingFound(options.folder, ignored)
+  if (recordings.length === 0) throw nothingFoundError(options.folder, ignored)
   const wanted = recordings.filter((recording) => isWanted(recording.market, options))
   const { from = 0, to = Number.POSITIVE_INFINITY } = options.period ?? {}
   const summarised = await summariseAll(wanted, to)
@@ -77,7 +77,7 @@ export async function openCatalogue(options: CatalogueOptions): Promise<Catalogu
   }
   const markets = groupByMarket([...best.values()], options.timeframes ?? TIMEFRAMES)
   const hasBars = [...markets.values()].some(({ listing }) => listing.timeframes.length > 0)
-  if (!hasBars) throw nothingLeft(options, recordings, summarised)
+  if (!hasBars) throw nothingLeftError(options, recordings, summarised)
   return { markets, ignored }
 }
 
@@ -134,7 +134,7 @@ const nativeBars = ({ content, summary }: SummarisedRecording): NativeBars => ({
   lastClose: summary.last,
 })
 
-function nothingFound(folder: string, ignored: readonly IgnoredRecording[]): ServiceError {
+function nothingFoundError(folder: string, ignored: readonly IgnoredRecording[]): ServiceError {
   const left = ignored.map(({ name, reason }) => `${name} (${reason})`)
   const seen =
     left.length === 0
@@ -146,7 +146,7 @@ function nothingFound(folder: string, ignored: readonly IgnoredRecording[]): Ser
   })
 }
 
-function nothingLeft(
+function nothingLeftError(
   { folder, exchanges, coins, timeframes, period }: CatalogueOptions,
   recordings: readonly Recording[],
   summarised: readonly SummarisedRecording[],

@@ -53,7 +53,7 @@ export async function* readRows(
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     const end = bytes.lastIndexOf(NEWLINE) + 1
     rest = bytes.subarray(end)
-    if (rest.length > LINE_BYTES) throw endlessLine(name, context?.row ?? 0)
+    if (rest.length > LINE_BYTES) throw endlessLineError(name, context?.row ?? 0)
     if (end === 0) continue
     let start = 0
     if (context === undefined) {
@@ -84,7 +84,7 @@ const begin = (
   scratch: new Float64Array(),
 })
 
-const endlessLine = (name: string, row: number): ServiceError =>
+const endlessLineError = (name: string, row: number): ServiceError =>
   new ServiceError('market_data_damaged', {
     message: `${name}, row ${row + 1}: the line is longer than ${LINE_BYTES} bytes; this is not a CSV file of market data`,
     details: { file: name, row: row + 1 },
@@ -99,16 +99,16 @@ async function* chunksOf(path: string, name: string): AsyncGenerator<Buffer, voi
   try {
     for await (const chunk of source) yield chunk as Buffer
   } catch (error) {
-    throw unreadable(name, error as NodeJS.ErrnoException)
+    throw unreadableError(name, error as NodeJS.ErrnoException)
   } finally {
     file.destroy()
   }
 }
 
-function unreadable(name: string, error: NodeJS.ErrnoException): ServiceError {
+function unreadableError(name: string, error: NodeJS.ErrnoException): ServiceError {
   const { code, message } = error
   if (code === 'Z_BUF_ERROR') {
-    return unreadableFile(
+    return unreadableFileError(
       'market_data_damaged',
       name,
       'the gzip data ends too early; the file was cut off, so copy it again',
@@ -117,17 +117,17 @@ function unreadable(name: string, error: NodeJS.ErrnoException): ServiceError {
   }
   if (code === 'Z_DATA_ERROR') {
     const hint = 'copy the file again, or name it .csv if it is not packed'
-    return unreadableFile(
+    return unreadableFileError(
       'market_data_damaged',
       name,
       `this is not sound gzip data (${message}); ${hint}`,
       error,
     )
   }
-  return unreadableFile('market_data_missing', name, `the file cannot be read (${message})`, error)
+  return unreadableFileError('market_data_missing', name, `the file cannot be read (${message})`, error)
 }
 
-const unreadableFile = (code: ErrorCode, name: string, fault: string, cause: Error): ServiceError =>
+const unreadableFileError = (code: ErrorCode, name: string, fault: string, cause: Error): ServiceError =>
   new ServiceError(code, { message: `${name}: ${fault}`, details: { file: name }, cause })
 
 /** Characters of a faulty header that a message shows. */
@@ -194,7 +194,7 @@ function parseLines(bytes: Buffer, context: BlockContext): RowBlock {
       const fault = check(rows, count * width)
       if (fault !== undefined) {
         const value = String(rows[count * width + columns.indexOf(fault.column)])
-        throw damagedCell(context, fault.column, value, fault.fault)
+        throw damagedCellError(context, fault.column, value, fault.fault)
       }
       count++
     }
@@ -218,13 +218,23 @@ function parseLine(
     if (at < end && bytes[at] !== COMMA) continue
     const place = order[cell]
     if (place === undefined) {
-      throw damagedCell(context, `number ${cell + 1}`, bytes.toString('utf8', cellStart, at), 'has no header')
+      throw damagedCellError(
+        context,
+        `number ${cell + 1}`,
+        bytes.toString('utf8', cellStart, at),
+        'has no header',
+      )
     }
     const isOmitted = place === IGNORED || (at === cellStart && mayBeEmpty.has(place))
     const value = isOmitted ? Number.NaN : parseDecimal(bytes, cellStart, at)
     if (Number.isNaN(value) && !isOmitted) {
       const text = bytes.toString('utf8', cellStart, at)
-      throw damagedCell(context, columns[place] as string, text, text === '' ? 'is empty' : 'is not a number')
+      throw damagedCellError(
+        context,
+        columns[place] as string,
+        text,
+        text === '' ? 'is empty' : 'is not a number',
+      )
     }
     if (place !== IGNORED) rows[offset + place] = value
     cellStart = at + 1
@@ -232,7 +242,7 @@ function parseLine(
   }
   const absent = order[cell]
   if (absent !== undefined) {
-    throw damagedCell(
+    throw damagedCellError(
       context,
       columns[absent] as string,
       '',
@@ -241,7 +251,7 @@ function parseLine(
   }
 }
 
-const damagedCell = (
+const damagedCellError = (
   { name, row }: BlockContext,
   column: string,
   text: string,

@@ -37,7 +37,7 @@ export function createTurnovers(): Turnovers {
     async rank(catalogue, exchange, at) {
       const markets = [...catalogue.markets.values()].filter(({ candles }) => candles.length > 0)
       const here = markets.filter(({ listing }) => listing.exchange === exchange)
-      if (here.length === 0) throw unknownExchange(exchange, markets)
+      if (here.length === 0) throw unknownExchangeError(exchange, markets)
       const entries: UniverseEntry[] = []
       for (const { listing, candles } of here) {
         const source = planSource('1h', listing.native) ?? planSource('1d', listing.native)
@@ -64,7 +64,7 @@ async function readTurnover(recording: SummarisedRecording): Promise<Turnover> {
   return turnover
 }
 
-function unknownExchange(exchange: Exchange, markets: readonly RecordedMarket[]): ServiceError {
+function unknownExchangeError(exchange: Exchange, markets: readonly RecordedMarket[]): ServiceError {
   const available = [...new Set(markets.map(({ listing }) => listing.exchange))]
   return new ServiceError('unknown_exchange', {
     message: `there are no recorded bars of ${exchange}; recorded are ${available.join(', ')}`,

@@ -89,7 +89,7 @@ export function createSimulatedFeed(options: SimulatedFeedOptions): MarketFeed {
     listings: () => Promise.resolve(coins.toSorted().map(listingOf)),
     batches,
     async universe(exchange) {
-      if (exchange !== 'SIM') throw unknownExchange(exchange)
+      if (exchange !== 'SIM') throw unknownExchangeError(exchange)
       return rankSimulatedUniverse(seed, coins, now())
     },
     isGone: () => false,
@@ -132,7 +132,7 @@ function openMarket(
   let minutesBegin = Number.POSITIVE_INFINITY
   let hoursBegin = Number.POSITIVE_INFINITY
   const sourcesOf = (market: Market): CoinSources => {
-    if (market.exchange !== 'SIM') throw notSimulated(market)
+    if (market.exchange !== 'SIM') throw notSimulatedError(market)
     const known = coins.get(market.coin)
     const sources = known ?? { bars: createSimulatedBars(seed, market.coin) }
     coins.set(market.coin, sources)
@@ -191,13 +191,13 @@ const settledAt = (coins: readonly (readonly [Coin, CoinSources])[], hour: numbe
     return funding === undefined ? [] : [{ market: { exchange: 'SIM', coin }, funding }]
   })
 
-const unknownExchange = (exchange: Exchange): ServiceError =>
+const unknownExchangeError = (exchange: Exchange): ServiceError =>
   new ServiceError('unknown_exchange', {
     message: `${exchange} is not in the simulated market, whose exchange is SIM`,
     details: { given: exchange, available: ['SIM'] },
   })
 
-const notSimulated = (market: Market): ServiceError =>
+const notSimulatedError = (market: Market): ServiceError =>
   new ServiceError('market_data_missing', {
     message: `${marketName(market)} is not in the simulated market, whose exchange is SIM; ask for SIM.${market.coin}`,
     details: { market: marketName(market) },

@@ -51,7 +51,7 @@ function* readRates(file: string): Generator<readonly [number, number]> {
     const [time = Number.NaN, rate = Number.NaN] = line.split(',').map(Number)
     // Row 1 is the header.
     if (!(time >= 0 && Math.abs(rate) <= 1))
-      throw damaged(file, `row ${index + 2}, "${line}", is no settlement`)
+      throw damagedError(file, `row ${index + 2}, "${line}", is no settlement`)
     yield [Math.round(time / MINUTE_MS) * MINUTE_MS, rate]
   }
 }
@@ -60,11 +60,11 @@ function textOf(file: string): string {
   try {
     return gunzipSync(readFileSync(file)).toString('utf8')
   } catch (error) {
-    throw damaged(file, reasonOf(error), error)
+    throw damagedError(file, reasonOf(error), error)
   }
 }
 
-const damaged = (file: string, fault: string, cause?: unknown): ServiceError =>
+const damagedError = (file: string, fault: string, cause?: unknown): ServiceError =>
   new ServiceError('market_data_damaged', { message: `${basename(file)}: ${fault}.`, cause })
 
 function settlementsOf(market: Market, rates: ReadonlyMap<number, number>): FundingUpdate[] {

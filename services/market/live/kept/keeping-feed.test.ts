@@ -22,7 +22,6 @@ const newFolder = (): string => mkdtempSync(join(tmpdir(), 'keeping-'))
 async function told(exchange: LiveExchange, keepsIn: string | undefined, start: number, minutes = 12) {
   await using bench = await startLiveBench({
     exchanges: [exchange],
-    coins: ['BTC'],
     start,
     historyBars: 520,
     ...(keepsIn !== undefined && { keepsIn }),

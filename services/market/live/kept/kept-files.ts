@@ -1,8 +1,10 @@
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { ServiceError } from '../../../../contracts/errors.ts'
 import type { Series } from '../../../../contracts/series.ts'
 import { timeframeMs } from '../../../../contracts/timeframes.ts'
+import { type FileLock, takeFileLock } from '../../../platform/sqlite/file-lock.ts'
 import {
   checkedLine,
   KEPT_HEADER,
@@ -116,12 +118,33 @@ export async function appendKept(file: KeptFile, bars: readonly KeptBar[]): Prom
 
 /**
  * Makes a sealed file of what is there: in order, without repetition, packed. Whoever appends meanwhile begins a new
- * part, which is sealed next time; a crash at any point leaves nothing undone that the next time does not do.
+ * part, which is sealed next time; a crash at any point leaves nothing undone that the next time does not do. While
+ * another process seals in the folder nothing is done: two that had read different parts would overwrite each other.
  *
- * @param mark tells apart who seals at the same time
+ * @param mark tells apart what was left by who was killed
  * @throws where it cannot be written, or a sealed file is damaged; what is there stays then
  */
 export async function sealKept(file: KeptFile, mark: string): Promise<void> {
+  const lock = lockSealing(file)
+  if (lock === undefined) return
+  try {
+    await sealAlone(file, mark)
+  } finally {
+    lock.release()
+  }
+}
+
+/** Undefined where another has it. The operating system ends it with the process, however that ends. */
+function lockSealing({ folder }: KeptFile): FileLock | undefined {
+  try {
+    return takeFileLock(`${folder}.lock`, 'the sealing of bars')
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'store_locked') return undefined
+    throw error
+  }
+}
+
+async function sealAlone(file: KeptFile, mark: string): Promise<void> {
   const { folder, name } = file
   await rename(partPath(file), `${partPath(file)}.${mark}`).catch((error: unknown) => {
     if (!isAbsent(error)) throw error

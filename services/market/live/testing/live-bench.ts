@@ -1,5 +1,6 @@
 import type { BarBatch } from '../../../../contracts/feed.ts'
 import type { Coin } from '../../../../contracts/series.ts'
+import { type Timeframe, timeframeMs } from '../../../../contracts/timeframes.ts'
 import type { BatchesRequest, MarketFeed } from '../../feed.ts'
 import { createRandom } from '../../simulated/random.ts'
 import { loadCcxt } from '../ccxt-client.ts'
@@ -24,10 +25,20 @@ export interface LiveBench {
   close(): Promise<void>
 }
 
+/** A noon, and when a bench starts: twenty seconds later, so that the bars of noon have settled. */
+export const NOON = Date.UTC(2026, 2, 3, 12)
+export const START = NOON + 20_000
+
+/** Open times one after another, the last of them closing at an instant. */
+export const unbroken = (timeframe: Timeframe, count: number, lastClose: number): number[] =>
+  Array.from({ length: count }, (_, index) => lastClose - (count - index) * timeframeMs(timeframe))
+
 export interface LiveBenchOptions {
   readonly exchanges: readonly LiveExchange[]
-  readonly coins: readonly Coin[]
-  readonly start: number
+  /** BTC unless said. */
+  readonly coins?: readonly Coin[]
+  /** {@link START} unless said. */
+  readonly start?: number
   readonly historyBars?: number
   readonly isMissing?: FakeMarketOptions['isMissing']
   /** A folder in which bars are kept, and for how many days. */
@@ -37,10 +48,10 @@ export interface LiveBenchOptions {
   readonly venuesBehindMs?: number | (() => number)
 }
 
-/** @example await using bench = await startLiveBench({ exchanges: ['OKX'], coins: ['BTC'], start }) */
+/** @example await using bench = await startLiveBench({ exchanges: ['OKX'] }) */
 export async function startLiveBench(options: LiveBenchOptions): Promise<LiveBench & AsyncDisposable> {
   const venues = new Map<LiveExchange, FakeVenue>()
-  const clock = createVirtualClock(options.start, (input, init) => {
+  const clock = createVirtualClock(options.start ?? START, (input, init) => {
     const venue = [...venues.values()].find(({ url }) => addressOf(input).startsWith(url))
     return (venue?.fetch ?? fetch)(input, init)
   })
@@ -50,7 +61,7 @@ export async function startLiveBench(options: LiveBenchOptions): Promise<LiveBen
   for (const exchange of options.exchanges) {
     const market = createFakeMarket({
       seed: exchange,
-      coins: options.coins,
+      coins: options.coins ?? ['BTC'],
       now: () => clock.now() - behindMs(),
       ...(options.isMissing && { isMissing: options.isMissing }),
     })

@@ -1,108 +1,10 @@
-import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
-import { WINDOW_BARS } from '../../contracts/verdict.ts'
+import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import { WINDOW_BARS } from '../../../contracts/verdict.ts'
+import type { RangeModelData } from '../forecast/range-model.ts'
+import type { TimeframeSkill, VerdictModel } from '../model.ts'
+import type { Measure } from '../scoring/intervals.ts'
 import { featureMeaning } from './feature-meanings.ts'
-
-/** A number with the ends of its 95 % interval. */
-interface Interval {
-  readonly value: number
-  readonly low: number | null
-  readonly high: number | null
-}
-
-/** What one side of every race came to, time-outs included; returns in basis points. */
-interface ByExit {
-  readonly inFavour: Interval
-  readonly gross: Interval & { readonly t: number | null }
-  readonly net: Interval & { readonly t: number | null }
-}
-
-/** What was measured of a model at a timeframe, on bars it was not fitted on. */
-interface MeasuredSkill {
-  readonly verdicts: number
-  readonly from: number
-  readonly to: number
-  readonly observedDays: number
-  readonly races: { readonly up: number; readonly down: number; readonly both: number }
-  readonly timeoutShare: number | null
-  readonly auc: Interval | null
-  readonly newestAuc: Interval | null
-  readonly brier: Interval | null
-  readonly brierSpoken: Interval | null
-  readonly calibrationError: number | null
-  readonly reliability: readonly {
-    readonly from: number
-    readonly to: number
-    readonly races: number
-    readonly said: number
-    readonly happened: number
-  }[]
-  readonly spoken: number
-  readonly sellShare: number | null
-  readonly winRates: {
-    readonly races: number
-    readonly called: Interval
-    readonly calledByBlocks: Interval
-    readonly alwaysBuy: Interval
-    readonly alwaysSell: Interval
-    readonly random: Interval
-  } | null
-  readonly everyCall: {
-    readonly trades: number
-    readonly timeoutShare: number
-    readonly called: ByExit
-    readonly alwaysBuy: ByExit
-    readonly alwaysSell: ByExit
-    readonly random: ByExit
-  } | null
-  readonly flipsPerDay: number | null
-  readonly placeboAuc: Interval | null
-}
-
-type DescribedSkill =
-  | {
-      readonly skill: true
-      readonly scales: readonly number[]
-      readonly coefficients: readonly number[]
-      readonly races: number
-      readonly slope: number
-      readonly offset: number
-      readonly measured: MeasuredSkill
-    }
-  | { readonly skill: false; readonly reason: string; readonly measured?: MeasuredSkill | undefined }
-
-/** What the page needs to know of the verdict model; scales and coefficients run in the order of the names. */
-export interface DescribedModel {
-  readonly version: string
-  /** The data, the recipe and the label that the numbers come from. Times are Unix milliseconds. */
-  readonly provenance: {
-    readonly recipe: {
-      readonly sources: Readonly<Record<Timeframe, readonly Timeframe[]>>
-      readonly ridgePerRace: number
-      readonly mostRaces: number
-      readonly firstTrainingShare: number
-      readonly firstTrainingDays: number
-      readonly refitDays: number
-      readonly fewestRefits: number
-      readonly fewestRaces: number
-    }
-    readonly label: { readonly deviationBars: number; readonly floor: number }
-    readonly from: number
-    readonly to: number
-    readonly series: readonly {
-      readonly exchange: string
-      readonly coin: string
-      readonly timeframe: Timeframe
-      readonly market: 'perpetual' | 'spot'
-      readonly from: number
-      readonly to: number
-      readonly bars: number
-      readonly sha256: string
-    }[]
-  }
-  readonly clip: number
-  readonly names: readonly string[]
-  readonly timeframes: Readonly<Record<Timeframe, DescribedSkill>>
-}
+import { rangesSection } from './ranges-section.ts'
 
 /** As many digits as a model is written with. */
 const PARAMETER_DIGITS = 6
@@ -114,10 +16,9 @@ const parameter = (value: number | undefined): string =>
 /**
  * The sections of the page about the verdict model, in Markdown.
  *
- * @param ranges the sections about how far prices go
  * @throws Error for a feature whose meaning is not written down
  */
-export const modelPage = (model: DescribedModel, ranges: readonly string[]): string[] => [
+export const modelPage = (model: VerdictModel, ranges: RangeModelData): string[] => [
   introduction(model),
   '## Where do the numbers come from?',
   ...origin(model),
@@ -134,7 +35,7 @@ export const modelPage = (model: DescribedModel, ranges: readonly string[]): str
   'The share of the races that reached a barrier in which the called one came first, beside what always BUY, always SELL and a coin won on the same bars. It flatters: nearly half of all calls reach no barrier within the window, and those end in favour less often than not.',
   winsTable(model),
   ...reliabilitySection(model),
-  ...ranges,
+  ...rangesSection(ranges),
   '## What is it made of?',
   `Each measured value is divided by its scale, clipped to ± ${model.clip} and weighted: score = Σ coefficient × scaled value, with coefficients of each timeframe's own. A slope turns the score into log-odds, and those into the probability of the upper barrier, 1 / (1 + e^−log-odds). Nothing is centred and there is no intercept, so a market turned upside down gets the opposite verdict.`,
   meaningsTable(model),
@@ -150,14 +51,14 @@ const grouped = (value: number): string => value.toLocaleString('en')
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
 
 /** "0.540 [0.527, 0.552]", in units of `factor`; empty where nothing was measured. */
-function interval(measure: Interval | null, digits: number, factor = 1): string {
+function interval(measure: Measure | null, digits: number, factor = 1): string {
   if (measure === null) return ''
   const { value, low, high } = measure
   const text = (number: number): string => (factor * number).toFixed(digits)
   return low === null || high === null ? text(value) : `${text(value)} [${text(low)}, ${text(high)}]`
 }
 
-function origin({ provenance, timeframes }: DescribedModel): string[] {
+function origin({ provenance, timeframes }: VerdictModel): string[] {
   const { recipe, label, from, to, series } = provenance
   const coins = new Set(series.map(({ coin }) => coin))
   const borrowed = TIMEFRAMES.flatMap((timeframe) => {
@@ -176,7 +77,7 @@ function origin({ provenance, timeframes }: DescribedModel): string[] {
   ]
 }
 
-const introduction = ({ version, timeframes }: DescribedModel): string => {
+const introduction = ({ version, timeframes }: VerdictModel): string => {
   const speaking = TIMEFRAMES.filter((timeframe) => timeframes[timeframe].skill)
   const silent = TIMEFRAMES.filter((timeframe) => !timeframes[timeframe].skill)
   const calls = speaking.length === 0 ? 'makes no calls' : `makes calls at ${speaking.join(', ')}`
@@ -184,7 +85,7 @@ const introduction = ({ version, timeframes }: DescribedModel): string => {
   return `Verdicts of this release are computed by the model \`${version}\`. It ${calls}${holds}. It is information, not advice.`
 }
 
-function scoresTable({ timeframes }: DescribedModel): string {
+function scoresTable({ timeframes }: VerdictModel): string {
   const rows = TIMEFRAMES.map((timeframe) => {
     const skill = timeframes[timeframe]
     const calls = skill.skill ? 'BUY, SELL, HOLD' : 'HOLD only'
@@ -213,7 +114,7 @@ function scoresTable({ timeframes }: DescribedModel): string {
   )
 }
 
-function scoreCells(measured: MeasuredSkill | undefined): string[] {
+function scoreCells(measured: TimeframeSkill['measured']): string[] {
   if (measured === undefined) return Array.from({ length: 11 }, () => '')
   const { from, to, races, timeoutShare, calibrationError } = measured
   return [
@@ -231,7 +132,7 @@ function scoreCells(measured: MeasuredSkill | undefined): string[] {
   ]
 }
 
-function everyCallTable({ timeframes }: DescribedModel): string {
+function everyCallTable({ timeframes }: VerdictModel): string {
   const rows = TIMEFRAMES.flatMap((timeframe) => {
     const { everyCall } = timeframes[timeframe].measured ?? {}
     if (everyCall === undefined || everyCall === null) return []
@@ -270,7 +171,7 @@ function everyCallTable({ timeframes }: DescribedModel): string {
   )
 }
 
-function winsTable({ timeframes }: DescribedModel): string {
+function winsTable({ timeframes }: VerdictModel): string {
   const rows = TIMEFRAMES.flatMap((timeframe) => {
     const { measured } = timeframes[timeframe]
     if (measured === undefined || measured.winRates === null) return []
@@ -308,7 +209,7 @@ function winsTable({ timeframes }: DescribedModel): string {
 /** The timeframe whose probabilities are shown beside what happened. */
 const SHOWN_TIMEFRAME = '1h'
 
-function reliabilitySection({ timeframes }: DescribedModel): string[] {
+function reliabilitySection({ timeframes }: VerdictModel): string[] {
   const { measured } = timeframes[SHOWN_TIMEFRAME]
   if (measured === undefined) return []
   return [
@@ -326,7 +227,7 @@ function reliabilitySection({ timeframes }: DescribedModel): string[] {
   ]
 }
 
-const dataTable = ({ provenance }: DescribedModel): string =>
+const dataTable = ({ provenance }: VerdictModel): string =>
   table(
     ['Exchange', 'Coin', 'Market', 'Timeframe', 'From', 'To', 'Bars', 'Checksum'],
     provenance.series.map(({ exchange, coin, market, timeframe, from, to, bars, sha256 }) => [
@@ -342,7 +243,7 @@ const dataTable = ({ provenance }: DescribedModel): string =>
   )
 
 /** Why the timeframes that never call do not. */
-function silences({ timeframes }: DescribedModel): string[] {
+function silences({ timeframes }: VerdictModel): string[] {
   const reasons = TIMEFRAMES.flatMap((timeframe) => {
     const skill = timeframes[timeframe]
     return skill.skill ? [] : [`- ${timeframe} answers HOLD because ${skill.reason}.`]
@@ -350,14 +251,14 @@ function silences({ timeframes }: DescribedModel): string[] {
   return reasons.length === 0 ? [] : [reasons.join('\n')]
 }
 
-const meaningsTable = ({ names }: DescribedModel): string =>
+const meaningsTable = ({ names }: VerdictModel): string =>
   table(
     ['Factor', 'Value'],
     names.map((name) => [`\`${name}\``, featureMeaning(name)]),
   )
 
 /** Per factor the coefficient of every timeframe that speaks, and the scale beside it. */
-function coefficientsTable({ names, timeframes }: DescribedModel): string[] {
+function coefficientsTable({ names, timeframes }: VerdictModel): string[] {
   const speaking = TIMEFRAMES.flatMap((timeframe) => {
     const skill = timeframes[timeframe]
     return skill.skill ? [{ timeframe, ...skill }] : []

@@ -1,27 +1,5 @@
-import { TIMEFRAMES, type Timeframe } from '../../contracts/timeframes.ts'
-
-/** How ranges did on bars that their fit had not seen. Shares are fractions. */
-interface RangeScores {
-  readonly from: number
-  readonly to: number
-  readonly forecasts: number
-  readonly coverage80: number
-  readonly coverage50: number
-  readonly belowConstant: number
-  readonly belowCoinConstant: number
-  readonly belowEwma: number
-  readonly cells: number
-  readonly cellsOutside: readonly string[]
-}
-
-/** What the page needs to know of the model of ranges. */
-export interface DescribedRanges {
-  readonly version: string
-  readonly provenance: { readonly series: readonly unknown[] }
-  readonly timeframes: Readonly<
-    Record<Timeframe, { readonly measured: RangeScores; readonly blind?: RangeScores | undefined }>
-  >
-}
+import { TIMEFRAMES, type Timeframe } from '../../../contracts/timeframes.ts'
+import type { RangeModelData, RangeScores } from '../forecast/range-model.ts'
 
 const day = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
 const percent = (share: number): string => (100 * share).toFixed(1)
@@ -55,7 +33,7 @@ function scoresTable(scores: readonly (readonly [Timeframe, RangeScores])[]): st
 }
 
 /** The sections about how far prices go, in Markdown. */
-export function rangesSection({ version, provenance, timeframes }: DescribedRanges): string[] {
+export function rangesSection({ version, provenance, timeframes }: RangeModelData): string[] {
   const measured = TIMEFRAMES.map((timeframe) => [timeframe, timeframes[timeframe].measured] as const)
   const blind = TIMEFRAMES.flatMap((timeframe) => {
     const { blind: scores } = timeframes[timeframe]

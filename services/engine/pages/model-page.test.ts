@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest'
+import { TIMEFRAMES } from '../../../contracts/timeframes.ts'
+import type { RangeModelData } from '../forecast/range-model.ts'
+import type { VerdictModel } from '../model.ts'
+import { modelPage } from './model-page.ts'
+
+const byExit = (inFavour: number, gross: number) => ({
+  inFavour: { value: inFavour, low: inFavour - 0.01, high: inFavour + 0.01 },
+  gross: { value: gross, low: gross - 4.74, high: gross + 4.74, t: 3 },
+  net: { value: gross - 12, low: gross - 16.74, high: gross - 7.26, t: -1.77 },
+})
+
+const measured = {
+  verdicts: 40_000,
+  from: Date.UTC(2021, 3, 1),
+  to: Date.UTC(2025, 0, 1),
+  observedDays: 1_371,
+  races: { up: 6_000, down: 6_345, both: 5 },
+  timeoutShare: 0.4567,
+  auc: { value: 0.54321, low: 0.531, high: 0.555 },
+  newestAuc: { value: 0.521, low: 0.49, high: 0.552 },
+  brier: { value: 0.24871, low: null, high: null },
+  brierSpoken: { value: 0.24731, low: 0.246, high: 0.249 },
+  calibrationError: 0.0123,
+  reliability: [{ from: 0.4, to: 0.45, races: 1_234, said: 0.43, happened: 0.41 }],
+  spoken: 10_000,
+  sellShare: 0.375,
+  winRates: {
+    races: 2_345,
+    called: { value: 0.541, low: 0.53, high: 0.552 },
+    calledByBlocks: { value: 0.541, low: 0.52, high: 0.562 },
+    alwaysBuy: { value: 0.49, low: 0.48, high: 0.5 },
+    alwaysSell: { value: 0.51, low: 0.5, high: 0.52 },
+    random: { value: 0.5, low: 0.49, high: 0.51 },
+  },
+  everyCall: {
+    trades: 5_000,
+    timeoutShare: 0.471,
+    called: byExit(0.487, 7.74),
+    alwaysBuy: byExit(0.49, 1),
+    alwaysSell: byExit(0.5, -1),
+    random: byExit(0.495, 0),
+  },
+  flipsPerDay: 1.634,
+  placeboAuc: { value: 0.501, low: 0.49, high: 0.512 },
+} as const
+const speaking = {
+  skill: true,
+  scales: [0.25, 0.3],
+  coefficients: [0.034662, -0.1],
+  races: 98_765,
+  slope: 0.9,
+  offset: 0,
+  measured,
+} as const
+const silent = { skill: false, reason: 'no race was ever run' } as const
+
+const model = {
+  version: 'test-7',
+  provenance: {
+    recipe: {
+      sources: {
+        ...Object.fromEntries(TIMEFRAMES.map((timeframe) => [timeframe, [timeframe]])),
+        '4h': ['1h', '4h'],
+      },
+      ridgePerRace: 0.06,
+      mostRaces: 250_000,
+      firstTrainingShare: 0.4,
+      firstTrainingDays: 570,
+      refitDays: 91,
+      fewestRefits: 8,
+      fewestRaces: 3_000,
+    },
+    label: { deviationBars: 50, floor: 0.003 },
+    from: Date.UTC(2019, 8, 8),
+    to: Date.UTC(2026, 0, 1),
+    series: [
+      {
+        exchange: 'BINANCE',
+        coin: 'BTC',
+        timeframe: '1h',
+        market: 'perpetual',
+        from: Date.UTC(2019, 8, 8),
+        to: Date.UTC(2026, 0, 1),
+        bars: 55_351,
+        sha256: '0123456789abcdef'.repeat(4),
+      },
+    ],
+  },
+  clip: 3,
+  names: ['momentum_24', 'price_to_ema50'],
+  timeframes: {
+    ...Object.fromEntries(TIMEFRAMES.map((timeframe) => [timeframe, silent])),
+    '1h': speaking,
+    '2h': { ...silent, measured },
+    '4h': speaking,
+  },
+} as unknown as VerdictModel
+
+const rangeScores = {
+  from: Date.UTC(2021, 3, 1),
+  to: Date.UTC(2025, 0, 1),
+  forecasts: 737_587,
+  coverage80: 0.8004,
+  coverage50: 0.4913,
+  belowConstant: 0.112,
+  belowCoinConstant: 0.096,
+  belowEwma: 0.0251,
+  cells: 105,
+  cellsOutside: ['NEAR 2020: 72 %'],
+}
+const ranges = {
+  version: 'reach-3',
+  provenance: { series: [{}, {}] },
+  timeframes: Object.fromEntries(TIMEFRAMES.map((timeframe) => [timeframe, { measured: rangeScores }])),
+} as unknown as RangeModelData
+
+describe('the page of the model', () => {
+  const page = modelPage(model, ranges).join('\n\n')
+
+  test('says which model it is, where it calls and where its numbers come from', () => {
+    expect(page).toContain('`test-7`. It makes calls at 1h, 4h and answers HOLD at 1m,')
+    expect(page).toContain('From 1 recordings of 1 coins, 2019-09-08 to 2026-01-01')
+    expect(page).toContain('by its own races; 4h by those of 1h, 4h in equal parts')
+  })
+
+  test('has a row for every timeframe, with the scores that were measured', () => {
+    const scores =
+      '2021-04-01 | 2025-01-01 | 1,371 | 12,345 | 45.7 % | 0.543 [0.531, 0.555] | 0.521 [0.490, 0.552] | 0.501 [0.490, 0.512] | 0.2487 | 0.2473 [0.2460, 0.2490] | 0.012'
+    expect(page).toContain(`| 1h | 8 | ${scores} | 0.9 | BUY, SELL, HOLD |`)
+    expect(page).toContain(`| 2h | 8 | ${scores} |  | HOLD only |`)
+    expect(page).toContain('| 12h | 5 |  |  |  |  |  |  |  |  |  |  |  |  | HOLD only |')
+    for (const timeframe of TIMEFRAMES) expect(page).toContain(`\n| ${timeframe} |`)
+    expect(page).toContain('- 12h answers HOLD because no race was ever run.')
+    expect(page).not.toContain('- 1h answers HOLD')
+  })
+
+  test('sets the wins and the exits of every call beside those of the constants and a coin', () => {
+    expect(page).toContain('| 1h | 25.0 % | 37.5 % | 2,345 | 54.1 [52.0, 56.2] | 49.0 | 51.0 | 50.0 | 1.63 |')
+    expect(page).toContain(
+      '| 1h | 5,000 | 47.1 % | 48.7 [47.7, 49.7] | 49.0 | 50.0 | 49.5 | 7.7 [3.0, 12.5] | 1.0 | -1.0 | 0.0 | -4.3 [-9.0, 0.5] | -1.8 |',
+    )
+  })
+
+  test('says how far prices may go, with what was measured of it', () => {
+    expect(page).toContain('Both are computed by the model `reach-3`, of 2 recordings.')
+    expect(page).toContain(
+      '| 1h | 2021-04-01 | 2025-01-01 | 737,587 | 80.0 | 49.1 | 11.2 | 9.6 | 2.5 | 1 of 105: NEAR 2020: 72 % |',
+    )
+    expect(page).not.toContain('scored once')
+  })
+
+  test('shows how far forecasts can be trusted, and the data with its checksums', () => {
+    expect(page).toContain('| 0.400–0.450 | 1,234 | 0.430 | 0.410 |')
+    expect(page).toContain(
+      '| BINANCE | BTC | perpetual | 1h | 2019-09-08 | 2026-01-01 | 55,351 | `0123456789abcdef` |',
+    )
+  })
+
+  test('has a row for every factor, with the parameters as the model was written', () => {
+    expect(page).toContain('| `momentum_24` | log return over 24 bars / (realised volatility × √24) |')
+    expect(page).toContain('| `momentum_24` | 0.034662 (0.25) | 0.034662 (0.25) |')
+    expect(page).toContain('| `price_to_ema50` | -0.1 (0.3) | -0.1 (0.3) |')
+    expect(page).toContain('| slope | 0.9 | 0.9 |')
+  })
+
+  test('is not made while the meaning of a factor is missing', () => {
+    const unknown = { ...model, names: ['moon_phase', 'price_to_ema50'] } as unknown as VerdictModel
+    expect(() => modelPage(unknown, ranges)).toThrow('moon_phase has no meaning')
+  })
+})
