@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
 import { sleep } from '../../platform/async/sleep.ts'
 import { openEmbeddedStore } from '../../platform/event-store/embedded/embedded-store.ts'
@@ -23,10 +23,15 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
   let chain: TestChain
   let directory: string
   let running: ChildProcess | undefined
+  /** Aborted when the time of a test is over: who goes on then keeps its process from ending. */
+  let over: AbortSignal
 
   beforeAll(async () => {
     chain = await startTestChain()
     directory = await mkdtemp(join(tmpdir(), 'settler-crash-'))
+  })
+  beforeEach(({ signal }) => {
+    over = signal
   })
   afterAll(async () => {
     // Where the test has failed, its child would go on for ever.
@@ -36,6 +41,7 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
   })
 
   async function run(args: readonly string[], folder = directory): Promise<'killed' | 'ended'> {
+    over.throwIfAborted()
     const child = spawn(process.execPath, [CHILD, folder, chain.rpcUrl, ...args], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
@@ -51,7 +57,7 @@ describe.skipIf(missingChain !== undefined)(`a settler that is killed ${missingC
   function mineAlong(): { stop(): Promise<void> } {
     const ending = new AbortController()
     const work = async (): Promise<void> => {
-      while (!ending.signal.aborted) {
+      while (!ending.signal.aborted && !over.aborted) {
         await chain.mine(1)
         await sleep(BLOCK_MS, ending.signal)
       }
