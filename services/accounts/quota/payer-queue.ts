@@ -18,7 +18,7 @@ import {
   UNUSED,
 } from './balance.ts'
 import type { DebitLog } from './debit-log.ts'
-import { quotaExhausted } from './quota-block.ts'
+import { quotaExhaustedError } from './quota-block.ts'
 import type { UsedKeys } from './used-keys.ts'
 
 /** A tool call that was computed and is to be counted. */
@@ -327,7 +327,7 @@ function planEvent(
   const decision = decideDebit(balance, tier, day)
   const { requestId, traceparent, ...debit } = what.debit
   if (decision.kind === 'refuse') {
-    throw quotaExhausted(payer, balance, decision.exhausted, at, payPerCall(debit.tool))
+    throw quotaExhaustedError(payer, balance, decision.exhausted, at, payPerCall(debit.tool))
   }
   const { after } = decision
   const { used, usedToday, granted } = after

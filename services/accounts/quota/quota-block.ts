@@ -48,7 +48,7 @@ const PAID_PLANS = TIERS.filter((tier) => tier !== 'free').map((tier) => ({
  *
  * @param payPerCall where the same tool is paid for call by call; undefined where it is not.
  */
-export function quotaExhausted(
+export function quotaExhaustedError(
   payer: Payer,
   balance: Balance,
   exhausted: 'window' | 'day',

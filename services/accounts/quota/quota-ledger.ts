@@ -11,7 +11,7 @@ import {
   type PayerQueue,
   requireSameRequest,
 } from './payer-queue.ts'
-import { quotaExhausted } from './quota-block.ts'
+import { quotaExhaustedError } from './quota-block.ts'
 import { createUsedKeys, type DebitIndex, type UsedKeys } from './used-keys.ts'
 
 export interface QuotaLedgerOptions extends DebitLogOptions {
@@ -142,7 +142,7 @@ export function createQuotaLedger(options: QuotaLedgerOptions): QuotaLedger {
       const decision = decideDebit(balance, payer.tier, dayOf(at, payer.window))
       if (decision.kind === 'debit' || !(await isStillExhausted(account, payer, at))) return
       const newest = account.queue.balance(payer.window.id) ?? balance
-      throw quotaExhausted(payer, newest, decision.exhausted, at, payPerCall(tool))
+      throw quotaExhaustedError(payer, newest, decision.exhausted, at, payPerCall(tool))
     },
 
     async find(payer, { idempotencyHash, requestHash }) {

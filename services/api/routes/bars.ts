@@ -4,7 +4,7 @@ import { type BarsAnswer, barsAnswerSchema } from '../../../contracts/bars-answe
 import { ServiceError } from '../../../contracts/errors.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import type { Series } from '../../../contracts/series.ts'
-import { signalOfLeaving } from '../signal-of-leaving.ts'
+import { signalOfLeaving } from '../waits.ts'
 
 export interface BarsRoutesOptions {
   /**

@@ -12,7 +12,7 @@ import {
   sealedDaysSchema,
 } from '../../../contracts/sealed-manifest.ts'
 import { isNoneMatch } from '../etag.ts'
-import { signalOfLeaving } from '../signal-of-leaving.ts'
+import { signalOfLeaving } from '../waits.ts'
 
 export interface SealedRoutesOptions {
   readonly sealed: {

@@ -4,7 +4,7 @@ import { LIMITS } from '../../../contracts/limits.ts'
 import { coinParameter, exchangeParameter, timeframeParameter } from '../../../contracts/parameters.ts'
 import { type SeriesHistory, seriesHistorySchema } from '../../../contracts/series-history.ts'
 import type { SeriesHistoryQuery } from '../../analyst/index.ts'
-import { signalOfLeaving } from '../signal-of-leaving.ts'
+import { signalOfLeaving } from '../waits.ts'
 
 export interface SeriesRoutesOptions {
   /** @throws ServiceError `store_unavailable` */

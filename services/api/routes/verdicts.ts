@@ -21,8 +21,8 @@ import {
 import { addressBlock } from '../client-address.ts'
 import { acceptedCoding, encoded } from '../content-coding.ts'
 import { isByOwnersDoor, isOperator } from '../operator.ts'
-import { signalOfLeaving } from '../signal-of-leaving.ts'
 import { createStreamSemaphore, type StreamSemaphore } from '../stream-semaphore.ts'
+import { signalOfLeaving } from '../waits.ts'
 
 export interface VerdictRoutesOptions {
   readonly replay: ReplaySource
