@@ -128,9 +128,12 @@ const follows = (last: RecordedEvent | undefined, next: RecordedEvent): boolean 
   last.revision + 1 === next.revision &&
   last.at === next.at
 
-/** What is the same of an event in every store. */
-export const lineOf = ({ stream, revision, type, schema, id, at, data, meta }: RecordedEvent): string =>
-  `${[stream, revision, type, schema, id, at, JSON.stringify(data), JSON.stringify(meta)].join('\t')}\n`
+/** What is the same of an event in every store; the order of the members of its meta need not be. */
+export const lineOf = ({ stream, revision, type, schema, id, at, data, meta }: RecordedEvent): string => {
+  const { correlationId, causationId = null, actor, traceparent = null } = meta
+  const origin = JSON.stringify([correlationId, causationId, actor, traceparent])
+  return `${[stream, revision, type, schema, id, at, JSON.stringify(data), origin].join('\t')}\n`
+}
 
 function requireSame(
   event: RecordedEvent,

@@ -72,8 +72,10 @@ async function makeLog(): Promise<{ kept: string; erased: string }> {
   const kept = await appendKey(store)
   const after = await store.head()
   const data = { cursor: { after, sequence: 1 }, attempts: [{ position: '7', at: 1 }], first: 'start' }
+  // A store may give back the members of meta in another order than they were written in.
+  const caused = { ...meta, causationId: 'a cause' }
   for (const startAfter of ['start', '5', '5!', '122']) {
-    const event = { id: randomUUID(), type: 'MadeUp', schema: 1, data: { ...data, startAfter }, meta }
+    const event = { id: randomUUID(), type: 'MadeUp', schema: 1, data: { ...data, startAfter }, meta: caused }
     await store.append('delivery-made', [event], { expected: 'any' })
   }
   await appendSome(store, 10)
