@@ -158,5 +158,18 @@ describe('killed', () => {
       const copied = await contentOf(below('back', 'simulated'))
       expect(copied.map(withoutPlace)).toEqual(whole.map(withoutPlace))
     }, 180_000)
+
+    test('to a store that is away, it says how it goes on', async () => {
+      const away = ['--eventstore-url', 'esdb://127.0.0.1:1?tls=false']
+      const { code, said } = await signal([
+        'store',
+        'copy',
+        'to-eventstoredb',
+        '--data-dir',
+        below('data'),
+        ...away,
+      ])
+      expect([code, said]).toEqual([5, expect.stringContaining('Run the same command again')])
+    }, 60_000)
   })
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { ServiceError } from '../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import { openEventStoreDbStore } from '../platform/event-store/eventstoredb/eventstoredb-store.ts'
 import { type CopySource, type CopyTarget, copyLog } from '../platform/store-copy/copy-log.ts'
@@ -69,6 +69,8 @@ export const storeCopyCommand = defineCommand({
           stdout.write(
             `${JSON.stringify({ events: result.events, copied: result.copied, hash: result.hash, finished: result.isFinished })}\n`,
           )
+      } catch (error) {
+        throw goesOn(error)
       } finally {
         ends.close()
       }
@@ -78,6 +80,13 @@ export const storeCopyCommand = defineCommand({
     return undefined
   },
 })
+
+/** A store that goes away ends a copy, and loses nothing of it. */
+function goesOn(error: unknown): unknown {
+  if (!isServiceError(error, 'append_unknown') && !isServiceError(error, 'store_unavailable')) return error
+  const nextStep = 'Run the same command again when the store answers: it goes on where this one stopped.'
+  return new ServiceError('store_unavailable', { message: error.message, nextStep, cause: error })
+}
 
 interface Ends {
   readonly source: CopySource
