@@ -8,7 +8,6 @@ export { createPayments, type PaymentsOptions } from './create-payments.ts'
 export { type DemoChain, startDemoChain } from './demo/demo-chain.ts'
 export { createPaymentIndex } from './payment-index.ts'
 export type {
-  Claim,
   ClaimedPayment,
   Payments,
   PresentedPayment,
