@@ -32,8 +32,9 @@ async function acting(
 ): Promise<ScriptedFacilitator & { client: Facilitator }> {
   const server = await startScriptedFacilitator((_, count) => acts[Math.min(count, acts.length - 1)] ?? 'cut')
   servers.push(server)
-  const client = createFacilitator({ url: server.url, publicUrl, requestMs: 100 })
-  return { ...server, client }
+  // Only who never answers is given up early: on a busy machine an answer may take its time.
+  const requestMs = acts.includes('hang') ? 100 : 5_000
+  return { ...server, client: createFacilitator({ url: server.url, publicUrl, requestMs }) }
 }
 const aWorld = (options: Parameters<typeof settlementWorld>[0] = {}): SettlementWorld => {
   const world = settlementWorld(options)
