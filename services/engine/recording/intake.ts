@@ -24,6 +24,8 @@ export interface Followed {
   metrics: MarketMetrics | undefined
   /** Bars that were refused since the last one that was taken. */
   refusedInARow: number
+  /** Bars right behind the last one that were refused because they close in time to come, oldest first. */
+  early: Candle[]
   /** What it cannot go on because of. Nothing more is taken for it, and it is closed when nothing of it is under way. */
   fault: unknown
 }
@@ -68,8 +70,10 @@ export function createIntake(
     if (barClose !== at)
       throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, not at ${at}`)
     const now = clock?.() ?? Number.POSITIVE_INFINITY
-    if (barClose > now + LIMITS.staleAfterMs)
+    if (barClose > now + LIMITS.staleAfterMs) {
+      keepEarly(one, candle)
       throw new BarRefused(one.series, 'misdated', `it closes at ${barClose}, and now is ${now}`)
+    }
     engine.push(one.slot, candle)
     counts.bars += 1
     one.bars += 1
@@ -84,7 +88,19 @@ export function createIntake(
     if (one.refusedInARow >= MOST_REFUSED_IN_A_ROW) throw refused
   }
 
+  /**
+   * Takes a bar, and before it what was refused as of time to come, where it did not come again: the clock was set back behind
+   * the feed, which gives no bar twice.
+   */
   function take(one: Followed, candle: Candle, { at, phase }: BarBatch): void {
+    const early = one.early
+    one.early = early.filter(({ openTime }) => openTime > candle.openTime)
+    for (const bar of early)
+      if (bar.openTime < candle.openTime) takeOne(one, bar, bar.openTime + one.barMs, phase)
+    takeOne(one, candle, at, phase)
+  }
+
+  function takeOne(one: Followed, candle: Candle, at: number, phase: BarBatch['phase']): void {
     try {
       push(one, candle, at)
     } catch (error) {
@@ -124,6 +140,13 @@ export function createIntake(
       if (one !== undefined && one.fault === undefined) keepApart(one, () => take(one, candle, batch))
     }
   }
+}
+
+/** Only what goes on where the series stands: a bar of any other time to come is somebody's mistake. */
+function keepEarly(one: Followed, candle: Candle): void {
+  const last = one.early.at(-1)
+  const next = last === undefined ? one.barClose : last.openTime + one.barMs
+  if (candle.openTime === next && one.early.length < MOST_REFUSED_IN_A_ROW) one.early.push(candle)
 }
 
 const soundOnes = (all: Iterable<Followed>): Followed[] => [...all].filter(({ fault }) => fault === undefined)

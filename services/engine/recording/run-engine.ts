@@ -190,6 +190,7 @@ function openSeries(
       others: [],
       metrics: undefined,
       refusedInARow: 0,
+      early: [],
       fault: undefined,
     })
     board.put({ series, isLive: false, bars: 0, barClose: undefined, recorded: undefined })
