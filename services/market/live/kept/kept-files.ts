@@ -1,4 +1,4 @@
-import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { ServiceError } from '../../../../contracts/errors.ts'
@@ -100,17 +100,31 @@ export async function readKept(file: KeptFile, parts?: readonly string[]): Promi
 }
 
 /**
- * Writes bars behind those of the part that is not sealed. A line that somebody left unfinished is ended first.
+ * Writes bars after those of the part that is not sealed. A line that somebody left unfinished is ended first. Where another
+ * process takes the part away to seal it meanwhile, nobody knows whether it read these bars: they are written again, to the
+ * next part, and the sealed file keeps one of the two.
  *
  * @returns when they are written, not when they are on the disk: bars that are lost are fetched again
  */
 export async function appendKept(file: KeptFile, bars: readonly KeptBar[]): Promise<void> {
-  const part = await open(partPath(file), 'a+', 0o600)
+  let isInPlace = false
+  while (!isInPlace) isInPlace = await appendOnce(partPath(file), bars)
+}
+
+/** Whether the file still had its name once the bars were in it: who renames it later reads them. */
+async function appendOnce(path: string, bars: readonly KeptBar[]): Promise<boolean> {
+  const part = await open(path, 'a+', 0o600)
   try {
-    const { size } = await part.stat()
+    const { size, dev, ino } = await part.stat()
     const last = size === 0 ? 'none' : (await part.read(Buffer.alloc(1), 0, 1, size - 1)).buffer.toString()
     const before = last === 'none' ? `${KEPT_HEADER}\n` : last === '\n' ? '' : '\n'
     await part.appendFile(before + bars.map(checkedLine).join(''))
+    // Its number is given to no other file while this one is open.
+    const named = await stat(path).catch((error: unknown) => {
+      if (isAbsent(error)) return undefined
+      throw error
+    })
+    return named?.ino === ino && named.dev === dev
   } finally {
     await part.close()
   }

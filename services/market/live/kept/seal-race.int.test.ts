@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, expect, test } from 'vitest'
 import { DAY_MS, MINUTE_MS } from '../../../../contracts/timeframes.ts'
 import { appendKept, keptFile, partPath, readKept, sealedPath, sealKept } from './kept-files.ts'
@@ -53,6 +54,31 @@ test('bars that another process seals while they are read are all found', async 
     },
   })
   expect(await readKept(file, parts)).toEqual(bars)
+})
+
+test('bars that are appended to a part that another process has sealed and removed meanwhile are not lost', async () => {
+  const file = keptFile(root, { exchange: 'OKX', coin: 'XRP', timeframe: '1m' }, DAY)
+  const bars = [0, 1, 2].map((minute) => ({ openTime: DAY + minute * MINUTE_MS, ...SHAPE }))
+  await appendKept(file, bars.slice(0, 2))
+  let seals = 0
+  // The part is open for writing when its lines are made: that is when the other process takes it, reads it and removes it.
+  const late = {
+    ...bars[2],
+    get openTime() {
+      if (seals++ === 0) {
+        const taken = `${partPath(file)}.b`
+        renameSync(partPath(file), taken)
+        const [header = '', ...lines] = readFileSync(taken, 'utf8').split('\n')
+        const plain = lines.map((line) => line.slice(0, line.lastIndexOf(',')))
+        writeFileSync(sealedPath(file), gzipSync([header, ...plain].join('\n')))
+        rmSync(taken)
+      }
+      return DAY + 2 * MINUTE_MS
+    },
+  } as (typeof bars)[number]
+  await appendKept(file, [late])
+  expect(seals).toBeGreaterThan(0)
+  expect(await readKept(file)).toEqual(bars)
 })
 
 test('two processes that seal the same file from different parts lose nothing of either', async () => {
