@@ -4,16 +4,21 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { ServiceError } from '../../contracts/errors.ts'
+import { decodeEvent } from '../../contracts/event-catalogue.ts'
+import { STORE_IDENTITY_STREAM } from '../../contracts/streams.ts'
+import { backupKeysOf, keyFingerprintOf, requireKeyOfLog } from '../composition/open-platform.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import { checkBackup } from '../platform/backup/check-backup.ts'
-import { hashOf, type Manifest } from '../platform/backup/manifest.ts'
+import { hashOf, type ReadManifest } from '../platform/backup/manifest.ts'
 import { openPlace } from '../platform/backup/open-place.ts'
 import type { BackupPlace } from '../platform/backup/place.ts'
-import { takeBackup } from '../platform/backup/take-backup.ts'
+import type { Authenticity } from '../platform/backup/signature.ts'
+import { recordedOf, takeBackup } from '../platform/backup/take-backup.ts'
+import type { Settings } from '../platform/config/settings.ts'
 import { logFile } from '../platform/event-store/embedded/embedded-store.ts'
-import { openStoredRows } from '../platform/event-store/embedded/stored-rows.ts'
+import { openStoredRows, type StoredRow } from '../platform/event-store/embedded/stored-rows.ts'
 import { type CommandContext, defineCommand } from './command.ts'
-import { SOURCE_FLAGS, switchFlag } from './common-flags.ts'
+import { SOURCE_FLAGS, settingFlag, switchFlag } from './common-flags.ts'
 import { createProgressLine } from './progress-line.ts'
 
 /** What an address of a backup needs besides itself. */
@@ -45,8 +50,71 @@ export const placeAt = (
 
 export const grouped = (count: number): string => count.toLocaleString('en')
 
+/** Where the keys are that sign backups, and whether one is taken that they do not vouch for. */
+export const KEY_FLAGS = {
+  'sealing-key': settingFlag('SEALING_KEY'),
+  'wrapping-keys': settingFlag('WRAPPING_KEYS'),
+  unverified: switchFlag(
+    'Takes a backup without a signature, as former releases made them, or without the key that would check it: whoever could write to its place may have written it.',
+  ),
+} as const
+
+/** @throws ServiceError `config_invalid` for keys that cannot be read */
+export const keysAt = (
+  directory: string,
+  flags: {
+    readonly 'sealing-key'?: string | undefined
+    readonly 'wrapping-keys'?: string | undefined
+    readonly market: Settings['MARKET']
+  },
+) => {
+  const settings = {
+    SEALING_KEY: flags['sealing-key'],
+    WRAPPING_KEYS: flags['wrapping-keys'],
+    MARKET: flags.market,
+  }
+  requireKeyOfLog(settings, directory)
+  return { keys: backupKeysOf(settings, directory), fingerprint: keyFingerprintOf(settings, directory) }
+}
+
+/** @throws ServiceError `store_mismatch` where the log was begun under another sealing key than the one at hand */
+export function requireSameKey(first: StoredRow, fingerprint: string | undefined): void {
+  const event = decodeEvent(recordedOf(first))
+  if (event.type !== 'StoreInitialised' || fingerprint === undefined) return
+  if (event.data.secretFingerprint === fingerprint) return
+  throw new ServiceError('store_mismatch', {
+    message: 'the log was begun under another sealing key than the one in this folder or in SEALING_KEY',
+    nextStep: 'Put the key that the log was begun under in its place, and run the command again.',
+  })
+}
+
+const DOUBTS: Readonly<Record<Exclude<Authenticity, 'authentic'>, string>> = {
+  former_key:
+    'was signed with a key that has been replaced: whoever has that key may have written it. The next backup signs it with the newest one',
+  unsigned:
+    'has no signature: a former release made it, or somebody who can write to its place took the signature away. The next backup compares it with the log and signs it',
+  unchecked: 'was not checked for who wrote it: the sealing key is not here',
+}
+
+/**
+ * Says who may have written a backup where that is not known.
+ *
+ * @throws ServiceError `backup_unverified` unless the operator takes it so
+ */
+export function requireVerified(
+  { authenticity }: Pick<ReadManifest, 'authenticity'>,
+  place: BackupPlace,
+  { flags, stderr }: { readonly flags: { readonly unverified: boolean } } & Pick<CommandContext, 'stderr'>,
+): void {
+  if (authenticity === 'authentic') return
+  const doubt = `${place.description} ${DOUBTS[authenticity]}`
+  if (authenticity !== 'former_key' && !flags.unverified)
+    throw new ServiceError('backup_unverified', { message: doubt })
+  stderr.write(`Warning: ${doubt}.\n`)
+}
+
 /** What is told of a backup, for programs. */
-export const summaryOf = (manifest: Manifest, place: BackupPlace) => ({
+export const summaryOf = ({ manifest, authenticity }: ReadManifest, place: BackupPlace) => ({
   place: place.description,
   log_id: manifest.logId,
   market: manifest.market,
@@ -55,6 +123,7 @@ export const summaryOf = (manifest: Manifest, place: BackupPlace) => ({
   segments: manifest.segments.length,
   hash: hashOf(manifest),
   taken_at: manifest.takenAt,
+  authenticity,
 })
 
 export const backupCommand = defineCommand({
@@ -62,16 +131,19 @@ export const backupCommand = defineCommand({
   summary: 'Copies what a backup does not have yet of the log, while the service runs.',
   notes: [
     'The address is a folder, or s3://bucket/prefix of whatever speaks S3 (AWS_ENDPOINT_URL_S3, AWS_REGION). The first time copies all; later ones add what came since. It holds the log up to the event that was the newest when the command began. Each part is read back and compared. One that was interrupted goes on with the next.',
-    'The keys of what is personal are replaced each time: what was erased is then in no backup any more. The sealing key is never in it. See [backup.md](backup.md).',
+    'The keys of what is personal are replaced each time: what was erased is then in no backup any more. A key derived from the sealing key signs it; the sealing key is never in it. See [backup.md](backup.md).',
   ],
   operands: ['address'],
   flags: {
-    check: switchFlag('Adds nothing: reads the whole backup and compares it with its hashes.'),
+    check: switchFlag(
+      'Adds nothing: reads the whole backup and compares it with its hashes and its signature.',
+    ),
     alone: switchFlag(
       'Vouches that no other backup to this address goes on, for a server of S3 that makes no conditional writes: the command says so where it needs this.',
     ),
     'data-dir': SOURCE_FLAGS['data-dir'],
     market: SOURCE_FLAGS.market,
+    ...KEY_FLAGS,
     ...PLACE_FLAGS,
   },
   examples: [
@@ -86,24 +158,41 @@ export const backupCommand = defineCommand({
     const progress = createProgressLine(stderr, now)
     const onProgress = ({ position, head }: { readonly position: number; readonly head: number }): void =>
       progress.show(`${grouped(position)} of ${grouped(head)} events`)
+    const directory = join(flags['data-dir'], flags.market)
     if (flags.check) {
-      const { manifest } = await checkBackup({ place, signal, onProgress })
-      const summary = summaryOf(manifest, place)
+      const { keys } = keysAt(directory, flags)
+      const read = await checkBackup({ place, keys, signal, onProgress })
+      const summary = summaryOf(read, place)
+      const signed = read.authenticity === 'authentic' ? ', and signed' : ''
       progress.end(
-        `${place.description} is whole up to position ${grouped(manifest.head)}, of ${summary.at}; hash ${summary.hash}`,
+        `${place.description} is whole up to position ${grouped(summary.position)}, of ${summary.at}${signed}; hash ${summary.hash}`,
       )
       if (flags.json) stdout.write(`${JSON.stringify(summary)}\n`)
+      requireVerified(read, place, input)
       return undefined
     }
-    const file = requireLog(join(flags['data-dir'], flags.market))
+    const file = requireLog(directory)
+    const { keys, fingerprint } = keysAt(directory, flags)
+    if (keys === undefined) throw new TypeError('a log without its key was let in')
     const rows = openStoredRows(file)
     try {
-      const { manifest, events, bytes, segments } = await takeBackup({ rows, place, now, signal, onProgress })
+      const first = rows.find(STORE_IDENTITY_STREAM, 0)
+      if (first !== undefined) requireSameKey(first, fingerprint)
+      const { manifest, events, bytes, segments } = await takeBackup({
+        rows,
+        place,
+        keys,
+        now,
+        signal,
+        onProgress,
+      })
       progress.end(
         `${grouped(events)} events added (${grouped(bytes)} bytes in ${segments} segments); ${place.description} goes up to position ${grouped(manifest.head)}`,
       )
       if (flags.json)
-        stdout.write(`${JSON.stringify({ ...summaryOf(manifest, place), added_events: events })}\n`)
+        stdout.write(
+          `${JSON.stringify({ ...summaryOf({ manifest, authenticity: 'authentic' }, place), added_events: events })}\n`,
+        )
     } finally {
       rows.close()
     }

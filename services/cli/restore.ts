@@ -2,16 +2,19 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
-import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { ERASED_SUBJECTS_FILE, rememberErased, subjectsIn } from '../accounts/index.ts'
-import { keyFingerprintOf } from '../composition/open-platform.ts'
 import { type RestorePoint, restoreBackup } from '../platform/backup/restore-backup.ts'
-import { recordedOf } from '../platform/backup/take-backup.ts'
-import type { Settings } from '../platform/config/settings.ts'
-import type { StoredRow } from '../platform/event-store/embedded/stored-row.ts'
-import { grouped, PLACE_FLAGS, placeAt } from './backup.ts'
+import {
+  grouped,
+  KEY_FLAGS,
+  keysAt,
+  PLACE_FLAGS,
+  placeAt,
+  requireSameKey,
+  requireVerified,
+} from './backup.ts'
 import { defineCommand } from './command.ts'
-import { SOURCE_FLAGS, settingFlag } from './common-flags.ts'
+import { SOURCE_FLAGS } from './common-flags.ts'
 import { createProgressLine } from './progress-line.ts'
 
 export const restoreCommand = defineCommand({
@@ -43,7 +46,7 @@ export const restoreCommand = defineCommand({
     },
     'data-dir': SOURCE_FLAGS['data-dir'],
     market: SOURCE_FLAGS.market,
-    'sealing-key': settingFlag('SEALING_KEY'),
+    ...KEY_FLAGS,
     ...PLACE_FLAGS,
   },
   examples: [
@@ -58,14 +61,16 @@ export const restoreCommand = defineCommand({
     const directory = join(flags['data-dir'], market)
     const upTo = pointOf(flags)
     const progress = createProgressLine(stderr, now)
-    const fingerprint = fingerprintHere(directory, flags)
+    const { keys, fingerprint } = keysAt(directory, flags)
     const result = await restoreBackup({
       place,
+      keys,
       directory,
       upTo,
       erased: new Set(readErased(directory, flags.erased)),
-      accept(manifest) {
-        if (manifest.market === market) return
+      accept(read) {
+        const { manifest } = read
+        if (manifest.market === market) return requireVerified(read, place, input)
         throw new ServiceError('store_mismatch', {
           message: `the backup is of a ${manifest.market} market: say --market ${manifest.market}`,
         })
@@ -98,26 +103,6 @@ function pointOf(flags: {
     })
   if (position !== undefined) return { position }
   return instant && { instant }
-}
-
-/** Of the sealing key that a service would find here; undefined where there is none yet. */
-function fingerprintHere(
-  directory: string,
-  flags: { readonly 'sealing-key'?: string | undefined; readonly market: Settings['MARKET'] },
-): string | undefined {
-  const given = flags['sealing-key']
-  if (given === undefined && !existsSync(join(directory, 'sealing.key'))) return undefined
-  return keyFingerprintOf({ SEALING_KEY: given, MARKET: flags.market }, directory)
-}
-
-function requireSameKey(first: StoredRow, fingerprint: string | undefined): void {
-  const event = decodeEvent(recordedOf(first))
-  if (event.type !== 'StoreInitialised' || fingerprint === undefined) return
-  if (event.data.secretFingerprint === fingerprint) return
-  throw new ServiceError('store_mismatch', {
-    message: 'the log was begun under another sealing key than the one in this folder or in SEALING_KEY',
-    nextStep: 'Put the key that the log was begun under in its place, and restore again.',
-  })
 }
 
 function readErased(directory: string, named: string | undefined): readonly string[] {

@@ -33,7 +33,7 @@ describe('a restore', () => {
     const refusal = start('restored')
     await expect(refusal).rejects.toMatchObject({ code: 'store_mismatch' })
     await expect(refusal).rejects.toThrow(
-      `missing: copy it from the backup to ${join(restored, 'sealing.key')}`,
+      `missing: copy it to ${join(restored, 'sealing.key')}`,
     )
     expect(readdirSync(restored)).toEqual(before)
 

@@ -6,6 +6,7 @@ import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import { NEWEST_LOG_FORMAT } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { sleep } from '../platform/async/sleep.ts'
+import type { BackupKeys } from '../platform/backup/signature.ts'
 import type { Bus } from '../platform/bus/bus.ts'
 import { createInProcessBus } from '../platform/bus/in-process-bus.ts'
 import { openNatsBus } from '../platform/bus/nats-bus.ts'
@@ -133,11 +134,10 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
  *
  * @throws ServiceError `store_mismatch`, before anything is written
  */
-export function requireKeyOfLog({ SEALING_KEY }: Settings, directory: string): void {
-  const file = join(directory, 'sealing.key')
-  if (SEALING_KEY !== undefined || existsSync(file) || !existsSync(join(directory, 'events.db'))) return
+export function requireKeyOfLog(settings: KeySettings, directory: string): void {
+  if (hasSealingKey(settings, directory) || !existsSync(join(directory, 'events.db'))) return
   throw new ServiceError('store_mismatch', {
-    message: `${directory} holds a log, and the key file that it was begun under is missing: copy it from the backup to ${file}, or set SEALING_KEY to what it holds`,
+    message: `${directory} holds a log, and the key file that it was begun under is missing: copy it to ${join(directory, 'sealing.key')} from where you keep it, or set SEALING_KEY to what it holds`,
   })
 }
 
@@ -157,19 +157,26 @@ function secretFor(
   return deriveKey(sealingKey, `${purpose} of a ${MARKET} market`)
 }
 
+/** Keys that sign backups; undefined where the sealing key is not at hand. It makes none. */
+export const backupKeysOf = (settings: KeySettings, directory: string): BackupKeys | undefined =>
+  hasSealingKey(settings, directory) ? secretsFor(settings, directory, 'backups') : undefined
+
+const hasSealingKey = ({ SEALING_KEY }: KeySettings, directory: string): boolean =>
+  SEALING_KEY !== undefined || existsSync(join(directory, 'sealing.key'))
+
+type KeySettings = Pick<Settings, 'SEALING_KEY' | 'MARKET'> & Partial<Pick<Settings, 'WRAPPING_KEYS'>>
+
 /** Of the sealing key, and of the keys that replaced it. */
-function secretsFor(settings: Settings, directory: string, purpose: string) {
+function secretsFor(settings: KeySettings, directory: string, purpose: string) {
   const file = join(directory, WRAPPING_KEYS_FILE)
   const { keys, used } = loadWrappingKeys({ given: settings.WRAPPING_KEYS, file })
   const later = keys.map((key) => deriveKey(key, `${purpose} of a ${settings.MARKET} market`))
   return { known: [secretFor(settings, directory, purpose), ...later], used }
 }
 
-/** What a log that was begun under this sealing key says of it. */
-export const keyFingerprintOf = (
-  settings: Pick<Settings, 'SEALING_KEY' | 'MARKET'>,
-  directory: string,
-): string => keyFingerprint(factSecretOf(settings, directory))
+/** What a log that was begun under this sealing key says of it; undefined where the key is not at hand. */
+export const keyFingerprintOf = (settings: KeySettings, directory: string): string | undefined =>
+  hasSealingKey(settings, directory) ? keyFingerprint(factSecretOf(settings, directory)) : undefined
 
 /** Whose a store has to be, to be used with these settings. */
 export const identityOf = ({ MARKET, MARKET_SEED }: Settings, factSecret: Uint8Array): StoreIdentity => ({

@@ -8,10 +8,15 @@ import { openStoredRows } from '../event-store/embedded/stored-rows.ts'
 import type { EventStore } from '../event-store/event-store.ts'
 import { checkBackup } from './check-backup.ts'
 import { openFolderPlace } from './folder-place.ts'
+import { hashBefore, type Manifest } from './manifest.ts'
 import type { BackupPlace } from './place.ts'
 import { type RestoreOptions, restoreBackup } from './restore-backup.ts'
+import { chained, packSegment, sha256Of, unpackSegment } from './segment.ts'
+import { type BackupKeys, type Signature, signatureOf } from './signature.ts'
 import { type BackupOptions, type BackupResult, takeBackup } from './take-backup.ts'
 import { appendKey, appendSome, beginLog, eventsOf, readWhole } from './testing/made-log.fixture.ts'
+
+const KEYS: BackupKeys = { known: [Buffer.alloc(32, 1)], used: 0 }
 
 let directory: string
 let store: EventStore
@@ -33,7 +38,7 @@ const place = (): BackupPlace => openFolderPlace(join(directory, 'backup'))
 async function backUp(more: Partial<BackupOptions> = {}): Promise<BackupResult> {
   const rows = openStoredRows(logFile(join(directory, 'log')))
   try {
-    const options = { rows, place: place(), now: () => now, signal, onProgress: () => undefined }
+    const options = { rows, place: place(), keys: KEYS, now: () => now, signal, onProgress: () => undefined }
     return await takeBackup({ ...options, segmentBytes: 20_000, ...more })
   } finally {
     rows.close()
@@ -43,6 +48,7 @@ async function backUp(more: Partial<BackupOptions> = {}): Promise<BackupResult> 
 const restore = (more: Partial<RestoreOptions> = {}, target = 'restored') =>
   restoreBackup({
     place: place(),
+    keys: KEYS,
     directory: join(directory, target),
     upTo: undefined,
     erased: new Set(),
@@ -62,7 +68,8 @@ async function open<Result>(target: string, use: (store: EventStore) => Promise<
   }
 }
 
-const check = () => checkBackup({ place: place(), signal, onProgress: () => undefined })
+const check = (keys: BackupKeys | null = KEYS) =>
+  checkBackup({ place: place(), keys: keys ?? undefined, signal, onProgress: () => undefined })
 const segmentFiles = (): string[] => readdirSync(join(directory, 'backup', 'log')).toSorted()
 
 describe('a log that was restored', () => {
@@ -212,6 +219,173 @@ describe('erasure holds in backups', () => {
     const { erased } = await restore({ erased: new Set([stream]) })
     expect(erased).toEqual([stream])
     expect(readFileSync(join(directory, 'restored', 'events.db')).includes(secret)).toBe(false)
+  })
+})
+
+describe('a backup is authentic', () => {
+  const sealing = Buffer.alloc(32, 1)
+  const later = { known: [sealing, Buffer.alloc(32, 2)], used: 1 }
+  const manifestFile = (): string => join(directory, 'backup', 'backup.json')
+  interface Written {
+    sha256: string
+    signature?: Signature
+    manifest: Manifest
+  }
+  const read = (): Written => JSON.parse(readFileSync(manifestFile(), 'utf8')) as Written
+
+  /** What somebody does who can write to the place and has no key: every hash is made anew. */
+  function forge(change: (manifest: Manifest, written: Written) => void): void {
+    const written = read()
+    change(written.manifest, written)
+    written.sha256 = sha256Of(JSON.stringify(written.manifest))
+    writeFileSync(manifestFile(), JSON.stringify(written))
+  }
+
+  /** Adds an event to the last segment, with all hashes as they would be. */
+  function addEvent(manifest: Manifest): void {
+    const last = manifest.segments.at(-1) ?? expect.fail('the backup has no segment')
+    const position = last.last + 1
+    const before = manifest.segments.at(-2)?.hash ?? hashBefore(manifest.logId)
+    const id = randomUUID()
+    const row = [position, 'credit-8453-0x1', 0, 'CreditGiven', 1, id, last.lastAt, '{"value":"5000"}', '{}']
+    const text = unpackSegment(readFileSync(join(directory, 'backup', last.name)), last)
+    const { body, sha256, bytes } = packSegment(`${text}${row.join('\t')}\n`)
+    const range = [last.first, position].map((at) => String(at).padStart(12, '0')).join('-')
+    const name = `log/${range}-${sha256.slice(0, 16)}.zst`
+    writeFileSync(join(directory, 'backup', name), body)
+    const hash = chained(before, sha256)
+    const changed = {
+      ...last,
+      name,
+      last: position,
+      events: last.events + 1,
+      bytes,
+      sha256,
+      hash,
+      lastId: id,
+    }
+    manifest.segments[manifest.segments.length - 1] = changed
+    manifest.head = position
+  }
+
+  beforeEach(async () => {
+    await beginLog(store)
+    await appendSome(store, 300)
+    await appendKey(store)
+    await backUp()
+  })
+
+  test('and says so', async () => {
+    expect(await check()).toMatchObject({ authenticity: 'authentic', manifest: { head: 302 } })
+  })
+
+  test('an event that was put in is refused by whoever checks, restores or adds to it', async () => {
+    forge(addEvent)
+    const refused = { code: 'backup_damaged', message: expect.stringContaining('its signature is wrong') }
+    await expect(check()).rejects.toMatchObject(refused)
+    await expect(restore()).rejects.toMatchObject(refused)
+    expect(existsSync(join(directory, 'restored'))).toBe(false)
+    await appendSome(store, 5)
+    await expect(backUp()).rejects.toMatchObject(refused)
+    // Without the key everything fits: that is why the answer says that nobody checked it.
+    expect(await check(null)).toMatchObject({ authenticity: 'unchecked' })
+  })
+
+  test('an event that was put in, and the signature taken away, is never signed', async () => {
+    forge((manifest, written) => {
+      addEvent(manifest)
+      delete written.signature
+    })
+    expect(await check()).toMatchObject({ authenticity: 'unsigned' })
+    await appendSome(store, 5)
+    await expect(backUp()).rejects.toMatchObject({
+      code: expect.stringMatching(/store_mismatch|backup_damaged/),
+    })
+  })
+
+  test('an event that was changed in the middle, and the signature taken away, is never signed', async () => {
+    forge((manifest, written) => {
+      const [first] = manifest.segments
+      if (first === undefined) return
+      const text = unpackSegment(readFileSync(join(directory, 'backup', first.name)), first)
+      const { body, sha256 } = packSegment(text.replace('a\\ttab', 'b\\ttab'))
+      writeFileSync(join(directory, 'backup', first.name), body)
+      let hash = hashBefore(manifest.logId)
+      first.sha256 = sha256
+      for (const segment of manifest.segments) segment.hash = hash = chained(hash, segment.sha256)
+      delete written.signature
+    })
+    expect(await check()).toMatchObject({ authenticity: 'unsigned' })
+    await expect(backUp()).rejects.toMatchObject({
+      code: 'backup_damaged',
+      message: expect.stringContaining('its events are not those of the log'),
+    })
+  })
+
+  test('one of a former release is compared with the log and signed by the next run', async () => {
+    forge((_manifest, written) => {
+      delete written.signature
+    })
+    expect(await check()).toMatchObject({ authenticity: 'unsigned' })
+    await appendSome(store, 5)
+    expect(await backUp()).toMatchObject({ events: 5 })
+    expect(await check()).toMatchObject({ authenticity: 'authentic' })
+  })
+
+  test('after the key was replaced it is verified with the former one, and signed with the newest by the next run', async () => {
+    expect(await check(later)).toMatchObject({ authenticity: 'former_key' })
+    await backUp({ keys: later })
+    expect(read().signature).toMatchObject({ key: 1 })
+    expect(await check(later)).toMatchObject({ authenticity: 'authentic' })
+    await expect(check()).rejects.toMatchObject({
+      code: 'store_mismatch',
+      message: expect.stringMatching(
+        /signed with line 1 of wrapping\.keys .*which is not among the keys here/,
+      ),
+    })
+    await expect(check({ known: [Buffer.alloc(32, 9)], used: 0 })).rejects.toThrow('signed with line 1')
+  })
+
+  test('a key that has been replaced signs no event into a backup', async () => {
+    forge((manifest, written) => {
+      addEvent(manifest)
+      written.signature = signatureOf(JSON.stringify(manifest), KEYS)
+    })
+    expect(await check(later)).toMatchObject({ authenticity: 'former_key' })
+    await appendSome(store, 5)
+    await expect(backUp({ keys: later })).rejects.toMatchObject({ code: 'store_mismatch' })
+  })
+
+  test('erase × backup: the keys that were replaced are signed with the rest', async () => {
+    const stream = await appendKey(store)
+    await backUp()
+    const before = readFileSync(join(directory, 'backup', String(read().manifest.keys?.name)))
+    await store.erase(stream)
+    await backUp()
+    expect(await check()).toMatchObject({ authenticity: 'authentic' })
+    writeFileSync(join(directory, 'backup', String(read().manifest.keys?.name)), before)
+    await expect(check()).rejects.toMatchObject({ code: 'backup_damaged' })
+  })
+
+  test('segments of two backups of one log do not mix', async () => {
+    const rows = openStoredRows(logFile(join(directory, 'log')))
+    await backUp({ rows, place: openFolderPlace(join(directory, 'other')), segmentBytes: 30_000 })
+    rows.close()
+    const [first = ''] = segmentFiles()
+    const [foreign = ''] = readdirSync(join(directory, 'other', 'log')).toSorted()
+    cpSync(join(directory, 'other', 'log', foreign), join(directory, 'backup', 'log', first))
+    await expect(check()).rejects.toMatchObject({ code: 'backup_damaged' })
+    await expect(restore()).rejects.toMatchObject({ code: 'backup_damaged' })
+  })
+
+  test('an older manifest that is put back is what it was then, and the next run goes on from it', async () => {
+    const older = readFileSync(manifestFile())
+    await appendSome(store, 100)
+    await backUp()
+    writeFileSync(manifestFile(), older)
+    expect(await check()).toMatchObject({ authenticity: 'authentic', manifest: { head: 302 } })
+    await backUp()
+    expect(await check()).toMatchObject({ authenticity: 'authentic', manifest: { head: 402 } })
   })
 })
 

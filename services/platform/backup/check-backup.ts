@@ -1,21 +1,24 @@
 import { rowsOf } from '../event-store/embedded/stored-row.ts'
-import { hashOf, type Manifest } from './manifest.ts'
+import { hashOf, type ReadManifest } from './manifest.ts'
 import type { BackupPlace } from './place.ts'
 import { readManifest } from './restore-backup.ts'
 import { damaged, unpackSegment } from './segment.ts'
+import type { BackupKeys } from './signature.ts'
 
 /**
- * Reads a whole backup: every file is there, and is what was written.
+ * Reads a whole backup: every file is there, and is what was written, and by whom.
  *
- * @throws ServiceError `backup_damaged`, `backup_unreachable`
+ * @throws ServiceError `backup_damaged`, `backup_unreachable`, `store_mismatch` where it was signed with another key
  */
 export async function checkBackup(options: {
   readonly place: BackupPlace
+  /** Undefined where they are not at hand. */
+  readonly keys: BackupKeys | undefined
   readonly signal: AbortSignal
   readonly onProgress: (progress: { readonly position: number; readonly head: number }) => void
-}): Promise<{ readonly manifest: Manifest; readonly hash: string }> {
+}): Promise<ReadManifest & { readonly hash: string }> {
   const { place, signal, onProgress } = options
-  const manifest = await readManifest(place)
+  const { manifest, authenticity } = await readManifest(place, options.keys)
   const { head, segments, keys } = manifest
   for (const entry of keys === null ? segments : [...segments, keys]) {
     signal.throwIfAborted()
@@ -26,5 +29,5 @@ export async function checkBackup(options: {
       throw damaged(entry, `it holds ${rows.length} events, not ${entry.events}`)
     if ('last' in entry) onProgress({ position: entry.last, head })
   }
-  return { manifest, hash: hashOf(manifest) }
+  return { manifest, authenticity, hash: hashOf(manifest) }
 }

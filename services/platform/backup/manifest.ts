@@ -2,6 +2,13 @@ import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { MARKET_KINDS } from '../../../contracts/event-catalogue.ts'
 import { chained, damaged, sha256Of } from './segment.ts'
+import {
+  type Authenticity,
+  type BackupKeys,
+  checkSignature,
+  signatureOf,
+  signatureSchema,
+} from './signature.ts'
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 const position = z.int().nonnegative()
@@ -53,29 +60,44 @@ export const hashBefore = (logId: string): string => sha256Of(`signal-service lo
 export const hashOf = ({ logId, segments }: Pick<Manifest, 'logId' | 'segments'>): string =>
   segments.at(-1)?.hash ?? hashBefore(logId)
 
-/** With the hash of itself: a manifest that somebody changed by hand is none. */
-export function manifestText(manifest: Manifest): string {
-  const body = JSON.stringify(manifest)
-  return `${JSON.stringify({ sha256: sha256Of(body), manifest })}\n`
+/** A manifest, and how far it is known who wrote it. */
+export interface ReadManifest {
+  readonly manifest: Manifest
+  readonly authenticity: Authenticity
 }
+
+/**
+ * With the hash of itself, and signed. The signature covers every file of the backup: the manifest holds the SHA-256 of each,
+ * and nothing is read from a file before that was compared.
+ */
+export function manifestText(manifest: Manifest, keys: BackupKeys): string {
+  const body = JSON.stringify(manifest)
+  return `${JSON.stringify({ sha256: sha256Of(body), manifest, signature: signatureOf(body, keys) })}\n`
+}
+
+/** Former releases signed nothing. */
+const writtenSchema = z.object({ sha256, manifest: z.unknown(), signature: signatureSchema.optional() })
 
 /**
  * Inverse of {@link manifestText}.
  *
- * @throws ServiceError `backup_damaged`
+ * @param keys undefined where they are not at hand
+ * @throws ServiceError `backup_damaged`; `store_mismatch` where it was signed with another key
  */
-export function parseManifest(text: string): Manifest {
+export function parseManifest(text: string, keys: BackupKeys | undefined): ReadManifest {
+  let written: z.infer<typeof writtenSchema>
   let manifest: Manifest
   try {
-    const whole = z.object({ sha256, manifest: z.unknown() }).parse(JSON.parse(text))
-    if (sha256Of(JSON.stringify(whole.manifest)) !== whole.sha256)
+    written = writtenSchema.parse(JSON.parse(text))
+    if (sha256Of(JSON.stringify(written.manifest)) !== written.sha256)
       throw new TypeError('its SHA-256 is another one')
-    manifest = manifestSchema.parse(whole.manifest)
+    manifest = manifestSchema.parse(written.manifest)
   } catch (error) {
     throw damaged({ name: MANIFEST_NAME }, reasonOf(error).slice(0, 500), error)
   }
+  const authenticity = checkSignature(JSON.stringify(written.manifest), written.signature, keys)
   requireWhole(manifest)
-  return manifest
+  return { manifest, authenticity }
 }
 
 /** Segments follow one another without a gap, and each hash leads to the next. */

@@ -8,22 +8,25 @@ import { rowsOf, type StoredRow, textOf } from '../event-store/embedded/stored-r
 import { openStoredRows } from '../event-store/embedded/stored-rows.ts'
 import { takeFileLock } from '../sqlite/file-lock.ts'
 import { makePrivateFolder } from '../sqlite/private-files.ts'
-import { hashBefore, MANIFEST_NAME, type Manifest, parseManifest } from './manifest.ts'
+import { hashBefore, MANIFEST_NAME, type Manifest, parseManifest, type ReadManifest } from './manifest.ts'
 import type { BackupPlace } from './place.ts'
 import { chained, damaged, sha256Of, unpackSegment } from './segment.ts'
+import type { BackupKeys } from './signature.ts'
 
 /** Up to where: an event, inclusive, or all that was appended at an instant or earlier. */
 export type RestorePoint = { readonly position: number } | { readonly instant: Date } | undefined
 
 export interface RestoreOptions {
   readonly place: BackupPlace
+  /** Undefined where they are not at hand. */
+  readonly keys: BackupKeys | undefined
   /** Folder of the market; what it may hold is in {@link MAY_BE_THERE}. */
   readonly directory: string
   readonly upTo: RestorePoint
   /** Names of streams of keys that were erased, whatever the backup holds of them. */
   readonly erased: ReadonlySet<string>
   /** Looked at before anything is written; throws where this backup is not to be restored here. */
-  readonly accept: (manifest: Manifest) => void
+  readonly accept: (read: ReadManifest) => void
   /** Looked at when the log is whole and before it stands in its place. */
   readonly inspect: (first: StoredRow) => void
   readonly signal: AbortSignal
@@ -65,8 +68,9 @@ export const MAY_BE_THERE: ReadonlySet<string> = new Set([
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { place, directory } = options
-  const manifest = await readManifest(place)
-  options.accept(manifest)
+  const read = await readManifest(place, options.keys)
+  options.accept(read)
+  const { manifest } = read
   requireWithin(manifest, options.upTo)
   makePrivateFolder(directory)
   requireEmpty(directory)
@@ -84,10 +88,10 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   }
 }
 
-/** @throws ServiceError `backup_damaged` where there is none */
-export async function readManifest(place: BackupPlace): Promise<Manifest> {
+/** @throws ServiceError `backup_damaged` where there is none; those of {@link parseManifest} */
+export async function readManifest(place: BackupPlace, keys: BackupKeys | undefined): Promise<ReadManifest> {
   const text = await place.get(MANIFEST_NAME)
-  if (text !== undefined) return parseManifest(text.toString('utf8'))
+  if (text !== undefined) return parseManifest(text.toString('utf8'), keys)
   throw new ServiceError('backup_damaged', {
     message: `${place.description} holds no backup: ${MANIFEST_NAME} is not there`,
     nextStep: 'Check the address; `signal backup` makes a backup there.',

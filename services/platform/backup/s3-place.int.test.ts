@@ -14,6 +14,7 @@ import { takeBackup } from './take-backup.ts'
 import { appendKey, appendSome, beginLog, readWhole } from './testing/made-log.fixture.ts'
 import { startS3Double } from './testing/s3-double.fixture.ts'
 
+const KEYS = { known: [Buffer.alloc(32, 1)], used: 0 }
 const credentials = { keyId: 'AKIAIOSFODNN7EXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' }
 
 // The examples of "Signature Calculations for the Authorization Header" in Amazon's reference of S3.
@@ -96,6 +97,7 @@ describe('a backup in a bucket', () => {
       return await takeBackup({
         rows,
         place: to,
+        keys: KEYS,
         now: () => now,
         signal,
         onProgress: () => undefined,
@@ -122,6 +124,7 @@ describe('a backup in a bucket', () => {
     double.faults.next.push(503, 500)
     await restoreBackup({
       place: place(),
+      keys: KEYS,
       directory: join(directory, 'restored'),
       upTo: undefined,
       erased: new Set(),

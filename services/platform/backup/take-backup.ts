@@ -13,11 +13,13 @@ import {
   requireSameLog,
 } from './manifest.ts'
 import type { BackupPlace, PlaceLock } from './place.ts'
-import { chained, packSegment, unpackSegment } from './segment.ts'
+import { chained, damaged, packSegment, sha256Of, unpackSegment } from './segment.ts'
+import type { BackupKeys } from './signature.ts'
 
 export interface BackupOptions {
   readonly rows: StoredRows
   readonly place: BackupPlace
+  readonly keys: BackupKeys
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number
   readonly signal: AbortSignal
@@ -53,7 +55,7 @@ const NAMED_EVERY_MS = 30_000
  * backup that is whole, up to where it came; the next one goes on there.
  *
  * @throws ServiceError `store_locked` beside another backup, `store_mismatch` for a place with another log or a log that
- *   was set back behind what is there, `store_full`, `backup_unreachable`, `backup_damaged`
+ *   was set back behind what is there, or a signature by another key, `store_full`, `backup_unreachable`, `backup_damaged`
  */
 export async function takeBackup(options: BackupOptions): Promise<BackupResult> {
   const lock = await options.place.lock()
@@ -93,7 +95,7 @@ async function copy(options: BackupOptions, lock: PlaceLock): Promise<BackupResu
 }
 
 /** What is there already, or the beginning of a new one. */
-async function begin({ rows, place, now }: BackupOptions): Promise<Manifest> {
+async function begin({ rows, place, keys, now, signal }: BackupOptions): Promise<Manifest> {
   const first = rows.find(STORE_IDENTITY_STREAM, 0)
   if (first === undefined)
     throw new ServiceError('store_mismatch', { message: 'the log does not say whose it is: it is empty' })
@@ -108,7 +110,7 @@ async function begin({ rows, place, now }: BackupOptions): Promise<Manifest> {
     const takenAt = new Date(now()).toISOString()
     return { format: 1, logId, market: identity.data.market, head: 0, segments: [], keys: null, takenAt }
   }
-  const manifest = parseManifest(text.toString('utf8'))
+  const { manifest, authenticity } = parseManifest(text.toString('utf8'), keys)
   requireSameLog(manifest, logId, place.description)
   const last = manifest.segments.at(-1)
   const there = last && rows.at(last.last)
@@ -118,7 +120,20 @@ async function begin({ rows, place, now }: BackupOptions): Promise<Manifest> {
       nextStep: 'Begin a new backup at another address; keep this one as long as you may need what is in it.',
     })
   }
+  if (authenticity !== 'authentic') requireOfLog(rows, manifest, signal)
   return manifest
+}
+
+/**
+ * What no key vouches for, or one that was replaced, is signed no sooner than it was compared with the log: this is how
+ * backups of former releases come by their signature.
+ */
+function requireOfLog(rows: StoredRows, { segments }: Manifest, signal: AbortSignal): void {
+  for (const segment of segments) {
+    signal.throwIfAborted()
+    const text = textOf(rows.page(segment.first - 1, segment.last, Number.MAX_SAFE_INTEGER))
+    if (sha256Of(text) !== segment.sha256) throw damaged(segment, 'its events are not those of the log')
+  }
 }
 
 interface TakenSegment {
@@ -197,7 +212,7 @@ async function putChecked(
 
 async function writeManifest(options: BackupOptions, manifest: Manifest): Promise<Manifest> {
   const named = { ...(await addKeys(options, manifest)), takenAt: new Date(options.now()).toISOString() }
-  await options.place.put(MANIFEST_NAME, Buffer.from(manifestText(named)))
+  await options.place.put(MANIFEST_NAME, Buffer.from(manifestText(named, options.keys)))
   return named
 }
 

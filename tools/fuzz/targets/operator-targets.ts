@@ -104,7 +104,7 @@ export const OPERATOR_TARGETS: readonly Target[] = [
     read(input) {
       const manifest = objectOf(input)
       // With the hash that it is to have: without it nothing behind the hash would be reached.
-      parseManifest(JSON.stringify({ sha256: sha256Of(JSON.stringify(manifest)), manifest }))
+      parseManifest(JSON.stringify({ sha256: sha256Of(JSON.stringify(manifest)), manifest }), undefined)
     },
     refusesBy: ['SyntaxError'],
   },
