@@ -146,9 +146,11 @@ test('a drill: backed up under load as the guide says, restored, and every read 
   service = undefined
 
   const [whole = '', earlier = ''] = commandsOf('How do I restore?')
-  mkdirSync(join(folder, 'restored', 'simulated'), { recursive: true })
-  for (const name of ['sealing.key', 'log.keys', 'newest-checkpoint'])
-    cpSync(join(folder, 'data', 'simulated', name), join(folder, 'restored', 'simulated', name))
+  for (const restored of ['restored', 'restored-earlier']) {
+    mkdirSync(join(folder, restored, 'simulated'), { recursive: true })
+    for (const name of ['sealing.key', 'log.keys', 'newest-checkpoint'])
+      cpSync(join(folder, 'data', 'simulated', name), join(folder, restored, 'simulated', name))
+  }
   const said = JSON.parse((await run(`${whole} --json`)).split('\n').at(-2) ?? '') as { position: number }
   expect(said.position).toBeGreaterThan(first.position)
   await run(earlier.replace(/--to-position \d+/, `--to-position ${first.position}`))

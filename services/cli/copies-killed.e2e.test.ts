@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { RecordedEvent } from '../../contracts/event.ts'
+import { keyFingerprintOf } from '../composition/open-platform.ts'
 import { appendKey, beginLog, readWhole } from '../platform/backup/testing/made-log.fixture.ts'
 import { openEmbeddedStore } from '../platform/event-store/embedded/embedded-store.ts'
 import { startWireDouble, type WireDouble } from '../platform/event-store/wire-double/wire-double.ts'
@@ -15,6 +16,7 @@ const COMMAND_LINE = join(import.meta.dirname, '../signal.js')
 /** Some segments of a backup, and some thousand appends to another store. */
 const EVENTS = 6_000
 const EVENT_BYTES = 4_000
+const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
 const meta = { correlationId: 'a test', actor: 'test' }
 
 let folder: string
@@ -24,7 +26,8 @@ const children: ChildProcess[] = []
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'killed-'))
   const store = await openEmbeddedStore({ directory: join(folder, 'data', 'simulated'), now: Date.now })
-  await beginLog(store)
+  const fingerprint = keyFingerprintOf({ SEALING_KEY, MARKET: 'simulated' }, below('data', 'simulated'))
+  await beginLog(store, randomUUID(), fingerprint)
   await appendKey(store)
   for (let made = 0; made < EVENTS; made += 200) {
     const events = Array.from({ length: 200 }, (_, index) => ({
@@ -52,7 +55,7 @@ interface Ended {
 /** Runs a command of the operator; killed the moment something is so, unless it has ended by then. */
 async function signal(args: readonly string[], killedWhen?: () => boolean): Promise<Ended> {
   const child = spawn(process.execPath, [COMMAND_LINE, ...args], {
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, SEALING_KEY },
     stdio: ['ignore', 'pipe', 'pipe'],
     // The command may run in a process of its own: all of them are killed.
     detached: true,

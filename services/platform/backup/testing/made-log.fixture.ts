@@ -8,10 +8,14 @@ import type { EventStore } from '../../event-store/event-store.ts'
 const meta = { correlationId: 'a test', actor: 'test' }
 
 /** Begins a log of a simulated market. */
-export async function beginLog(store: EventStore, id: string = randomUUID()): Promise<string> {
+export async function beginLog(
+  store: EventStore,
+  id: string = randomUUID(),
+  secretFingerprint = 'f'.repeat(64),
+): Promise<string> {
   const event = newEvent(StoreInitialised, {
     id,
-    data: { market: 'simulated', seed: 'demo', secretFingerprint: 'f'.repeat(64) },
+    data: { market: 'simulated', seed: 'demo', secretFingerprint },
     meta,
   })
   await store.append(STORE_IDENTITY_STREAM, [event], { expected: 'no-stream' })
