@@ -103,6 +103,13 @@ describe('a backup', () => {
     expect(err).toContain('Put the wrapping.keys of that log into the folder')
   })
 
+  test('× a service that runs: its sealing key is not replaced', async () => {
+    const store = await openEmbeddedStore({ directory: below('data', 'simulated'), now: Date.now })
+    const replaced = await runSignal('sealing-key', 'replace', '--yes', '--data-dir', below('data'))
+    expect([replaced.code, existsSync(below('data', 'simulated', 'wrapping.keys'))]).toEqual([7, false])
+    await store.close()
+  })
+
   test('is not made under another key than that of the log', async () => {
     folderWithKey('data', `${Buffer.alloc(32, 8).toString('base64')}\n`)
     expect(await backUp()).toMatchObject({
