@@ -68,6 +68,7 @@ async function restore(): Promise<void> {
     erased: new Set(),
     accept: onProgress,
     inspect: onProgress,
+    remember: onProgress,
     signal,
     onProgress,
   })

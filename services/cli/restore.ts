@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
-import { ERASED_SUBJECTS_FILE, rememberErased, subjectsIn } from '../accounts/index.ts'
+import { ERASED_SUBJECTS_FILE, erasedList, rememberErased } from '../accounts/index.ts'
+import { REVOCATIONS_FILE, rememberRevoked, revocationList } from '../platform/backup/keep-revocations.ts'
 import { type RestorePoint, restoreBackup } from '../platform/backup/restore-backup.ts'
 import {
   grouped,
@@ -21,8 +22,8 @@ export const restoreCommand = defineCommand({
   name: 'restore',
   summary: 'Makes the log of a backup anew in an empty folder, up to a position or an instant.',
   notes: [
-    'Every event is read back and compared with the hash of the log before the file stands where a service would find it. In the folder of the market may stand what you keep apart from backups: sealing.key, log.keys, newest-checkpoint, erased-subjects; anything else is refused. A sealing key that is there, or set, is compared with the one that the log was begun under.',
-    'Keys of accounts that were erased since are left out where --erased names their list: the file erased-subjects beside the log that was lost. See [backup.md](backup.md).',
+    'Every event is read back and compared with the hash of the log before the file stands where a service would find it. In the folder of the market may stand what you keep apart from backups: sealing.key, log.keys, newest-checkpoint, erased-subjects, revocations; anything else is refused. A sealing key that is there, or set, is compared with the one that the log was begun under.',
+    'Keys of accounts that were erased since are left out where --erased names their list, and what was revoked since is revoked again where --revoked does: the files erased-subjects and revocations beside the log that was lost. See [backup.md](backup.md).',
   ],
   operands: ['address'],
   flags: {
@@ -44,6 +45,11 @@ export const restoreCommand = defineCommand({
       help: 'File with accounts that were erased, as erased-subjects lists them. Default: erased-subjects in the folder, where it is there.',
       example: '/var/lib/signal/erased-subjects',
     },
+    revoked: {
+      schema: z.string().min(1).optional(),
+      help: 'File with what was revoked, as revocations lists it. Default: revocations in the folder, where it is there.',
+      example: '/var/lib/signal/revocations',
+    },
     'data-dir': SOURCE_FLAGS['data-dir'],
     market: SOURCE_FLAGS.market,
     ...KEY_FLAGS,
@@ -61,13 +67,25 @@ export const restoreCommand = defineCommand({
     const directory = join(flags['data-dir'], market)
     const upTo = pointOf(flags)
     const progress = createProgressLine(stderr, now)
+    const erasedSubjects = readList(directory, {
+      flag: 'erased',
+      name: ERASED_SUBJECTS_FILE,
+      named: flags.erased,
+      open: erasedList,
+    })
+    const revokedSince = readList(directory, {
+      flag: 'revoked',
+      name: REVOCATIONS_FILE,
+      named: flags.revoked,
+      open: revocationList,
+    })
     const { keys, fingerprint } = keysAt(directory, flags)
     const result = await restoreBackup({
       place,
       keys,
       directory,
       upTo,
-      erased: new Set(readErased(directory, flags.erased)),
+      erased: new Set(erasedSubjects),
       accept(read) {
         const { manifest } = read
         if (manifest.market === market) return requireVerified(read, place, input)
@@ -76,16 +94,19 @@ export const restoreCommand = defineCommand({
         })
       },
       inspect: (first) => requireSameKey(first, fingerprint),
+      remember({ erased, revoked }) {
+        rememberErased(join(directory, ERASED_SUBJECTS_FILE), erased)
+        rememberRevoked(join(directory, REVOCATIONS_FILE), [...revoked, ...revokedSince])
+      },
       signal,
       onProgress: ({ position, head, doing }) =>
         progress.show(`${grouped(position)} of ${grouped(head)} ${doing}`),
     })
-    rememberErased(join(directory, ERASED_SUBJECTS_FILE), result.erased)
     progress.end(
       `${grouped(result.events)} events, up to position ${grouped(result.position)} of ${result.at}, are in ${directory}, verified; hash ${result.hash}`,
     )
-    stderr.write(adviceOf(directory, fingerprint !== undefined))
-    const { position, events, at, hash, erased } = result
+    const { position, events, at, hash, erased, unread } = result
+    stderr.write(adviceOf(directory, fingerprint !== undefined, unread))
     if (flags.json) stdout.write(`${JSON.stringify({ directory, position, events, at, hash, erased })}\n`)
     return undefined
   },
@@ -105,22 +126,35 @@ function pointOf(flags: {
   return instant && { instant }
 }
 
-function readErased(directory: string, named: string | undefined): readonly string[] {
-  const beside = join(directory, ERASED_SUBJECTS_FILE)
-  if (named === undefined && !existsSync(beside)) return []
-  const file = named ?? beside
+/** A list that stands beside the log, or that a flag names. */
+function readList(
+  directory: string,
+  {
+    flag,
+    name,
+    named,
+    open,
+  }: { flag: string; name: string; named: string | undefined; open: typeof erasedList },
+): readonly string[] {
+  const file = named ?? join(directory, name)
   try {
-    return subjectsIn(readFileSync(file, 'utf8'))
+    if (named !== undefined) readFileSync(named)
+    return open(file).read()
   } catch (error) {
     throw new ServiceError('config_invalid', {
-      message: `--erased ${file} cannot be used: ${reasonOf(error)}`,
+      message: `--${flag} ${file} cannot be used: ${reasonOf(error)}`,
       cause: error,
     })
   }
 }
 
-function adviceOf(directory: string, hasKey: boolean): string {
+function adviceOf(directory: string, hasKey: boolean, unread: readonly string[]): string {
   const advice = [
+    ...(unread.length === 0
+      ? []
+      : [
+          `Warning: what was revoked in ${unread.join(', ')} holds again, unless ${REVOCATIONS_FILE} names it: these files of the backup cannot be read.`,
+        ]),
     ...(hasKey ? [] : [`Put the sealing key of the log into ${directory}/sealing.key, or set SEALING_KEY.`]),
     ...(existsSync(join(directory, 'newest-checkpoint'))
       ? []

@@ -6,6 +6,7 @@ import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import { NEWEST_LOG_FORMAT } from '../../contracts/event-catalogue.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { sleep } from '../platform/async/sleep.ts'
+import { keepRevocations, REVOCATIONS_FILE } from '../platform/backup/keep-revocations.ts'
 import type { BackupKeys } from '../platform/backup/signature.ts'
 import type { Bus } from '../platform/bus/bus.ts'
 import { createInProcessBus } from '../platform/bus/in-process-bus.ts'
@@ -100,7 +101,7 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
   const guard = settings.EVENTSTORE_URL === undefined ? undefined : guardOf(opened, logId, onClose)
   if (guard !== undefined) suspicion.raise = () => guard.suspect()
   const format = await openFormat(settings, guard?.store ?? opened, log, { newId, onClose })
-  const { store } = format
+  const store = await openRevocations(format.store, directory, log, onClose)
 
   const bus = await openBus(settings, logId, log)
   onClose(() => bus.close())
@@ -268,6 +269,24 @@ async function openFormat(
   onClose(async () => ending.abort())
   void format.follow(ending.signal)
   return format
+}
+
+/** A log that was restored is given again what was revoked since, before anybody is let in by it. */
+function openRevocations(
+  store: EventStore,
+  directory: string,
+  log: Logger,
+  onClose: OnClose,
+): Promise<EventStore> {
+  const ending = new AbortController()
+  onClose(async () => ending.abort())
+  return keepRevocations({
+    ...startingPath(store),
+    store,
+    file: join(directory, REVOCATIONS_FILE),
+    signal: ending.signal,
+    report: (message, details) => log.warn(details, message),
+  })
 }
 
 function guardOf(store: EventStore, logId: string, onClose: OnClose): LogGuard {

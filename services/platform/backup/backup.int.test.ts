@@ -54,6 +54,7 @@ const restore = (more: Partial<RestoreOptions> = {}, target = 'restored') =>
     erased: new Set(),
     accept: () => undefined,
     inspect: () => undefined,
+    remember: () => undefined,
     signal,
     onProgress: () => undefined,
     ...more,

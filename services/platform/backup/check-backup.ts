@@ -1,8 +1,6 @@
-import { rowsOf } from '../event-store/embedded/stored-row.ts'
 import { hashOf, type ReadManifest } from './manifest.ts'
 import type { BackupPlace } from './place.ts'
-import { readManifest } from './restore-backup.ts'
-import { damaged, unpackSegment } from './segment.ts'
+import { readManifest, readSegment } from './restore-backup.ts'
 import type { BackupKeys } from './signature.ts'
 
 /**
@@ -22,11 +20,7 @@ export async function checkBackup(options: {
   const { head, segments, keys } = manifest
   for (const entry of keys === null ? segments : [...segments, keys]) {
     signal.throwIfAborted()
-    const body = await place.get(entry.name)
-    if (body === undefined) throw damaged(entry, 'it is missing')
-    const rows = rowsOf(unpackSegment(body, entry))
-    if (rows.length !== entry.events)
-      throw damaged(entry, `it holds ${rows.length} events, not ${entry.events}`)
+    await readSegment(place, entry)
     if ('last' in entry) onProgress({ position: entry.last, head })
   }
   return { manifest, authenticity, hash: hashOf(manifest) }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statfsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ServiceError } from '../../../contracts/errors.ts'
+import { isServiceError, ServiceError } from '../../../contracts/errors.ts'
 import { firstStreamOf, STORE_IDENTITY_STREAM } from '../../../contracts/streams.ts'
 import { buildLog, type LogBuild } from '../event-store/embedded/build-log.ts'
 import { logFile } from '../event-store/embedded/embedded-store.ts'
@@ -8,6 +8,7 @@ import { rowsOf, type StoredRow, textOf } from '../event-store/embedded/stored-r
 import { openStoredRows } from '../event-store/embedded/stored-rows.ts'
 import { takeFileLock } from '../sqlite/file-lock.ts'
 import { makePrivateFolder } from '../sqlite/private-files.ts'
+import { isRevocation, REVOCATIONS_FILE } from './keep-revocations.ts'
 import { hashBefore, MANIFEST_NAME, type Manifest, parseManifest, type ReadManifest } from './manifest.ts'
 import type { BackupPlace } from './place.ts'
 import { chained, damaged, sha256Of, unpackSegment } from './segment.ts'
@@ -29,6 +30,8 @@ export interface RestoreOptions {
   readonly accept: (read: ReadManifest) => void
   /** Looked at when the log is whole and before it stands in its place. */
   readonly inspect: (first: StoredRow) => void
+  /** Given what the log must not forget, before it stands in its place; durable when it returns. */
+  readonly remember: (lists: Pick<RestoreResult, 'erased' | 'revoked'>) => void
   readonly signal: AbortSignal
   readonly onProgress: (progress: {
     readonly position: number
@@ -46,6 +49,10 @@ export interface RestoreResult {
   readonly hash: string
   /** Streams of keys that were erased. */
   readonly erased: readonly string[]
+  /** Lines of what the backup holds of revocations after the point that was restored. */
+  readonly revoked: readonly string[]
+  /** Files after that point of which nobody knows what was revoked in them, since they cannot be read. */
+  readonly unread: readonly string[]
 }
 
 /** What an operator puts beside a log before it is restored. */
@@ -55,6 +62,7 @@ export const MAY_BE_THERE: ReadonlySet<string> = new Set([
   'log.keys',
   'newest-checkpoint',
   'erased-subjects',
+  REVOCATIONS_FILE,
   'sealed',
   'archive',
 ])
@@ -96,6 +104,18 @@ export async function readManifest(place: BackupPlace, keys: BackupKeys | undefi
     message: `${place.description} holds no backup: ${MANIFEST_NAME} is not there`,
     nextStep: 'Check the address; `signal backup` makes a backup there.',
   })
+}
+
+/** @throws ServiceError `backup_damaged` where it is missing, or not what the manifest says */
+export async function readSegment(
+  place: BackupPlace,
+  entry: { readonly name: string; readonly first?: number; readonly events: number; readonly sha256: string },
+): Promise<StoredRow[]> {
+  const body = await place.get(entry.name)
+  if (body === undefined) throw damaged(entry, 'it is missing')
+  const rows = rowsOf(unpackSegment(body, entry))
+  if (rows.length === entry.events) return rows
+  throw damaged(entry, `it holds ${rows.length} events, not ${entry.events}`)
 }
 
 function requireWithin({ head, segments }: Manifest, upTo: RestorePoint): void {
@@ -159,11 +179,7 @@ async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild
   for (const entry of manifest.segments) {
     if (entry.first > head) break
     signal.throwIfAborted()
-    const body = await place.get(entry.name)
-    if (body === undefined) throw damaged(entry, 'it is missing')
-    const rows = rowsOf(unpackSegment(body, entry))
-    if (rows.length !== entry.events)
-      throw damaged(entry, `it holds ${rows.length} events, not ${entry.events}`)
+    const rows = await readSegment(place, entry)
     const own = keys.filter(([position]) => position >= entry.first && position <= entry.last)
     const all = own.length === 0 ? rows : [...rows, ...own].toSorted((a, b) => a[0] - b[0])
     const cut = all.filter((row) => isUpTo(row, upTo))
@@ -183,8 +199,28 @@ async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild
   build.index()
   inspectFirst(options, build.file)
   verify(options, build.file, filled)
+  const { position, at } = filled
+  const lists = { erased: erasedIn(keys), ...(await revokedAfter(options, manifest, position)) }
+  options.remember(lists)
   build.finish()
-  return { position: filled.position, events: filled.position, at: filled.at, hash, erased: erasedIn(keys) }
+  return { position, events: position, at, hash, ...lists }
+}
+
+/** What was revoked after the point that is restored stays revoked: the backup tells of it as far as it goes. */
+async function revokedAfter({ place, signal }: RestoreOptions, { segments }: Manifest, point: number) {
+  const [revoked, unread]: [string[], string[]] = [[], []]
+  for (const entry of segments.filter(({ last }) => last > point)) {
+    signal.throwIfAborted()
+    try {
+      for (const row of await readSegment(place, entry))
+        if (row[0] > point && isRevocation(row[3])) revoked.push(row.join('\t'))
+    } catch (error) {
+      // What comes before it can still be restored.
+      if (!isServiceError(error, 'backup_damaged')) throw error
+      unread.push(entry.name)
+    }
+  }
+  return { revoked, unread }
 }
 
 const isUpTo = ([position, , , , , , at]: StoredRow, upTo: RestorePoint): boolean => {

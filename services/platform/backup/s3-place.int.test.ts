@@ -130,6 +130,7 @@ describe('a backup in a bucket', () => {
       erased: new Set(),
       accept: () => undefined,
       inspect: () => undefined,
+      remember: () => undefined,
       signal,
       onProgress: () => undefined,
     })
