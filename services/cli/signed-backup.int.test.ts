@@ -41,7 +41,7 @@ beforeEach(async () => {
   )
   await appendSome(store, 60)
   await store.close()
-  expect(await backUp()).toMatchObject({ code: 0 })
+  await backUp()
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 

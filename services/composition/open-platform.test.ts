@@ -32,9 +32,7 @@ describe('a restore', () => {
     const before = readdirSync(restored)
     const refusal = start('restored')
     await expect(refusal).rejects.toMatchObject({ code: 'store_mismatch' })
-    await expect(refusal).rejects.toThrow(
-      `missing: copy it to ${join(restored, 'sealing.key')}`,
-    )
+    await expect(refusal).rejects.toThrow(`missing: copy it to ${join(restored, 'sealing.key')}`)
     expect(readdirSync(restored)).toEqual(before)
 
     cpSync(join(directory, 'data/simulated/sealing.key'), join(restored, 'sealing.key'))
