@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { measure } from './measure.ts'
+
+/** Raising one of these takes a decision record that says what the growth buys. */
+const MOST = { productLines: 91_800, longFunctionFiles: 85, commentsOpeningWithAClause: 1_100 }
+
+test.each(Object.entries(MOST))('%s stays at or below its limit', (name, most) => {
+  expect(measure()[name as keyof typeof MOST]).toBeLessThanOrEqual(most)
+})
+
+test('what is counted adds up, room by room', () => {
+  const { product, productLines, testLines, docLines } = measure()
+  expect([...product.keys()]).toContain('services/engine')
+  expect([...product.values()].reduce((total, lines) => total + lines, 0)).toBe(productLines)
+  expect(Math.min(testLines, docLines)).toBeGreaterThan(5_000)
+})
