@@ -140,7 +140,7 @@ export const LIMITS = {
 
   /** Encoded size of one bus message; nats-server's default is 1 MiB. */
   busMessageBytes: 1_000_000,
-  /** Messages a bus consumer holds unacknowledged. */
+  /** Requests over the bus that one handler answers at once. */
   busInFlight: 256,
   /** Longest cache key. */
   cacheKeyCharacters: 512,

@@ -33,7 +33,7 @@ export async function openWebhookWorld(
 ) {
   const scratch = await openScratch('webhooks')
   const { store } = scratch
-  const bus = createInProcessBus({ now: Date.now, report })
+  const bus = createInProcessBus({ report })
   const ending = new AbortController()
   const dying = new AbortController()
   const { signal } = ending

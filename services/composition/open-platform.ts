@@ -124,7 +124,7 @@ export async function openPlatform(settings: Settings, log: Logger, onClose: OnC
     deriveSecrets: (purpose) => secretsFor(settings, directory, purpose),
     summary: [
       settings.EVENTSTORE_URL === undefined ? `embedded store in ${directory}` : 'EventStoreDB',
-      settings.NATS_URL === undefined ? 'in-process bus' : 'NATS JetStream',
+      settings.NATS_URL === undefined ? 'in-process bus' : 'NATS',
       settings.REDIS_URL === undefined ? 'memory cache' : 'Redis cache',
     ],
   }
@@ -310,7 +310,7 @@ export const storeWait = ({ STORE_WAIT }: Settings, log: Logger): StoreWait => (
 
 async function openBus(settings: Settings, logId: string, log: Logger): Promise<Bus> {
   const report = (fault: Error): void => log.warn({ err: fault }, 'bus')
-  if (settings.NATS_URL === undefined) return createInProcessBus({ now: Date.now, report })
+  if (settings.NATS_URL === undefined) return createInProcessBus({ report })
   return openNatsBus({ url: settings.NATS_URL, logId, now: Date.now, random: Math.random, report })
 }
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../contracts/errors.ts'
-import type { Bus, BusMessage, ConsumeOptions, Consumption } from '../../services/platform/bus/bus.ts'
+import type { Bus } from '../../services/platform/bus/bus.ts'
 import type { Cache } from '../../services/platform/cache/cache.ts'
 import type { Random } from '../cluster/random.ts'
 import type { Failures, Host, Network } from './network.ts'
@@ -15,46 +15,39 @@ const failuresOf = (code: 'bus_unavailable' | 'cache_unavailable'): Failures => 
   away: () => new ServiceError(code, { message: 'it cannot be reached' }),
 })
 
-/** The bus as one process reaches it over the network; the messages themselves are kept by the bus of one process. */
+/** The bus as one process reaches it over the network; an in-process bus carries the notifications. */
 export function connectBus(server: Bus, state: Wakeful, network: Network, host: Host, random: Random): Bus {
   const failures = failuresOf('bus_unavailable')
   const closing = new AbortController()
-  const isOver = AbortSignal.any([closing.signal, host.dead])
+  const isDead = AbortSignal.any([closing.signal, host.dead])
   const closedError = (): ServiceError =>
     new ServiceError('bus_unavailable', { message: 'the bus is closed' })
   const requireUp = (): void => {
     if (!state.isUp) throw failures.away()
   }
 
-  async function* arriving(messages: Consumption): AsyncGenerator<BusMessage> {
-    for await (const message of messages) {
-      await network.arrival(host, 'bus')
-      yield message
-    }
-  }
-
   return {
-    async publish(message) {
+    async notify(subject) {
       if (closing.signal.aborted) throw closedError()
       return network.call(
         host,
         'bus',
-        `publish ${message.subject}`,
+        `notify ${subject}`,
         async () => {
           requireUp()
-          if (random.chance(state.lostAfterwards)) return { duplicate: false }
-          return server.publish(message)
+          if (!random.chance(state.lostAfterwards)) await server.notify(subject)
         },
         failures,
       )
     },
-    consume(options: ConsumeOptions): Consumption {
+    listen(subject, listener, { signal }) {
       if (closing.signal.aborted) throw closedError()
-      const consumption = server.consume({ ...options, signal: AbortSignal.any([options.signal, isOver]) })
-      return {
-        established: consumption.established,
-        [Symbol.asyncIterator]: () => arriving(consumption),
+      const isOver = AbortSignal.any([signal, isDead])
+      const arrive = async (): Promise<void> => {
+        await network.arrival(host, 'bus')
+        if (!isOver.aborted) listener()
       }
+      server.listen(subject, () => void arrive(), { signal: isOver })
     },
     async request(subject, body, options) {
       if (closing.signal.aborted) throw closedError()
@@ -71,7 +64,7 @@ export function connectBus(server: Bus, state: Wakeful, network: Network, host: 
     },
     serve(subject, handler, { signal }) {
       if (closing.signal.aborted) throw closedError()
-      server.serve(subject, handler, { signal: AbortSignal.any([signal, isOver]) })
+      server.serve(subject, handler, { signal: AbortSignal.any([signal, isDead]) })
     },
     async health() {
       const ok = state.isUp && !closing.signal.aborted

@@ -62,11 +62,7 @@ describeEventStoreContract('simulated', async () => {
 
 describeBusContract('simulated', async () => {
   const faults: ServiceError[] = []
-  const server = createInProcessBus({
-    now: Date.now,
-    report: (fault) => void faults.push(fault),
-    ackWaitMs: 300,
-  })
+  const server = createInProcessBus({ report: (fault) => void faults.push(fault) })
   const state = { isUp: true, lostAfterwards: 0 }
   const network = aNetwork()
   const open = async () => connectBus(server, state, network, host(), createRandom(1))

@@ -71,7 +71,7 @@ export function createWorld(options: {
   const chain = createSimulatedChain({ time, random: random.fork('chain') })
   const faults: string[] = []
   const receivers = options.receivers(faults)
-  const messages = createInProcessBus({ now: time.now, report: (fault) => faults.push(String(fault)) })
+  const messages = createInProcessBus({ report: (fault) => faults.push(String(fault)) })
   const counters = createMemoryCache({ now: time.now })
   const bus: Wakeful = { isUp: true, lostAfterwards: 0 }
   const cache: Wakeful = { isUp: true, lostAfterwards: 0 }

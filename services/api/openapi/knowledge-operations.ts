@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { ErrorCode } from '../../../contracts/errors.ts'
 import { chatKnowledgeRequest } from '../../../contracts/tools/chat-knowledge.ts'
 import { searchKnowledgeRequest } from '../../../contracts/tools/search-knowledge.ts'
@@ -75,6 +76,22 @@ export const knowledgeOperations: Operations = {
     errors: ['invalid_request', 'not_found'],
     parameters: { file: 'Name of the file, as in `bot.py`' },
     answers: { 200: { description: 'The program', content: { 'text/plain': undefined } } },
+  },
+  'GET /docs/events/:file': {
+    id: 'eventSchema',
+    tag: 'knowledge',
+    summary: 'The JSON Schema of one event of the log',
+    key: 'none',
+    errors: ['invalid_request', 'not_found'],
+    parameters: { file: 'Type of the event, as in `VerdictRecorded.json`' },
+    headers: ifNoneMatch,
+    answers: {
+      200: {
+        description: 'The schema of its `data`',
+        content: { 'application/schema+json': z.record(z.string(), z.json()) },
+      },
+      304: { description: 'It is still as `If-None-Match` says', content: {} },
+    },
   },
   'GET /docs/:page': {
     id: 'docsPage',

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { atAddress } from '../../../contracts/documented-address.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
-import type { Knowledge } from '../../knowledge/index.ts'
+import { eventSchema, type Knowledge } from '../../knowledge/index.ts'
 import { acceptsHtmlFirst } from '../accept-header.ts'
 import { etagOf, isNoneMatch } from '../etag.ts'
 import { docsIndexPage, docsPage } from '../pages/docs-page.ts'
@@ -25,7 +25,8 @@ export interface DocsRoutesOptions {
 const params = z.strictObject({ page: z.string().max(64) })
 
 /**
- * `GET /docs` and `GET /docs/:page`: the documentation as pages, with an anchor for every section. Open to all.
+ * `GET /docs` and `GET /docs/:page`: the documentation as pages, with an anchor for every section, and the files that
+ * pages link to. Open to all.
  *
  * @example curl http://127.0.0.1:8402/docs/quotas
  */
@@ -65,6 +66,16 @@ export const docsRoutes: FastifyPluginAsyncZod<DocsRoutesOptions> = async (app, 
       .header('cache-control', 'public, max-age=300')
       .type('text/plain; charset=utf-8')
       .send(atAddress(text, publicUrl()))
+  })
+  app.get('/docs/events/:file', { schema: { params: exampleParams } }, async (request, reply) => {
+    const schema = eventSchema(request.params.file.replace(/\.json$/, ''))
+    if (schema === undefined) {
+      throw new ServiceError('not_found', {
+        message: 'There is no event of this name; GET /docs/events lists them.',
+      })
+    }
+    const text = JSON.stringify(schema, null, 2)
+    return sendPublic(request, reply, 'application/schema+json; charset=utf-8', text)
   })
 }
 

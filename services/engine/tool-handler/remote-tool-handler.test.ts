@@ -16,7 +16,7 @@ import { putVerdict, refusalOf, setUpToolHandler, sim } from './tool-handler.fix
 import type { ToolHandler } from './tool-handler.ts'
 
 const faults: ServiceError[] = []
-const bus = createInProcessBus({ now: () => 0, report: (fault) => void faults.push(fault) })
+const bus = createInProcessBus({ report: (fault) => void faults.push(fault) })
 let serving = new AbortController()
 afterEach(() => {
   serving.abort()
@@ -109,7 +109,7 @@ describe('several engines', () => {
   /** A bus of its own, a clock that sleepers wake by, and engines that answer, stand still or are stopping. */
   function world() {
     const ending = new AbortController()
-    const own = createInProcessBus({ now: () => 0, report: (fault) => void faults.push(fault) })
+    const own = createInProcessBus({ report: (fault) => void faults.push(fault) })
     const time = createFakeClock(0)
     const asked: Record<string, number> = {}
     const states: Record<string, 'well' | 'frozen' | 'stopping'> = {}

@@ -7,16 +7,15 @@ import { openNatsBus } from './nats-bus.ts'
 const servers = await natsServers({ killable: false })
 
 describe.skipIf(servers.missing !== undefined)(`NATS bus${servers.missing ?? ''}`, () => {
-  const ackWaitMs = 1_000
   let opened = 0
 
-  describeBusContract('NATS JetStream', async () => {
+  describeBusContract('NATS', async () => {
     const server = await servers.start()
     const faults: ServiceError[] = []
     const report = (fault: ServiceError): void => void faults.push(fault)
     const logId = `contract-${process.pid}-${opened++}`
     const clocks = { now: Date.now, random: Math.random }
-    const open = () => openNatsBus({ url: server.url, logId, ...clocks, report, ackWaitMs })
+    const open = () => openNatsBus({ url: server.url, logId, ...clocks, report })
     const bus = await open()
     const peer = await open()
     const close = async (): Promise<void> => {

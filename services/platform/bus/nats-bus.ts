@@ -1,131 +1,107 @@
-import type { JetStreamClient, JetStreamManager } from 'nats'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
-import type { Clock } from '../async/clock.ts'
-import { BUS_ACK_WAIT_MS, type Bus, type BusHealth, type ReportFault } from './bus.ts'
-import { type NatsLink, openNatsLink } from './nats-connection.ts'
-import { createNatsConsumers } from './nats-consume.ts'
-import { createNatsPublish } from './nats-publish.ts'
+import type { Bus, BusHealth } from './bus.ts'
+import { type NatsLink, type NatsLinkOptions, openNatsLink } from './nats-connection.ts'
 import { createNatsRequests } from './nats-requests.ts'
-import { ensureSignalStream, type NatsNames, natsNames } from './nats-stream.ts'
+import { checkSubject } from './subjects.ts'
 import { withinTime } from './within-time.ts'
 
-const PUBLISH_TIMEOUT_MS = 5_000
-const STREAM_REQUEST_TIMEOUT_MS = 5_000
 const HEALTH_TIMEOUT_MS = 1_000
 const CLOSE_TIMEOUT_MS = 2_000
+const LOG_ID = /^[A-Za-z0-9-]{1,64}$/
 
-export interface NatsBusOptions extends Pick<Clock, 'now'> {
-  /** `nats://[user:password@|token@]host:port`, or several with commas between; `tls://` for TLS. */
-  readonly url: string
-  /** Tells the log of these processes from every other: processes of another log on the same server are not met. */
+export interface NatsBusOptions extends NatsLinkOptions {
+  /** Names the log of these processes. Processes of another log on the same server use other subjects. */
   readonly logId: string
-  /** Uniform in [0, 1); spreads reconnects. */
-  readonly random: () => number
-  readonly report: ReportFault
-  readonly ackWaitMs?: number
-  /** How long a publish may take, outages included. */
-  readonly publishTimeoutMs?: number
 }
 
 /**
- * The bus over NATS JetStream, for nats-server 2.9 and later: published messages are kept in a stream of the log,
- * every consumer name has a durable pull consumer per subject pattern, and requests go over plain NATS. Rides out
- * restarts of the server.
+ * The bus over core NATS, for nats-server 2.9 and later. The server stores nothing, so it needs no JetStream. Subjects
+ * carry the id of the log: `signal-service.<log>.notify.signals`. Rides out restarts of the server.
  *
- * @throws ServiceError `bus_unavailable` when the server or its JetStream is not there at the start,
- *   `config_invalid` for a URL that is none.
+ * @throws ServiceError `bus_unavailable` when the server is not there at the start, `config_invalid` for a bad URL.
  * @example
  * const bus = await openNatsBus({ url: 'nats://127.0.0.1:4222', logId, now: Date.now, random: Math.random, report })
  */
 export async function openNatsBus(options: NatsBusOptions): Promise<Bus> {
-  const { now, random, report, ackWaitMs = BUS_ACK_WAIT_MS, publishTimeoutMs = PUBLISH_TIMEOUT_MS } = options
-  const names = natsNames(options.logId)
+  const prefix = prefixOf(options.logId)
   const link = await openNatsLink(options)
-  const { manager, client } = await openJetStream(link, names)
-  const ensureStream = () => ensureSignalStream(manager, names)
-  const publish = createNatsPublish({ link, client, names, now, timeoutMs: publishTimeoutMs, ensureStream })
-  const requests = createNatsRequests({ link, names, report })
+  const { connection } = link
+  const requests = createNatsRequests({ link, prefix: `${prefix}request.`, report: options.report })
+  const notified = (subject: string): string => `${prefix}notify.${subject}`
   const closing = new AbortController()
-  const source = { link, client, manager, names, ackWaitMs, now, random, report, closing: closing.signal }
-  const consumers = createNatsConsumers(source)
+  const untilClosed = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, closing.signal])
   let closed: Promise<void> | undefined
 
-  function checkOpen(): void {
+  function check(subject: string): void {
     if (closing.signal.aborted) throw new ServiceError('bus_unavailable', { message: 'the bus is closed' })
+    checkSubject(subject)
   }
 
   return {
-    async publish(message) {
-      checkOpen()
-      return publish(message)
+    async notify(subject) {
+      check(subject)
+      link.requireUp()
+      connection.publish(notified(subject))
     },
-    consume(consumeOptions) {
-      checkOpen()
-      return consumers.consume(consumeOptions)
+    listen(subject, listener, { signal }) {
+      check(subject)
+      if (signal.aborted) return
+      const subscription = connection.subscribe(notified(subject), {
+        callback(error) {
+          if (error === null) listener()
+          else options.report(listeningError(subject, error))
+        },
+      })
+      untilClosed(signal).addEventListener('abort', () => subscription.unsubscribe(), { once: true })
     },
     async request(subject, body, requestOptions) {
-      checkOpen()
+      check(subject)
       return requests.request(subject, body, requestOptions)
     },
     serve(subject, handler, { signal }) {
-      checkOpen()
-      requests.serve(subject, handler, { signal: AbortSignal.any([signal, closing.signal]) })
+      check(subject)
+      requests.serve(subject, handler, { signal: untilClosed(signal) })
     },
-    health: () => checkHealth(link, manager, names),
+    health: () => checkHealth(link),
     close() {
       closing.abort()
-      closed ??= closeLink(link, async () => {
-        await consumers.finish()
-        await requests.finish()
-      })
+      closed ??= closeLink(link, () => requests.finish())
       return closed
     },
   }
 }
 
-async function openJetStream(
-  link: NatsLink,
-  names: NatsNames,
-): Promise<{ readonly manager: JetStreamManager; readonly client: JetStreamClient }> {
-  const streamOptions = { timeout: STREAM_REQUEST_TIMEOUT_MS, checkAPI: false }
-  try {
-    const manager = await link.connection.jetstreamManager(streamOptions)
-    await ensureSignalStream(manager, names)
-    return { manager, client: link.connection.jetstream(streamOptions) }
-  } catch (error) {
-    await link.connection.close()
-    if (error instanceof ServiceError) throw error
-    const reason = reasonOf(error)
-    throw new ServiceError('bus_unavailable', {
-      message: `NATS at ${link.hosts} cannot keep messages: ${reason}; is JetStream enabled (nats-server -js)?`,
-      cause: error,
-    })
-  }
+/** Verdicts, questions and answers of another deployment belong to a log that these processes have never seen. */
+function prefixOf(logId: string): string {
+  if (LOG_ID.test(logId)) return `signal-service.${logId}.`
+  throw new ServiceError('internal_error', { message: `the log id ${JSON.stringify(logId)} is invalid` })
 }
 
-async function checkHealth(
-  link: NatsLink,
-  manager: JetStreamManager,
-  { stream }: NatsNames,
-): Promise<BusHealth> {
+function listeningError(subject: string, cause: unknown): ServiceError {
+  const message = `listening to ${subject} failed: ${reasonOf(cause)}`
+  return new ServiceError('bus_unavailable', { message, cause })
+}
+
+/** Asks the server for a round trip, which also shows that it took every subscription made before. */
+async function checkHealth(link: NatsLink): Promise<BusHealth> {
+  const { connection, hosts } = link
   const adapter = 'nats'
-  if (link.connection.isClosed()) return { ok: false, adapter, detail: 'closed' }
-  if (!link.isUp()) return { ok: false, adapter, detail: `lost ${link.hosts}; reconnecting` }
+  if (connection.isClosed()) return { ok: false, adapter, detail: 'closed' }
+  if (!link.isUp()) return { ok: false, adapter, detail: `lost ${hosts}; reconnecting` }
   try {
-    const look = manager.streams.info(stream)
-    const { state } = await withinTime(look, HEALTH_TIMEOUT_MS, `the stream ${stream}`)
-    return { ok: true, adapter, detail: `${link.hosts}, ${state.messages} messages kept in ${stream}` }
+    await withinTime(connection.flush(), HEALTH_TIMEOUT_MS, `NATS at ${hosts}`)
+    return { ok: true, adapter, detail: hosts }
   } catch (error) {
     return { ok: false, adapter, detail: reasonOf(error) }
   }
 }
 
-/** Sends what is under way, if the server is there to take it, and closes in any case. */
+/** Lets answers under way leave while the server takes them, and closes after {@link CLOSE_TIMEOUT_MS} in any case. */
 async function closeLink(link: NatsLink, finishWork: () => Promise<void>): Promise<void> {
   const { connection } = link
   const drain = async (): Promise<void> => {
     await finishWork()
-    if (link.isUp() && !connection.isClosed()) await connection.drain()
+    if (link.isUp()) await connection.drain()
   }
   const { promise: timeIsUp, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS)

@@ -15,10 +15,8 @@ export interface NatsLink {
   /** The servers without credentials, for messages. */
   readonly hosts: string
   isUp(): boolean
-  /** Waits until the connection is up; false when the signal, or closing, came first. */
-  whenUp(signal: AbortSignal): Promise<boolean>
-  /** Calls back when the connection is lost or closed; returns how to stop that. */
-  onDown(listener: () => void): () => void
+  /** @throws ServiceError `bus_unavailable` while the connection is lost. */
+  requireUp(): void
 }
 
 export interface NatsLinkOptions extends Pick<Clock, 'now'> {
@@ -44,23 +42,14 @@ export async function openNatsLink({ url, now, random, report }: NatsLinkOptions
   }
   const connection = await connectFirst(server, hosts, reconnectDelayMs)
 
-  const downListeners = new Set<() => void>()
-  const upListeners = new Set<(up: boolean) => void>()
-  const goDown = (): void => {
-    if (downSinceMs !== undefined) return
-    downSinceMs = now()
-    for (const listener of downListeners) listener()
-  }
-
   async function watch(): Promise<void> {
     for await (const status of connection.status()) {
       // Every failed attempt to reconnect is one more disconnect; the first tells it all.
       if (status.type === Events.Disconnect && downSinceMs === undefined) {
-        goDown()
+        downSinceMs = now()
         report(new ServiceError('bus_unavailable', { message: `lost NATS at ${hosts}; reconnecting` }))
       } else if (status.type === Events.Reconnect) {
         downSinceMs = undefined
-        for (const listener of upListeners) listener(true)
       } else if (status.type === Events.Error) {
         const message = `NATS at ${hosts} reports ${JSON.stringify(status.data)}`
         report(new ServiceError('bus_unavailable', { message }))
@@ -73,39 +62,14 @@ export async function openNatsLink({ url, now, random, report }: NatsLinkOptions
     )
   })
 
-  connection
-    .closed()
-    .finally(() => {
-      goDown()
-      for (const listener of upListeners) listener(false)
-    })
-    .catch((error: unknown) => {
-      report(
-        new ServiceError('internal_error', { message: 'closing the NATS connection failed', cause: error }),
-      )
-    })
-
+  const isUp = (): boolean => downSinceMs === undefined && !connection.isClosed()
   return {
     connection,
     hosts,
-    isUp: () => downSinceMs === undefined,
-    whenUp(signal) {
-      if (downSinceMs === undefined) return Promise.resolve(true)
-      if (signal.aborted || connection.isClosed()) return Promise.resolve(false)
-      return new Promise((resolve) => {
-        const finish = (up: boolean): void => {
-          upListeners.delete(finish)
-          signal.removeEventListener('abort', onAbort)
-          resolve(up)
-        }
-        const onAbort = (): void => finish(false)
-        upListeners.add(finish)
-        signal.addEventListener('abort', onAbort)
-      })
-    },
-    onDown(listener) {
-      downListeners.add(listener)
-      return () => downListeners.delete(listener)
+    isUp,
+    requireUp() {
+      if (isUp()) return
+      throw new ServiceError('bus_unavailable', { message: `NATS at ${hosts} is not connected` })
     },
   }
 }

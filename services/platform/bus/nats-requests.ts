@@ -4,13 +4,9 @@ import type { Json } from '../../../contracts/json.ts'
 import type { ReportFault, RequestHandler } from './bus.ts'
 import { encodeBody } from './message-body.ts'
 import type { NatsLink } from './nats-connection.ts'
-import type { NatsNames } from './nats-stream.ts'
 import { answerRequests, nobodyAnswersError, readReply } from './request-answering.ts'
-import { checkRequestSubject } from './subjects.ts'
 
-/** Keeps requests apart from what the stream stores. */
-const REQUEST_PREFIX = 'request.'
-/** Those who serve a subject are one queue group, so that a request goes to one of them. */
+/** All who serve a subject are one queue group, so that a request goes to one of them. */
 const SERVERS = 'servers'
 
 export interface NatsRequests {
@@ -20,15 +16,16 @@ export interface NatsRequests {
   finish(): Promise<void>
 }
 
-/** Requests and answers over plain NATS, which stores neither. */
+/** Requests and answers over core NATS. */
 export function createNatsRequests(options: {
   readonly link: NatsLink
-  readonly names: NatsNames
+  /** Begins every subject on the server. */
+  readonly prefix: string
   readonly report: ReportFault
 }): NatsRequests {
-  const { link, names, report } = options
-  const { connection, hosts } = link
-  const subjectOf = (subject: string): string => names.subject(REQUEST_PREFIX + subject)
+  const { link, prefix, report } = options
+  const { connection } = link
+  const subjectOf = (subject: string): string => prefix + subject
   const underWay = new Set<Promise<void>>()
 
   function follow(answering: Promise<void>, subject: string): void {
@@ -45,11 +42,8 @@ export function createNatsRequests(options: {
 
   return {
     async request(subject, body, { timeoutMs }) {
-      checkRequestSubject(subject)
       const text = encodeBody(subject, body)
-      if (!link.isUp()) {
-        throw new ServiceError('bus_unavailable', { message: `NATS at ${hosts} is not connected` })
-      }
+      link.requireUp()
       const reply = await connection
         .request(subjectOf(subject), text, { timeout: timeoutMs })
         .catch((error: unknown) => {
@@ -59,7 +53,6 @@ export function createNatsRequests(options: {
     },
 
     serve(subject, handler, { signal }) {
-      checkRequestSubject(subject)
       if (signal.aborted) return
       const answer = answerRequests(subject, handler, report)
       const respond = async (request: Msg): Promise<void> => {

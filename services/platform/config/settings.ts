@@ -243,7 +243,7 @@ export const SETTINGS = defineSettings({
   NATS_URL: {
     flag: 'nats-url',
     schema: url(['nats:', 'tls:']),
-    help: 'NATS server with JetStream that carries signals between processes. Default: none, signals stay in this process.',
+    help: 'NATS server that wakes other processes and carries their requests. Default: none, all stays in this process.',
     isSecret: true,
     example: 'nats://localhost:4222',
   },

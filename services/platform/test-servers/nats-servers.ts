@@ -5,15 +5,15 @@ const NATS: ServerKind = {
   name: 'NATS server',
   urlVariable: 'NATS_URL',
   binary: 'nats-server',
-  arguments: ({ port, dataDirectory }) => ['-a', '127.0.0.1', '-p', `${port}`, '-js', '-sd', dataDirectory],
+  arguments: ({ port }) => ['-a', '127.0.0.1', '-p', `${port}`],
   image: 'nats:2.9-alpine',
-  containerCommand: ['-js', '-sd', '/data'],
+  containerCommand: [],
   containerPort: 4222,
   url: (port) => `nats://127.0.0.1:${port}`,
   greeting: '',
   answer: 'INFO ',
 }
 
-/** NATS servers with JetStream for tests. */
+/** NATS servers for tests. */
 export const natsServers = (options: TestServersOptions): Promise<TestServers> =>
   findTestServers(NATS, options)

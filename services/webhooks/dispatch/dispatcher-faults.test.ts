@@ -3,11 +3,6 @@ import { answered, unreachable, useDispatchWorld, world } from './testing/dispat
 import { expectWhole, upTo } from './testing/expect-whole.fixture.ts'
 
 const MINUTE_MS = 60_000
-/** A bus that tells of nothing. */
-const noMessages = {
-  established: Promise.resolve(),
-  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true as const, value: undefined }) }),
-}
 const HOUR_MS = 3_600_000
 
 useDispatchWorld()
@@ -226,7 +221,7 @@ describe('several processes', () => {
         return world.store.append(...append)
       },
     }
-    const bus = { ...world.bus, consume: () => noMessages }
+    const bus = { ...world.bus, listen: () => undefined }
     await world.start({ relays: false, shares: true, sleep, store, bus })
     await world.time.pass(3_000)
     isFrozen = true

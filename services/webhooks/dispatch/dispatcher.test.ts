@@ -69,6 +69,17 @@ describe('a signal', () => {
     expect(world.sequences('all')).toEqual([1])
   })
 
+  test('is found within a second also where timers end early', async () => {
+    const { time } = world
+    const sleep = (milliseconds: number, signal: AbortSignal) =>
+      time.sleep(Math.max(10, milliseconds - 10), signal)
+    await world.subscribe('all')
+    await world.start({ relays: false, sleep })
+    await world.verdicts(1)
+    await time.pass(1_050, 10)
+    expect(world.sequences('all')).toEqual([1])
+  })
+
   test('of the past goes to who subscribed from there, and to who subscribed while nobody dispatched', async () => {
     await world.verdicts(3)
     await world.subscribe('past', { startAfter: 'start' })

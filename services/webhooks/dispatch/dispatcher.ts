@@ -1,17 +1,15 @@
-import { createHash } from 'node:crypto'
 import { isServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { START } from '../../../contracts/position.ts'
+import { createWakeSignal } from '../../platform/async/wake-signal.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
 import { createDispatchEngine, type DispatchEngine } from './dispatch-engine.ts'
 import type { Dispatcher, DispatcherHealth, DispatcherOptions } from './dispatcher-options.ts'
 import { shardOf } from './endpoint-registry.ts'
-import { RELAYED_SUBJECTS } from './signal-relay.ts'
+import { SIGNALS_SUBJECT } from './signal-relay.ts'
 
-/** How often the log is looked at for what the bus did not tell of. */
+/** Interval between readings of the log that no notification asked for; a lost one costs at most this much. */
 const HEAL_MS = 1_000
-/** A process that was away for so long has nothing waiting for it on the bus: it looks at the log anyway. */
-const FORGET_CONSUMER_MS = 3_600_000
 /** How soon a process that cannot begin tries again. */
 const BEGIN_AGAIN_MS = 1_000
 
@@ -28,16 +26,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const elapsed = options.elapsed ?? (() => performance.now())
   let engine: DispatchEngine | undefined
 
-  /** Each message wakes; what it says is in the log. */
+  /** Reads the log once for all notifications that came in the meantime. */
   async function followBus(working: DispatchEngine, signal: AbortSignal): Promise<void> {
-    const consumption = bus.consume({
-      name: consumerName(options.holder),
-      subjects: [RELAYED_SUBJECTS],
-      forgetAfterMs: FORGET_CONSUMER_MS,
-      signal,
-    })
-    for await (const message of consumption) {
-      message.ack()
+    const wake = createWakeSignal()
+    bus.listen(SIGNALS_SUBJECT, () => wake.notify(), { signal })
+    for (let seen = 0; ; ) {
+      await wake.wait(seen, signal)
+      if (signal.aborted) return
+      seen = wake.count
       await working.look()
     }
   }
@@ -51,8 +47,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         void working.look()
         await working.tend().catch(report)
       }
+      const lookInMs = lookedAt + healMs - elapsed()
       const dueInMs = working.nextDueInMs ?? Number.POSITIVE_INFINITY
-      await sleep(Math.max(1, Math.min(healMs, dueInMs)), signal)
+      await sleep(Math.max(1, Math.min(lookInMs, dueInMs)), signal)
     }
   }
 
@@ -116,10 +113,6 @@ const NOT_BEGUN: DispatcherHealth = {
   unattended: 0,
   unattendedMs: 0,
 }
-
-/** Each process has a name of its own, since all are woken by each message. */
-const consumerName = (holder: string): string =>
-  `dispatcher-${createHash('sha256').update(holder).digest('hex').slice(0, 20)}`
 
 /** Requests about the subscriptions of a shard, answered by the process that has it. */
 const subjectOf = (shard: number): string => `webhooks.refresh.${shard}`

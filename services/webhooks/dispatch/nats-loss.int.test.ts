@@ -28,9 +28,8 @@ describe.skipIf(servers.missing !== undefined)(`a dispatcher over NATS${servers.
 
   const open = async (): Promise<Bus> => {
     const report = (fault: ServiceError): void => void faults.push(fault)
-    const times = { publishTimeoutMs: 500, ackWaitMs: 2_000 }
     const clocks = { now: Date.now, random: Math.random }
-    const bus = await openNatsBus({ url: server.url, logId: 'loss', ...clocks, report, ...times })
+    const bus = await openNatsBus({ url: server.url, logId: 'loss', ...clocks, report })
     buses.push(bus)
     return bus
   }

@@ -1,7 +1,8 @@
-import { decodeEvent, type EventType, type ServiceEvent } from '../../../contracts/event-catalogue.ts'
+import { isServiceError } from '../../../contracts/errors.ts'
+import type { EventType } from '../../../contracts/event-catalogue.ts'
 import type { Bus } from '../../platform/bus/bus.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
-import { SIGNAL_EVENTS, toSignals } from '../signals/signal-facts.ts'
+import { SIGNAL_EVENTS } from '../signals/signal-facts.ts'
 
 /** Events of subscriptions that dispatchers obey. */
 export const SUBSCRIPTION_EVENTS = [
@@ -20,21 +21,21 @@ export const SUBSCRIPTION_EVENTS = [
   'ReplayCancelled',
 ] as const satisfies readonly EventType[]
 
-/** What dispatchers consume: everything a relay publishes. */
-export const RELAYED_SUBJECTS = 'signal.>'
+/** The subject on the bus that dispatchers listen to. */
+export const SIGNALS_SUBJECT = 'signals'
 
 export interface SignalRelayOptions {
   readonly store: EventStore
   readonly bus: Bus
   readonly signal: AbortSignal
-  /** Told of what could not be published; dispatchers find it in the log. */
+  /** Receives faults other than an outage of the bus. */
   readonly report: (error: unknown) => void
 }
 
 /**
- * Follows the log and tells dispatchers that there is something for them: the position of each signal, and of what
- * changes a subscription, under the event's id. Resolves when the signal is aborted. It begins at the end of the log,
- * since whatever it misses dispatchers read there themselves, a second later.
+ * Follows the log from its end and wakes the dispatchers at each signal and each change of a subscription. Dispatchers
+ * read the log themselves every second, so a lost notification costs that second and nothing else. Resolves when the
+ * signal is aborted.
  *
  * @example const relaying = relaySignals({ store, bus, signal, report })
  */
@@ -43,25 +44,10 @@ export async function relaySignals({ store, bus, signal, report }: SignalRelayOp
   for await (const item of store.subscribe({ after: 'end', filter, signal })) {
     if (item.kind !== 'event') continue
     try {
-      const { id, position } = item.event
-      const subject = subjectOf(decodeEvent(item.event))
-      if (subject !== undefined) await bus.publish({ id, subject, body: { position } })
+      await bus.notify(SIGNALS_SUBJECT)
     } catch (error) {
-      // A bus that is away costs a second of latency; whatever else it is must be seen, and stops nothing either.
-      if (!signal.aborted) report(error)
+      // The bus itself reports an outage, once; each signal during it would say the same again.
+      if (!signal.aborted && !isServiceError(error, 'bus_unavailable')) report(error)
     }
   }
-}
-
-/**
- * Under which subject an event is told of; undefined for a verdict that says nothing to anybody.
- *
- * @example subjectOf(event) === 'signal.trade_call.SIM.BTC.1m'
- */
-export function subjectOf(event: ServiceEvent): string | undefined {
-  const [signal] = toSignals(event)
-  if (signal === undefined) return event.type === 'VerdictRecorded' ? undefined : 'signal.subscription'
-  const { type, exchange, coin, timeframe } = signal
-  // A scan is about no single coin, and a notice of a model about all exchanges.
-  return ['signal', type, exchange, coin, timeframe].filter((token) => token !== null).join('.')
 }

@@ -46,7 +46,7 @@ const store = await openEmbeddedStore({ directory, now: Date.now })
 const { signal } = new AbortController()
 
 for (const name of names.split(',')) await subscribe(store, name)
-const bus = createInProcessBus({ now: Date.now, report })
+const bus = createInProcessBus({ report })
 const holder = newId()
 const guard = createEgressGuard({ allowPrivate: true, ownHosts: [] })
 const dispatcher = createDispatcher({

@@ -92,7 +92,7 @@ export class DispatchWorld {
   readonly notices: string[] = []
   readonly log = createMemoryLog()
   readonly store: EventStore = openMemoryStore({ now: this.time.now, log: this.log })
-  readonly bus: Bus = createInProcessBus({ now: this.time.now, report: (fault) => this.errors.push(fault) })
+  readonly bus: Bus = createInProcessBus({ report: (fault) => this.errors.push(fault) })
   readonly idOf = createFactIds(Buffer.from('secret'))
   readonly #endpoints = new Map<string, Endpoint>()
   readonly #revisions = new Map<string, number>()

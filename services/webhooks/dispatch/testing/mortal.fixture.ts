@@ -86,10 +86,10 @@ export function createMortal(world: {
   }
   const bus: Bus = {
     ...world.bus,
-    publish: (message) => call(() => world.bus.publish(message)),
+    notify: (subject) => call(() => world.bus.notify(subject)),
     request: (...request) => call(() => world.bus.request(...request)),
-    consume: (options) =>
-      world.bus.consume({ ...options, signal: AbortSignal.any([options.signal, dead.signal]) }),
+    listen: (subject, listener, { signal }) =>
+      world.bus.listen(subject, listener, { signal: AbortSignal.any([signal, dead.signal]) }),
     serve: (subject, handler, { signal }) =>
       world.bus.serve(subject, handler, { signal: AbortSignal.any([signal, dead.signal]) }),
   }

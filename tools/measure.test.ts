@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { measure } from './measure.ts'
+
+/** Raising one of these takes a decision record that says what the growth buys. */
+const MOST = {
+  productLines: 91_900,
+  longFunctionFiles: 84,
+  commentsOpeningWithAClause: 1_092,
+  privateWords: 476,
+  longSentences: 58,
+  longLines: 238,
+}
+
+test.each(Object.entries(MOST))('%s stays at or below its limit', (name, most) => {
+  expect(measure()[name as keyof typeof MOST]).toBeLessThanOrEqual(most)
+})
+
+test('what is counted adds up, room by room', () => {
+  const { product, productLines, testLines, docLines } = measure()
+  expect([...product.keys()]).toContain('services/engine')
+  expect([...product.values()].reduce((total, lines) => total + lines, 0)).toBe(productLines)
+  expect(Math.min(testLines, docLines)).toBeGreaterThan(5_000)
+})

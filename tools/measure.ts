@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const PRODUCT = /^(?:services|projections|contracts)\/.*\.ts$/
+const FOR_TESTS = /\.(?:test|fixture|contract|bench)\.ts$|\/(?:testing|test-servers|fixtures)\//
+const TESTS = /^(?:services|projections|contracts|testing|bench|tools|clients)\/.*\.ts$/
+const DOCS = /^(?:docs\/(?!decisions\/).*|[^/]+)\.md$/
+/** A comment that opens so has a clause for its subject and is read twice. */
+const CLAUSE_FIRST = /\/\*\*\s*(?:\* )?(?:What|Whatever|Who|Whoever|Whose|Those|That|Of|Where)\b/g
+
+/** Private words and shapes of sentences; the field has its own. */
+const PRIVATE_WORDS =
+  /\b(?:whoever|whatever|to be had|is told|are told|was told|heard of|in our hand|in (?:its|their) hand|stands? in line|gives? way|are had)\b/gi
+const LONGEST_SENTENCE_WORDS = 30
+const LONGEST_LINE = 160
+
+export interface Measures {
+  /** Lines of TypeScript that ship, by room. */
+  readonly product: ReadonlyMap<string, number>
+  readonly productLines: number
+  /** Lines of tests and their support, benches and tools. */
+  readonly testLines: number
+  /** Lines of Markdown, without decisions. */
+  readonly docLines: number
+  /** Files that may hold functions of more than 70 lines. */
+  readonly longFunctionFiles: number
+  readonly commentsOpeningWithAClause: number
+  /** Private words in product code, its comments and texts, and in the documentation. */
+  readonly privateWords: number
+  /** Sentences of the documentation with more than {@link LONGEST_SENTENCE_WORDS} words, tables and code left out. */
+  readonly longSentences: number
+  /** Lines of Markdown with more than {@link LONGEST_LINE} characters, tables and code left out. */
+  readonly longLines: number
+}
+
+/** Counts what there is to read, from the files that git tracks. */
+export function measure(): Measures {
+  const files = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).split('\n')
+  const isProduct = (file: string): boolean => PRODUCT.test(file) && !FOR_TESTS.test(file)
+  const product = new Map<string, number>()
+  let [commentsOpeningWithAClause, privateWords, longSentences, longLines] = [0, 0, 0, 0]
+  for (const file of files.filter(isProduct)) {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    const room = /^(?:services\/[^/]+(?=\/)|[^/]+)/.exec(file)?.[0] ?? ''
+    product.set(room, (product.get(room) ?? 0) + linesOf(text))
+    commentsOpeningWithAClause += text.match(CLAUSE_FIRST)?.length ?? 0
+    privateWords += text.match(PRIVATE_WORDS)?.length ?? 0
+  }
+  for (const file of files.filter((one) => DOCS.test(one))) {
+    const prose = proseOf(readFileSync(join(ROOT, file), 'utf8'))
+    privateWords += prose.match(PRIVATE_WORDS)?.length ?? 0
+    longSentences += sentencesOf(prose).filter(
+      (sentence) => wordsOf(sentence) > LONGEST_SENTENCE_WORDS,
+    ).length
+    longLines += prose.split('\n').filter((line) => line.length > LONGEST_LINE).length
+  }
+  const sum = (isCounted: (file: string) => boolean): number =>
+    files
+      .filter(isCounted)
+      .reduce((lines, file) => lines + linesOf(readFileSync(join(ROOT, file), 'utf8')), 0)
+  return {
+    product,
+    productLines: [...product.values()].reduce((total, lines) => total + lines, 0),
+    testLines: sum((file) => TESTS.test(file) && !isProduct(file)),
+    docLines: sum((file) => DOCS.test(file)),
+    longFunctionFiles: longFunctionFiles(),
+    commentsOpeningWithAClause,
+    privateWords,
+    longSentences,
+    longLines,
+  }
+}
+
+/** Markdown without code blocks, tables and comments. */
+const proseOf = (markdown: string): string =>
+  markdown
+    .replaceAll(/```[\s\S]*?```/g, '')
+    .replaceAll(/<!--[\s\S]*?-->/g, '')
+    .replaceAll(/^ *\|.*$/gm, '')
+
+const sentencesOf = (prose: string): string[] =>
+  prose.split(/\n\s*\n|\n(?= *(?:[-*#]|\d+\.) )/).flatMap((block) => block.split(/(?<=[.!?:;])\s+/))
+
+const wordsOf = (sentence: string): number => sentence.split(/\s+/).filter((word) => /\w/.test(word)).length
+
+const linesOf = (text: string): number => text.split('\n').length - 1
+
+function longFunctionFiles(): number {
+  const { overrides } = JSON.parse(readFileSync(join(ROOT, '.oxlintrc.json'), 'utf8')) as {
+    readonly overrides: readonly { readonly files: readonly string[] }[]
+  }
+  return overrides.flatMap(({ files }) => files).filter((file) => !file.includes('*')).length
+}
+
+if (import.meta.main) {
+  const { product, ...sums } = measure()
+  for (const [room, lines] of product) process.stdout.write(`${String(lines).padStart(6)}  ${room}\n`)
+  for (const [name, number] of Object.entries(sums))
+    process.stdout.write(`${String(number).padStart(6)}  ${name}\n`)
+}
