@@ -1,6 +1,6 @@
 import { defineErrors } from './error-definition.ts'
 
-/** What keeps a process from its event store. */
+/** Errors that keep a process from its event store. */
 export const STORE_ERRORS = defineErrors({
   store_denied: {
     status: 503,

@@ -21,7 +21,7 @@ import { type CommandContext, defineCommand } from './command.ts'
 import { SOURCE_FLAGS, settingFlag, switchFlag } from './common-flags.ts'
 import { createProgressLine } from './progress-line.ts'
 
-/** What an address of a backup needs besides itself. */
+/** Flags of a command that names the address of a backup. */
 export const PLACE_FLAGS = {
   's3-credentials': {
     schema: z.string().min(1).optional(),
@@ -50,12 +50,12 @@ export const placeAt = (
 
 export const grouped = (count: number): string => count.toLocaleString('en')
 
-/** Where the keys are that sign backups, and whether one is taken that they do not vouch for. */
+/** Flags for the keys that sign backups, and for taking a backup that they do not vouch for. */
 export const KEY_FLAGS = {
   'sealing-key': settingFlag('SEALING_KEY'),
   'wrapping-keys': settingFlag('WRAPPING_KEYS'),
   unverified: switchFlag(
-    'Takes a backup without a signature, as former releases made them, or without the key that would check it: whoever could write to its place may have written it.',
+    'Takes a backup that has no signature, as former releases made them, or whose key is not here. Anybody who could write to its place may have changed it.',
   ),
 } as const
 
@@ -90,7 +90,7 @@ export function requireSameKey(first: StoredRow, fingerprint: string | undefined
 
 const DOUBTS: Readonly<Record<Exclude<Authenticity, 'authentic'>, string>> = {
   former_key:
-    'was signed with a key that has been replaced: whoever has that key may have written it. The next backup signs it with the newest one',
+    'was signed with a key that has been replaced: anybody who has that key may have written it. The next backup signs it with the newest one',
   unsigned:
     'has no signature: a former release made it, or somebody who can write to its place took the signature away. The next backup compares it with the log and signs it',
   unchecked: 'was not checked for who wrote it: the sealing key is not here',
@@ -113,7 +113,7 @@ export function requireVerified(
   stderr.write(`Warning: ${doubt}.\n`)
 }
 
-/** What is told of a backup, for programs. */
+/** The answer about a backup, for programs. */
 export const summaryOf = ({ manifest, authenticity }: ReadManifest, place: BackupPlace) => ({
   place: place.description,
   log_id: manifest.logId,
@@ -130,7 +130,7 @@ export const backupCommand = defineCommand({
   name: 'backup',
   summary: 'Copies what a backup does not have yet of the log, while the service runs.',
   notes: [
-    'The address is a folder, or s3://bucket/prefix of whatever speaks S3 (AWS_ENDPOINT_URL_S3, AWS_REGION). The first time copies all; later ones add what came since. It holds the log up to the event that was the newest when the command began. Each part is read back and compared. One that was interrupted goes on with the next.',
+    'The address is a folder, or s3://bucket/prefix of a server that speaks S3 (AWS_ENDPOINT_URL_S3, AWS_REGION). The first time copies all; later ones add what came since. It holds the log up to the event that was the newest when the command began. Each part is read back and compared. One that was interrupted goes on with the next.',
     'The keys of what is personal are replaced each time: what was erased is then in no backup any more. A key derived from the sealing key signs it; the sealing key is never in it. See [backup.md](backup.md).',
   ],
   operands: ['address'],

@@ -167,7 +167,7 @@ const hasSealingKey = ({ SEALING_KEY }: KeySettings, directory: string): boolean
 
 type KeySettings = Pick<Settings, 'SEALING_KEY' | 'MARKET'> & Partial<Pick<Settings, 'WRAPPING_KEYS'>>
 
-/** Of the sealing key, and of the keys that replaced it. */
+/** Keys for a purpose: from the sealing key, and from the keys that replaced it. */
 function secretsFor(settings: KeySettings, directory: string, purpose: string) {
   const file = join(directory, WRAPPING_KEYS_FILE)
   const { keys, used } = loadWrappingKeys({ given: settings.WRAPPING_KEYS, file })
@@ -175,11 +175,11 @@ function secretsFor(settings: KeySettings, directory: string, purpose: string) {
   return { known: [secretFor(settings, directory, purpose), ...later], used }
 }
 
-/** What a log that was begun under this sealing key says of it; undefined where the key is not at hand. */
+/** The fingerprint that a log says it was begun under; undefined where the sealing key is not at hand. */
 export const keyFingerprintOf = (settings: KeySettings, directory: string): string | undefined =>
   hasSealingKey(settings, directory) ? keyFingerprint(factSecretOf(settings, directory)) : undefined
 
-/** Whose a store has to be, to be used with these settings. */
+/** The identity that a store must have, to be used with these settings. */
 export const identityOf = ({ MARKET, MARKET_SEED }: Settings, factSecret: Uint8Array): StoreIdentity => ({
   market: MARKET,
   seed: MARKET === 'simulated' ? MARKET_SEED : null,
@@ -199,7 +199,7 @@ function createFolder(directory: string): void {
   }
 }
 
-/** What could not be tightened belongs to another user: the operator is the one who can. */
+/** A file that could not be tightened belongs to another user: the operator is the one who can. */
 function warnOfExposed(directory: string, log: Logger): void {
   const exposed = exposedIn(directory)
   if (exposed.length === 0) return

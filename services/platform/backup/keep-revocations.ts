@@ -81,7 +81,7 @@ const IDS_KEPT = 1_024
 /**
  * Keeps what was revoked in a list beside the log, and gives it again to a log that does not hold it: one that was restored
  * from a backup. The log is followed, so that also what a crash left out of the list, or another process recorded, gets into
- * it; and whoever revokes something is answered only when the list holds it.
+ * it; and a revocation is answered only when the list holds it.
  *
  * @returns once the log holds all that is in the list, with the store through which to append from then on
  * @throws ServiceError `config_invalid` for a list that was damaged; of the store
@@ -98,7 +98,7 @@ export async function keepRevocations(options: KeepRevocationsOptions): Promise<
     wake.notify()
   }
   follow(options, reached, onReached).catch((error: unknown) =>
-    options.report('what is revoked is not listed any more, and nobody is told that it is revoked', {
+    options.report('revocations are not listed any more, and are answered with an error', {
       reason: reasonOf(error),
     }),
   )
@@ -167,7 +167,7 @@ function readLines(file: string): readonly string[] {
   }
 }
 
-/** Where the log has it; undefined where it has something else there, or nothing. */
+/** The position of a revocation in the log; undefined where its place holds something else, or nothing. */
 async function placeIn(
   store: Pick<EventStore, 'read'>,
   { stream, revision, id }: Revocation,
@@ -228,7 +228,7 @@ async function follow(
         list.add([lineOf(item.event)])
         break
       } catch (error) {
-        report('what was revoked cannot be added to its list; nobody is told that it is revoked until then', {
+        report('a revocation cannot be added to its list, and is not answered until it is', {
           file,
           reason: reasonOf(error),
         })

@@ -25,8 +25,8 @@ export interface KeptList {
 const TAIL_BYTES = 65_536
 
 /**
- * Lines that begin with `#` are remarks. The last line may have been cut off by a crash: nobody was told that it was added, so
- * it is left out, and taken away by the next one.
+ * Lines that begin with `#` are remarks. The last line may have been cut off by a crash. It was
+ * acknowledged to nobody, so it is left out, and the next line takes its place.
  *
  * @param isLine whether a line is whole
  * @example keptList('data/live/erased-subjects', (line) => LINE.test(line)).add([name])

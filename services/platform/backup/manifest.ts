@@ -20,7 +20,7 @@ const segmentSchema = z.object({
   first: position,
   last: position,
   events: position,
-  /** Of its text. */
+  /** Length of its text. */
   bytes: position,
   sha256,
   /** Hash of the log up to its end: of the hash before it and its own. */
@@ -60,7 +60,7 @@ export const hashBefore = (logId: string): string => sha256Of(`signal-service lo
 export const hashOf = ({ logId, segments }: Pick<Manifest, 'logId' | 'segments'>): string =>
   segments.at(-1)?.hash ?? hashBefore(logId)
 
-/** A manifest, and how far it is known who wrote it. */
+/** A manifest, and what is known of its writer. */
 export interface ReadManifest {
   readonly manifest: Manifest
   readonly authenticity: Authenticity

@@ -24,7 +24,7 @@ export interface RestoreOptions {
   /** Folder of the market; what it may hold is in {@link MAY_BE_THERE}. */
   readonly directory: string
   readonly upTo: RestorePoint
-  /** Names of streams of keys that were erased, whatever the backup holds of them. */
+  /** Names of streams of keys that were erased: what the backup holds of them is left out. */
   readonly erased: ReadonlySet<string>
   /** Looked at before anything is written; throws where this backup is not to be restored here. */
   readonly accept: (read: ReadManifest) => void
@@ -45,7 +45,7 @@ export interface RestoreResult {
   readonly events: number
   /** When the newest event was appended. */
   readonly at: string
-  /** Of the log that was restored: as the manifest says it, where all of it was. */
+  /** Hash of the log that was restored: the one of the manifest, where all of it was. */
   readonly hash: string
   /** Streams of keys that were erased. */
   readonly erased: readonly string[]
@@ -55,7 +55,7 @@ export interface RestoreResult {
   readonly unread: readonly string[]
 }
 
-/** What an operator puts beside a log before it is restored. */
+/** Files that an operator puts beside a log before it is restored. */
 export const MAY_BE_THERE: ReadonlySet<string> = new Set([
   'sealing.key',
   'wrapping.keys',
@@ -143,7 +143,7 @@ function requireEmpty(directory: string): void {
   })
 }
 
-/** Of a restore that was ended. */
+/** A file of a restore that was ended. */
 const isLeftOver = (name: string): boolean =>
   name.startsWith('events.db.unfinished') || name.startsWith('events.lock')
 
@@ -163,7 +163,7 @@ function requireRoom(directory: string, { segments }: Manifest): void {
 const megabytes = (bytes: number): string => Math.ceil(bytes / 1_000_000).toLocaleString('en')
 
 interface Filled {
-  /** Of each segment, as far as it was taken. */
+  /** SHA-256 of each segment, as far as it was taken. */
   readonly sha256s: string[]
   readonly ends: number[]
   position: number
@@ -206,7 +206,7 @@ async function fill(options: RestoreOptions, manifest: Manifest, build: LogBuild
   return { position, events: position, at, hash, ...lists }
 }
 
-/** What was revoked after the point that is restored stays revoked: the backup tells of it as far as it goes. */
+/** The backup says what was revoked after the point that is restored: that stays revoked. */
 async function revokedAfter({ place, signal }: RestoreOptions, { segments }: Manifest, point: number) {
   const [revoked, unread]: [string[], string[]] = [[], []]
   for (const entry of segments.filter(({ last }) => last > point)) {
@@ -230,7 +230,7 @@ const isUpTo = ([position, , , , , , at]: StoredRow, upTo: RestorePoint): boolea
 
 const isErased = ([, , , , , , , data]: StoredRow): boolean => !data.startsWith('{')
 
-/** What an erased event holds: as many blanks as there were bytes. */
+/** An erased event holds as many blanks as there were bytes. */
 const blank = (text: string): string => ' '.repeat(Buffer.byteLength(text))
 
 async function readKeys({ place, erased }: RestoreOptions, { keys }: Manifest): Promise<StoredRow[]> {

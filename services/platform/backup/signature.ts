@@ -16,7 +16,7 @@ const FINGERPRINT_CHARACTERS = 16
 export const signatureSchema = z.object({
   /** 0 for `sealing.key`, else the line of `wrapping.keys`. */
   key: z.int().nonnegative(),
-  /** Of the derived key. */
+  /** Fingerprint of the derived key. */
   fingerprint: z.string().regex(/^[0-9a-f]{16}$/),
   /** HMAC-SHA-256 of the manifest. */
   mac: z.string().regex(/^[0-9a-f]{64}$/),
@@ -24,8 +24,8 @@ export const signatureSchema = z.object({
 export type Signature = z.infer<typeof signatureSchema>
 
 /**
- * How far it is known who wrote a manifest: whoever has the key that signs now, or one that was replaced; nobody knows where it
- * has no signature, or where the keys are not at hand.
+ * The writer of a manifest has the key that signs now (`authentic`), or one that was replaced. Without a signature, or without the
+ * keys to check it, the writer is not known.
  */
 export type Authenticity = 'authentic' | 'former_key' | 'unsigned' | 'unchecked'
 

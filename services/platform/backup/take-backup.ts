@@ -35,7 +35,7 @@ export interface BackupProgress {
 
 export interface BackupResult {
   readonly manifest: Manifest
-  /** What this run has added. */
+  /** Segments that this run has added. */
   readonly segments: number
   readonly events: number
   readonly bytes: number
@@ -44,7 +44,7 @@ export interface BackupResult {
 /** A segment takes so much memory, three times over while it is made. */
 const SEGMENT_BYTES = 8 * 1_024 * 1_024
 const PAGE_ROWS = 500
-/** What an event takes besides data and meta, about. */
+/** An event takes about this much besides data and meta. */
 const BESIDES_BYTES = 150
 /** How often the manifest names what was added: what a run that ends in between has to do again. */
 const NAMED_EVERY_MS = 30_000
@@ -94,7 +94,7 @@ async function copy(options: BackupOptions, lock: PlaceLock): Promise<BackupResu
   }
 }
 
-/** What is there already, or the beginning of a new one. */
+/** The manifest that is there already, or the beginning of a new one. */
 async function begin({ rows, place, keys, now, signal }: BackupOptions): Promise<Manifest> {
   const first = rows.find(STORE_IDENTITY_STREAM, 0)
   if (first === undefined)
@@ -125,7 +125,7 @@ async function begin({ rows, place, keys, now, signal }: BackupOptions): Promise
 }
 
 /**
- * What no key vouches for, or one that was replaced, is signed no sooner than it was compared with the log: this is how
+ * A manifest without a signature, or with one of a key that was replaced, is compared with the log before it is signed. So
  * backups of former releases come by their signature.
  */
 function requireOfLog(rows: StoredRows, { segments }: Manifest, signal: AbortSignal): void {

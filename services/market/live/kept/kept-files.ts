@@ -89,7 +89,7 @@ export async function readKept(file: KeptFile, parts?: readonly string[]): Promi
     if (bar === undefined || bars.has(bar.openTime)) return
     if (bar.openTime >= file.from && bar.openTime < file.until) bars.set(bar.openTime, bar)
   }
-  // Parts first: whoever seals removes them only when the sealed file is there, so that one of the two has each bar.
+  // Parts first: a sealer removes them only when the sealed file is there, so that one of the two has each bar.
   const texts: Buffer[] = []
   for (const part of parts ?? (await partsOf(file))) texts.push(await textOf(join(file.folder, part)))
   const sealed = await textOf(sealedPath(file))
@@ -131,7 +131,7 @@ async function appendOnce(path: string, bars: readonly KeptBar[]): Promise<boole
 }
 
 /**
- * Makes a sealed file of what is there: in order, without repetition, packed. Whoever appends meanwhile begins a new
+ * Makes a sealed file of what is there: in order, without repetition, packed. A process that appends meanwhile begins a new
  * part, which is sealed next time; a crash at any point leaves nothing undone that the next time does not do. While
  * another process seals in the folder nothing is done: two that had read different parts would overwrite each other.
  *
