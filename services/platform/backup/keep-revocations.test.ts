@@ -137,6 +137,24 @@ test('a log that was set back is given again what is missing, once, by however m
   expect([(await eventsOf(one)).length, reports]).toEqual([6, []])
 })
 
+test('lists that were put together in any order are looked through to the end', async () => {
+  const log = createMemoryLog()
+  const store = openMemoryStore({ now: () => clock, log })
+  const kept = await keep(store)
+  await kept.append(ACCOUNT, [event('KeyIssued')], { expected: 'no-stream' })
+  for (let revision = 0; revision < 40; revision++) {
+    clock += 1_000
+    await kept.append(ACCOUNT, [event()], { expected: revision })
+  }
+  ending.abort()
+  ending = new AbortController()
+  const all = lines()
+  // The newest line first, then more old ones than are looked at.
+  writeFileSync(file(), `${[...all.slice(-1), ...all.slice(0, -1)].join('\n')}\n`)
+  const earlier = await setBack(log, 40)
+  expect(await eventsOf(await keep(open(earlier)))).toHaveLength(41)
+})
+
 test('a stream that has not begun in the earlier log is not begun', async () => {
   const log = createMemoryLog()
   const store = await keep(open(log))

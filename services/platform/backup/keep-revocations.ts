@@ -46,11 +46,13 @@ interface Revocation {
   readonly stream: string
   readonly revision: Revision
   readonly id: string
+  readonly at: string
   readonly event: () => NewEvent
 }
 
 function revocationIn(line: string): Revocation[] {
-  const [, stream = '', revision, type = '', schema, id = '', , data = '', meta = ''] = line.split('\t')
+  const [, stream = '', revision, type = '', schema, id = '', at = '', data = '', meta = ''] =
+    line.split('\t')
   const event = (): NewEvent => ({
     id,
     type,
@@ -58,7 +60,7 @@ function revocationIn(line: string): Revocation[] {
     data: JSON.parse(data) as JsonObject,
     meta: JSON.parse(meta) as NewEvent['meta'],
   })
-  return stream === '' || type === '' ? [] : [{ stream, revision: Number(revision), id, event }]
+  return stream === '' || type === '' ? [] : [{ stream, revision: Number(revision), id, at, event }]
 }
 
 const lineOf = ({ position, stream, revision, type, schema, id, at, data, meta }: RecordedEvent): string =>
@@ -73,7 +75,7 @@ export interface KeepRevocationsOptions extends AppendPath {
 
 const LISTED_WAIT_MS = 5_000
 const AGAIN_MS = 1_000
-/** Two processes that share a folder may add their lines in another order than that of the log, this far apart at most. */
+/** Clocks of processes may differ by as much as it takes to revoke so many things. */
 const NEWEST_LINES = 32
 const READS_AT_ONCE = 16
 const IDS_KEPT = 1_024
@@ -136,7 +138,10 @@ async function giveAgain(options: KeepRevocationsOptions): Promise<Position> {
   const lines = readLines(file)
   const [begun = head] = lines.flatMap((line) => (line.startsWith(BEGUN) ? line.split('\t').slice(1) : []))
   if (lines.length === 0) revocationList(file).add([`${BEGUN}\t${head}`])
-  const kept = lines.flatMap(revocationIn)
+  // A restore may have put several lists together.
+  const kept = lines
+    .flatMap(revocationIn)
+    .toSorted((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at)))
   const placesOf = (some: readonly Revocation[]) =>
     mapConcurrently(some, READS_AT_ONCE, (one) => placeIn(store, one))
   let places = await placesOf(kept.slice(-NEWEST_LINES))
