@@ -1,12 +1,15 @@
+import type { z } from 'zod'
 import { barsAnswerSchema } from '../../contracts/bars-answer.ts'
 import type { Candle } from '../../contracts/candle.ts'
+import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import { trackRecordAnswerSchema } from '../../contracts/track-record-row.ts'
 import { trackRecordReport } from '../analyst/index.ts'
 import { createRace } from '../engine/index.ts'
-import type { AuditTools, LogSource } from '../proof/index.ts'
+import { pagesOf } from '../platform/http/pages.ts'
+import { type AuditTools, type LogSource, readAt } from '../proof/index.ts'
 
 /** What an audit reads of a published record. */
 const publishedSchema = trackRecordAnswerSchema.pick({ rows: true, next: true })
@@ -26,14 +29,16 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
     },
     async published() {
       const rows: JsonObject[] = []
-      for (let after = ''; ; ) {
-        const bytes = await source.get(`api/track-record?group_by=timeframe${after}`)
-        if (bytes === undefined) return undefined
-        const answer = publishedSchema.parse(JSON.parse(bytes.toString()))
-        rows.push(...(answer.rows as unknown as JsonObject[]))
-        if (answer.next === null) return rows
-        after = `&after=${answer.next}`
+      const pageAt = async (after: string | undefined) => {
+        const query = new URLSearchParams({ group_by: 'timeframe', ...(after !== undefined && { after }) })
+        const page = await answerAt(source, `api/track-record?${query.toString()}`, publishedSchema)
+        return page ?? { rows: undefined, next: null }
       }
+      for await (const page of pagesOf('the track record', pageAt, MOST_PAGES)) {
+        if (page.rows === undefined) return undefined
+        rows.push(...(page.rows as unknown as JsonObject[]))
+      }
+      return rows
     },
     reported(rows) {
       const sorted = [...rows]
@@ -57,18 +62,51 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
   }
 }
 
+/** Of a track record: twenty thousand rows, which are models by timeframes. */
+const MOST_PAGES = 100
+/** Bars of one series: nine years of minutes. */
+const MOST_BARS = 5_000_000
+/** No page of bars goes on sooner, unless it is the last. */
+const FEWEST_BARS_A_PAGE = 100
+
 /** Bars as a service serves them. */
 const barsFrom =
   (source: LogSource): AuditTools['barsOf'] =>
   async ({ exchange, coin, timeframe }, from, to) => {
+    const barMs = timeframeMs(timeframe)
+    const name = `bars of ${exchange} ${coin} ${timeframe}`
+    if ((to - from) / barMs > MOST_BARS)
+      throw faulty(`${name} are asked for over more than ${MOST_BARS} bars`)
     const bars: Candle[] = []
     for (let next: number | null = from; next !== null; ) {
-      const query = `exchange=${exchange}&coin=${coin}&timeframe=${timeframe}&from=${next}&to=${to}`
-      const bytes: Buffer | undefined = await source.get(`api/bars?${query}`)
-      if (bytes === undefined) return undefined
-      const answer = barsAnswerSchema.parse(JSON.parse(bytes.toString()))
-      bars.push(...answer.bars)
+      const [begin, times] = [next, { from: String(next), to: String(to) }]
+      const query = new URLSearchParams({ exchange, coin, timeframe, ...times })
+      const answer = await answerAt(source, `api/bars?${query.toString()}`, barsAnswerSchema)
+      if (answer === undefined) return undefined
+      let least: number = begin
+      for (const bar of answer.bars) {
+        if (bar.openTime < least || bar.openTime >= to) throw faulty(`${name} are not in their order`)
+        least = bar.openTime + barMs
+        bars.push(bar)
+      }
       next = answer.next
+      if (next !== null && (next < begin + FEWEST_BARS_A_PAGE * barMs || next < least || next >= to))
+        throw faulty(`${name} have no end: the page from ${begin} is followed by one from ${next}`)
     }
     return bars
   }
+
+/** @throws ServiceError `proof_invalid` for another answer than the one of this service */
+const answerAt = <Schema extends z.ZodType>(source: LogSource, path: string, schema: Schema) =>
+  readAt(source, path, (bytes) => {
+    try {
+      return schema.parse(JSON.parse(bytes.toString()))
+    } catch (error) {
+      throw faulty(
+        `/${path.split('?')[0]} answers otherwise than this service: ${reasonOf(error).slice(0, 200)}`,
+      )
+    }
+  })
+
+const faulty = (why: string): ServiceError =>
+  new ServiceError('proof_invalid', { message: `This cannot be relied on: ${why}.` })
