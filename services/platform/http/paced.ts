@@ -16,7 +16,7 @@ export interface Pacing<Answer> extends Pick<Clock, 'now' | 'sleep'> {
 }
 
 /** Waits without progress: about four minutes of them where no answer asks for longer ones. */
-export const MOST_WAITS = 10
+const MOST_WAITS = 10
 const FIRST_WAIT_MS = 250
 /** Whoever asks to be left alone for longer is not waited for. */
 const LONGEST_WAIT_MS = 120_000
@@ -42,5 +42,6 @@ export async function paced<Answer extends AnswerHead>(
   }
 }
 
-const isBusy = ({ status, retryAfter }: AnswerHead): boolean =>
+/** A limit was reached, or the server says when it will be there again. */
+export const isBusy = ({ status, retryAfter }: AnswerHead): boolean =>
   status === 429 || (status === 503 && typeof retryAfter === 'string')
