@@ -31,6 +31,7 @@ import { signCheckpoint } from '../proof/notes/checkpoint.ts'
 import { loadLogKeys, signersOf } from '../proof/signing/log-keys.ts'
 import { type MadeUpLog, NOW, nextId, openMadeUpLog } from '../proof/testing/made-up-log.fixture.ts'
 import { auditTools } from './audit-tools.ts'
+import { runSignal } from './run-signal.fixture.ts'
 
 const TILE = 256
 let directory: string
@@ -151,6 +152,15 @@ describe('a log of 300 tiles behind the limits of a service', () => {
       expect(asked).toContain(path)
     expect((await auditOf(log, folderSource(copy))).findings).toEqual([])
   })
+})
+
+test('a proof file that is too long, or none, is not read', async () => {
+  const vkey = 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k'
+  const file = join(directory, 'long')
+  writeFileSync(file, Buffer.alloc(4_000_001, 32))
+  const long = await runSignal('verify', '--proof', file, '--vkey', vkey)
+  expect(long.err).toContain('longer than 4000000 bytes')
+  expect((await runSignal('verify', '--proof', directory, '--vkey', vkey)).err).toContain('is no file')
 })
 
 describe('a log that means harm', () => {
@@ -306,6 +316,45 @@ describe('a log that means harm', () => {
     })
     await expect(copyingAudit()).rejects.toMatchObject({ code: 'proof_invalid' })
     expect(existsSync(join(directory, 'a/copy/log/tile'))).toBe(false)
+  })
+
+  test.each([
+    ['go on a moment later', [0], 1],
+    ['go on where they began', [0], 0],
+    ['go on behind their end', [0], 900 * 3_600_000],
+    ['are not in their order', [2, 1], null],
+    ['are of other hours', [700], null],
+  ])('has bars that %s', async (_name, hours, next) => {
+    const series = { exchange: 'BINANCE', coin: 'BTC', timeframe: '1h' } as const
+    const bars = hours.map((hour) => ({
+      openTime: hour * 3_600_000,
+      open: 1,
+      high: 1,
+      low: 1,
+      close: 1,
+      volume: 1,
+    }))
+    const answer = {
+      ...series,
+      market: 'live',
+      source: 'x',
+      from: 0,
+      to: 1,
+      bars,
+      gaps: [],
+      funding: [],
+      next,
+    }
+    let count = 0
+    liesAt('/api/bars', (response) => {
+      count += 1
+      response.end(JSON.stringify(answer))
+    })
+    const { barsOf } = auditTools(sourceAt(url))
+    await expect(barsOf(series, 0, 600 * 3_600_000)).rejects.toMatchObject({ code: 'proof_invalid' })
+    expect(count).toBe(1)
+    await expect(barsOf(series, 0, Number.MAX_SAFE_INTEGER)).rejects.toThrow('more than 5000000')
+    expect(count).toBe(1)
   })
 
   test('claims a thousand million entries', async () => {

@@ -10,6 +10,7 @@ import { trackRecordReport } from '../analyst/index.ts'
 import { createRace } from '../engine/index.ts'
 import { pagesOf } from '../platform/http/pages.ts'
 import { type AuditTools, type LogSource, readAt } from '../proof/index.ts'
+import { barPages } from './bar-pages.ts'
 
 /** What an audit reads of a published record. */
 const publishedSchema = trackRecordAnswerSchema.pick({ rows: true, next: true })
@@ -36,7 +37,7 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
       }
       for await (const page of pagesOf('the track record', pageAt, MOST_PAGES)) {
         if (page.rows === undefined) return undefined
-        rows.push(...(page.rows as unknown as JsonObject[]))
+        for (const row of page.rows) rows.push(row as unknown as JsonObject)
       }
       return rows
     },
@@ -64,34 +65,20 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
 
 /** Of a track record: twenty thousand rows, which are models by timeframes. */
 const MOST_PAGES = 100
-/** Bars of one series: nine years of minutes. */
-const MOST_BARS = 5_000_000
-/** No page of bars goes on sooner, unless it is the last. */
-const FEWEST_BARS_A_PAGE = 100
-
 /** Bars as a service serves them. */
 const barsFrom =
   (source: LogSource): AuditTools['barsOf'] =>
-  async ({ exchange, coin, timeframe }, from, to) => {
-    const barMs = timeframeMs(timeframe)
-    const name = `bars of ${exchange} ${coin} ${timeframe}`
-    if ((to - from) / barMs > MOST_BARS)
-      throw faulty(`${name} are asked for over more than ${MOST_BARS} bars`)
+  async (series, from, to) => {
+    const { exchange, coin, timeframe } = series
+    const pages = barPages(timeframe, { from, to }, async (begin) => {
+      const query = new URLSearchParams({ exchange, coin, timeframe, from: String(begin), to: String(to) })
+      const page = await answerAt(source, `api/bars?${query.toString()}`, barsAnswerSchema)
+      return page ?? { bars: undefined, next: null }
+    })
     const bars: Candle[] = []
-    for (let next: number | null = from; next !== null; ) {
-      const [begin, times] = [next, { from: String(next), to: String(to) }]
-      const query = new URLSearchParams({ exchange, coin, timeframe, ...times })
-      const answer = await answerAt(source, `api/bars?${query.toString()}`, barsAnswerSchema)
-      if (answer === undefined) return undefined
-      let least: number = begin
-      for (const bar of answer.bars) {
-        if (bar.openTime < least || bar.openTime >= to) throw faulty(`${name} are not in their order`)
-        least = bar.openTime + barMs
-        bars.push(bar)
-      }
-      next = answer.next
-      if (next !== null && (next < begin + FEWEST_BARS_A_PAGE * barMs || next < least || next >= to))
-        throw faulty(`${name} have no end: the page from ${begin} is followed by one from ${next}`)
+    for await (const page of pages) {
+      if (page.bars === undefined) return undefined
+      for (const bar of page.bars) bars.push(bar)
     }
     return bars
   }

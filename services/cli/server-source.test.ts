@@ -116,6 +116,62 @@ describe('a replay', () => {
   })
 })
 
+describe('a service that is busy', () => {
+  const busy = (status: number, retryAfter?: string) => (response: ServerResponse) =>
+    void response
+      .writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
+      .end('{"code":"rate_limited","message":"Slower."}')
+
+  test('is asked again when it says, and that is told', async () => {
+    answers = [busy(429, '0'), busy(503, '0'), (response) => void response.end(line(1))]
+    expect(await cursors(source().replay(request(1)))).toEqual(['1'])
+    expect(asked).toHaveLength(3)
+    expect(remarks).toBe(
+      'the service answers 429; asking again in 0.25 s\nthe service answers 503; asking again in 0.5 s\n',
+    )
+  })
+
+  test('and asks to be left alone for long is told in its own words', async () => {
+    answers = [busy(429, '86400')]
+    await expect(cursors(source().replay(request(1)))).rejects.toMatchObject({ code: 'rate_limited' })
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('a service that has no end', () => {
+  const record = (next: string) => (response: ServerResponse) =>
+    void response.end(JSON.stringify({ notice: 'x', as_of: '1', rows: [], speech: [], next }))
+  const all = async (rows: AsyncIterable<unknown>): Promise<void> => {
+    for await (const _ of rows);
+  }
+
+  test('in its pages', async () => {
+    answers = [record('a'), record('b'), record('a')]
+    await expect(all(source().trackRecord({}, signal))).rejects.toThrow('names a page twice')
+    answers = [record('../x')]
+    await expect(all(source().trackRecord({}, signal))).rejects.toMatchObject({ code: 'server_unreachable' })
+  })
+
+  test('in a search that goes nowhere', async () => {
+    answers = [(response) => void response.writeHead(200, { 'x-next-cursor': '7' }).end()]
+    expect(await cursors(source().replay(request(9)))).toEqual([])
+    expect(asked).toHaveLength(2)
+  })
+
+  test('in a line', async () => {
+    answers = [
+      (response) => {
+        const more = (): void => {
+          while (!response.destroyed && response.write('x'.repeat(65_536)));
+          response.once('drain', more)
+        }
+        more()
+      },
+    ]
+    await expect(cursors(source().replay(request(9)))).rejects.toThrow(/a line has more than/)
+  })
+})
+
 test('outcomes of a series are read page by page, back to the bar that is asked for', async () => {
   const about = { market: 'recorded', market_time: '2025-01-02T00:00:00Z', newest_regime: null, withheld: 0 }
   const series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const

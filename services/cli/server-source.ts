@@ -14,6 +14,7 @@ import type { ProcessFacts } from '../api/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
 import { type AnswerHead, isBusy, paced } from '../platform/http/paced.ts'
 import { pagesOf } from '../platform/http/pages.ts'
+import { barPages } from './bar-pages.ts'
 import { readLines } from './read-lines.ts'
 import { readServerSentEvents } from './read-server-sent-events.ts'
 import type { VerdictSource } from './verdict-source.ts'
@@ -129,18 +130,11 @@ export function createServerSource(given: ServerSourceOptions): VerdictSource {
       }
     },
 
-    async *bars({ exchange, coin, timeframe }, { from, to }, signal) {
-      let next: number | null = from
-      while (next !== null) {
-        const query = { exchange, coin, timeframe, from: String(next), to: String(to) }
-        const answer = await ask(options, '/api/bars', query, signal)
-        const page = await readJson(answer, options, barsAnswerSchema)
-        yield page
-        if (page.next !== null && page.next <= next)
-          throw new ServiceError('server_unreachable', { message: `the bars at ${options.url} have no end` })
-        next = page.next
-      }
-    },
+    bars: ({ exchange, coin, timeframe }, { from, to }, signal) =>
+      barPages(timeframe, { from, to }, async (begin) => {
+        const query = { exchange, coin, timeframe, from: String(begin), to: String(to) }
+        return readJson(await ask(options, '/api/bars', query, signal), options, barsAnswerSchema)
+      }),
 
     close: async () => undefined,
   }

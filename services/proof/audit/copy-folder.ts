@@ -1,16 +1,8 @@
 import { hash } from 'node:crypto'
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { readBoundedFile } from '../bounded-file.ts'
 
 /** A folder in which each path of a log is a file. Nothing is read or written outside of it. */
 export interface CopyFolder {
@@ -54,11 +46,7 @@ export function openCopyFolder(folder: string): CopyFolder {
     read: (path, mostBytes) =>
       attempt('cannot be read', () => {
         try {
-          const file = placeOf(path)
-          const { size, isFile } = describe(file)
-          if (!isFile || size > mostBytes)
-            throw new Error(`${file} is ${isFile ? `longer than ${mostBytes} bytes` : 'no file'}`)
-          return readFileSync(file)
+          return readBoundedFile(placeOf(path), mostBytes)
         } catch (error) {
           if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
           throw error
@@ -80,11 +68,6 @@ export function openCopyFolder(folder: string): CopyFolder {
         renameSync(`${file}.unfinished`, file)
       }),
   }
-}
-
-function describe(file: string): { readonly size: number; readonly isFile: boolean } {
-  const found = statSync(file)
-  return { size: found.size, isFile: found.isFile() }
 }
 
 /** Folders between two, the outermost first. */
