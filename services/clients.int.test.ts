@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { compactVerify, importJWK, type JWK } from 'jose'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   checkProof,
   checkReceipt,
@@ -276,6 +276,33 @@ describe('a service that does not end, or wants to be left alone', () => {
     }
     more()
   }
+  test('and says nothing any more is asked again by who follows it', async () => {
+    asked = 0
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': begun\n\n')
+      if (asked > 1) response.write('event: verdict\ndata: {"cursor":"1"}\n\n')
+    }
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      let begun = 0
+      const retried: string[] = []
+      const counting: typeof fetch = async (input, init) => {
+        const response = await fetch(input, init)
+        begun += 1
+        return response
+      }
+      const client = createSignalClient({ url, fetch: counting, onRetry: (why) => void retried.push(why) })
+      const next = client.follow().next()
+      while (asked < 2) {
+        await new Promise(setImmediate)
+        if (begun === 1) vi.advanceTimersByTime(10_000)
+      }
+      expect([(await next).value?.cursor, retried]).toEqual(['1', []])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   const cases = [
     ['asks for an hour', 'given_up', (one) => void one.writeHead(429, { 'retry-after': '3600' }).end('{}')],
     ['sends a line without an end', 'unreadable', endless],

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { LIMITS } from '../../contracts/limits.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
@@ -241,6 +241,24 @@ describe('following', () => {
       (response) => void response.writeHead(401).end('{"code":"unauthorized","message":"x"}'),
     ]
     await expect(cursors(source().follow(request(9)))).rejects.toMatchObject({ code: 'unauthorized' })
+  })
+
+  test('goes on where the line has gone dead', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      answers = [
+        (response) => void stream(response).write(event(1)),
+        (response) => void stream(response).write(event(2)),
+      ]
+      const seen: string[] = []
+      for await (const { cursor } of source().follow(request(2))) {
+        seen.push(cursor)
+        vi.advanceTimersByTime(30_000)
+      }
+      expect(seen).toEqual(['1', '2'])
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('ends quietly when it is stopped', async () => {

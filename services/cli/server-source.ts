@@ -169,6 +169,9 @@ async function* readEvents(
   options: ServerSourceOptions,
 ): AsyncGenerator<VerdictRow, void, void> {
   let last: VerdictRow | undefined
+  // A service has a heartbeat: a line that is dead without either end knowing is silent.
+  const silence = setTimeout(() => answer.destroy(lateError()), ANSWER_MS)
+  answer.on('data', () => silence.refresh())
   try {
     for await (const { data } of readServerSentEvents(answer)) {
       last = JSON.parse(data) as VerdictRow
@@ -176,6 +179,8 @@ async function* readEvents(
     }
   } catch (error) {
     throw cutOff(options, last, error)
+  } finally {
+    clearTimeout(silence)
   }
 }
 

@@ -85,6 +85,8 @@ const LONGEST_WAIT_MS = 30_000
 /** Characters of an answer, and of a line of one that has rows; both have some thousands. */
 const LONGEST_TEXT = 16_777_216
 const RECONNECT_MS = 1_000
+/** Three heartbeats of a stream: a line that says nothing for so long is dead. */
+const SILENT_MS = 45_000
 
 /**
  * A client of the service. It needs nothing but Fetch and Web Crypto.
@@ -210,7 +212,7 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
           signal,
         )
         let event = ''
-        for await (const line of linesOf(response)) {
+        for await (const line of linesOf(response, SILENT_MS)) {
           if (line.startsWith('event: ')) event = line.slice(7)
           if (!line.startsWith('data: ') || event !== 'verdict') continue
           const row = JSON.parse(line.slice(6)) as Verdict
@@ -349,13 +351,15 @@ function queryOf(fields: Readonly<Record<string, string | undefined>>): string {
   return query.toString()
 }
 
-async function* linesOf({ body }: Response): AsyncGenerator<string, void, void> {
+/** @param silentMs how long nothing may come; no limit unless told */
+async function* linesOf({ body }: Response, silentMs?: number): AsyncGenerator<string, void, void> {
   let rest = ''
   const decoder = new TextDecoder()
   const reader = (body ?? new ReadableStream<Uint8Array>()).getReader()
   try {
     for (;;) {
-      const { done, value } = await reader.read()
+      const silence = silentMs === undefined ? undefined : setTimeout(() => void reader.cancel(), silentMs)
+      const { done, value } = await reader.read().finally(() => clearTimeout(silence))
       if (done) break
       const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
