@@ -87,13 +87,13 @@ function requireInside(folder: string, place: string): string {
 /** File systems take names of 255 bytes. */
 const LONGEST_NAME = 200
 
-/** Only the slashes in front of the query make folders; what comes after it is one name. */
+/** Only the slashes in front of the query make folders; what comes after it is part of the last name. */
 function fileOf(path: string): string {
   const [place = '', ...query] = path.split('?')
   const parts = place.split('/').map(nameOf)
   const asked = query.length === 0 ? '' : `@${nameOf(query.join('?'))}`
-  const [last = '', ...first] = [`${parts.at(-1)}${asked}`, ...parts.slice(0, -1)]
-  return join(...first, last.length > LONGEST_NAME ? hash('sha256', last) : last)
+  const names = [...parts.slice(0, -1), `${parts.at(-1)}${asked}`]
+  return join(...names.map((name) => (name.length > LONGEST_NAME ? hash('sha256', name) : name)))
 }
 
 const nameOf = (part: string): string =>
