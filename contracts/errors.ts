@@ -243,7 +243,7 @@ export const ERRORS = defineErrors({
     status: 503,
     exitCode: 14,
     message: 'The server that a command asked does not answer.',
-    nextStep: 'Check the address given as --server and that the service runs there.',
+    nextStep: 'Check the address that was given, and that the service runs there.',
   },
   listing_wrong: {
     status: 503,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { RESULTS, resultOf } from './board.ts'
+import { cursorSchema } from './cursor.ts'
 import { MARKET_KINDS } from './event-catalogue.ts'
 import { isoTime } from './iso-time.ts'
 import { type Outcome, RACE_OUTCOMES } from './outcome.ts'
@@ -51,7 +52,9 @@ export const seriesHistorySchema = z.object({
     .int()
     .nonnegative()
     .describe('Verdicts of this stretch that are not shown, as their window is open on a live market'),
-  next: z.string().nullable().describe('Give it as `after` for older rows; null at the beginning of the log'),
+  next: cursorSchema
+    .nullable()
+    .describe('Give it as `after` for older rows; null at the beginning of the log'),
 })
 
 export type SeriesHistory = z.infer<typeof seriesHistorySchema>

@@ -1,12 +1,14 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { createHmac, generateKeyPairSync, hash, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { compactVerify, importJWK, type JWK } from 'jose'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   checkProof,
   checkReceipt,
@@ -246,6 +248,94 @@ print(json.dumps({"coin": answer["coin"], "code": code, "rows": rows, "live": [n
       rows: ids,
       live: rows.slice(1, 3).map(({ cursor }) => cursor),
     })
+  })
+})
+
+describe('a service that does not end, or wants to be left alone', () => {
+  let server: Server
+  let url: string
+  let asked: number
+  let answer: (response: ServerResponse) => void
+  beforeAll(async () => {
+    server = createServer((_request, response) => {
+      asked += 1
+      answer(response)
+    })
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterAll(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  const endless = (response: ServerResponse): void => {
+    const more = (): void => {
+      while (!response.destroyed && response.write('x'.repeat(65_536)));
+      response.once('drain', more)
+    }
+    more()
+  }
+  test('and says nothing any more is asked again by who follows it', async () => {
+    asked = 0
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': begun\n\n')
+      if (asked > 1) response.write('event: verdict\ndata: {"cursor":"1"}\n\n')
+    }
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      let begun = 0
+      const retried: string[] = []
+      const counting: typeof fetch = async (input, init) => {
+        const response = await fetch(input, init)
+        begun += 1
+        return response
+      }
+      const client = createSignalClient({ url, fetch: counting, onRetry: (why) => void retried.push(why) })
+      const next = client.follow().next()
+      while (asked < 2) {
+        await new Promise(setImmediate)
+        if (begun === 1) vi.advanceTimersByTime(10_000)
+      }
+      expect([(await next).value?.cursor, retried]).toEqual(['1', []])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  const cases = [
+    ['asks for an hour', 'given_up', (one) => void one.writeHead(429, { 'retry-after': '3600' }).end('{}')],
+    ['sends a line without an end', 'unreadable', endless],
+    ['goes on where it was', undefined, (one) => void one.writeHead(200, { 'x-next-cursor': '7' }).end()],
+  ] as const satisfies readonly (readonly [string, string | undefined, (response: ServerResponse) => void])[]
+
+  test.each(cases)('and %s is left', async (_name, code, given) => {
+    answer = given
+    const codeOf = async (work: () => Promise<unknown>): Promise<unknown> => {
+      asked = 0
+      return work().then(
+        () => undefined,
+        (error: unknown) => (error as { code?: string }).code,
+      )
+    }
+    const client = createSignalClient({ url })
+    const replay = async () => {
+      for await (const _ of client.replay({}));
+    }
+    expect([await codeOf(replay), asked]).toEqual([code, code === undefined ? 2 : 1])
+    if (code !== undefined) expect(await codeOf(() => client.payment('x'))).toBe(code)
+    if (!hasPython) return
+    const byPython = `
+signals = SignalClient(given)
+def code_of(work):
+    try:
+        work()
+    except Refusal as refusal:
+        return refusal.code
+print(json.dumps([code_of(lambda: list(signals.replay())), code_of(lambda: signals.payment("x"))]))`
+    const [replayed, paid] = (await python(byPython, url)) as [string | null, string | null]
+    expect(replayed).toBe(code ?? null)
+    if (code !== undefined) expect(paid).toBe(code)
   })
 })
 

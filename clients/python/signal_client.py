@@ -30,7 +30,10 @@ PASSING = {
     "key_unverifiable",
 }
 PAGE_ROWS = 1_000
+# Whoever asks to be left alone for longer is not waited for.
 LONGEST_WAIT_SECONDS = 30
+# Bytes of an answer, and of a line of one that has rows; both have some thousands.
+LONGEST_ANSWER = 16_777_216
 RECONNECT_SECONDS = 1
 CUT_OFF = (OSError, http.client.HTTPException, json.JSONDecodeError)
 
@@ -296,7 +299,7 @@ class SignalClient:
             with response:
                 go_on = response.headers.get("X-Next-Cursor")
                 try:
-                    for line in response:
+                    for line in _lines(response):
                         if line.strip():
                             row = json.loads(line)
                             yield row
@@ -307,9 +310,10 @@ class SignalClient:
                     failures = failures + 1 if count == 0 else 1
                     self._reconnect(f"the replay was cut off: {error}", failures)
             if is_whole:
-                after = go_on or after
-                if count < PAGE_ROWS and go_on is None:
+                is_stuck = count == 0 and go_on == after
+                if is_stuck or (count < PAGE_ROWS and go_on is None):
                     return
+                after = go_on or after
 
     def follow(self, **filters):
         """Recorded verdicts as their windows close, without end; begins behind `after`, or now."""
@@ -320,7 +324,7 @@ class SignalClient:
             event = b""
             with response:
                 try:
-                    for line in response:
+                    for line in _lines(response):
                         if line.startswith(b"event: "):
                             event = line[7:].strip()
                         elif line.startswith(b"data: ") and event == b"verdict":
@@ -342,10 +346,11 @@ class SignalClient:
             try:
                 return once()
             except _Passing as error:
-                if attempt == self._tries:
-                    raise Refusal("given_up", str(error)) from error
-                seconds = error.wait_seconds if error.wait_seconds is not None else 0.25 * 2**attempt
-                seconds = min(LONGEST_WAIT_SECONDS, seconds)
+                seconds = error.wait_seconds
+                if seconds is None:
+                    seconds = min(LONGEST_WAIT_SECONDS, 0.25 * 2**attempt)
+                if attempt == self._tries or seconds > LONGEST_WAIT_SECONDS:
+                    raise Refusal("given_up", str(error), f"Try again in {seconds:.0f} s.") from error
                 self._on_retry(str(error), seconds)
                 self._sleep(seconds)
 
@@ -366,9 +371,30 @@ def _query(filters, **more):
     return urllib.parse.urlencode(fields)
 
 
+def _read(response):
+    body = response.read(LONGEST_ANSWER + 1)
+    if len(body) > LONGEST_ANSWER:
+        raise _too_long()
+    return body
+
+
+def _lines(response):
+    while True:
+        line = response.readline(LONGEST_ANSWER + 1)
+        if len(line) > LONGEST_ANSWER:
+            raise _too_long()
+        if not line:
+            return
+        yield line
+
+
+def _too_long():
+    return Refusal("unreadable", f"more than {LONGEST_ANSWER} bytes: is this the address?")
+
+
 def _read_json(response):
     try:
-        return json.loads(response.read())
+        return json.loads(_read(response))
     except CUT_OFF as error:
         raise _Passing(f"the answer was cut off: {error}") from error
 
@@ -377,7 +403,7 @@ def _failure_of(error):
     wait = error.headers.get("Retry-After", "")
     seconds = float(wait) if wait.isdigit() else None
     try:
-        refused = json.loads(error.read())
+        refused = json.loads(_read(error))
     except CUT_OFF:
         refused = {}
     code = refused.get("code") if isinstance(refused, dict) else None

@@ -1,12 +1,16 @@
+import type { z } from 'zod'
 import { barsAnswerSchema } from '../../contracts/bars-answer.ts'
 import type { Candle } from '../../contracts/candle.ts'
+import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { LIMITS } from '../../contracts/limits.ts'
 import { timeframeMs } from '../../contracts/timeframes.ts'
 import { trackRecordAnswerSchema } from '../../contracts/track-record-row.ts'
 import { trackRecordReport } from '../analyst/index.ts'
 import { createRace } from '../engine/index.ts'
-import type { AuditTools, LogSource } from '../proof/index.ts'
+import { pagesOf } from '../platform/http/pages.ts'
+import { type AuditTools, type LogSource, readAt } from '../proof/index.ts'
+import { barPages } from './bar-pages.ts'
 
 /** What an audit reads of a published record. */
 const publishedSchema = trackRecordAnswerSchema.pick({ rows: true, next: true })
@@ -26,14 +30,16 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
     },
     async published() {
       const rows: JsonObject[] = []
-      for (let after = ''; ; ) {
-        const bytes = await source.get(`api/track-record?group_by=timeframe${after}`)
-        if (bytes === undefined) return undefined
-        const answer = publishedSchema.parse(JSON.parse(bytes.toString()))
-        rows.push(...(answer.rows as unknown as JsonObject[]))
-        if (answer.next === null) return rows
-        after = `&after=${answer.next}`
+      const pageAt = async (after: string | undefined) => {
+        const query = new URLSearchParams({ group_by: 'timeframe', ...(after !== undefined && { after }) })
+        const page = await answerAt(source, `api/track-record?${query.toString()}`, publishedSchema)
+        return page ?? { rows: undefined, next: null }
       }
+      for await (const page of pagesOf('the track record', pageAt, MOST_PAGES)) {
+        if (page.rows === undefined) return undefined
+        for (const row of page.rows) rows.push(row as unknown as JsonObject)
+      }
+      return rows
     },
     reported(rows) {
       const sorted = [...rows]
@@ -57,18 +63,37 @@ export function auditTools(source: LogSource, barsOf = barsFrom(source)): AuditT
   }
 }
 
+/** Of a track record: twenty thousand rows, which are models by timeframes. */
+const MOST_PAGES = 100
 /** Bars as a service serves them. */
 const barsFrom =
   (source: LogSource): AuditTools['barsOf'] =>
-  async ({ exchange, coin, timeframe }, from, to) => {
+  async (series, from, to) => {
+    const { exchange, coin, timeframe } = series
+    const pages = barPages(timeframe, { from, to }, async (begin) => {
+      const query = new URLSearchParams({ exchange, coin, timeframe, from: String(begin), to: String(to) })
+      const page = await answerAt(source, `api/bars?${query.toString()}`, barsAnswerSchema)
+      return page ?? { bars: undefined, next: null }
+    })
     const bars: Candle[] = []
-    for (let next: number | null = from; next !== null; ) {
-      const query = `exchange=${exchange}&coin=${coin}&timeframe=${timeframe}&from=${next}&to=${to}`
-      const bytes: Buffer | undefined = await source.get(`api/bars?${query}`)
-      if (bytes === undefined) return undefined
-      const answer = barsAnswerSchema.parse(JSON.parse(bytes.toString()))
-      bars.push(...answer.bars)
-      next = answer.next
+    for await (const page of pages) {
+      if (page.bars === undefined) return undefined
+      for (const bar of page.bars) bars.push(bar)
     }
     return bars
   }
+
+/** @throws ServiceError `proof_invalid` for another answer than the one of this service */
+const answerAt = <Schema extends z.ZodType>(source: LogSource, path: string, schema: Schema) =>
+  readAt(source, path, (bytes) => {
+    try {
+      return schema.parse(JSON.parse(bytes.toString()))
+    } catch (error) {
+      throw faulty(
+        `/${path.split('?')[0]} answers otherwise than this service: ${reasonOf(error).slice(0, 200)}`,
+      )
+    }
+  })
+
+const faulty = (why: string): ServiceError =>
+  new ServiceError('proof_invalid', { message: `This cannot be relied on: ${why}.` })

@@ -18,6 +18,7 @@ import {
 import { auditTools } from './audit-tools.ts'
 import { defineCommand } from './command.ts'
 import { switchFlag } from './common-flags.ts'
+import { createProgressLine } from './progress-line.ts'
 
 /** Verifier keys as an operator publishes them. */
 export const VKEY_FLAG = {
@@ -48,6 +49,7 @@ export const auditCommand = defineCommand({
     'Checks a whole transparency log: signatures, history, completeness, models, outcomes, and the track record.',
   notes: [
     'Nothing is believed but the key: every figure is computed anew, outcomes from bars. What is found is written one line each; the exit code is 18 then.',
+    'It asks as fast as the service lets it: some 25,000 entries take about two seconds. With --copy, an audit that was broken off goes on where it ended, and the next one asks only for what is new.',
     'What the log was is kept in a file from one audit to the next: a log that changes what it said is found out by whoever has seen it before.',
   ],
   operands: ['url_or_folder'],
@@ -60,7 +62,7 @@ export const auditCommand = defineCommand({
     },
     copy: {
       schema: z.string().min(1).optional(),
-      help: 'Folder to keep a copy of the log in; it can be audited in its turn.',
+      help: 'Folder to keep a copy of the log in. The next audit asks only for what it lacks; it can be audited itself, too.',
       example: './copy',
     },
     policy: {
@@ -79,15 +81,25 @@ export const auditCommand = defineCommand({
     const at = now()
     const seen = readAuditState(flags.state)
     const isAddress = /^https?:\/\//.test(place)
-    const read = isAddress ? serviceSource(place, fetch, signal) : folderSource(place)
+    const progress = createProgressLine(stderr, now)
+    let come = 'reading the track record'
+    const onWait = (waitMs: number, why: string): void =>
+      progress.show(`${come}; waiting ${waitMs / 1_000} s: ${why}`)
+    const read = isAddress ? serviceSource(place, { now, sleep, signal, onWait }) : folderSource(place)
     const source = flags.copy === undefined ? read : copied(read, flags.copy)
-    const onProgress = (done: number, all: number): void =>
-      void (stderr.isTTY === true && stderr.write(`\r${done} of ${all} entries`))
+    const onProgress = (what: string, done: number, all: number): void => {
+      come = `${what}: ${done.toLocaleString('en')} of ${all.toLocaleString('en')} read`
+      progress.show(come)
+    }
     const tools = auditTools(source)
     const published = async () => {
       const rows = await tools.published()
-      // What is counted is signed within that time.
-      if (isAddress && rows !== undefined) await sleep(SIGNED_WITHIN_MS, signal)
+      if (!isAddress || rows === undefined) return rows
+      // A checkpoint that is read sooner may lack outcomes which the record counts.
+      stderr.write(
+        `waiting ${SIGNED_WITHIN_MS / 1_000} s: what the track record counts now is signed within that time\n`,
+      )
+      await sleep(SIGNED_WITHIN_MS, signal)
       return rows
     }
     const report = await audit({
@@ -100,7 +112,7 @@ export const auditCommand = defineCommand({
       isCopy: !isAddress,
       onProgress,
     })
-    if (stderr.isTTY === true) stderr.write('\n')
+    progress.end(`audited ${report.size.toLocaleString('en')} entries`)
     const { log, ...told } = report
     stdout.write(
       flags.json ? `${JSON.stringify({ ...told, signatures: signed(report) })}\n` : linesOf(report),

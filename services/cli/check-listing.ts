@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import type { Json, JsonObject } from '../../contracts/json.ts'
+import { sleep } from '../platform/async/sleep.ts'
+import { boundedFetch } from '../platform/http/bounded-fetch.ts'
+import { paced } from '../platform/http/paced.ts'
 
 /** One thing that indexers look at, and how to look at it. */
 export interface ListingCheck {
@@ -27,6 +30,8 @@ interface ManifestItem extends Offer {
 
 const ANSWER_MS = 15_000
 const LONGEST_ANSWER = 4_194_304
+/** Offers, and links of a page: each is asked for. */
+const MOST_ANNOUNCED = 1_000
 
 /**
  * Looks at a deployment as indexers do, from outside and without a key: what is announced is compared with what is
@@ -54,6 +59,8 @@ function checkAddress(origin: string) {
 
 async function manifestOf(origin: string): Promise<readonly ManifestItem[]> {
   const { items } = await json<{ items: ManifestItem[] }>(`${origin}/.well-known/x402.json`)
+  require(items.length <=
+    MOST_ANNOUNCED, `${items.length} offers are announced; ${MOST_ANNOUNCED} are looked at`)
   for (const { resource } of items) requireOurs(origin, resource.url)
   return items
 }
@@ -197,6 +204,8 @@ async function checkLinks(origin: string): Promise<string> {
   const { status, text } = await ask(`${origin}/llms.txt`)
   require(status === 200 && text.startsWith('# '), `/llms.txt answers ${status}`)
   const links = [...new Set([...text.matchAll(/\]\((https?:[^)#\s]+)/g)].map(([, link]) => link ?? ''))]
+  require(links.length <=
+    MOST_ANNOUNCED, `/llms.txt has ${links.length} links; ${MOST_ANNOUNCED} are looked at`)
   for (const link of links.filter((one) => one.startsWith(`${origin}/`))) {
     const answer = await ask(link)
     require(answer.status === 200, `/llms.txt leads to ${link}, which answers ${answer.status}`)
@@ -253,12 +262,15 @@ async function rpc<Result>(
   return result
 }
 
-async function ask(url: string, init: RequestInit = {}): Promise<Answer> {
+async function ask(url: string, init: Omit<RequestInit, 'signal'> = {}): Promise<Answer> {
+  const once = async () => {
+    const bounds = { timeMs: ANSWER_MS, mostBytes: LONGEST_ANSWER }
+    const { status, headers, body } = await boundedFetch(url, init, bounds)
+    return { status, headers, retryAfter: headers.get('retry-after'), text: body.toString() }
+  }
   try {
-    const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(ANSWER_MS), ...init })
-    const { status, headers } = response
-    const text = await response.text()
-    return { status, headers, text: text.slice(0, LONGEST_ANSWER) }
+    // There is no end to it but that of the process.
+    return await paced(once, { now: Date.now, sleep, signal: new AbortController().signal })
   } catch (error) {
     throw new ServiceError('server_unreachable', {
       message: `${url} does not answer: ${reasonOf(error)}`,

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { ServiceError } from '../../contracts/errors.ts'
 import type { JsonObject } from '../../contracts/json.ts'
 import { findOwnerSocket } from '../composition/owner-socket.ts'
+import { pagesOf } from '../platform/http/pages.ts'
 import type { CommandInput } from './command.ts'
 import { SOURCE_FLAGS } from './common-flags.ts'
 import { ask, readJson, type ServerAddress } from './server-source.ts'
@@ -49,14 +50,8 @@ export async function openOperatorRequests({ flags, signal }: OperatorInput): Pr
     readJson(await ask(address, path, query, signal), address, schema)
   return {
     get,
-    async *pages(path, query, schema) {
-      let after: string | null | undefined
-      while (after !== null) {
-        const page = await get(path, after === undefined ? query : { ...query, after }, schema)
-        yield page
-        after = page.next
-      }
-    },
+    pages: (path, query, schema) =>
+      pagesOf(path, (after) => get(path, after === undefined ? query : { ...query, after }, schema)),
     async post(path, body, schema) {
       const answer = await ask(address, path, {}, signal, isAnswer, { method: 'POST', body })
       return readJson(answer, address, schema)

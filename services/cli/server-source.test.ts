@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { LIMITS } from '../../contracts/limits.ts'
 import { aVerdict } from '../../contracts/verdict.fixture.ts'
 import { type VerdictRow, verdictRow } from '../../contracts/verdict-row.ts'
@@ -116,6 +116,62 @@ describe('a replay', () => {
   })
 })
 
+describe('a service that is busy', () => {
+  const busy = (status: number, retryAfter?: string) => (response: ServerResponse) =>
+    void response
+      .writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter })
+      .end('{"code":"rate_limited","message":"Slower."}')
+
+  test('is asked again when it says, and that is told', async () => {
+    answers = [busy(429, '0'), busy(503, '0'), (response) => void response.end(line(1))]
+    expect(await cursors(source().replay(request(1)))).toEqual(['1'])
+    expect(asked).toHaveLength(3)
+    expect(remarks).toBe(
+      'the service answers 429; asking again in 0.25 s\nthe service answers 503; asking again in 0.5 s\n',
+    )
+  })
+
+  test('and asks to be left alone for long is told in its own words', async () => {
+    answers = [busy(429, '86400')]
+    await expect(cursors(source().replay(request(1)))).rejects.toMatchObject({ code: 'rate_limited' })
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('a service that has no end', () => {
+  const record = (next: string) => (response: ServerResponse) =>
+    void response.end(JSON.stringify({ notice: 'x', as_of: '1', rows: [], speech: [], next }))
+  const all = async (rows: AsyncIterable<unknown>): Promise<void> => {
+    for await (const _ of rows);
+  }
+
+  test('in its pages', async () => {
+    answers = [record('a'), record('b'), record('a')]
+    await expect(all(source().trackRecord({}, signal))).rejects.toThrow('names a page twice')
+    answers = [record('../x')]
+    await expect(all(source().trackRecord({}, signal))).rejects.toMatchObject({ code: 'server_unreachable' })
+  })
+
+  test('in a search that goes nowhere', async () => {
+    answers = [(response) => void response.writeHead(200, { 'x-next-cursor': '7' }).end()]
+    expect(await cursors(source().replay(request(9)))).toEqual([])
+    expect(asked).toHaveLength(2)
+  })
+
+  test('in a line', async () => {
+    answers = [
+      (response) => {
+        const more = (): void => {
+          while (!response.destroyed && response.write('x'.repeat(65_536)));
+          response.once('drain', more)
+        }
+        more()
+      },
+    ]
+    await expect(cursors(source().replay(request(9)))).rejects.toThrow(/a line has more than/)
+  })
+})
+
 test('outcomes of a series are read page by page, back to the bar that is asked for', async () => {
   const about = { market: 'recorded', market_time: '2025-01-02T00:00:00Z', newest_regime: null, withheld: 0 }
   const series = { exchange: 'SIM', coin: 'BTC', timeframe: '1h' } as const
@@ -185,6 +241,24 @@ describe('following', () => {
       (response) => void response.writeHead(401).end('{"code":"unauthorized","message":"x"}'),
     ]
     await expect(cursors(source().follow(request(9)))).rejects.toMatchObject({ code: 'unauthorized' })
+  })
+
+  test('goes on where the line has gone dead', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      answers = [
+        (response) => void stream(response).write(event(1)),
+        (response) => void stream(response).write(event(2)),
+      ]
+      const seen: string[] = []
+      for await (const { cursor } of source().follow(request(2))) {
+        seen.push(cursor)
+        vi.advanceTimersByTime(30_000)
+      }
+      expect(seen).toEqual(['1', '2'])
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('ends quietly when it is stopped', async () => {

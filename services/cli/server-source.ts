@@ -12,6 +12,9 @@ import type { VerdictRow } from '../../contracts/verdict-row.ts'
 import { verificationSchema } from '../../contracts/verification.ts'
 import type { ProcessFacts } from '../api/index.ts'
 import { sleep } from '../platform/async/sleep.ts'
+import { type AnswerHead, isBusy, paced } from '../platform/http/paced.ts'
+import { pagesOf } from '../platform/http/pages.ts'
+import { barPages } from './bar-pages.ts'
 import { readLines } from './read-lines.ts'
 import { readServerSentEvents } from './read-server-sent-events.ts'
 import type { VerdictSource } from './verdict-source.ts'
@@ -21,6 +24,8 @@ export interface ServerAddress {
   /** Through the owner's socket instead of the host of the address. */
   readonly socketPath?: string
   readonly token?: string | undefined
+  /** Told of each wait for a service that is busy. */
+  readonly onWait?: (waitMs: number, head: AnswerHead) => void
 }
 
 export interface ServerSourceOptions extends ServerAddress {
@@ -32,13 +37,16 @@ export interface ServerSourceOptions extends ServerAddress {
   readonly reconnectMs?: number
 }
 
-/** How long a server may take to begin its answer. */
+/** How long a server may take to begin its answer, and then to end one that is no stream. */
 const ANSWER_MS = 30_000
 const RECONNECT_MS = 2_000
 
 /** The verdicts of a running service, over HTTP. Answers longer than a server gives at once are read in pages. */
-export function createServerSource(options: ServerSourceOptions): VerdictSource {
-  const { description, stderr, pageRows = LIMITS.replayEvents, reconnectMs = RECONNECT_MS } = options
+export function createServerSource(given: ServerSourceOptions): VerdictSource {
+  const { description, stderr, pageRows = LIMITS.replayEvents, reconnectMs = RECONNECT_MS } = given
+  const onWait = (waitMs: number, { status }: AnswerHead): void =>
+    void stderr.write(`${description} answers ${status}; asking again in ${waitMs / 1_000} s\n`)
+  const options = { ...given, onWait }
   return {
     description,
 
@@ -57,8 +65,9 @@ export function createServerSource(options: ServerSourceOptions): VerdictSource 
         }
         // A search that found nothing for long says where to go on.
         const goOn = answer.headers['x-next-cursor']
+        const isStuck = count === 0 && goOn === after
         if (typeof goOn === 'string') after = goOn
-        if (signal.aborted || (count < page && goOn === undefined)) return
+        if (signal.aborted || isStuck || (count < page && goOn === undefined)) return
         left -= count
       }
     },
@@ -96,42 +105,36 @@ export function createServerSource(options: ServerSourceOptions): VerdictSource 
     },
 
     async *trackRecord(parameters, signal) {
-      let after: string | null | undefined
-      while (after !== null) {
+      const pages = pagesOf('the track record', async (after) => {
         const query = { ...parameters, ...(after !== undefined && { after }) }
         const answer = await ask(options, '/api/track-record', query, signal)
-        const page = await readJson(answer, options, trackRecordAnswerSchema)
-        yield* page.rows
-        after = page.next
-      }
+        return readJson(answer, options, trackRecordAnswerSchema)
+      })
+      for await (const { rows } of pages) yield* rows
     },
 
     async *outcomes({ exchange, coin, timeframe }, from, signal) {
       const path = `/api/series/${exchange}/${coin}/${timeframe}`
-      for (let after: string | null | undefined; after !== null; ) {
+      const pages = pagesOf(path, async (after) => {
         const query = { limit: String(LIMITS.historyRows), ...(after !== undefined && { after }) }
-        const answer = await ask(options, path, query, signal)
-        const page = await readJson(answer, options, seriesHistorySchema)
-        for (const { bar_close, barrier, outcome } of page.rows) {
+        return readJson(await ask(options, path, query, signal), options, seriesHistorySchema)
+      })
+      for await (const { rows } of pages) {
+        for (const { bar_close, barrier, outcome } of rows) {
           const barClose = Date.parse(bar_close)
           if (barClose < from) return
           if (outcome === null) continue
           const { race, entry_price: entryPrice, exit_price: exitPrice } = outcome
           yield { barClose, barrier, race, entryPrice, exitPrice }
         }
-        after = page.next
       }
     },
 
-    async *bars({ exchange, coin, timeframe }, { from, to }, signal) {
-      for (let next: number | null = from; next !== null; ) {
-        const query = { exchange, coin, timeframe, from: String(next), to: String(to) }
-        const answer = await ask(options, '/api/bars', query, signal)
-        const page = await readJson(answer, options, barsAnswerSchema)
-        yield page
-        next = page.next
-      }
-    },
+    bars: ({ exchange, coin, timeframe }, { from, to }, signal) =>
+      barPages(timeframe, { from, to }, async (begin) => {
+        const query = { exchange, coin, timeframe, from: String(begin), to: String(to) }
+        return readJson(await ask(options, '/api/bars', query, signal), options, barsAnswerSchema)
+      }),
 
     close: async () => undefined,
   }
@@ -143,7 +146,7 @@ export async function readJson<Schema extends z.ZodType>(
   { url }: ServerAddress,
   schema: Schema,
 ): Promise<z.output<Schema>> {
-  const read = schema.safeParse(readBody(await readText(answer, LONGEST_ANSWER)))
+  const read = schema.safeParse(readBody(await readText(answer, url, LONGEST_ANSWER)))
   if (read.success) return read.data
   throw new ServiceError('server_unreachable', {
     message: `${url} answers, but not as this release of the service does`,
@@ -166,6 +169,9 @@ async function* readEvents(
   options: ServerSourceOptions,
 ): AsyncGenerator<VerdictRow, void, void> {
   let last: VerdictRow | undefined
+  // A service has a heartbeat: a line that is dead without either end knowing is silent.
+  const silence = setTimeout(() => answer.destroy(lateError()), ANSWER_MS)
+  answer.on('data', () => silence.refresh())
   try {
     for await (const { data } of readServerSentEvents(answer)) {
       last = JSON.parse(data) as VerdictRow
@@ -173,6 +179,8 @@ async function* readEvents(
     }
   } catch (error) {
     throw cutOff(options, last, error)
+  } finally {
+    clearTimeout(silence)
   }
 }
 
@@ -202,19 +210,47 @@ const cutOff = (
   })
 
 /**
- * Asks a service and waits for the head of its answer.
+ * Asks a service, again where it is busy and says when, and waits for the head of its answer.
  *
  * @throws ServiceError `server_unreachable`, or what the service refused with.
  */
 export async function ask(
-  { url, socketPath, token }: ServerAddress,
+  address: ServerAddress,
   path: string,
   query: Readonly<Record<string, string>>,
   signal: AbortSignal,
   isAnswer: (status: number) => boolean = (status) => status === 200,
   send: { readonly method: string; readonly body?: JsonObject | undefined } = { method: 'GET' },
 ): Promise<IncomingMessage> {
+  const { url } = address
   const target = new URL(`${url.replace(/\/+$/, '')}${path}?${new URLSearchParams(query).toString()}`)
+  const once = async () => {
+    const answer = await begin(address, target, signal, send)
+    return { status: answer.statusCode ?? 0, retryAfter: answer.headers['retry-after'], answer }
+  }
+  const { status, answer } = await paced(once, {
+    now: Date.now,
+    sleep,
+    signal,
+    // A limit refuses before anything is done; behind another refusal, something may have been.
+    isPassing: (head) =>
+      !isAnswer(head.status) && isBusy(head) && (send.method === 'GET' || head.status === 429),
+    onWait(waitMs, head) {
+      head.answer.destroy()
+      address.onWait?.(waitMs, head)
+    },
+  })
+  if (!isAnswer(status)) throw await refusalOf(answer, url)
+  return answer
+}
+
+/** One request, until the head of its answer is there. */
+async function begin(
+  { url, socketPath, token }: ServerAddress,
+  target: URL,
+  signal: AbortSignal,
+  send: { readonly method: string; readonly body?: JsonObject | undefined },
+): Promise<IncomingMessage> {
   const request = (target.protocol === 'https:' ? requestHttps : requestHttp)(target, {
     agent: false,
     signal,
@@ -225,17 +261,12 @@ export async function ask(
     },
     ...(socketPath !== undefined && { socketPath }),
   })
-  const silence = setTimeout(
-    () => request.destroy(new Error(`no answer within ${ANSWER_MS / 1_000} s`)),
-    ANSWER_MS,
-  )
+  const silence = setTimeout(() => request.destroy(lateError()), ANSWER_MS)
   try {
     request.end(send.body === undefined ? undefined : JSON.stringify(send.body))
     const [answer] = (await once(request, 'response')) as [IncomingMessage]
-    if (!isAnswer(answer.statusCode ?? 0)) throw await refusalOf(answer, url)
     return answer
   } catch (error) {
-    if (error instanceof ServiceError) throw error
     throw new ServiceError('server_unreachable', {
       message: `${socketPath ?? url} does not answer: ${reasonOf(error)}`,
       cause: error,
@@ -244,6 +275,8 @@ export async function ask(
     clearTimeout(silence)
   }
 }
+
+const lateError = (): Error => new Error(`no answer within ${ANSWER_MS / 1_000} s`)
 
 /** What `/readyz` says, of as much as people are told. */
 export interface ServiceState {
@@ -264,7 +297,7 @@ const STATE_MS = 5_000
 export async function askForState(address: ServerAddress): Promise<ServiceState> {
   const signal = AbortSignal.timeout(STATE_MS)
   const answer = await ask(address, '/readyz', {}, signal, (status) => status === 200 || status === 503)
-  const body = readBody(await readText(answer))
+  const body = readBody(await readText(answer, address.url))
   // Only its operator is told of what.
   if (typeof body?.status === 'string') {
     return { components: [], ...body } as unknown as ServiceState
@@ -280,7 +313,7 @@ const LONGEST_ANSWER = 16_777_216
 
 /** A refusal in the words of the service; anything else that answers is not one. */
 async function refusalOf(answer: IncomingMessage, url: string): Promise<ServiceError> {
-  const body = readBody(await readText(answer))
+  const body = readBody(await readText(answer, url))
   const { code, message } = body ?? {}
   if (typeof code === 'string' && typeof message === 'string' && Object.hasOwn(ERRORS, code)) {
     return new ServiceError(code as ErrorCode, { message })
@@ -290,11 +323,22 @@ async function refusalOf(answer: IncomingMessage, url: string): Promise<ServiceE
   })
 }
 
-async function readText(answer: IncomingMessage, longest = LONGEST_REFUSAL): Promise<string> {
+/** @throws ServiceError `server_unreachable` for an answer that does not end */
+async function readText(answer: IncomingMessage, url: string, longest = LONGEST_REFUSAL): Promise<string> {
+  const late = setTimeout(() => answer.destroy(lateError()), ANSWER_MS)
   let text = ''
-  for await (const chunk of answer.setEncoding('utf8')) {
-    text += String(chunk)
-    if (text.length > longest) break
+  try {
+    for await (const chunk of answer.setEncoding('utf8')) {
+      text += String(chunk)
+      if (text.length > longest) break
+    }
+  } catch (cause) {
+    throw new ServiceError('server_unreachable', {
+      message: `${url} stopped in the middle of its answer: ${reasonOf(cause)}`,
+      cause,
+    })
+  } finally {
+    clearTimeout(late)
   }
   return text
 }

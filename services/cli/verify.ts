@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { reasonOf, ServiceError } from '../../contracts/errors.ts'
 import { canonicalJson } from '../../contracts/json.ts'
@@ -6,7 +5,7 @@ import { outcomeSchema } from '../../contracts/outcome.ts'
 import { verdictSchema } from '../../contracts/verdict.ts'
 import type { ProofEvent, Verification } from '../../contracts/verification.ts'
 import { eventHash } from '../analyst/index.ts'
-import { checkProof, type Verifier } from '../proof/index.ts'
+import { checkProof, MOST_PROOF_BYTES, readBoundedFile, type Verifier } from '../proof/index.ts'
 import { requireKeys, VKEY_FLAG } from './audit.ts'
 import { type CommandInput, defineCommand } from './command.ts'
 import { SOURCE_FLAGS, switchFlag } from './common-flags.ts'
@@ -99,7 +98,7 @@ function verifyProof(file: string, keys: readonly Verifier[], { flags, stdout }:
 
 function readProof(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readBoundedFile(file, MOST_PROOF_BYTES).toString()
   } catch (cause) {
     throw new ServiceError('config_invalid', { message: `${file} cannot be read: ${reasonOf(cause)}`, cause })
   }

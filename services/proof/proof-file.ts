@@ -17,7 +17,7 @@ export interface ProofFile {
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1'
 const MOST_HASHES = 63
 /** Longer ones are no proof of an event: one of those has a limit, too. */
-const MOST_BYTES = 4_000_000
+export const MOST_PROOF_BYTES = 4_000_000
 
 export const formatProof = ({ index, path, extra, checkpoint }: ProofFile): string =>
   [
@@ -31,7 +31,7 @@ export const formatProof = ({ index, path, extra, checkpoint }: ProofFile): stri
 
 /** @throws ServiceError `proof_invalid` */
 export function parseProof(text: string): ProofFile {
-  if (text.length > MOST_BYTES) throw faultyError('it is too long for a proof')
+  if (text.length > MOST_PROOF_BYTES) throw faultyError('it is too long for a proof')
   const end = text.indexOf('\n\n')
   const [first, ...rest] = text.slice(0, Math.max(0, end)).split('\n')
   if (end < 0 || first !== FIRST_LINE)

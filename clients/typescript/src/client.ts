@@ -80,8 +80,13 @@ const PASSING = new Set([
   'key_unverifiable',
 ])
 const PAGE_ROWS = 1_000
+/** Whoever asks to be left alone for longer is not waited for. */
 const LONGEST_WAIT_MS = 30_000
+/** Characters of an answer, and of a line of one that has rows; both have some thousands. */
+const LONGEST_TEXT = 16_777_216
 const RECONNECT_MS = 1_000
+/** Three heartbeats of a stream: a line that says nothing for so long is dead. */
+const SILENT_MS = 45_000
 
 /**
  * A client of the service. It needs nothing but Fetch and Web Crypto.
@@ -115,8 +120,12 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
         return await once()
       } catch (error) {
         if (!(error instanceof Passing)) throw error
-        if (attempt >= tries) throw new SignalRefusal('given_up', error.message, { cause: error })
-        const waitMs = Math.min(LONGEST_WAIT_MS, error.waitMs ?? 250 * 2 ** attempt)
+        const waitMs = error.waitMs ?? Math.min(LONGEST_WAIT_MS, 250 * 2 ** attempt)
+        if (attempt >= tries || waitMs > LONGEST_WAIT_MS)
+          throw new SignalRefusal('given_up', error.message, {
+            cause: error,
+            nextStep: `Try again in ${Math.ceil(waitMs / 1_000)} s.`,
+          })
         onRetry?.(error.message, waitMs)
         await pause(waitMs, signal)
       }
@@ -179,6 +188,7 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
         }
       } catch (error) {
         signal?.throwIfAborted()
+        if (error instanceof SignalRefusal) throw error
         isWhole = false
         failures = count === 0 ? failures + 1 : 1
         const reason = `the replay was cut off: ${reasonOf(error)}`
@@ -186,8 +196,9 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
         onRetry?.(reason, RECONNECT_MS)
         await pause(RECONNECT_MS, signal)
       }
+      const isStuck = count === 0 && goOn === after
+      if (isWhole && (isStuck || (count < PAGE_ROWS && goOn === undefined))) return
       after = isWhole ? (goOn ?? after) : after
-      if (isWhole && count < PAGE_ROWS && goOn === undefined) return
     }
   }
 
@@ -201,7 +212,7 @@ export function createSignalClient(options: SignalClientOptions): SignalClient {
           signal,
         )
         let event = ''
-        for await (const line of linesOf(response)) {
+        for await (const line of linesOf(response, SILENT_MS)) {
           if (line.startsWith('event: ')) event = line.slice(7)
           if (!line.startsWith('data: ') || event !== 'verdict') continue
           const row = JSON.parse(line.slice(6)) as Verdict
@@ -267,7 +278,8 @@ interface Refused {
 }
 
 async function jsonOf(response: Response): Promise<Record<string, unknown>> {
-  const text = await response.text().catch((error: unknown) => {
+  const text = await textOf(response).catch((error: unknown) => {
+    if (error instanceof SignalRefusal) throw error
     throw new Passing(`the answer was cut off: ${reasonOf(error)}`, undefined, error)
   })
   try {
@@ -280,6 +292,20 @@ async function jsonOf(response: Response): Promise<Record<string, unknown>> {
     })
   }
 }
+
+async function textOf(response: Response): Promise<string> {
+  const lines: string[] = []
+  let length = 0
+  for await (const line of linesOf(response)) {
+    length += line.length + 1
+    if (length > LONGEST_TEXT) throw tooLong()
+    lines.push(line)
+  }
+  return lines.join('\n')
+}
+
+const tooLong = (): SignalRefusal =>
+  new SignalRefusal('unreadable', `more than ${LONGEST_TEXT} characters: is this the address?`)
 
 /** First `error`, then `result.isError`: that is the order in which the protocol tells. */
 function resultOf(body: Record<string, unknown>, response: Response): unknown {
@@ -325,16 +351,19 @@ function queryOf(fields: Readonly<Record<string, string | undefined>>): string {
   return query.toString()
 }
 
-async function* linesOf({ body }: Response): AsyncGenerator<string, void, void> {
+/** @param silentMs how long nothing may come; no limit unless told */
+async function* linesOf({ body }: Response, silentMs?: number): AsyncGenerator<string, void, void> {
   let rest = ''
   const decoder = new TextDecoder()
   const reader = (body ?? new ReadableStream<Uint8Array>()).getReader()
   try {
     for (;;) {
-      const { done, value } = await reader.read()
+      const silence = silentMs === undefined ? undefined : setTimeout(() => void reader.cancel(), silentMs)
+      const { done, value } = await reader.read().finally(() => clearTimeout(silence))
       if (done) break
       const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
+      if (rest.length > LONGEST_TEXT) throw tooLong()
       yield* lines
     }
     if (rest !== '') yield rest

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
+import { AnswerTooLong, boundedFetch } from '../../platform/http/bounded-fetch.ts'
 import { type ChatModel, ChatModelError, type GivenPassage } from './chat-model.ts'
 
 export interface OpenAiModelOptions {
@@ -41,14 +42,11 @@ export function createOpenAiModel(options: OpenAiModelOptions): ChatModel {
   }
 
   async function exchange(body: string): Promise<string> {
-    // One signal for the whole of it, so that an answer that drips in ends as well.
-    const signal = AbortSignal.timeout(timeoutMs)
-    const response = await fetch(address, { method: 'POST', headers, body, redirect: 'error', signal })
-    if (!response.ok) {
-      await response.body?.cancel()
-      throw new ChatModelError(`the model’s endpoint answered with status ${response.status}`)
-    }
-    return readText(response)
+    const bounds = { timeMs: timeoutMs, mostBytes: LIMITS.chatModelBytes }
+    const answer = await boundedFetch(address, { method: 'POST', headers, body }, bounds)
+    if (answer.status < 200 || answer.status >= 300)
+      throw new ChatModelError(`the model’s endpoint answered with status ${answer.status}`)
+    return answer.body.toString()
   }
 
   return {
@@ -82,21 +80,6 @@ function requestBody(model: string, question: string, passages: readonly GivenPa
   })
 }
 
-/** @throws ChatModelError for a longer answer than is read */
-async function readText(response: Response): Promise<string> {
-  const decoder = new TextDecoder()
-  let [text, bytes] = ['', 0]
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength
-    // Leaving the loop cancels the body.
-    if (bytes > LIMITS.chatModelBytes) {
-      throw new ChatModelError(`the model’s endpoint sent more than ${LIMITS.chatModelBytes} bytes`)
-    }
-    text += decoder.decode(chunk, { stream: true })
-  }
-  return text + decoder.decode()
-}
-
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -106,7 +89,10 @@ function jsonOf(text: string): unknown {
 }
 
 /** The address of the endpoint is the operator's affair, so it is not told; its cause is in the log. */
-const whyNot = (error: unknown, timeoutMs: number): string =>
-  error instanceof Error && error.name === 'TimeoutError'
+function whyNot(error: unknown, timeoutMs: number): string {
+  if (error instanceof AnswerTooLong)
+    return `the model’s endpoint sent more than ${LIMITS.chatModelBytes} bytes`
+  return error instanceof Error && error.name === 'TimeoutError'
     ? `the model did not answer within ${timeoutMs} ms`
     : `the model’s endpoint could not be reached${reasonOf(error) === 'terminated' ? ' to the end of its answer' : ''}`
+}

@@ -1,4 +1,6 @@
 import { LIMITS } from '../../../contracts/limits.ts'
+import { AnswerTooLong, boundedFetch } from '../../platform/http/bounded-fetch.ts'
+import { retryAfterMs } from '../../platform/http/retry-after.ts'
 import { VenueFailure } from './venue-failure.ts'
 
 /** What a venue client needs of an HTTP answer. */
@@ -52,7 +54,6 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
   const quoted = (text: string): string => (baseUrl === undefined ? `: ${text.slice(0, SHOWN)}` : '')
   const reasonOf = baseUrl === undefined ? deepestReason : codeOf
   return async (url, { method = 'GET', headers = {}, body }) => {
-    const signal = AbortSignal.timeout(timeoutMs)
     const { host, pathname, search } = new URL(url)
     // Parameters are left out of messages.
     const place = `${host}${pathname}${byWayOf}`
@@ -61,25 +62,38 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
       method,
       headers,
       redirect: 'manual',
-      signal,
       ...(body !== undefined && { body }),
     } as const
     try {
-      const response = await options.fetch(address, request)
-      const text = await readBody(response, maxBytes, place)
-      const venueTime = Date.parse(response.headers.get('date') ?? '')
+      const bounds = { fetch: options.fetch, timeMs: timeoutMs, mostBytes: maxBytes }
+      const {
+        status,
+        statusText,
+        headers: fields,
+        body: bytes,
+      } = await boundedFetch(address, request, bounds)
+      const text = bytes.toString('utf8')
+      const venueTime = Date.parse(fields.get('date') ?? '')
       if (!Number.isNaN(venueTime)) options.onVenueTime?.(venueTime)
-      if (isPassing(response.status)) throw statusFailure(response, `${place} answered`, quoted(text))
-      const { status, statusText } = response
+      if (isPassing(status)) {
+        // A date is read by the venue's clock.
+        const waitMs = retryAfterMs(fields.get('retry-after'), venueTime, LIMITS.venueRetryAfterMs)
+        throw new VenueFailure('passing', `${place} answered ${status}${quoted(text)}`, {
+          ...(waitMs !== undefined && { retryAfterMs: waitMs }),
+        })
+      }
       // Venues refuse in JSON; a page in HTML is from what stands before them, whatever its status says.
       const isPage = /^\s*</.test(text) || (status >= 300 && !/^\s*[{[]/.test(text))
       if (isPage || BARRING.has(status)) {
         throw new VenueFailure('barred', `${place} answered ${status}${quoted(text)}`)
       }
-      return { status, statusText, headers: response.headers, text: () => Promise.resolve(text) }
+      return { status, statusText, headers: fields, text: () => Promise.resolve(text) }
     } catch (error) {
       if (error instanceof VenueFailure) throw error
-      if (signal.aborted) {
+      if (error instanceof AnswerTooLong) {
+        throw new VenueFailure('refused', `${place} sent more than ${maxBytes} bytes`, { cause: error })
+      }
+      if (error instanceof Error && error.name === 'TimeoutError') {
         throw new VenueFailure('passing', `${place} did not answer within ${timeoutMs} ms`, { cause: error })
       }
       throw new VenueFailure('passing', `${place} could not be reached: ${reasonOf(error)}`, {
@@ -87,35 +101,6 @@ export function createVenueTransport(options: VenueTransportOptions): VenueTrans
       })
     }
   }
-}
-
-async function readBody(response: Response, maxBytes: number, place: string): Promise<string> {
-  if (response.body === null) return ''
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  for await (const part of response.body as AsyncIterable<Uint8Array>) {
-    bytes += part.byteLength
-    // Leaving the loop cancels the body, which closes the socket.
-    if (bytes > maxBytes) throw new VenueFailure('refused', `${place} sent more than ${maxBytes} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString('utf8')
-}
-
-function statusFailure(response: Response, saying: string, quoted: string): VenueFailure {
-  const retryAfterMs = readRetryAfter(response.headers)
-  return new VenueFailure('passing', `${saying} ${response.status}${quoted}`, {
-    ...(retryAfterMs !== undefined && { retryAfterMs: Math.min(retryAfterMs, LIMITS.venueRetryAfterMs) }),
-  })
-}
-
-/** `Retry-After` is a number of seconds or a date (RFC 9110, 10.2.3), which is read by the venue's clock. */
-function readRetryAfter(headers: Headers): number | undefined {
-  const text = headers.get('retry-after')
-  if (text === null) return undefined
-  if (/^\d+$/.test(text)) return Number(text) * 1_000
-  const left = Date.parse(text) - Date.parse(headers.get('date') ?? '')
-  return left >= 0 ? left : undefined
 }
 
 /** `fetch failed` says nothing; what it was caused by does. */

@@ -5,8 +5,8 @@ import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { CheckpointTimestamped, type NamedTreeHead } from '../../../contracts/proof-events.ts'
 import { type AnchorRow, type CheckpointRow, NEWEST_CHECKPOINT } from '../../../projections/index.ts'
+import { boundedFetch } from '../../platform/http/bounded-fetch.ts'
 import { checkpointText } from '../notes/checkpoint.ts'
-import { shortBody } from '../short-body.ts'
 import { type AnchorLogOptions, appendAnchor } from './append-anchor.ts'
 import {
   bitcoinBlockOf,
@@ -56,21 +56,17 @@ export function createTimestamper(options: TimestamperOptions): Timestamper {
   async function ask(
     calendar: string,
     path: string,
-    init: RequestInit,
+    init: Pick<RequestInit, 'method' | 'body'>,
     message: Buffer,
     signal: AbortSignal,
   ) {
     try {
-      const response = await options.fetch(`${calendar}${path}`, {
-        ...init,
-        headers: HEADERS,
-        redirect: 'error',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
-      })
-      const body = await shortBody(response, MOST_BYTES)
+      const bounds = { fetch: options.fetch, signal, timeMs: PATIENCE_MS, mostBytes: MOST_BYTES }
+      const request = { ...init, headers: HEADERS }
+      const { status, body } = await boundedFetch(`${calendar}${path}`, request, bounds)
       // It has been promised, and is not in a block yet.
-      if (response.status === 404 && init.method === undefined) return undefined
-      if (!response.ok) throw new Error(`it answers ${response.status}`)
+      if (status === 404 && init.method === undefined) return undefined
+      if (status < 200 || status >= 300) throw new Error(`it answers ${status}`)
       problems.delete(calendar)
       return parseTimestamp(body, message)
     } catch (error) {

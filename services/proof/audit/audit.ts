@@ -7,7 +7,7 @@ import type { Outcome } from '../../../contracts/outcome.ts'
 import { type Series, seriesName } from '../../../contracts/series.ts'
 import { type Timeframe, timeframeMs } from '../../../contracts/timeframes.ts'
 import { type Rows, rowsInMemory, trackRecord } from '../../../projections/index.ts'
-import type { Signature } from '../notes/checkpoint.ts'
+import { parseCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { parseContent } from '../proof-file.ts'
 import { type Entry, entryOf } from '../tree/entry.ts'
@@ -22,7 +22,7 @@ import {
 import { type AuditState, checkHistory } from './audited-history.ts'
 import { checkCosigned } from './cosigned-history.ts'
 import { createFindings, type Finding, type Findings } from './finding.ts'
-import type { LogSource } from './log-source.ts'
+import { type LogSource, readAt } from './log-source.ts'
 import { contentLines, type ReadLog, readLog } from './read-log.ts'
 
 /** What others know how to do, and an audit needs. */
@@ -51,8 +51,8 @@ export interface AuditOptions {
   readonly now: number
   /** Whether it is a copy, which may be older than what was seen. */
   readonly isCopy?: boolean
-  /** Told how far it has come: entries of all. */
-  readonly onProgress?: (done: number, all: number) => void
+  /** Told how far it has come: entries of all, whose hashes are read first and then their contents. */
+  readonly onProgress?: (what: 'entries' | 'contents', done: number, all: number) => void
 }
 
 export interface AuditReport {
@@ -96,8 +96,8 @@ export async function audit({
   // Before the log: what it counts has to be in the log then.
   const said = await tools.published()
   // Before the checkpoint, which is as new or newer then.
-  const cosigned = policy === undefined ? undefined : await source.get('log/cosigned')
-  const log = await readLog(source, keys)
+  const cosigned = policy === undefined ? undefined : await readAt(source, 'log/cosigned', noteText)
+  const log = await readLog(source, keys, (done, all) => onProgress?.('entries', done, all))
   const { checkpoint, entries, signatures } = log
   if (!keys.some(({ name }) => name === checkpoint.origin))
     findings.add(
@@ -107,13 +107,12 @@ export async function audit({
     )
   checkHistory(log, { seen, isCopy }, findings)
   if (policy === undefined) unchecked.push('who has cosigned it: no policy was given')
-  const cosigners =
-    policy === undefined ? [] : checkCosigned(cosigned?.toString(), { log, keys, policy, findings })
+  const cosigners = policy === undefined ? [] : checkCosigned(cosigned, { log, keys, policy, findings })
 
   const contents = new AuditedContents(findings, { origin: checkpoint.origin, seen, now })
   const record = recountRecord(said)
   let index = 0
-  for await (const lines of contentLines(source, checkpoint.size)) {
+  for await (const lines of contentLines(source, entries)) {
     for (const line of lines) {
       const entry = entries[index]
       if (entry === undefined) break
@@ -122,7 +121,7 @@ export async function audit({
       if (typeof event === 'object') record.take(event)
       index += 1
     }
-    onProgress?.(index, checkpoint.size)
+    onProgress?.('contents', index, checkpoint.size)
   }
   const { series: all, ...summary } = contents.end()
   if (summary.market !== 'live')
@@ -146,6 +145,13 @@ export async function audit({
     unchecked,
     log,
   }
+}
+
+/** @throws ServiceError `proof_invalid` for what is no note */
+function noteText(bytes: Buffer): string {
+  const text = bytes.toString()
+  parseCheckpoint(text)
+  return text
 }
 
 /** The event behind an entry; undefined where it is not shown. */

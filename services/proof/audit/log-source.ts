@@ -1,67 +1,117 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import { ERRORS, reasonOf, ServiceError } from '../../../contracts/errors.ts'
+import type { Clock } from '../../platform/async/clock.ts'
+import { AnswerTooLong, boundedFetch } from '../../platform/http/bounded-fetch.ts'
+import { type AnswerHead, paced } from '../../platform/http/paced.ts'
+import { openCopyFolder } from './copy-folder.ts'
 
 /** Where a log is read from. Paths are those of the service, without the first slash: `log/checkpoint`. */
 export interface LogSource {
-  /** Undefined for what is not there. @throws ServiceError `server_unreachable` */
+  /** Undefined for what is not there. @throws ServiceError `server_unreachable`, `config_invalid` */
   get(path: string): Promise<Buffer | undefined>
+  /** What a copy has of something that cannot change. It may have been damaged: whoever asks checks it. */
+  readonly kept?: (path: string) => Buffer | undefined
+  /** Keeps what was understood. */
+  readonly keep?: (path: string, bytes: Buffer) => void
 }
 
 /** Longer than any answer that an audit asks for. */
-const MOST_BYTES = 64 * 1024 * 1024
+export const MOST_BYTES = 64 * 1024 * 1024
+/** A venue may have to be asked for bars before they are answered. */
+const ANSWER_MS = 120_000
 
-/** @param address of the service */
+export interface ServiceSourceOptions extends Pick<Clock, 'now' | 'sleep'> {
+  readonly signal: AbortSignal
+  /** Told of each wait for a busy service, and why. */
+  readonly onWait?: (waitMs: number, why: string) => void
+}
+
+interface Answered extends AnswerHead {
+  readonly body: Buffer
+  readonly why: string
+}
+
+/**
+ * A log as its service serves it, asked no faster than the service allows.
+ *
+ * @param address of the service
+ */
 export function serviceSource(
   address: string,
-  fetch: typeof globalThis.fetch,
-  signal: AbortSignal,
+  { now, sleep, signal, onWait }: ServiceSourceOptions,
 ): LogSource {
   const base = address.replace(/\/+$/, '')
+  /** An address at which nobody ever answered is not waited for. */
+  let isThere = false
+
+  async function ask(path: string): Promise<Answered> {
+    try {
+      const bounds = { signal, timeMs: ANSWER_MS, mostBytes: MOST_BYTES }
+      const { status, headers, body } = await boundedFetch(`${base}/${path}`, {}, bounds)
+      isThere = true
+      const retryAfter = headers.get('retry-after')
+      const asks = retryAfter === null ? '' : `, Retry-After: ${retryAfter.slice(0, 40)}`
+      return { status, retryAfter, body, why: `it answers ${status} to /${path}${asks}` }
+    } catch (error) {
+      if (signal.aborted || !isThere || error instanceof AnswerTooLong)
+        throw unreachable(reasonOf(error), error)
+      const why = `it does not answer to /${path}: ${reasonOf(error)}`
+      return { status: NO_ANSWER, retryAfter: undefined, body: Buffer.alloc(0), why }
+    }
+  }
+
+  const unreachable = (why: string, cause?: unknown): ServiceError =>
+    new ServiceError('server_unreachable', {
+      message: `${base} cannot be audited: ${why}`,
+      nextStep: `${isThere ? 'Run the same command again later.' : ERRORS.server_unreachable.nextStep} With --copy, an audit goes on where the one before ended.`,
+      cause,
+    })
+
   return {
     async get(path) {
-      try {
-        const answer = await fetch(`${base}/${path}`, { signal, redirect: 'error' })
-        if (answer.status === 404) return undefined
-        if (!answer.ok) throw new Error(`it answers ${answer.status} to /${path}`)
-        const bytes = Buffer.from(await answer.arrayBuffer())
-        if (bytes.length > MOST_BYTES) throw new Error(`its answer to /${path} is of ${bytes.length} bytes`)
-        return bytes
-      } catch (cause) {
-        throw new ServiceError('server_unreachable', {
-          message: `${base} cannot be audited: ${reasonOf(cause)}`,
-          cause,
-        })
+      const pacing = {
+        now,
+        sleep,
+        signal,
+        onWait: (waitMs: number, { why }: Answered) => onWait?.(waitMs, why),
+        isPassing: ({ status }: Answered) => PASSING.has(status),
       }
+      const { status, body, why } = await paced(() => ask(path), pacing)
+      if (status === 404) return undefined
+      if (status !== 200) throw unreachable(why)
+      return body
     },
   }
 }
 
-/** A copy of a log: every path is a file. */
-export const folderSource = (folder: string): LogSource => ({
-  async get(path) {
-    try {
-      return readFileSync(join(folder, fileOf(path)))
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-      throw new ServiceError('server_unreachable', {
-        message: `${folder} cannot be audited: ${reasonOf(error)}`,
-        cause: error,
-      })
-    }
-  },
-})
+const NO_ANSWER = 0
+/** A service that is busy, or is being started again behind its proxy. */
+const PASSING: ReadonlySet<number> = new Set([NO_ANSWER, 429, 502, 503, 504])
 
-/** Writes down what another source answers, as {@link folderSource} reads it. */
-export const copied = (source: LogSource, folder: string): LogSource => ({
-  async get(path) {
-    const bytes = await source.get(path)
-    if (bytes === undefined) return undefined
-    const file = join(folder, fileOf(path))
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, bytes)
-    return bytes
-  },
-})
+/** A copy of a log. */
+export function folderSource(folder: string): LogSource {
+  const files = openCopyFolder(folder)
+  return { get: async (path) => files.read(path, MOST_BYTES) }
+}
 
-const fileOf = (path: string): string => path.replace('?', '@').replaceAll(/[^\w./@=&-]/g, encodeURIComponent)
+/** Keeps what is read of another source, as {@link folderSource} reads it. */
+export function copied(source: LogSource, folder: string): LogSource {
+  const files = openCopyFolder(folder)
+  return { ...source, kept: (path) => files.read(path, MOST_BYTES), keep: files.write }
+}
+
+/**
+ * Reads what is at a path, and keeps it once it was understood.
+ *
+ * @throws what `get` and `read` throw
+ */
+export async function readAt<Read>(
+  source: LogSource,
+  path: string,
+  read: (bytes: Buffer) => Read,
+): Promise<Read | undefined> {
+  const bytes = await source.get(path)
+  if (bytes === undefined) return undefined
+  const found = read(bytes)
+  source.keep?.(path, bytes)
+  return found
+}

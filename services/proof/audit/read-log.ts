@@ -1,10 +1,12 @@
+import { hash } from 'node:crypto'
+import { isServiceError } from '../../../contracts/errors.ts'
 import type { Checkpoint } from '../notes/checkpoint.ts'
 import { faultyError, openCheckpoint, type Signature } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
 import { decodeEntry, ENTRY_BYTES, type Entry } from '../tree/entry.ts'
-import { type Hash, hashesOver, leafHash, rootOf } from '../tree/merkle.ts'
-import { formatTilePath, TILE_WIDTH, type TileKind } from '../tree/tile-path.ts'
-import type { LogSource } from './log-source.ts'
+import { HASH_BYTES, type Hash, hashesOver, leafHash, rootOf } from '../tree/merkle.ts'
+import { formatTilePath, TILE_WIDTH, type TileKind, tileWidth } from '../tree/tile-path.ts'
+import { type LogSource, readAt } from './log-source.ts'
 
 /** A log whose entries lead to its checkpoint. */
 export interface ReadLog {
@@ -17,54 +19,119 @@ export interface ReadLog {
 /** Larger trees are audited from a copy on disk, in parts. */
 const MOST_ENTRIES = 50_000_000
 
-/** @throws ServiceError `proof_invalid`, `server_unreachable` */
-export async function readLog(source: LogSource, keys: readonly Verifier[]): Promise<ReadLog> {
-  const note = await source.get('log/checkpoint')
-  if (note === undefined) throw faultyError('there is no checkpoint')
-  const { checkpoint, signatures } = openCheckpoint(note.toString(), keys)
+/**
+ * @param onEntries told how many were read
+ * @throws ServiceError `proof_invalid`, `server_unreachable`
+ */
+export async function readLog(
+  source: LogSource,
+  keys: readonly Verifier[],
+  onEntries?: (done: number, all: number) => void,
+): Promise<ReadLog> {
+  const opened = await readAt(source, 'log/checkpoint', (note) => openCheckpoint(note.toString(), keys))
+  if (opened === undefined) throw faultyError('there is no checkpoint')
+  const { checkpoint, signatures } = opened
   if (checkpoint.size > MOST_ENTRIES)
     throw faultyError(`a tree of ${checkpoint.size} entries is too large to be read here`)
   const entries: Entry[] = []
   const leaves: Hash[] = []
-  for await (const { bytes, width } of tilesOf(source, 'entries', checkpoint.size)) {
-    for (const entry of splitBundle(bytes, width)) {
-      leaves.push(leafHash(entry))
-      const decoded = decodeEntry(entry)
-      if (decoded === undefined) throw faultyError(`entry ${entries.length} is of no kind that is known here`)
-      entries.push(decoded)
+  const tiles = tilesOf(source, 'entries', checkpoint.size, {
+    read: splitBundle,
+    fits: rootsIn(source, checkpoint.size),
+  })
+  for await (const bundle of tiles) {
+    for (const { leaf, entry } of bundle) {
+      leaves.push(leaf)
+      entries.push(entry)
     }
+    onEntries?.(entries.length, checkpoint.size)
   }
   const root = rootOf(hashesOver(leaves), checkpoint.size)
   if (!root.equals(checkpoint.root)) throw faultyError('its entries do not lead to the root that is signed')
   return { checkpoint, signatures, entries, leaves }
 }
 
-/** Lines of contents in the order of entries, empty for those that are not there. */
-export async function* contentLines(
+/** Lines of contents in the order of entries, `null` for those that are not shown. */
+export const contentLines = (
   source: LogSource,
+  entries: readonly Entry[],
+): AsyncGenerator<readonly string[], void, void> =>
+  tilesOf(source, 'contents', entries.length, {
+    read: splitLines,
+    fits: async (tile, lines) =>
+      lines.every((line, at) => entries[tile * TILE_WIDTH + at]?.hash.equals(hash('sha256', line, 'buffer'))),
+  })
+
+/** Tiles one after the other; full ones are taken from the copy where it has them as they are in the tree. */
+async function* tilesOf<Read>(
+  source: LogSource,
+  kind: TileKind,
   size: number,
-): AsyncGenerator<readonly string[], void, void> {
-  for await (const { bytes, width } of tilesOf(source, 'contents', size)) {
-    const lines = bytes.toString().split('\n')
-    if (lines.length !== width + 1 || lines.at(-1) !== '')
-      throw faultyError('contents are not a line for each entry')
-    yield lines.slice(0, -1)
-  }
-}
-
-async function* tilesOf(source: LogSource, kind: TileKind, size: number) {
+  {
+    read,
+    fits,
+  }: {
+    /** @throws ServiceError `proof_invalid` */
+    readonly read: (bytes: Buffer, width: number) => Read
+    readonly fits: (tile: number, found: Read) => Promise<boolean>
+  },
+): AsyncGenerator<Read, void, void> {
   for (let index = 0; index * TILE_WIDTH < size; index++) {
-    const width = Math.min(TILE_WIDTH, size - index * TILE_WIDTH)
-    const path = formatTilePath({ kind, index, width })
-    const bytes = await source.get(`log/${path}`)
-    if (bytes === undefined) throw faultyError(`/log/${path} is missing`)
-    yield { bytes, width }
+    const width = tileWidth({ kind, index }, size)
+    const path = `log/${formatTilePath({ kind, index, width })}`
+    const kept = width === TILE_WIDTH ? source.kept?.(path) : undefined
+    const known = kept === undefined ? undefined : readOrNot(() => read(kept, width))
+    if (known !== undefined && (await fits(index, known))) {
+      yield known
+      continue
+    }
+    const found = await readAt(source, path, (bytes) => read(bytes, width))
+    if (found === undefined) throw faultyError(`/${path} is missing`)
+    yield found
   }
 }
 
-function* splitBundle(bytes: Buffer, width: number): Generator<Buffer, void, void> {
+/** Undefined for what is damaged in a copy: it is read anew. */
+function readOrNot<Read>(read: () => Read): Read | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (isServiceError(error, 'proof_invalid')) return undefined
+    throw error
+  }
+}
+
+/** Whether a full tile of entries has the root that the tree of the source has there, before all of it is known. */
+function rootsIn(source: LogSource, size: number) {
+  let held: { readonly index: number; readonly bytes: Buffer | undefined } | undefined
+  return async (tile: number, bundle: Bundle): Promise<boolean> => {
+    const index = Math.floor(tile / TILE_WIDTH)
+    const width = tileWidth({ kind: 1, index }, size)
+    if (held?.index !== index)
+      held = { index, bytes: await source.get(`log/${formatTilePath({ kind: 1, index, width })}`) }
+    const at = (tile % TILE_WIDTH) * HASH_BYTES
+    const leaves = bundle.map(({ leaf }) => leaf)
+    return held.bytes?.subarray(at, at + HASH_BYTES).equals(rootOf(hashesOver(leaves), TILE_WIDTH)) === true
+  }
+}
+
+type Bundle = readonly { readonly leaf: Hash; readonly entry: Entry }[]
+
+function splitBundle(bytes: Buffer, width: number): Bundle {
   if (bytes.length !== width * (2 + ENTRY_BYTES))
     throw faultyError('a tile of entries is not as long as it has to be')
-  for (let at = 0; at < bytes.length; at += 2 + ENTRY_BYTES)
-    yield bytes.subarray(at + 2, at + 2 + ENTRY_BYTES)
+  return Array.from({ length: width }, (_, index) => {
+    const at = index * (2 + ENTRY_BYTES) + 2
+    const encoded = bytes.subarray(at, at + ENTRY_BYTES)
+    const entry = bytes.readUInt16BE(at - 2) === ENTRY_BYTES ? decodeEntry(encoded) : undefined
+    if (entry === undefined) throw faultyError(`entry ${index} of a tile is of no kind that is known here`)
+    return { leaf: leafHash(encoded), entry }
+  })
+}
+
+function splitLines(bytes: Buffer, width: number): readonly string[] {
+  const lines = bytes.toString().split('\n', width + 2)
+  if (lines.length !== width + 1 || lines.at(-1) !== '')
+    throw faultyError('contents are not a line for each entry')
+  return lines.slice(0, -1)
 }

@@ -12,9 +12,9 @@ import {
 import type { Clock } from '../../platform/async/clock.ts'
 import { appendUntilKnown, LOOKS_AGAIN } from '../../platform/event-store/append-until-known.ts'
 import type { EventStore } from '../../platform/event-store/event-store.ts'
+import { boundedFetch } from '../../platform/http/bounded-fetch.ts'
 import { openCheckpoint } from '../notes/checkpoint.ts'
 import type { Verifier } from '../notes/note-keys.ts'
-import { shortBody } from '../short-body.ts'
 import { decodeEntry, ENTRY_BYTES, ENTRY_KINDS } from '../tree/entry.ts'
 import { TILE_WIDTH } from '../tree/tile-path.ts'
 import type { TreeReader } from '../tree/tree-reader.ts'
@@ -109,14 +109,14 @@ export function createCosigner(options: CosignerOptions): Cosigner {
 
   async function post({ url }: PolicyWitness, newest: CheckpointRow, old: number, signal: AbortSignal) {
     const note = ownNote(newest)
-    const response = await options.fetch(`${url}/add-checkpoint`, {
+    const request = {
       method: 'POST',
       headers: { 'content-type': 'text/plain; charset=utf-8' },
       body: formatAddCheckpoint({ old, proof: tree.consistency(old, newest.size), note }),
-      redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
-    })
-    return { status: response.status, text: (await shortBody(response, MOST_BYTES)).toString() }
+    }
+    const bounds = { fetch: options.fetch, signal, timeMs: PATIENCE_MS, mostBytes: MOST_BYTES }
+    const { status, body } = await boundedFetch(`${url}/add-checkpoint`, request, bounds)
+    return { status, text: body.toString() }
   }
 
   async function record(newest: CheckpointRow, note: string, signal: AbortSignal): Promise<void> {

@@ -8,6 +8,7 @@ import { readCompletion } from '../../../services/knowledge/chat/read-completion
 import { readCheckedLine, readKeptLine } from '../../../services/market/live/kept/kept-bar.ts'
 import { soundBars } from '../../../services/market/live/sound-bars.ts'
 import { parseDecimal } from '../../../services/market/recorded/parse-decimal.ts'
+import { retryAfterMs } from '../../../services/platform/http/retry-after.ts'
 import {
   bitcoinBlockOf,
   merged,
@@ -23,7 +24,7 @@ import { parseAddCheckpoint } from '../../../services/proof/witnesses/add-checkp
 import { verifyWebhook } from '../../../services/webhooks/receiving/verify-webhook.ts'
 import { addressOf } from '../../../services/webhooks/sending/chat-channel.ts'
 import { checkUrl, isPublicAddress, isTrialAddress } from '../../../services/webhooks/sending/check-url.ts'
-import { answerText, keptText, retryAfterMs, usedUpMs } from '../../../services/webhooks/sending/exchange.ts'
+import { answerText, keptText, usedUpMs } from '../../../services/webhooks/sending/exchange.ts'
 import type { Target } from '../target.ts'
 
 const textOf = (input: Buffer): string => input.toString('utf8')
@@ -64,7 +65,7 @@ export const OUTSIDE_TARGETS: readonly Target[] = [
     name: 'receiver-answer',
     read: (input) => [
       keptText(answerText([input])),
-      retryAfterMs(textOf(input), 0),
+      retryAfterMs(textOf(input), 0, 60_000),
       usedUpMs('0', textOf(input)),
     ],
   },

@@ -1,0 +1,73 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openCopyFolder } from './copy-folder.ts'
+
+let outside: string
+beforeEach(() => {
+  outside = mkdtempSync(join(tmpdir(), 'copy-'))
+})
+afterEach(() => rmSync(outside, { recursive: true, force: true }))
+
+test('whatever a path says, it is a file of the folder, and read as it was written', () => {
+  const part = fc.oneof(
+    fc.constantFrom(
+      '..',
+      '.',
+      '',
+      '...',
+      '~',
+      'C:',
+      '\\',
+      '?',
+      '@',
+      '%2e%2e',
+      '\u0000',
+      'x'.repeat(300),
+      'é'.repeat(90),
+    ),
+    fc.string({ unit: 'grapheme', maxLength: 8 }),
+  )
+  fc.assert(
+    fc.property(
+      fc.array(part, { minLength: 1, maxLength: 5 }),
+      fc.constantFrom('/', '?', '&after='),
+      (parts, glue) => {
+        rmSync(join(outside, 'copy'), { recursive: true, force: true })
+        const folder = openCopyFolder(join(outside, 'copy'))
+        const path = parts.join(glue)
+        folder.write(path, Buffer.from(path))
+        expect(readdirSync(outside)).toEqual(['copy'])
+        expect(folder.read(path, 10_000)?.toString()).toBe(path)
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+test('files have the names that copies of former releases have', () => {
+  const folder = openCopyFolder(outside)
+  for (const path of [
+    'log/tile/entries/x001/234.p/7',
+    'api/track-record?group_by=timeframe&after=dGltZQ',
+    'api/bars?exchange=SIM&coin=BTC&timeframe=1h&from=0&to=1',
+  ])
+    folder.write(path, Buffer.from('x'))
+  expect(readdirSync(join(outside, 'api'))).toEqual([
+    'bars@exchange=SIM&coin=BTC&timeframe=1h&from=0&to=1',
+    'track-record@group_by=timeframe&after=dGltZQ',
+  ])
+  expect(readdirSync(join(outside, 'log/tile/entries/x001/234.p'))).toEqual(['7'])
+})
+
+test('what is too long, or no file, is refused', () => {
+  const folder = openCopyFolder(outside)
+  folder.write('long', Buffer.alloc(11))
+  expect(() => folder.read('long', 10)).toThrow('longer than 10 bytes')
+  mkdirSync(join(outside, 'folder'))
+  expect(() => folder.read('folder', 10)).toThrow('is no file')
+  expect(folder.read('nothing', 10)).toBeUndefined()
+  expect(openCopyFolder(join(outside, 'nowhere')).read('log/checkpoint', 10)).toBeUndefined()
+})
