@@ -16,7 +16,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { wrapFetchWithPayment as wrapV1 } from 'x402-fetch'
 import { checkReceipt } from '../../clients/typescript/src/index.ts'
-import { GATEWAY_ADDRESS, NETWORK } from '../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS } from '../../contracts/chain.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import type { PaymentAnswer } from '../../contracts/payment-answers.ts'
 import { START } from '../../contracts/position.ts'
@@ -76,7 +76,7 @@ async function startGateway(): Promise<Gateway> {
       const { signature, authorization } = paymentPayload.payload
       settled.push({ nonce: authorization.nonce, signature })
       const transaction = `transfer-${settled.length}`
-      answer({ success: true, transaction, network: NETWORK, payer: authorization.from })
+      answer({ success: true, transaction, network: BASE.network, payer: authorization.from })
     }
     settle().catch((error: unknown) => response.destroy(error as Error))
   })
@@ -180,7 +180,7 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
         version === 1
           ? wrapV1(fetch, payer, 50_000_000n)
           : wrapFetchWithPaymentFromConfig(fetch, {
-              schemes: [{ network: NETWORK, client: new ExactEvmScheme(payer) }],
+              schemes: [{ network: BASE.network, client: new ExactEvmScheme(payer) }],
               spendControls: { maxAmountPerPayment: '$50' },
             })
       for (const product of PRODUCTS) {
@@ -235,7 +235,7 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
       )
       return offer ?? expect.fail('the gateway is not offered')
     }).setSpendControls(false)
-    registerBatchScheme(client, { signer: payer, networks: [NETWORK] })
+    registerBatchScheme(client, { signer: payer, networks: [BASE.network] })
     const { payment } = await bought(
       await wrapV2(fetch, client)(urlOf('get_trade_call'), asked('get_trade_call')),
     )

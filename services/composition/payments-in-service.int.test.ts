@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { type Hex, parseAbiItem } from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { USDC_ADDRESS } from '../../contracts/chain.ts'
+import { BASE } from '../../contracts/chain.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
 import { evolvePayment, isOpen, type Payment } from '../../projections/index.ts'
 import { tokenAbi } from '../payments/chain/token-abi.ts'
@@ -197,9 +197,9 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
 
     const chain = openPlayChain(last.rpcUrl)
     const balanceOf = (account: Hex): Promise<bigint> =>
-      chain.readContract({ address: USDC_ADDRESS, abi: tokenAbi, functionName: 'balanceOf', args: [account] })
+      chain.readContract({ address: BASE.usdc, abi: tokenAbi, functionName: 'balanceOf', args: [account] })
     const used = await chain.getLogs({
-      address: USDC_ADDRESS,
+      address: BASE.usdc,
       event: parseAbiItem('event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)'),
       args: { authorizer: payer.address },
       fromBlock: 0n,

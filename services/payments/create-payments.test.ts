@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { GATEWAY_ADDRESS, USDC_ADDRESS } from '../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS } from '../../contracts/chain.ts'
 import { type ErrorCode, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { newEvent } from '../../contracts/event-definition.ts'
@@ -104,7 +104,7 @@ describe('a claim', () => {
         rail: 'direct',
         protocol: 2,
         chainId: 8453,
-        contract: USDC_ADDRESS.toLowerCase(),
+        contract: BASE.usdc.toLowerCase(),
         payer: alice.address.toLowerCase(),
         payTo: PAY_TO,
         value: '20000',

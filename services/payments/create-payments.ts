@@ -1,4 +1,4 @@
-import { CHAIN_ID, USDC_ADDRESS } from '../../contracts/chain.ts'
+import { BASE } from '../../contracts/chain.ts'
 import { isServiceError, ServiceError } from '../../contracts/errors.ts'
 import type { NewEvent } from '../../contracts/event.ts'
 import { decodeEvent } from '../../contracts/event-catalogue.ts'
@@ -305,9 +305,9 @@ function claimEvent(
     paymentId: newId(),
     rail,
     protocol,
-    chainId: CHAIN_ID,
+    chainId: BASE.id,
     contract: contractOf(rail),
-    asset: USDC_ADDRESS,
+    asset: BASE.usdc,
     payer,
     payTo,
     value: value.toString(),

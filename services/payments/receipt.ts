@@ -1,4 +1,4 @@
-import { NETWORK, NETWORK_V1 } from '../../contracts/chain.ts'
+import { BASE } from '../../contracts/chain.ts'
 import type { Payment } from '../../projections/index.ts'
 import type { OfferSigner } from './signing/offer-signer.ts'
 
@@ -21,7 +21,7 @@ export function receiptOf(
 ): { readonly name: string; readonly value: string } | undefined {
   const { transaction, payer, value } = payment
   if (transaction === null || !isSettled(payment)) return undefined
-  const receipt = { success: true, transaction, network: protocol === 1 ? NETWORK_V1 : NETWORK, payer }
+  const receipt = { success: true, transaction, network: protocol === 1 ? BASE.networkV1 : BASE.network, payer }
   const signed = signer && { 'offer-receipt': { info: { receipt: signer.receipt(payment) } } }
   const told = {
     ...receipt,

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { CHAIN_ID } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Origin, RecordedEvent } from '../../../contracts/event.ts'
 import { type EventDefinition, newEvent } from '../../../contracts/event-definition.ts'
@@ -164,7 +164,7 @@ async function setTrust(
   data: { payer: string; reason: string },
   origin: Origin,
 ): Promise<void> {
-  const stream = payerStream(CHAIN_ID, data.payer)
+  const stream = payerStream(BASE.id, data.payer)
   await executeCommand<RecordedEvent | undefined, undefined>(path, {
     stream,
     async load() {

@@ -1,5 +1,5 @@
 import { getAbiItem, type Log, parseEventLogs } from 'viem'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { AuthorizationKey, AuthorizationOutcome } from './chain.ts'
@@ -22,7 +22,7 @@ const CLOCK_DIFFERENCE_S = 600n
  * one transaction, and would believe a use for somebody else's sake: a payer may sign the same nonce twice.
  */
 export function isPaidBy(logs: readonly Log[], sought: SoughtAuthorization): boolean {
-  const ofToken = logs.filter(({ address }) => isSame(address, USDC_ADDRESS))
+  const ofToken = logs.filter(({ address }) => isSame(address, BASE.usdc))
   const events = parseEventLogs({ abi: tokenAbi, logs: ofToken })
   const use = events.find(
     (event) =>
@@ -56,7 +56,7 @@ export async function findUse(
   for (let range = 0; range < LIMITS.chainLogRanges; range++) {
     const from = to >= LIMITS.chainLogBlocks ? to - BigInt(LIMITS.chainLogBlocks) + 1n : 0n
     const args = { authorizer: sought.payer, nonce: sought.nonce }
-    const where = { address: USDC_ADDRESS, args, fromBlock: from, toBlock: to } as const
+    const where = { address: BASE.usdc, args, fromBlock: from, toBlock: to } as const
     const [[used], [cancelled], first] = await node.ask('what an authorization was used for', (client) =>
       Promise.all([
         client.getLogs({ ...where, event: AUTHORIZATION_USED }),

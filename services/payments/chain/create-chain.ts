@@ -6,7 +6,7 @@ import {
   TransactionReceiptNotFoundError,
   BaseError as ViemError,
 } from 'viem'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Clock } from '../../platform/async/clock.ts'
 import { createConcurrencyLimit } from '../../platform/async/concurrency-limit.ts'
@@ -41,7 +41,7 @@ export function createChain({ elapsed, ...options }: ChainOptions): SettlementCh
     const balance = await limited(() =>
       node.ask('the balance of a payer', (client) =>
         client.readContract({
-          address: USDC_ADDRESS,
+          address: BASE.usdc,
           abi: tokenAbi,
           functionName: 'balanceOf',
           args: [payer],
@@ -67,7 +67,7 @@ export function createChain({ elapsed, ...options }: ChainOptions): SettlementCh
   const isNonceUsed = ({ payer, nonce }: AuthorizationKey): Promise<boolean> =>
     node.ask('whether an authorization is used', (client) =>
       client.readContract({
-        address: USDC_ADDRESS,
+        address: BASE.usdc,
         abi: tokenAbi,
         functionName: 'authorizationState',
         args: [payer, nonce],

@@ -1,5 +1,5 @@
 import { encodeFunctionData } from 'viem'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import type { SignedAuthorization } from './chain.ts'
 import { MULTICALL_ADDRESS, multicallAbi, tokenAbi } from './token-abi.ts'
 
@@ -19,7 +19,7 @@ export function transferCall(authorization: SignedAuthorization): ContractCall {
     functionName: 'transferWithAuthorization',
     args: [payer, payTo, value, validAfter, validBefore, nonce, v, r, s],
   })
-  return { to: USDC_ADDRESS, data }
+  return { to: BASE.usdc, data }
 }
 
 /** One call for several authorizations; one that the token refuses leaves the others as they are. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { sleep } from '../../platform/async/sleep.ts'
 import { openMemoryStore } from '../../platform/event-store/memory/memory-store.ts'
 import { tokenAbi } from '../chain/token-abi.ts'
@@ -32,7 +32,7 @@ describe.skipIf(missingChain !== undefined)(`the demo chain ${missingChain ?? ''
 
   const usdcOf = (demo: DemoChain, account: `0x${string}`): Promise<bigint> =>
     openPlayChain(demo.rpcUrl).readContract({
-      address: USDC_ADDRESS,
+      address: BASE.usdc,
       abi: tokenAbi,
       functionName: 'balanceOf',
       args: [account],

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { tokenAbi } from '../chain/token-abi.ts'
 import { findAnvil } from './find-anvil.ts'
@@ -149,7 +149,7 @@ async function equip(chain: PlayChain, keys: Keys): Promise<void> {
   await chain.setBalance({ address: addressOf(keys.settler), value: GAS_WEI })
   for (const account of [addressOf(keys.payer), addressOf(refundKeyOf(keys))]) {
     const balance = await chain.readContract({
-      address: USDC_ADDRESS,
+      address: BASE.usdc,
       abi: tokenAbi,
       functionName: 'balanceOf',
       args: [account],

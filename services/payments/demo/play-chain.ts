@@ -8,7 +8,7 @@ import {
   type TestClient,
 } from 'viem'
 import { base } from 'viem/chains'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { MULTICALL_ADDRESS } from '../chain/token-abi.ts'
 import contracts from './contracts/play-contracts.json' with { type: 'json' }
 
@@ -24,7 +24,7 @@ export const openPlayChain = (rpcUrl: string): PlayChain =>
 /** Puts the play token and the multicall contract where the real ones are on Base. Safe to repeat. */
 export async function placeContracts(chain: PlayChain): Promise<void> {
   const { PlayUsdc, PlayMulticall } = contracts.contracts
-  await chain.setCode({ address: USDC_ADDRESS, bytecode: PlayUsdc.runtimeCode as `0x${string}` })
+  await chain.setCode({ address: BASE.usdc, bytecode: PlayUsdc.runtimeCode as `0x${string}` })
   await chain.setCode({ address: MULTICALL_ADDRESS, bytecode: PlayMulticall.runtimeCode as `0x${string}` })
 }
 
@@ -55,7 +55,7 @@ async function asOwner(chain: PlayChain, data: `0x${string}`): Promise<void> {
   await chain.impersonateAccount({ address: OWNER })
   const hash = await chain.request({
     method: 'eth_sendTransaction' as never,
-    params: [{ from: OWNER, to: USDC_ADDRESS, data }] as never,
+    params: [{ from: OWNER, to: BASE.usdc, data }] as never,
   })
   await chain.waitForTransactionReceipt({ hash, pollingInterval: 20 })
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { CHAIN_ID } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 
 export interface AnvilOptions {
@@ -53,7 +53,7 @@ export async function startAnvil(options: AnvilOptions): Promise<RunningAnvil> {
 }
 
 function argumentsFor({ blockTimeS, state }: AnvilOptions, port: number): string[] {
-  const place = ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(CHAIN_ID), '--silent']
+  const place = ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(BASE.id), '--silent']
   // Nobody waits a quarter of an hour for play money; but what is final must have been written out, so that a kill
   // cannot undo it.
   const isKept = state !== undefined && blockTimeS !== undefined

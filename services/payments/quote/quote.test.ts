@@ -7,7 +7,7 @@ import { getAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { PaymentRequirementsSchema } from 'x402/types'
 import { decodeXPaymentResponse, wrapFetchWithPayment as wrapV1 } from 'x402-fetch'
-import { GATEWAY_ADDRESS, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { TOOLS } from '../../../contracts/tools/tool-catalogue.ts'
@@ -47,7 +47,7 @@ describe('a quote', () => {
       mimeType: 'application/json',
       payTo: getAddress(PAY_TO),
       maxTimeoutSeconds: 300,
-      asset: USDC_ADDRESS,
+      asset: BASE.usdc,
       extra: { name: 'USD Coin', version: '2' },
     })
   })
@@ -55,7 +55,7 @@ describe('a quote', () => {
   test('in version 2 is what its clients parse, and offers the chain first', () => {
     const required = decodePaymentRequiredHeader(quote.header)
     expect(PaymentRequiredV2Schema.parse(required)).toEqual(required)
-    const common = { scheme: 'exact', network: 'eip155:8453', amount: '20000', asset: USDC_ADDRESS }
+    const common = { scheme: 'exact', network: 'eip155:8453', amount: '20000', asset: BASE.usdc }
     expect(required.accepts).toEqual([
       {
         ...common,

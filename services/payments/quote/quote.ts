@@ -1,12 +1,5 @@
 import { getAddress } from 'viem'
-import {
-  GATEWAY_ADDRESS,
-  GATEWAY_DOMAIN,
-  NETWORK,
-  NETWORK_V1,
-  USDC_ADDRESS,
-  USDC_DOMAIN,
-} from '../../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS, GATEWAY_DOMAIN, USDC_DOMAIN } from '../../../contracts/chain.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Offered, Quote } from '../payments.ts'
@@ -87,19 +80,19 @@ const IDENTIFIER = {
 /** Members that clients of version 1 insist on, and none that they stumble over: `outputSchema: null` is one. */
 const offerV1 = (payTo: string, { price, url, description }: Offered): JsonObject => ({
   scheme: 'exact',
-  network: NETWORK_V1,
+  network: BASE.networkV1,
   maxAmountRequired: price.toString(),
   resource: url,
   description,
   mimeType: MIME_TYPE,
   payTo,
   maxTimeoutSeconds: LIMITS.paymentValidityS,
-  asset: USDC_ADDRESS,
+  asset: BASE.usdc,
   extra: { ...USDC_DOMAIN },
 })
 
 function offersV2(payTo: string, offersGateway: boolean, price: bigint) {
-  const common = { scheme: 'exact', network: NETWORK, amount: price.toString(), asset: USDC_ADDRESS, payTo }
+  const common = { scheme: 'exact', network: BASE.network, amount: price.toString(), asset: BASE.usdc, payTo }
   const direct = { ...common, maxTimeoutSeconds: LIMITS.paymentValidityS, extra: { ...USDC_DOMAIN } }
   const gateway = {
     ...common,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { GATEWAY_ADDRESS, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import { anAuthorization, encoded, payerNumber, paymentV1, paymentV2 } from '../testing/sign-payment.ts'
@@ -43,7 +43,7 @@ const expected = {
 describe('a payment is read', () => {
   test('of version 1, and of version 2', () => {
     expect(read(encoded(v1))).toEqual({ ...expected, protocol: 1, network: 'base', asset: undefined })
-    const asset = USDC_ADDRESS.toLowerCase()
+    const asset = BASE.usdc.toLowerCase()
     expect(read(encoded(v2))).toEqual({ ...expected, protocol: 2, network: 'eip155:8453', asset })
   })
 
@@ -156,7 +156,7 @@ describe('payment_refused', () => {
     { name: 'USDC', version: '2' },
     { name: 'USD Coin', version: '1' },
     { name: 'GatewayWalletBatched', version: '2', verifyingContract: GATEWAY_ADDRESS },
-    { name: 'GatewayWalletBatched', version: '1', verifyingContract: USDC_ADDRESS },
+    { name: 'GatewayWalletBatched', version: '1', verifyingContract: BASE.usdc },
     { name: '', version: '2' },
     { name: '__proto__' },
   ])('the domain %j', (extra) => {

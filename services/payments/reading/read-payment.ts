@@ -1,13 +1,5 @@
 import { z } from 'zod'
-import {
-  addressSchema,
-  bytes32Schema,
-  GATEWAY_ADDRESS,
-  GATEWAY_DOMAIN,
-  NETWORK,
-  NETWORK_V1,
-  USDC_DOMAIN,
-} from '../../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS, GATEWAY_DOMAIN, USDC_DOMAIN, addressSchema, bytes32Schema } from '../../../contracts/chain.ts'
 import { reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
@@ -74,9 +66,9 @@ export function readPayment(rawHeaders: readonly string[]): PresentedPayment | u
 }
 
 function readVersion1(sent: Readonly<Record<string, unknown>>): PresentedPayment {
-  requireOffered(sent, NETWORK_V1)
+  requireOffered(sent, BASE.networkV1)
   const payload = parse(payloadSchema, sent.payload, 'payload')
-  return presented({ protocol: 1, rail: 'direct', network: NETWORK_V1, asset: undefined, payload })
+  return presented({ protocol: 1, rail: 'direct', network: BASE.networkV1, asset: undefined, payload })
 }
 
 function readVersion2(sent: Readonly<Record<string, unknown>>): PresentedPayment {
@@ -87,11 +79,11 @@ function readVersion2(sent: Readonly<Record<string, unknown>>): PresentedPayment
       `accepted is ${shown(accepted)}; it must repeat one of the offers.`,
     )
   }
-  requireOffered(accepted, NETWORK)
+  requireOffered(accepted, BASE.network)
   const { asset, extra } = parse(acceptedSchema, accepted, 'accepted')
   const payload = parse(payloadSchema, sent.payload, 'payload')
   const identifier = identifierIn(sent.extensions)
-  return presented({ protocol: 2, rail: railOf(extra ?? {}), network: NETWORK, asset, payload, identifier })
+  return presented({ protocol: 2, rail: railOf(extra ?? {}), network: BASE.network, asset, payload, identifier })
 }
 
 /** The scheme first: what another one's payload looks like is not known here. */

@@ -1,10 +1,4 @@
-import {
-  CHAIN_ID,
-  GATEWAY_ADDRESS,
-  GATEWAY_DOMAIN,
-  USDC_ADDRESS,
-  USDC_DOMAIN,
-} from '../../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS, GATEWAY_DOMAIN, USDC_DOMAIN } from '../../../contracts/chain.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 
 /** What a signature is bound to (EIP-712). */
@@ -17,8 +11,8 @@ export interface SigningDomain {
 
 /** Ours, never a client's: a signature under any other domain brings no money. */
 export const SIGNING_DOMAINS: Readonly<Record<Rail, SigningDomain>> = {
-  direct: { ...USDC_DOMAIN, chainId: CHAIN_ID, verifyingContract: USDC_ADDRESS },
-  gateway: { ...GATEWAY_DOMAIN, chainId: CHAIN_ID, verifyingContract: GATEWAY_ADDRESS },
+  direct: { ...USDC_DOMAIN, chainId: BASE.id, verifyingContract: BASE.usdc },
+  gateway: { ...GATEWAY_DOMAIN, chainId: BASE.id, verifyingContract: GATEWAY_ADDRESS },
 }
 
 /** The contract that a rail's signatures are for, in lower case, as streams and events name it. */

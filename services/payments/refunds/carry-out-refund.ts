@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { CHAIN_ID, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
@@ -138,8 +138,8 @@ async function authorise(
   const signature = await wallet.sign({ to, value, validBefore, nonce })
   const data = {
     paymentId,
-    chainId: CHAIN_ID,
-    contract: USDC_ADDRESS.toLowerCase(),
+    chainId: BASE.id,
+    contract: BASE.usdc.toLowerCase(),
     from: wallet.address,
     to,
     value: value.toString(),

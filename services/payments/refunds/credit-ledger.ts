@@ -1,4 +1,4 @@
-import { CHAIN_ID, formatUsdc } from '../../../contracts/chain.ts'
+import { BASE, formatUsdc } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
@@ -86,7 +86,7 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
     payer: string,
     decide: (credit: Credit) => { readonly event?: NewEvent; readonly result: Result },
   ): Promise<Result> {
-    const stream = creditStream(CHAIN_ID, payer)
+    const stream = creditStream(BASE.id, payer)
     const { result } = await executeCommand(path, {
       stream,
       load: () => load(stream),
@@ -111,7 +111,7 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
         return { event: newEvent(CreditGiven, { id: newId(), data, meta }), result: undefined }
       }),
     async covers(payer, authorization, value) {
-      const { state } = await load(creditStream(CHAIN_ID, payer))
+      const { state } = await load(creditStream(BASE.id, payer))
       return wasTaken(state, authorization, value) || state.balance >= value
     },
     take: (payer, authorization, value, requestId) =>

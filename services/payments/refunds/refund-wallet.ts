@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { createNodeClient, type NodeOptions } from '../chain/node-client.ts'
 import { tokenAbi } from '../chain/token-abi.ts'
@@ -45,7 +45,7 @@ export function createRefundWallet({
     balance: () =>
       node.ask('the balance of the refund wallet', (client) =>
         client.readContract({
-          address: USDC_ADDRESS,
+          address: BASE.usdc,
           abi: tokenAbi,
           functionName: 'balanceOf',
           args: [account.address],

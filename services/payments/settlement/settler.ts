@@ -1,4 +1,4 @@
-import { CHAIN_ID } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { isServiceError, reasonOf, ServiceError } from '../../../contracts/errors.ts'
 import { isoTime } from '../../../contracts/iso-time.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -132,10 +132,10 @@ export function createSettler(options: SettlerOptions): Settler {
   async function requireOwnChain(): Promise<void> {
     if (isOwnChain) return
     const id = await chain?.chainId()
-    isOwnChain = id === undefined || id === CHAIN_ID
+    isOwnChain = id === undefined || id === BASE.id
     if (isOwnChain) return
     throw new ServiceError('payments_unavailable', {
-      message: `The node is of chain ${id}, and payments are on chain ${CHAIN_ID} (Base): nothing is settled`,
+      message: `The node is of chain ${id}, and payments are on chain ${BASE.id} (Base): nothing is settled`,
     })
   }
 

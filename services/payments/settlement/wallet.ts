@@ -1,6 +1,6 @@
 import { type Hex, keccak256, stringToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { CHAIN_ID } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { SignedAuthorization } from '../chain/chain.ts'
 import { createNodeClient, type NodeOptions } from '../chain/node-client.ts'
@@ -81,7 +81,7 @@ export function createWallet({ privateKey, ...options }: WalletOptions): Wallet 
   ): Promise<SignedTransaction> {
     const raw = await account.signTransaction({
       type: 'eip1559',
-      chainId: CHAIN_ID,
+      chainId: BASE.id,
       nonce: accountNonce,
       gas,
       maxFeePerGas: feePerGas,

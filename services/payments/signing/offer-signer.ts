@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
-import { NETWORK } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { DOCUMENTED_ADDRESS } from '../../../contracts/documented-address.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
@@ -79,7 +79,7 @@ export function createOfferSigner({
     receipt: ({ product, payer, transaction, changedAtMs }) =>
       signed({
         version: 1,
-        network: NETWORK,
+        network: BASE.network,
         resourceUrl: `${origin()}/x402/${product}`,
         payer,
         issuedAt: Math.floor(changedAtMs / 1_000),

@@ -1,5 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import { NETWORK, NETWORK_V1, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import type { Authorization } from '../recovery/recover-signer.ts'
 import { SIGNING_DOMAINS } from '../recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../recovery/viem-recovery.ts'
@@ -58,7 +58,7 @@ export const payloadOf = (authorization: Authorization, signature: string) => ({
 export const paymentV1 = (authorization: Authorization, signature: string) => ({
   x402Version: 1,
   scheme: 'exact',
-  network: NETWORK_V1,
+  network: BASE.networkV1,
   payload: payloadOf(authorization, signature),
 })
 
@@ -67,9 +67,9 @@ export const paymentV2 = (authorization: Authorization, signature: string) => ({
   x402Version: 2,
   accepted: {
     scheme: 'exact',
-    network: NETWORK,
+    network: BASE.network,
     amount: String(authorization.value),
-    asset: USDC_ADDRESS,
+    asset: BASE.usdc,
     payTo: authorization.payTo,
     maxTimeoutSeconds: 300,
     extra: { ...SIGNING_DOMAINS[authorization.rail] },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CHAIN_ID, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import type { PresentedPayment } from '../payments.ts'
 import { readPayment } from '../reading/read-payment.ts'
 import { openRecovery } from '../recovery/open-recovery.ts'
@@ -73,7 +73,7 @@ describe('a payment that is as it should be', () => {
       const address = payer.address.toLowerCase()
       expect(verified).toMatchObject({ payer: address, value: 20_000n, protocol })
       expect(verified.stream).toBe(
-        `payment-${CHAIN_ID}.${USDC_ADDRESS.toLowerCase()}.${address}.${nonceNumber(1)}`,
+        `payment-${BASE.id}.${BASE.usdc.toLowerCase()}.${address}.${nonceNumber(1)}`,
       )
     },
   )

@@ -1,4 +1,4 @@
-import { CHAIN_ID, formatUsdc, NETWORK, NETWORK_V1, USDC_ADDRESS } from '../../../contracts/chain.ts'
+import { BASE, formatUsdc } from '../../../contracts/chain.ts'
 import { LIMITS } from '../../../contracts/limits.ts'
 import type { Rail } from '../../../contracts/payment-events.ts'
 import { paymentStream } from '../../../contracts/streams.ts'
@@ -46,20 +46,20 @@ export async function verifyPayment(
 
 /** The stream of its claim, which names what was signed and not who says so: also before a payment is verified. */
 export const streamOf = ({ rail, payer, nonce }: PresentedPayment): string =>
-  paymentStream({ chainId: CHAIN_ID, contract: contractOf(rail), payer, nonce })
+  paymentStream({ chainId: BASE.id, contract: contractOf(rail), payer, nonce })
 
 function requireOurs({ protocol, network, asset, payTo }: PresentedPayment, ours: string): void {
-  const expected = protocol === 1 ? NETWORK_V1 : NETWORK
+  const expected = protocol === 1 ? BASE.networkV1 : BASE.network
   if (network !== expected) {
     throw paymentRefusedError(
       'invalid_network',
       `The network is ${shown(network)}; it must be "${expected}".`,
     )
   }
-  if (asset !== undefined && asset.toLowerCase() !== USDC_ADDRESS.toLowerCase()) {
+  if (asset !== undefined && asset.toLowerCase() !== BASE.usdc.toLowerCase()) {
     throw paymentRefusedError(
       'invalid_payment_requirements',
-      `The asset is ${shown(asset)}; it must be USDC, ${USDC_ADDRESS}.`,
+      `The asset is ${shown(asset)}; it must be USDC, ${BASE.usdc}.`,
     )
   }
   if (payTo !== ours) {

@@ -1,4 +1,4 @@
-import { CHAIN_ID } from '../../../contracts/chain.ts'
+import { BASE } from '../../../contracts/chain.ts'
 import { reasonOf } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import type { JsonObject } from '../../../contracts/json.ts'
@@ -90,7 +90,7 @@ export function createAnchorer(options: AnchorerOptions): Anchorer {
   ): Promise<void> {
     const anchoredAt = marketNow()
     const { verdicts, open } = countVerdicts(tree, { from: countedFrom, to: head.size, at: anchoredAt })
-    const stands = { chainId: CHAIN_ID, transaction, blockNumber, blockHash }
+    const stands = { chainId: BASE.id, transaction, blockNumber, blockHash }
     const event = newEvent(CheckpointAnchored, {
       id: options.newId(),
       data: {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { Hex, PrivateKeyAccount } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { CHAIN_ID, GATEWAY_ADDRESS, USDC_ADDRESS } from '../../../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS } from '../../../../contracts/chain.ts'
 import { decodeEvent, type ServiceEvent } from '../../../../contracts/event-catalogue.ts'
 import { newEvent } from '../../../../contracts/event-definition.ts'
 import { PaymentClaimed } from '../../../../contracts/payment-events.ts'
@@ -64,8 +64,8 @@ export async function claim(store: EventStore, now: number, terms: ClaimTerms): 
   const { payer, value, rail = 'direct', protocol = 2, accountId = null, isServedFirst = true } = terms
   const validBefore = terms.validBefore ?? BigInt(Math.floor(now / 1_000) + 300)
   const signed = await signAuthorization(payer, { payTo: PAY_TO, ...terms, validBefore })
-  const contract = (rail === 'gateway' ? GATEWAY_ADDRESS : USDC_ADDRESS).toLowerCase()
-  const name = { chainId: CHAIN_ID, contract, payer: signed.payer, nonce: signed.nonce }
+  const contract = (rail === 'gateway' ? GATEWAY_ADDRESS : BASE.usdc).toLowerCase()
+  const name = { chainId: BASE.id, contract, payer: signed.payer, nonce: signed.nonce }
   const data = {
     paymentId: newId(),
     rail,
@@ -73,8 +73,8 @@ export async function claim(store: EventStore, now: number, terms: ClaimTerms): 
     contract,
     accountId,
     isServedFirst,
-    chainId: CHAIN_ID,
-    asset: USDC_ADDRESS.toLowerCase(),
+    chainId: BASE.id,
+    asset: BASE.usdc.toLowerCase(),
     payer: signed.payer,
     payTo: signed.payTo,
     value: value.toString(),

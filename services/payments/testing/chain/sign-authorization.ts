@@ -1,12 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { encodeFunctionData, type Hex, type PrivateKeyAccount } from 'viem'
-import {
-  CHAIN_ID,
-  GATEWAY_ADDRESS,
-  GATEWAY_DOMAIN,
-  USDC_ADDRESS,
-  USDC_DOMAIN,
-} from '../../../../contracts/chain.ts'
+import { BASE, GATEWAY_ADDRESS, GATEWAY_DOMAIN, USDC_DOMAIN } from '../../../../contracts/chain.ts'
 import type { SignedAuthorization } from '../../chain/chain.ts'
 import { AUTHORIZATION_TYPES } from '../../recovery/viem-recovery.ts'
 import { cancelAbi } from './test-chain.ts'
@@ -31,8 +25,8 @@ export async function signAuthorization(
   const signature = await payer.signTypedData({
     domain: {
       ...(isGateway ? GATEWAY_DOMAIN : USDC_DOMAIN),
-      chainId: CHAIN_ID,
-      verifyingContract: isGateway ? GATEWAY_ADDRESS : USDC_ADDRESS,
+      chainId: BASE.id,
+      verifyingContract: isGateway ? GATEWAY_ADDRESS : BASE.usdc,
     },
     types: AUTHORIZATION_TYPES,
     primaryType: 'TransferWithAuthorization',
@@ -55,12 +49,12 @@ export async function cancelCall(
   nonce: Hex,
 ): Promise<{ readonly to: Hex; readonly data: Hex }> {
   const signature = await payer.signTypedData({
-    domain: { ...USDC_DOMAIN, chainId: CHAIN_ID, verifyingContract: USDC_ADDRESS },
+    domain: { ...USDC_DOMAIN, chainId: BASE.id, verifyingContract: BASE.usdc },
     types: CANCEL_TYPES,
     primaryType: 'CancelAuthorization',
     message: { authorizer: payer.address, nonce },
   })
   const args = [payer.address, nonce, signature] as const
   const data = encodeFunctionData({ abi: cancelAbi, functionName: 'cancelAuthorization', args })
-  return { to: USDC_ADDRESS, data }
+  return { to: BASE.usdc, data }
 }
