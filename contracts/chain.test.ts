@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BASE, USDC_TEXT, addressSchema, bytes32Schema, formatUsdc, microUsdcSchema, parseUsdc } from './chain.ts'
+import {
+  addressSchema,
+  BASE,
+  bytes32Schema,
+  formatUsdc,
+  microUsdcSchema,
+  parseUsdc,
+  USDC_TEXT,
+} from './chain.ts'
 
 describe('amounts of USDC', () => {
   test.each([

@@ -21,6 +21,7 @@ import {
   type Verdict,
   verifyWebhook,
 } from '../clients/typescript/src/index.ts'
+import { BASE } from '../contracts/chain.ts'
 import { type PaymentAnswer, paymentAnswerSchema } from '../contracts/payment-answers.ts'
 import type { ServiceBlock } from '../contracts/service-block.ts'
 import type { FundingOpportunity } from '../contracts/tools/scan-funding-arb.ts'
@@ -335,7 +336,7 @@ print(json.dumps([paid["state"], code, sorted(Payment.__annotations__), sorted(R
 describe('what is signed', () => {
   const urls = { ours: 'https://signals.example', theirs: 'https://copycat.example' }
   const signerOf = (seed: number, url: string) =>
-    createOfferSigner({ seed: Buffer.alloc(32, seed), publicUrl: () => url })
+    createOfferSigner({ on: BASE, seed: Buffer.alloc(32, seed), publicUrl: () => url })
   const [ours, theirs, impostor] = [signerOf(1, urls.ours), signerOf(2, urls.theirs), signerOf(2, urls.ours)]
   const paid = {
     product: 'get_trade_call',
@@ -382,7 +383,7 @@ describe('what is signed', () => {
     [
       'about another address',
       () =>
-        createOfferSigner({ seed: Buffer.alloc(32, 1), publicUrl: () => urls.ours }).offers(
+        createOfferSigner({ on: BASE, seed: Buffer.alloc(32, 1), publicUrl: () => urls.ours }).offers(
           'https://elsewhere.example/x',
           [{ scheme: 'a', network: 'b', asset: 'c', payTo: 'd', amount: '1' }],
           9,

@@ -47,7 +47,15 @@ const REQUESTS: Readonly<Record<Product, object>> = {
 const PRODUCTS = Object.keys(REQUESTS) as Product[]
 /** What a payer begins with, millionths of a USDC. */
 const FUNDS = 100_000_000n
-const QUICK = { retryMs: 20, retryMaxMs: 80, gatherMs: 5, pollMs: 10, receiptMs: 2_000, finalityMs: 30 }
+const QUICK = {
+  retryMs: 20,
+  retryMaxMs: 80,
+  restMs: 0,
+  gatherMs: 5,
+  pollMs: 10,
+  receiptMs: 2_000,
+  finalityMs: 30,
+}
 const run = promisify(execFile)
 
 /** A gateway that credits whatever it is asked to settle, once per nonce. */
@@ -95,15 +103,16 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
   beforeAll(async () => {
     ;[chain, gateway] = await Promise.all([startTestChain(), startGateway()])
     const node = { rpcUrl: chain.rpcUrl }
-    const view = createChain({ ...node, elapsed: () => performance.now() })
+    const view = createChain({ on: BASE, ...node, elapsed: () => performance.now() })
     // Plans are dear: a payer is known for more than one answer here.
     service = await startPaidService({ chain: view, caps: { payer: 1_000_000n, total: 500_000_000n } })
     const gatewayPort = (gateway.server.address() as AddressInfo).port
     const settler = createSettler({
+      on: BASE,
       store: service.store,
       reader: service.projector.reader<PaymentsRow>(paymentsProjection),
       chain: view,
-      wallet: createWallet({ ...node, privateKey: await chain.gasWallet() }),
+      wallet: createWallet({ on: BASE, ...node, privateKey: await chain.gasWallet() }),
       gateway: createFacilitator({ url: `http://127.0.0.1:${gatewayPort}`, publicUrl: () => service.url }),
       onPaid: ({ paymentId, product }) => service.startPlan(paymentId, product),
       newId: () => uuidV7(Date.now(), randomBytes(10)),

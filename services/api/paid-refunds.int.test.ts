@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { BASE } from '../../contracts/chain.ts'
 import { decodeEvent, EVENT_CATALOGUE, type EventType } from '../../contracts/event-catalogue.ts'
 import { type EventDefinition, newEvent } from '../../contracts/event-definition.ts'
 import { LIMITS } from '../../contracts/limits.ts'
@@ -34,6 +35,7 @@ beforeEach(async () => {
   service = await startPaidService({ now: () => now, caps: { payer: 0n, total: 0n } })
   ending = new AbortController()
   const refunder = createRefunder({
+    on: BASE,
     store: service.store,
     reader: service.projector.reader(paymentsProjection),
     wallet: undefined,

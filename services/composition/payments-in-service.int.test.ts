@@ -183,7 +183,7 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
     for (const [index, answers] of ANSWERS_IN_A_LIFE.entries()) {
       if (index === 0) {
         const first = await start()
-        await mint(openPlayChain(first.rpcUrl), payer.address, FUNDS)
+        await mint(openPlayChain(first.rpcUrl, BASE), payer.address, FUNDS)
         // Its chain has not written this out: the next one must not lose it.
         await first.end('SIGKILL')
       }
@@ -195,7 +195,7 @@ describe.skipIf(missingChain !== undefined)(`a service with its demo chain ${mis
     for (const one of orders) while (!(await ask(last, one)) && !isLate());
     await allFinal()
 
-    const chain = openPlayChain(last.rpcUrl)
+    const chain = openPlayChain(last.rpcUrl, BASE)
     const balanceOf = (account: Hex): Promise<bigint> =>
       chain.readContract({ address: BASE.usdc, abi: tokenAbi, functionName: 'balanceOf', args: [account] })
     const used = await chain.getLogs({

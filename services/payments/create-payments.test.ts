@@ -115,7 +115,7 @@ describe('a claim', () => {
         isServedFirst: true,
       },
     })
-    expect(await world.payments.find(payment)).toEqual({ ...claimed, isReplay: true, isSigned: true })
+    expect(await world.payments.find(payment, null)).toEqual({ ...claimed, isReplay: true, isOwn: true })
   })
 
   test('of an authorization that was used, by whichever process, is the one that was there', async () => {
@@ -192,7 +192,7 @@ describe('a log that does not answer', () => {
       const payment = await verified(world, 1)
       expect(await refusal(take(world, payment))).toEqual({ code: 'outcome_unknown' })
       faults.length = 0
-      expect((await world.payments.find(payment)) !== undefined).toBe(isDone)
+      expect((await world.payments.find(payment, null)) !== undefined).toBe(isDone)
       // What was not taken counts for nothing: there is room for exactly one.
       const again = await take(world, payment, aClaim())
       expect(again).toMatchObject({ isReplay: isDone, payment: { isServedFirst: true } })
@@ -209,7 +209,7 @@ describe('a log that does not answer', () => {
     const world = start({ store, ...now })
     const payment = await verified(world, 1)
     expect(await refusal(take(world, payment, aClaim()))).toEqual({ code: 'store_full' })
-    expect(await world.payments.find(payment)).toBeUndefined()
+    expect(await world.payments.find(payment, null)).toBeUndefined()
   })
 })
 
@@ -222,7 +222,7 @@ test('an authorization that was claimed in time has its answer also afterwards; 
   const { answer } = await take(world, payment, aClaim())
   time += 10 * 60_000
   const again = await verified(world, 1)
-  expect(await world.payments.find(again)).toMatchObject({ answer, isReplay: true })
+  expect(await world.payments.find(again, null)).toMatchObject({ answer, isReplay: true })
   expect(await refusal(world.payments.requirePayable(other, aClaim()))).toEqual({
     code: 'payment_refused',
     reason: 'invalid_exact_evm_payload_authorization_valid_before',
@@ -246,7 +246,7 @@ describe('who is served first', () => {
     expect(await isServedFirst(world, 4, {}, {}, bob)).toBe(true)
     await world.index.catchUp()
     expect(await isServedFirst(world, 5)).toBe(false)
-    const settled = await world.payments.find(await verified(world, 1))
+    const settled = await world.payments.find(await verified(world, 1), null)
     await world.confirm(settled?.payment as Payment)
     expect(await isServedFirst(world, 6)).toBe(false)
     await world.index.catchUp()
@@ -323,7 +323,7 @@ describe('who is served first', () => {
     await wait(101, bob)
     expect(await isServedFirst(world, 102)).toBe(true)
     await take(world, await verified(world, 103, WEEK))
-    const first = await world.payments.find(await verified(world, 1))
+    const first = await world.payments.find(await verified(world, 1), null)
     await world.confirm(first?.payment as Payment)
     await world.index.catchUp()
     await wait(104)
@@ -356,7 +356,7 @@ describe('requirePayable', () => {
     const refused = await refusal(world.payments.requirePayable(payment, aClaim()))
     expect(refused).toEqual({ code: 'payment_refused', reason })
     expect(asked).toEqual([`${alice.address.toLowerCase()} ${nonceNumber(1)}`])
-    expect(await world.payments.find(payment)).toBeUndefined()
+    expect(await world.payments.find(payment, null)).toBeUndefined()
   })
 
   test.each<[string, Partial<PayerFacts>, number]>([
@@ -571,7 +571,7 @@ describe('servable', () => {
     await world.lose(claimed.payment, 'expired')
     const presented = await verified(world, 1)
     const ask = async () => {
-      const found = await world.payments.find(presented)
+      const found = await world.payments.find(presented, null)
       return world.payments.servable(found ?? expect.fail('no claim'), never)
     }
     expect((await refusal(ask())).code).toBe('payment_refused')
@@ -741,7 +741,7 @@ describe('a credit', () => {
     const payment = await verified(world, 1)
     const { store } = world
     const { signal } = new AbortController()
-    const ledger = createCreditLedger({ store, newId, now: () => NOW_S * 1_000, sleep, signal })
+    const ledger = createCreditLedger({ on: BASE, store, newId, now: () => NOW_S * 1_000, sleep, signal })
     expect(await ledger.take(payment.payer, payment.stream, 20_000n, 'req-0')).toBe(true)
     await world.index.catchUp()
     await expect(take(world, await verified(world, 2))).rejects.toMatchObject({ code: 'payment_refused' })

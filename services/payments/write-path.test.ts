@@ -60,7 +60,7 @@ describeWritePath(
   { isBounded: true, onConflict: 'decides anew' },
   async (world) => {
     const adminOver = (store: EventStore) =>
-      createPaymentAdmin({ ...partsOf(world, store), index: undefined })
+      createPaymentAdmin({ on: BASE, ...partsOf(world, store), index: undefined })
     const admin = adminOver(world.store)
     return {
       write: () => admin.block(PAYER, 'a test', ORIGIN),

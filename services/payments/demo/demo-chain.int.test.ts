@@ -31,7 +31,7 @@ describe.skipIf(missingChain !== undefined)(`the demo chain ${missingChain ?? ''
   afterEach(() => rm(directory, { recursive: true, force: true }))
 
   const usdcOf = (demo: DemoChain, account: `0x${string}`): Promise<bigint> =>
-    openPlayChain(demo.rpcUrl).readContract({
+    openPlayChain(demo.rpcUrl, BASE).readContract({
       address: BASE.usdc,
       abi: tokenAbi,
       functionName: 'balanceOf',
@@ -60,7 +60,7 @@ describe.skipIf(missingChain !== undefined)(`the demo chain ${missingChain ?? ''
     })
     expect(await usdcOf(second, second.payTo)).toBe(20_000n)
     const after = settlementWorld({ store, rpcUrl: second.rpcUrl, gasKey: second.settlerKey })
-    await openPlayChain(second.rpcUrl).mine({ blocks: 20 })
+    await openPlayChain(second.rpcUrl, BASE).mine({ blocks: 20 })
     await after.start()
     await after.until(stream, 'final')
     await after.stop()
@@ -69,7 +69,7 @@ describe.skipIf(missingChain !== undefined)(`the demo chain ${missingChain ?? ''
 
   test('whose service was killed is ended in order by the next: not a block of it is missing', async () => {
     const first = await startDemoChain({ directory, blockTimeS: 1 })
-    await mint(openPlayChain(first.rpcUrl), first.payTo, 7n)
+    await mint(openPlayChain(first.rpcUrl, BASE), first.payTo, 7n)
     const second = await startDemoChain({ directory, blockTimeS: 1 })
     expect(await usdcOf(second, second.payTo)).toBe(7n)
     await Promise.all([first.stop(), second.stop()])
@@ -77,7 +77,7 @@ describe.skipIf(missingChain !== undefined)(`the demo chain ${missingChain ?? ''
 
   test('that is killed too has on its disk what it called final', async () => {
     const first = await startDemoChain({ directory, blockTimeS: 1 })
-    const node = openPlayChain(first.rpcUrl)
+    const node = openPlayChain(first.rpcUrl, BASE)
     await mint(node, first.payTo, 7n)
     const minted = await node.getBlockNumber()
     while ((await node.getBlock({ blockTag: 'finalized' })).number < minted) await sleep(50, never)
@@ -110,12 +110,12 @@ describe.skipIf(missingChain !== undefined)(`the demo chain ${missingChain ?? ''
       report: (event) => void told.push(event),
     })
     expect(told).toEqual(['demo_chain_begins_anew'])
-    await openPlayChain(second.rpcUrl).mine({ blocks: 20 })
+    await openPlayChain(second.rpcUrl, BASE).mine({ blocks: 20 })
     const after = settlementWorld({ store, rpcUrl: second.rpcUrl, gasKey: second.settlerKey })
     await after.start()
     await after.untilEvent('SettlementReorged')
     await after.until(stream, 'confirmed')
-    await openPlayChain(second.rpcUrl).mine({ blocks: 20 })
+    await openPlayChain(second.rpcUrl, BASE).mine({ blocks: 20 })
     await after.until(stream, 'final')
     expect(await usdcOf(second, second.payTo)).toBe(20_000n)
     await after.stop()

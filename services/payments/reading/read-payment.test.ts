@@ -12,12 +12,13 @@ const SIGNATURE: `0x${string}` = `0x${'ab'.repeat(64)}1b`
 const [v1, v2] = [paymentV1(authorization, SIGNATURE), paymentV2(authorization, SIGNATURE)]
 const gateway = paymentV2(anAuthorization(payer, { rail: 'gateway' }), SIGNATURE)
 
-const read = (value: string, name = 'X-PAYMENT') => readPayment(['Host', 'a', name, value, 'Accept', '*/*'])
+const read = (value: string, name = 'X-PAYMENT') =>
+  readPayment(['Host', 'a', name, value, 'Accept', '*/*'], BASE)
 
 /** What a header is refused with: the code, and the reason where there is one. */
 function refusal(headers: readonly string[]): string {
   try {
-    readPayment(headers)
+    readPayment(headers, BASE)
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     expect(error.message.length).toBeLessThan(400)
@@ -29,6 +30,7 @@ function refusal(headers: readonly string[]): string {
 const refusalOf = (value: string): string => refusal(['X-PAYMENT', value])
 
 const expected = {
+  on: BASE,
   scheme: 'exact',
   rail: 'direct',
   payer: payer.address.toLowerCase(),
@@ -93,8 +95,8 @@ describe('a payment is read', () => {
 })
 
 test('a request without a payment brings none', () => {
-  expect(readPayment([])).toBeUndefined()
-  expect(readPayment(['Content-Type', 'application/json', 'X-Paymentx', encoded(v1)])).toBeUndefined()
+  expect(readPayment([], BASE)).toBeUndefined()
+  expect(readPayment(['Content-Type', 'application/json', 'X-Paymentx', encoded(v1)], BASE)).toBeUndefined()
 })
 
 describe('payment_malformed', () => {

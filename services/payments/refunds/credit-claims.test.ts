@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { BASE } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import { newEvent } from '../../../contracts/event-definition.ts'
 import { CreditGiven } from '../../../contracts/refund-events.ts'
@@ -48,13 +49,18 @@ async function buy({ payments }: PaymentsInMemory, payment: VerifiedPayment, cla
 
 async function giveCredit(world: PaymentsInMemory, value = CALL): Promise<void> {
   const data = { payer: address, paymentId: newId(), value: `${value}`, balance: `${value}` }
-  const event = newEvent(CreditGiven, { id: newId(), data, meta: { correlationId: 'test', actor: 'settler' } })
+  const event = newEvent(CreditGiven, {
+    id: newId(),
+    data,
+    meta: { correlationId: 'test', actor: 'settler' },
+  })
   await world.store.append(creditStream(8453, address), [event], { expected: 'no-stream' })
   await world.index.catchUp()
 }
 
 const ledgerOf = ({ store }: PaymentsInMemory) =>
   createCreditLedger({
+    on: BASE,
     store,
     newId,
     now: () => NOW_S * 1_000,
@@ -91,7 +97,10 @@ test('credit that was taken for one amount covers no other one under the same no
   // Not even where somebody claims without having asked whether it can be paid.
   await expect(world.payments.claim(dearer, A_PLAN)).rejects.toMatchObject({ code: 'payment_mismatch' })
   expect(await world.claims()).toEqual([])
-  expect((await buy(world, await signed(world, 1))).payment).toMatchObject({ state: 'credited', value: '20000' })
+  expect((await buy(world, await signed(world, 1))).payment).toMatchObject({
+    state: 'credited',
+    value: '20000',
+  })
   expect(await creditsIn(world)).toEqual(['CreditGiven', 'CreditUsed', 'CreditApplied'])
 })
 

@@ -1,4 +1,4 @@
-import { BASE, formatUsdc } from '../../../contracts/chain.ts'
+import { formatUsdc, type PaymentChain } from '../../../contracts/chain.ts'
 import { ServiceError } from '../../../contracts/errors.ts'
 import type { NewEvent, Revision } from '../../../contracts/event.ts'
 import { decodeEvent } from '../../../contracts/event-catalogue.ts'
@@ -11,6 +11,7 @@ import type { EventStore } from '../../platform/event-store/event-store.ts'
 import { executeCommand } from '../../platform/event-store/execute-command.ts'
 
 export interface CreditLedgerOptions extends Pick<Clock, 'now' | 'sleep'> {
+  readonly on: PaymentChain
   readonly store: EventStore
   readonly newId: () => string
   /** Ends all waiting. */
@@ -63,7 +64,7 @@ function wasTaken({ taken }: Credit, authorization: string, value: bigint): bool
 
 /** @example if (await credits.take(payer, stream, 20_000n, requestId)) … // its authorization is not used */
 export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
-  const { store, newId } = options
+  const { on, store, newId } = options
   const path = { ...options, policy: CALLER_WAITS }
 
   async function load(stream: string): Promise<{ state: Credit; revision: Revision | 'no-stream' }> {
@@ -86,7 +87,7 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
     payer: string,
     decide: (credit: Credit) => { readonly event?: NewEvent; readonly result: Result },
   ): Promise<Result> {
-    const stream = creditStream(BASE.id, payer)
+    const stream = creditStream(on.id, payer)
     const { result } = await executeCommand(path, {
       stream,
       load: () => load(stream),
@@ -111,7 +112,7 @@ export function createCreditLedger(options: CreditLedgerOptions): CreditLedger {
         return { event: newEvent(CreditGiven, { id: newId(), data, meta }), result: undefined }
       }),
     async covers(payer, authorization, value) {
-      const { state } = await load(creditStream(BASE.id, payer))
+      const { state } = await load(creditStream(on.id, payer))
       return wasTaken(state, authorization, value) || state.balance >= value
     },
     take: (payer, authorization, value, requestId) =>

@@ -97,6 +97,7 @@ test('an honest payment among 30,000 of payers without funds is settled within i
   }
   const ending = new AbortController()
   const settler = createSettler({
+    on: BASE,
     store,
     reader: {
       get: (key) => rows.get(key),

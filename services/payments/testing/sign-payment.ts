@@ -1,7 +1,7 @@
 import { privateKeyToAccount } from 'viem/accounts'
 import { BASE } from '../../../contracts/chain.ts'
 import type { Authorization } from '../recovery/recover-signer.ts'
-import { SIGNING_DOMAINS } from '../recovery/signing-domains.ts'
+import { signingDomain } from '../recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../recovery/viem-recovery.ts'
 
 /** Whom payments of tests are for. */
@@ -23,6 +23,7 @@ export const anAuthorization = (
   payer: TestPayer,
   change: Partial<Omit<Authorization, 'payer'>> = {},
 ): Authorization => ({
+  on: BASE,
   rail: 'direct',
   payer: payer.address.toLowerCase() as `0x${string}`,
   payTo: PAY_TO,
@@ -35,7 +36,7 @@ export const anAuthorization = (
 
 export const signAuthorization = (payer: TestPayer, authorization: Authorization): Promise<`0x${string}`> =>
   payer.signTypedData({
-    domain: SIGNING_DOMAINS[authorization.rail],
+    domain: signingDomain(authorization.rail, authorization.on),
     types: AUTHORIZATION_TYPES,
     primaryType: 'TransferWithAuthorization',
     message: { ...authorization, from: authorization.payer, to: authorization.payTo },
@@ -67,12 +68,12 @@ export const paymentV2 = (authorization: Authorization, signature: string) => ({
   x402Version: 2,
   accepted: {
     scheme: 'exact',
-    network: BASE.network,
+    network: authorization.on.network,
     amount: String(authorization.value),
-    asset: BASE.usdc,
+    asset: authorization.on.usdc,
     payTo: authorization.payTo,
     maxTimeoutSeconds: 300,
-    extra: { ...SIGNING_DOMAINS[authorization.rail] },
+    extra: { ...signingDomain(authorization.rail, authorization.on) },
   },
   payload: payloadOf(authorization, signature),
 })

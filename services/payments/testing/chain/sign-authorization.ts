@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { encodeFunctionData, type Hex, type PrivateKeyAccount } from 'viem'
-import { BASE, GATEWAY_ADDRESS, GATEWAY_DOMAIN, USDC_DOMAIN } from '../../../../contracts/chain.ts'
+import { BASE, type PaymentChain, USDC_DOMAIN } from '../../../../contracts/chain.ts'
 import type { SignedAuthorization } from '../../chain/chain.ts'
+import { signingDomain } from '../../recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../../recovery/viem-recovery.ts'
 import { cancelAbi } from './test-chain.ts'
 
 export interface AuthorizationTerms {
+  /** Base where it is left out. */
+  readonly on?: PaymentChain
   readonly payTo: Hex
   readonly value: bigint
   readonly validAfter?: bigint
@@ -19,21 +22,25 @@ export const randomNonce = (): Hex => `0x${randomBytes(32).toString('hex')}`
 /** What a payer's wallet signs for an offer. */
 export async function signAuthorization(
   payer: PrivateKeyAccount,
-  { payTo, value, validAfter = 0n, validBefore, nonce = randomNonce(), rail = 'direct' }: AuthorizationTerms,
-): Promise<SignedAuthorization> {
-  const isGateway = rail === 'gateway'
+  terms: AuthorizationTerms,
+): Promise<SignedAuthorization & { readonly on: PaymentChain }> {
+  const {
+    on = BASE,
+    payTo,
+    value,
+    validAfter = 0n,
+    validBefore,
+    nonce = randomNonce(),
+    rail = 'direct',
+  } = terms
   const signature = await payer.signTypedData({
-    domain: {
-      ...(isGateway ? GATEWAY_DOMAIN : USDC_DOMAIN),
-      chainId: BASE.id,
-      verifyingContract: isGateway ? GATEWAY_ADDRESS : BASE.usdc,
-    },
+    domain: signingDomain(rail, on),
     types: AUTHORIZATION_TYPES,
     primaryType: 'TransferWithAuthorization',
     message: { from: payer.address, to: payTo, value, validAfter, validBefore, nonce },
   })
   const address = payer.address.toLowerCase() as Hex
-  return { payer: address, payTo, value, validAfter, validBefore, nonce, signature }
+  return { on, payer: address, payTo, value, validAfter, validBefore, nonce, signature }
 }
 
 const CANCEL_TYPES = {

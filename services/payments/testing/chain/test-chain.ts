@@ -43,8 +43,8 @@ const SENDER = '0x00000000000000000000000000000000005e4de4'
 export async function startTestChain(): Promise<TestChain> {
   const { binary, missing } = findAnvil()
   if (binary === undefined) throw new Error(missing)
-  const anvil = await startAnvil({ binary })
-  const node = openPlayChain(anvil.rpcUrl)
+  const anvil = await startAnvil({ binary, chainId: BASE.id })
+  const node = openPlayChain(anvil.rpcUrl, BASE)
   await placeContracts(node)
   return {
     ...helpersFor(node),
