@@ -21,13 +21,14 @@ import {
   closePayments,
   newId,
   type PaymentsInMemory,
+  PUBLIC_URL,
   paymentsInMemory,
   signedHeader,
   TRANSACTION,
   WEEK,
 } from './testing/payments-in-memory.fixture.ts'
 import { RICH_CHAIN } from './testing/rich-chain.ts'
-import { NOW_S, nonceNumber, PAY_TO, payerNumber, type TestPayer } from './testing/sign-payment.ts'
+import { NOW_S, nonceNumber, PAY_TO, payerNumber, signInOf, type TestPayer } from './testing/sign-payment.ts'
 
 const [alice, bob] = [payerNumber(21), payerNumber(22)]
 afterEach(closePayments)
@@ -54,8 +55,10 @@ async function verified(
   number: number,
   change: Parameters<typeof signedHeader>[2] = {},
   payer: TestPayer = alice,
+  proof: readonly string[] = [],
 ): Promise<VerifiedPayment> {
-  const presented = payments.read(['PAYMENT-SIGNATURE', await signedHeader(payer, number, change)])
+  const header = await signedHeader(payer, number, change)
+  const presented = payments.read(['PAYMENT-SIGNATURE', header, ...proof])
   if (presented === undefined) throw new Error('not read')
   return payments.verify(presented, presented.value)
 }
@@ -367,12 +370,17 @@ describe('requirePayable', () => {
     let time = NOW_S * 1_000
     const { chain } = chainOf({ ...facts, ...change }, 'paid')
     const world = start({ chain, now: () => time, elapsed: () => time })
-    const payment = await verified(world, 1)
+    const known = await verified(world, 1)
     time += laterS * 1_000
-    await world.payments.requirePayable(payment, aClaim())
-    expect(await take(world, payment, aClaim())).toMatchObject({ isReplay: false })
+    // Whoever reads the chain has it, too.
+    expect((await refusal(world.payments.requirePayable(known, aClaim()))).code).toBe('payment_unproven')
+    const signIn = async (number: number) => {
+      const proof = await signInOf(alice, { nonce: nonceNumber(number), url: PUBLIC_URL, atMs: time })
+      return verified(world, number, {}, alice, ['SIGN-IN-WITH-X', proof])
+    }
+    expect(await take(world, await signIn(1), aClaim())).toMatchObject({ isReplay: false })
     time += LIMITS.paidLongAgoMs
-    const longAgo = await verified(world, 2)
+    const longAgo = await signIn(2)
     time += LIMITS.paidLongAgoMs
     expect(await refusal(world.payments.requirePayable(longAgo, aClaim()))).toMatchObject({
       reason: 'invalid_exact_evm_payload_authorization_valid_before',
@@ -569,7 +577,8 @@ describe('servable', () => {
     const world = start({ chain, now: () => time, elapsed: () => time })
     const claimed = await settledFirst(world)
     await world.lose(claimed.payment, 'expired')
-    const presented = await verified(world, 1)
+    const secret = world.payments.secretOf(claimed.payment)
+    const presented = await verified(world, 1, {}, alice, ['Payment-Secret', secret])
     const ask = async () => {
       const found = await world.payments.find(presented, null)
       return world.payments.servable(found ?? expect.fail('no claim'), never)

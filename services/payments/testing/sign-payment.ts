@@ -1,5 +1,6 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import { BASE } from '../../../contracts/chain.ts'
+import { createSiweMessage } from 'viem/siwe'
+import { BASE, type PaymentChain } from '../../../contracts/chain.ts'
 import type { Authorization } from '../recovery/recover-signer.ts'
 import { signingDomain } from '../recovery/signing-domains.ts'
 import { AUTHORIZATION_TYPES } from '../recovery/viem-recovery.ts'
@@ -79,3 +80,42 @@ export const paymentV2 = (authorization: Authorization, signature: string) => ({
 })
 
 export const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')
+
+/** What a payer's wallet signs to have an answer again: the value of SIGN-IN-WITH-X. The text is viem's, and not ours. */
+export async function signInOf(
+  payer: TestPayer,
+  { nonce, on = BASE, url, atMs = NOW_S * 1_000, ...more }: SignInTerms,
+): Promise<string> {
+  const { host: domain, origin: uri } = new URL(url)
+  const issuedAt = new Date(atMs)
+  const fields = {
+    domain,
+    uri,
+    address: payer.address,
+    version: '1',
+    nonce: nonce.slice(2),
+    ...more,
+  } as const
+  const signature = await payer.signMessage({
+    message: createSiweMessage({ ...fields, version: '1', chainId: on.id, issuedAt }),
+  })
+  return encoded({
+    ...fields,
+    chainId: on.network,
+    type: 'eip191',
+    issuedAt: issuedAt.toISOString(),
+    signature,
+  })
+}
+
+export interface SignInTerms {
+  /** Of the authorization. */
+  readonly nonce: `0x${string}`
+  readonly on?: PaymentChain
+  /** Of the service. */
+  readonly url: string
+  readonly atMs?: number
+  readonly statement?: string
+  readonly domain?: string
+  readonly uri?: string
+}
