@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -296,12 +296,18 @@ describe.skipIf(missingChain !== undefined)(`paid calls on a chain (${missingCha
       const key = await fundedKey()
       const body = '{"coin":"BTC"}'
       const post = ['-sS', urlOf('get_trade_call'), '-H', 'Content-Type: application/json', '-d', body]
-      const quote = join(folder, 'quote.json')
-      writeFileSync(quote, (await run('curl', post)).stdout)
-      const payment = (await pay(key, 'sign', quote)).trim()
-      const { stdout } = await run('curl', [...post, '-H', `X-PAYMENT: ${payment}`])
+      const offer = join(folder, 'offer.txt')
+      await run('curl', [...post, '-D', offer, '-o', join(folder, 'offer.json')])
+      const payment = (await pay(key, 'sign', offer)).trim()
+      const paying = [...post, '-H', `PAYMENT-SIGNATURE: ${payment}`]
+      const { stdout } = await run('curl', paying)
       expect(JSON.parse(stdout)).toMatchObject({ request: { coin: 'BTC' } })
-      const { stdout: again } = await run('curl', [...post, '-H', `X-PAYMENT: ${payment}`])
+      await settled(privateKeyToAccount(key).address)
+      const { stdout: refused } = await run('curl', paying)
+      expect(JSON.parse(refused)).toMatchObject({ code: 'payment_unproven' })
+      const { secret } = (JSON.parse(stdout) as { _service: { payment: { secret: string } } })._service
+        .payment
+      const { stdout: again } = await run('curl', [...paying, '-H', `Payment-Secret: ${secret}`])
       const [one, two] = [stdout, again].map((told) => (JSON.parse(told) as { serial: number }).serial)
       expect(two).toBe(one)
     })

@@ -150,7 +150,10 @@ test('a refund that is due stays due, whoever asks without being the payer', asy
   expect((await events()).map(({ type }) => type)).not.toContain('AnswerGiven')
   const step = async () => {
     await index.catchUp()
-    const facts = { payment: index.payment(payment.paymentId) ?? expect.fail('not folded'), transfer: undefined }
+    const facts = {
+      payment: index.payment(payment.paymentId) ?? expect.fail('not folded'),
+      transfer: undefined,
+    }
     const waits = { afterMs: LIMITS.refundAfterMs, graceMs: LIMITS.refundGraceMs }
     return decideRefundStep(facts, NOW_S * 1_000 + LIMITS.refundAfterMs, waits).kind
   }

@@ -6,7 +6,10 @@ import type { Caller, ToolOutcome } from './tool-outcome.ts'
 /** Where a call carries its payment, and an answer what became of it (x402, transport for MCP). */
 const PAYMENT_META_KEY = 'x402/payment'
 /** Headers of the other transport that prove who the payer is, by their members here. */
-const PROOF_HEADERS = { 'x402/payment-secret': 'Payment-Secret', 'x402/sign-in-with-x': 'SIGN-IN-WITH-X' } as const
+const PROOF_HEADERS = {
+  'x402/payment-secret': 'Payment-Secret',
+  'x402/sign-in-with-x': 'SIGN-IN-WITH-X',
+} as const
 export const SETTLEMENT_META_KEY = 'x402/payment-response'
 /** Clients that name it are told the price by a result of its own type. */
 export const PAYMENT_EXTENSION = 'org.x402/payment'

@@ -90,7 +90,9 @@ export function createProtocolServer(core: McpCore, caller: Caller, announce: An
   })
   server.setRequestHandler('tools/call', async ({ params }) => {
     const { name, arguments: request = {}, _meta: meta } = params
-    return toolResult(await base.callTool(name, request as Json, paymentLines(meta as JsonObject | undefined)))
+    return toolResult(
+      await base.callTool(name, request as Json, paymentLines(meta as JsonObject | undefined)),
+    )
   })
   server.setRequestHandler('resources/list', ({ params }) => {
     refuseCursor(params?.cursor)
